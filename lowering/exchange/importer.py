@@ -295,11 +295,15 @@ class Importer:
         if reason is not None:
             raise Unfit(reason)
         for position, index in enumerate(indices):
-            if index in entry.zeros and self.is_zero(operands[position]):
-                self.consumed.append(operands[position].node)
-                operands[position] = None
-            if operands[position] is None and index in entry.neutral:
-                operands[position] = entry.neutral[index](attributes, types)
+            if index not in entry.neutral:
+                continue
+            operand = operands[position]
+            neutral = entry.neutral[index](attributes, types) if operand is None or index in entry.zeros else None
+            if operand is None:
+                operands[position] = neutral
+            elif neutral is not None and self.is_zero(operand) and not self.is_constant_of(operand, neutral.shape):
+                self.consumed.append(operand.node)
+                operands[position] = neutral
         while operands and operands[-1] is None:
             operands.pop()
         needed = entry.op.required if isinstance(entry.op, Op) else 0
@@ -307,9 +311,13 @@ class Importer:
             raise Unfit(f"it has {len(operands)} operands and needs {needed}")
         return attributes, operands
 
-    def is_zero(self, value: Value | None) -> bool:
+    def is_constant_of(self, value: Value, shape: tuple[int, ...]) -> bool:
+        """Tell whether a value is a constant of a shape."""
+        return self.graph.nodes[value.node]["type"] == "constant" and value.type.shape == shape
+
+    def is_zero(self, value: Value) -> bool:
         """Tell whether a value is known to be zeros."""
-        array = None if value is None else self.known.array(value)
+        array = self.known.array(value)
         return array is not None and array.dtype != object and not array.any()
 
     def static(self, value: Value, index: int, ours: str) -> np.ndarray:

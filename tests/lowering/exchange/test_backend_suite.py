@@ -94,7 +94,9 @@ def test_every_case_comes_back_from_onnx_equal():
         except UnsupportedOpsError as error:
             different.append(f"{case.name}: {error}")
             continue
-        if again != graph:
+        # States of zeros for a batch are left out, and come back under other names.
+        is_recurrent = case.name.startswith(("test_gru", "test_lstm", "test_rnn", "test_simple_rnn"))
+        if not again.equals(graph, names=not is_recurrent):
             different.append(case.name)
     assert different == []
     assert counted
