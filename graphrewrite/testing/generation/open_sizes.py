@@ -10,10 +10,12 @@ from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.types import Dimension, Size, Type, substitute, symbols
 
-__all__ = ["NUMBERS", "OPEN", "bound", "holds_for_all"]
+__all__ = ["EXPRESSIONS", "NUMBERS", "OPEN", "bound", "holds_for_all"]
 
-OPEN: tuple[Dimension, ...] = ("M", "M", "M + 1", "2*M")
-"""Sizes besides the batch's that only run time tells."""
+OPEN = "M"
+"""A size besides the batch's that only run time tells."""
+EXPRESSIONS: tuple[Dimension, ...] = (OPEN, "seq", "M + 1", "2*seq", "M", "M + seq", "4*M")
+"""Such sizes of graphs with many of them."""
 NUMBERS = (2, 3, 5)
 """What their symbols stand for when a graph is evaluated, in turns."""
 
