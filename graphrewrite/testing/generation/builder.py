@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from contextlib import suppress
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
-from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, holds_for_all
+from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
 from graphrewrite.testing.generation.suggested import shapes_of
@@ -228,7 +227,7 @@ class Builder:
     def _add(self, op: Op, operands: list[Value], case: Case) -> Value | None:
         try:
             kinds = op.result_types(tuple(value.type for value in operands), case.attributes)
-            if any(prod(d for d in kind.shape if isinstance(d, int)) > _LARGEST for kind in kinds):
+            if any(extent(kind, self.batch) > _LARGEST for kind in kinds):
                 return None  # borders and joins of results of others grow without end
             if not holds_for_all(op, [value.type for value in operands], case.attributes, self.batch):
                 return None
