@@ -15,6 +15,7 @@ from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.program.size_values import sizes_of_inputs
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.op.nn.convolution import spatial_sizes
+from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.op.nn.transposed_convolution import transposed_sizes
 from graphrewrite.op.tensor.slice_sizes import picked_size
 from graphrewrite.testing import graphs, inputs_for
@@ -191,6 +192,16 @@ def test_windows_move_over_open_positions(attributes, ceil_mode):
         lambda: spatial_sizes(("H",), **attributes, ceil_mode=ceil_mode),
         lambda n: spatial_sizes((n,), **attributes, ceil_mode=ceil_mode),
     )
+
+
+@given(windows, st.booleans())
+def test_a_window_may_lie_in_the_border_if_it_does_for_some_size(attributes, ceil_mode):
+    for n in range(1, 24):
+        try:
+            found = has_window_in_border((n,), **attributes, ceil_mode=ceil_mode)
+        except TypeMismatchError:
+            continue
+        assert not found or has_window_in_border(("H",), **attributes, ceil_mode=ceil_mode)
 
 
 @given(windows, st.integers(0, 2))
