@@ -178,6 +178,8 @@ def fold_pad(x, w, b=None):
     begins, ends = border.pads[2:rank], border.pads[rank + 2 :]
     if border.fill != 0 or any((*border.pads[:2], *border.pads[rank : rank + 2])):
         return decline("the border is not of zeros, or not around the spatial axes only", at=border)
+    if any(isinstance(pad, str) for pad in border.pads):
+        return decline("the width of the border is symbolic", at=border)
     if min(border.pads) < 0:
         return decline("a negative pad crops, which a convolution cannot", at=border)
     pads = tuple(p + q for p, q in zip(per_axis(conv.pads, 2 * rank - 4, 0), (*begins, *ends), strict=True))

@@ -59,7 +59,8 @@ def _checked_size(size: Any) -> Dimension:
         whole = int(size)
         if 0 <= whole <= _LARGEST:
             return whole
-    raise TypeMismatchError(f"sizes are integers from 0 to 2**63 - 1 or names such as 'N', got {size!r}")
+    advice = "; write a size that is open as a name, as in ('N', 4)" if size == -1 else ""
+    raise TypeMismatchError(f"sizes are integers from 0 to 2**63 - 1 or names such as 'N', got {size!r}{advice}")
 
 
 @lru_cache(maxsize=4096)

@@ -74,8 +74,10 @@ class Call:
     @cached_property
     def _names(self) -> frozenset[str]:
         found = [size for key in self.op.sized & self.attributes.keys() for size in sizes_in(self.attributes[key])]
-        if self.op is reshape and len(found) == 1 and -1 not in self.attributes["shape"]:
-            return frozenset()  # a single size is what the others leave
+        shape = self.attributes["shape"] if self.op is reshape else ()
+        is_empty = 0 in shape and self.attributes["allow_zero"]
+        if self.op is reshape and len(found) == 1 and -1 not in shape and not is_empty:
+            return frozenset()  # a single size is what the others leave, if there are entries
         return frozenset(name for size in found for name in symbols(size))
 
     def with_sizes(self, sizes: Mapping[str, int]) -> Call:

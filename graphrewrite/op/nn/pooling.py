@@ -35,7 +35,7 @@ def has_window_in_border(
     dilations: Sequence[int] = (1, 1),
     ceil_mode: bool = False,
 ) -> bool:
-    """Tell whether a window of a pooling lies in the padding only, along some axis.
+    """Tell whether a window of a pooling lies in the padding only, along some axis; of an open size, whether it may.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def has_window_in_border(
         sizes, pads[:rank], pads[rank:], kernel, strides, dilations, strict=True
     ):
         if isinstance(size, str):
-            if step == 1 and before >= width:
+            if max(before, after) >= (width if step == 1 else 1):
                 return True
-            continue  # evaluation tells
+            continue
         (count,) = spatial_sizes((size,), (width,), (stride,), (before, after), (step,), ceil_mode=ceil_mode)
         if step == 1:  # only the first and the last window can lie outside
             if before >= width or (count - 1) * stride >= size + before:

@@ -49,7 +49,8 @@ def picked_size(size: Dimension, start: Dimension, end: Dimension, step: int) ->
     if isinstance(whole, int) and isinstance(first, int) and isinstance(last, int):
         return len(range(whole)[picked(whole, first, last, step)])
     if isinstance(first, int) and isinstance(last, int):
-        count = _forwards(whole, first, last) if step > 0 else _backwards(whole, first, last)
+        ends = max(-_FAR, min(first, _FAR)), max(-_FAR, min(last, _FAR))
+        count = _forwards(whole, *ends) if step > 0 else _backwards(whole, *ends)
     else:
         within = (0, whole) if step > 0 else (-1, whole - 1)
         length = _position(whole, last, *within) - _position(whole, first, *within)

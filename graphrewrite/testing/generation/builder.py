@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from contextlib import suppress
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
-from graphrewrite.testing.generation.open_sizes import holds_for_all
+from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
 from graphrewrite.testing.generation.suggested import shapes_of
@@ -51,6 +50,8 @@ class Builder:
     ----------
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
+    open_sizes : bool
+        Whether any size of an input may be symbolic; else that of the batch alone.
     """
 
     def __init__(
@@ -60,8 +61,10 @@ class Builder:
         batch: Dimension = "N",
         *,
         every_type: bool = False,
+        open_sizes: bool = False,
     ) -> None:
         self.pick, self.ops, self.batch, self.every_type = pick, tuple(ops), batch, every_type
+        self.open_sizes = open_sizes
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
@@ -189,7 +192,9 @@ class Builder:
         if stream:
             return Stream(element, sizes)  # type: ignore[arg-type]  # the elements of that family are formats
         shape: tuple[Dimension, ...] = (self.batch, *sizes[1:])[:rank]
-        if isinstance(element, Quantised) and rank > 1 and self.chance(3):
+        if self.open_sizes:
+            shape = (*shape[:1], *(self.pick((size, size, self.pick(EXPRESSIONS))) for size in shape[1:]))
+        if isinstance(element, Quantised) and rank > 1 and shape[1] == sizes[1] and self.chance(3):
             element = Quantised("i8", (0.5, 0.25, 2.0)[: int(sizes[1])], axis=1)
         layout = self.pick(LAYOUTS[rank]) if self.every_type and rank in LAYOUTS and self.chance(8) else None
         return Tensor(element, shape, layout)
@@ -222,7 +227,7 @@ class Builder:
     def _add(self, op: Op, operands: list[Value], case: Case) -> Value | None:
         try:
             kinds = op.result_types(tuple(value.type for value in operands), case.attributes)
-            if any(prod(d for d in kind.shape if isinstance(d, int)) > _LARGEST for kind in kinds):
+            if any(extent(kind, self.batch) > _LARGEST for kind in kinds):
                 return None  # borders and joins of results of others grow without end
             if not holds_for_all(op, [value.type for value in operands], case.attributes, self.batch):
                 return None

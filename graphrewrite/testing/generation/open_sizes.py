@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.kinds import retyped
-from graphrewrite.types import Dimension, Size, Type, substitute, symbols
+from graphrewrite.types import Dimension, Size, Type, evaluate_size, substitute, symbols
 
-__all__ = ["NUMBERS", "OPEN", "bound", "holds_for_all"]
+__all__ = ["EXPRESSIONS", "NUMBERS", "OPEN", "bound", "extent", "holds_for_all"]
 
-OPEN: tuple[Dimension, ...] = ("M", "M", "M + 1", "2*M")
-"""Sizes besides the batch's that only run time tells."""
+OPEN = "M"
+"""A size besides the batch's that only run time tells."""
+EXPRESSIONS: tuple[Dimension, ...] = (OPEN, "seq", "M + 1", "2*seq", "M", "M + seq", "4*M")
+"""Such sizes of graphs with many of them."""
 NUMBERS = (2, 3, 5)
 """What their symbols stand for when a graph is evaluated, in turns."""
 
@@ -33,6 +36,19 @@ def bound(value: Any, sizes: Mapping[str, int]) -> Any:
         return tuple(bound(entry, sizes) for entry in value)
     shape = getattr(value, "shape", ())
     return retyped(value, shape=bound(shape, sizes)) if isinstance(value, Type) and _names(shape) else value
+
+
+def extent(kind: Type, batch: Dimension) -> int:
+    """Return how many entries a type has at most in each row of a batch when a graph is evaluated.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> extent(Tensor("f32", ("N", 3, "2*M")), "N")
+    30
+    """
+    sizes = dict.fromkeys(_names(kind.shape), max(NUMBERS))
+    return prod(evaluate_size(size, {**sizes, str(batch): 1}) for size in kind.shape)
 
 
 def holds_for_all(op: Op, types: Sequence[Type], attributes: Mapping[str, Any], batch: Dimension) -> bool:

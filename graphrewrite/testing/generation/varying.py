@@ -129,8 +129,8 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
         raise Unfit("no sizes of inputs")
     leaf = pick(leaves)
     shape = plan.types[leaf].shape
-    axis, size = pick(range(len(shape))), OPEN[0]
-    return _typed(plan, lambda kind: retyped(kind, shape=(*shape[:axis], size, *shape[axis + 1 :])), pick, only=leaf)
+    axis = pick(range(len(shape)))
+    return _typed(plan, lambda kind: retyped(kind, shape=(*shape[:axis], OPEN, *shape[axis + 1 :])), pick, only=leaf)
 
 
 def _rank(plan: Plan, pick: Pick) -> Plan:

@@ -30,6 +30,7 @@ def graphs(
     ops: Iterable[Op | str] | None = None,
     containing: Rule | Pattern | None = None,
     every_type: bool = False,
+    open_sizes: bool = False,
 ) -> st.SearchStrategy[Graph]:
     """Return a strategy of well-typed graphs.
 
@@ -48,6 +49,9 @@ def graphs(
         Whether values may be of any element type that the ops take, and in any layout. Else they are of the types that
         most graphs hold: float 32 and 64, integers of 8, 32 and 64 bits, fixed point, and, where the ops ask for them,
         bool and quantised numbers.
+    open_sizes : bool
+        Whether any size of an input may be symbolic, an expression of several names as well; else that of the batch.
+        Not for graphs that contain a pattern.
 
     Raises
     ------
@@ -63,7 +67,7 @@ def graphs(
     """
     chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
     if containing is None:
-        return _plain(chosen, every_type)
+        return _plain(chosen, every_type, open_sizes)
     pattern = containing.pattern if isinstance(containing, Rule) else containing
     if not isinstance(pattern, Pattern):
         raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
@@ -107,11 +111,11 @@ _BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
 
 
 @st.composite
-def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool) -> Graph:
+def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool, open_sizes: bool) -> Graph:
     pick = picking(draw)
     drawn = draw(_DRAWN)
     pick.begin(drawn[:1])
-    builder = Builder(pick, ops, pick(_BATCHES), every_type=every_type)
+    builder = Builder(pick, ops, pick(_BATCHES), every_type=every_type, open_sizes=open_sizes)
     for start in range(_ENDS, len(drawn), _RECORD):
         if drawn[start] >= _ABSENT:
             pick.begin(drawn[start + 1 : start + _RECORD])
