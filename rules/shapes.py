@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.types import symbols
 
 __all__ = [
     "drop_reshape",
@@ -18,7 +19,10 @@ __all__ = [
 
 
 def _reshaped(x, result):
-    """A reshape to the shape of a result."""
+    """A reshape to the shape of a result, if evaluation knows its sizes one by one."""
+    open_sizes = [size for size in result.shape if isinstance(size, str)]
+    if len(open_sizes) > 1 and any(len(symbols(size)) > 1 for size in open_sizes):
+        return decline("several of its sizes are open, and one of them has several names", at=result)
     if 0 in result.shape:
         return op.reshape(x, shape=result.shape, allow_zero=True)
     return op.reshape(x, shape=result.shape)

@@ -148,6 +148,8 @@ def test_a_slice_picks_as_many_entries_as_its_size_says(size):
         ("N", -1, -FAR, -1, "N"),
         ("N", 0, 5, 1, "min(5, N)"),
         ("N", -3, FAR, 1, "min(3, N)"),
+        ("2*N - 1", 0, FAR, 2, "N"),
+        ("2*N - 1", -1, -FAR, -1, "2*N - 1"),
         ("N", 0, FAR, 2, "(N + 1)//2"),
         (512, 0, "seq", 1, "seq"),
         (512, "past", "past + seq", 1, "seq"),

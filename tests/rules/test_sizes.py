@@ -28,6 +28,12 @@ def test_a_reshape_keeps_open_sizes(rule, lines, sizes):
     np.testing.assert_array_equal(evaluate(made, {"x": x})["y"], evaluate(graph, {"x": x})["y"])
 
 
+def test_sums_of_names_are_no_sizes_that_evaluation_knows():
+    graph = Graph.parse("graph g\nx = input() : f32[N,1,M + seq]\nb = squeeze(x, axes=[1])\ny = output(b)")
+    assert rewrite(graph, write_as_reshape) == graph
+    assert "one of them has several names" in write_as_reshape.explain(graph, at="b")
+
+
 def test_a_reshape_that_leaves_two_is_refused():
     with pytest.raises(
         ParseError, match=r"\[-1, -1\] leaves several sizes open, of which only one can follow; 0 keeps"

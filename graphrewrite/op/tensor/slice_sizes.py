@@ -72,7 +72,7 @@ def _forwards(size: int | Size, start: int, end: int) -> int | Size:
     """Return how many entries lie between two positions."""
     last = size if end >= _FAR else size_min(end, size) if end >= 0 else size_max(size + end, 0)
     if start >= 0:
-        return size_max(last - start, 0)
+        return size_max(last - start, 0) if start else last
     if end >= _FAR:
         return size_min(-start, size)
     if end < 0:
@@ -90,4 +90,5 @@ def _backwards(size: int | Size, start: int, end: int) -> int | Size:
     if end >= 0:
         return size_max(first - end, 0)
     whole = first + 1
-    return size_max(whole if end <= -_FAR else size_min(whole - 1 - size - end, whole), 0)
+    count = whole if end <= -_FAR else size_min(whole - 1 - size - end, whole)
+    return count if whole == size else size_max(count, 0)
