@@ -167,7 +167,7 @@ EQUIVALENT = {
     ),
     "It makes more of what changes nothing: a wider format, further weights that are zero, a window of one place.": (
         "lower_doubling: off by one: 2 for 1",
-        "write_as_reshape: negate condition: the opposite of 0 not in result.shape (in _reshaped)",
+        "write_as_reshape: negate condition: the opposite of 0 in result.shape (in _reshaped)",
         "write_as_reshape: off by one: 1 for 0 (in _reshaped)",
     ),
     "It folds fewer nodes, or leaves some to be removed later.": (
@@ -183,6 +183,10 @@ IDLE = {
         "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output')",
     ),
     "It declines whatever is drawn.": (
+        (
+            "write_as_reshape: negate condition: not len(open_sizes) > 1 and any((len(symbols(size)) > 1 for size in "
+            "open_sizes)) (in _reshaped)"
+        ),
         "constant_before_reshape: off by one: 2 for 1 (in _per_channel) #3",
         (
             "enter_fixed: negate condition: not not is_of_host or any((x.graph.nodes[n]['type'] in _QUANTISED "
@@ -234,6 +238,21 @@ MISSED = {
         "lower_add: replace op: another sign in a.minimum << shifts[0]",
         "lower_add: replace op: another sign in b.minimum << shifts[1]",
     ),
+    "Several open sizes, one of them a sum of names that stand nowhere else, are not drawn.": (
+        (
+            "write_as_reshape: drop guard: no any((len(symbols(size)) > 1 for size in open_sizes)) in a condition "
+            "(in _reshaped)"
+        ),
+        (
+            "write_as_reshape: drop guard: no guard len(open_sizes) > 1 and any((len(symbols(size)) > 1 for size in "
+            "open_sizes)) (in _reshaped)"
+        ),
+        "write_as_reshape: drop guard: no len(open_sizes) > 1 in a condition (in _reshaped)",
+        "write_as_reshape: negate condition: the opposite of len(open_sizes) > 1 (in _reshaped)",
+        "write_as_reshape: negate condition: the opposite of len(symbols(size)) > 1 (in _reshaped)",
+        "write_as_reshape: off by one: 2 for 1 (in _reshaped)",
+        "write_as_reshape: off by one: 2 for 1 (in _reshaped) #2",
+    ),
     "Independent nodes whose attributes hold sizes of inputs are not drawn.": (
         "eliminate_independent_nodes: drop guard: no _is_open(graph, node) in a condition",
     ),
@@ -283,8 +302,6 @@ MISSED = {
         "permute_linear_weights: drop guard: no not columns.size in a condition",
         "write_as_reshape: drop attribute: no allow_zero=True in op.reshape (in _reshaped)",
         "write_as_reshape: drop attribute: no shape=result.shape in op.reshape (in _reshaped)",
-        "write_as_reshape: drop guard: no guard any((isinstance(d, str) for d in result.shape)) (in _reshaped)",
-        "write_as_reshape: negate condition: not any((isinstance(d, str) for d in result.shape)) (in _reshaped)",
     ),
     "Layouts of which only one operand says what the axes are, are seldom drawn.": (
         "divide_as_multiply: drop guard: no guard _names_axes(x, c)",
