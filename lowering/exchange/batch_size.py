@@ -145,10 +145,10 @@ class _Trial:
         found = []
         for axis, size in enumerate(result):
             first = math.prod(result[:axis])
-            # An axis of one is between two others: what begins or ends there may have it as a factor.
+            # Where either is 1 it is between two others: what begins or ends there may have the batch as a factor.
             meets = first <= start * own and start <= first * size
             overlaps = first < start * own and start < first * size
-            if size % self.number == 0 and (overlaps if own > 1 else meets):
+            if size % self.number == 0 and (overlaps if own > 1 and size > 1 else meets):
                 same = first == start and size == own
                 found.append((size != self.number, not same, first != start, axis))
         for *_, axis in sorted(found):
