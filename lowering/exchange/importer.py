@@ -19,7 +19,7 @@ from graphrewrite.lowering.exchange.external_data import array_of
 from graphrewrite.lowering.exchange.functions import all_nodes
 from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
 from graphrewrite.lowering.exchange.metadata import keep_metadata
-from graphrewrite.lowering.exchange.size_agreement import SizeAgreement
+from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues
 from graphrewrite.lowering.exchange.symbols import holds_symbols
 from graphrewrite.op.op import Op
@@ -65,7 +65,7 @@ class Importer:
         self.sizes = DeclaredSizes(info.type.tensor_type.shape for info in self.inputs)
         self.unknown = GenericNodes(proto, table, self.inner, self.sizes)
         self.known = StaticValues(self.graph)
-        self.agreement = SizeAgreement(self.graph, self.sizes, self.known)
+        self.agreement = SizeUnifier(self.graph, self.sizes, self.known)
         # Nodes leave the names of inputs and outputs free: these are the interface that callers know.
         self.reserved = {i.name for i in self.inputs} | {o.name for o in proto.graph.output}
         self.consumed: list[str] = []

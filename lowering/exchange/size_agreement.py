@@ -15,7 +15,7 @@ from graphrewrite.lowering.exchange.symbols import Symbol
 from graphrewrite.types import Size, Type, as_size, evaluate_size, substitute, symbols
 from graphrewrite.types.tensor import MOST_AXES
 
-__all__ = ["SizeAgreement", "agreements", "linear", "put_in"]
+__all__ = ["SizeUnifier", "agreements", "linear", "put_in"]
 
 _MOST_SYMBOLS = 3
 """Most symbols that the operands of one node can show to be other sizes."""
@@ -29,7 +29,7 @@ _PROBES = (2, 3, 10, 1001)
 """Values at which a size of one symbol is shown to be linear."""
 
 
-class SizeAgreement:
+class SizeUnifier:
     """Search for sizes that are one because a node is right only then.
 
     Parameters
