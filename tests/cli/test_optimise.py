@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from graphrewrite import Graph, evaluate
 from graphrewrite.formats import load, read_text
 from graphrewrite.lowering import from_onnx
-from tests.support.cli_commands import done, refused, run
+from tests.support.cli_commands import done, own_module, refused, run
 
 TEXT = """graph g
 x = input() : f32[N,4]
@@ -45,11 +44,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    (tmp_path / "rules_of_a_test.py").write_text(WRONG)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "rules_of_a_test", raising=False)
-    return "rules_of_a_test"
+    return own_module("rules_of_a_test", WRONG, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(

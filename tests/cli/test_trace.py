@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from rich.console import Console
 
 from graphrewrite import Graph, trace
 from graphrewrite.rules import RULES
-from tests.support.cli_commands import done, refused
+from tests.support.cli_commands import done, own_module, refused
 
 TEXT = """graph g
 x = input() : f32[N,4]
@@ -52,11 +51,7 @@ def model(tmp_path: Path) -> Path:
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module of somebody's own in the current folder."""
-    (tmp_path / "my_own_rules.py").write_text(MINE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "my_own_rules", raising=False)
-    return "my_own_rules"
+    return own_module("my_own_rules", MINE, tmp_path, monkeypatch)
 
 
 def test_a_pipe_gets_the_steps_and_the_table(model):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from click.testing import CliRunner, Result
 
 from graphrewrite.cli.commands import app
@@ -42,6 +44,15 @@ def save(folder: Path, proto: onnx.ModelProto | None = None, **samples: np.ndarr
     file.write_bytes((proto or mlp()).SerializeToString())
     np.savez(folder / "net.npz", **(samples or {"calibration_x": sample(30, 4)}))
     return file
+
+
+def own_module(name: str, source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Put a module of somebody's own into what becomes the current folder."""
+    (folder / f"{name}.py").write_text(source)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    return name
 
 
 def sample(*shape: int, seed: int = 11) -> np.ndarray:
