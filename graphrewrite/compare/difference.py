@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import networkx as nx
 
-from graphrewrite.compare.equality import Describe, describe_data, describe_edge, inner_hashes
+from graphrewrite.compare.equality import Describe, NestedHashes, describe_data, describe_edge
 from graphrewrite.compare.node_pairing import pair
 from graphrewrite.compare.result import Diff, Entry, ModuleDiff, NodeDiff
 from graphrewrite.errors import GraphError
@@ -68,18 +68,18 @@ def diff(before: Any, after: Any) -> Diff | ModuleDiff:
         raise GraphError("a graph and a module cannot be compared; pass two graphs, or two modules")
     for graph in (before, after):
         check_digraph(graph, "that can be compared")
-    return _Comparison(before, after).result()
+    return _Comparison(before, after, NestedHashes()).result()
 
 
 class _Comparison:
     """Two graphs with paired nodes."""
 
-    def __init__(self, before: nx.DiGraph, after: nx.DiGraph) -> None:
+    def __init__(self, before: nx.DiGraph, after: nx.DiGraph, nested: NestedHashes) -> None:
         self.a, self.b = (g if isinstance(g, Graph) else Graph(g) for g in (before, after))
         # If ports are numbered consistently, their order is compared instead of their indices.
         regular = _is_regular(self.a) and _is_regular(self.b)
         self.hidden = {"input": _PORTS, "output": _PORTS} if regular else {}
-        self.of_a, self.of_b = (Describe(g, inner_hashes(g)) for g in (self.a, self.b))
+        self.of_a, self.of_b = (Describe(g, nested) for g in (self.a, self.b))
         self.order_b = in_writing_order(self.b)
         self.new = pair(
             self.a,
@@ -225,7 +225,8 @@ def _entries(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> tuple[Entry
 def _modules(before: Module, after: Module) -> ModuleDiff:
     both = [name for name in before if name in after]
     arrays = [name for name in before.constants if name in after.constants]
-    changes = {name: _Comparison(before[name], after[name]).result() for name in both}
+    nested = NestedHashes()
+    changes = {name: _Comparison(before[name], after[name], nested).result() for name in both}
     common: list[tuple[str, Mapping[Any, Any], Mapping[Any, Any]]] = [
         ("constant", before.constants, after.constants),
         ("type of", {n: before.type_of(n) for n in arrays}, {n: after.type_of(n) for n in arrays}),

@@ -12,11 +12,11 @@ from graphrewrite.compare.isomorphism import Coloured, are_isomorphic, digest, r
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
-from graphrewrite.hierarchy.graph_ops import GraphOp, with_data_sizes
+from graphrewrite.hierarchy.graph_ops import innermost_first, nested_ops, with_data_sizes
 from graphrewrite.op import find_op
 from graphrewrite.types import Dimension, Type
 
-__all__ = ["Describe", "describe_data", "describe_edge", "equals", "inner_hashes", "structure_hash"]
+__all__ = ["Describe", "NestedHashes", "describe_data", "describe_edge", "equal_graphs", "equals", "structure_hash"]
 
 _NAMED = frozenset({"name", "views"})
 """Attributes of a graph that contain names."""
@@ -47,7 +47,23 @@ def equals(a: nx.DiGraph, b: nx.DiGraph, *, names: bool = True) -> bool:
     >>> equals(a, b), equals(a, b, names=False)
     (False, True)
     """
-    a, b = _graph(a), _graph(b)
+    return _are_equal(_graph(a), _graph(b), NestedHashes(names=names))
+
+
+def equal_graphs(a: Mapping[str, Graph], b: Mapping[str, Graph]) -> bool:
+    """Tell whether two mappings have equal graphs; each graph that is nested in several of them is hashed once.
+
+    Examples
+    --------
+    >>> equal_graphs({"main": Graph("main")}, {"main": Graph("main")})
+    True
+    """
+    nested = NestedHashes()
+    return a.keys() == b.keys() and all(_are_equal(graph, b[name], nested) for name, graph in a.items())
+
+
+def _are_equal(a: Graph, b: Graph, nested: NestedHashes) -> bool:
+    names = nested.names
     if a is b:
         return True
     if len(a) != len(b) or a.number_of_edges() != b.number_of_edges():
@@ -55,8 +71,8 @@ def equals(a: nx.DiGraph, b: nx.DiGraph, *, names: bool = True) -> bool:
     if _own(a, names) != _own(b, names):
         return False
     if not names:
-        return are_isomorphic(_Nameless(a), _Nameless(b))
-    of_a, of_b = Describe(a, inner_hashes(a, names)), Describe(b, inner_hashes(b, names))
+        return are_isomorphic(_Nameless(a, nested), _Nameless(b, nested))
+    of_a, of_b = Describe(a, nested), Describe(b, nested)
     return all(node in b._node and of_a.line(node) == of_b.line(node) for node in a)
 
 
@@ -82,21 +98,55 @@ def structure_hash(graph: nx.DiGraph, *, names: bool = True) -> str:
     >>> structure_hash(a) == structure_hash(a.copy()), structure_hash(a) == structure_hash(b)
     (True, False)
     """
-    graph = _graph(graph)
-    return _hashed(graph, inner_hashes(graph, names), names)
+    return NestedHashes(names=names).hash(_graph(graph))
+
+
+class NestedHashes:
+    """Hashes of graphs and of those nested in them; each graph is hashed once, however often it occurs.
+
+    Examples
+    --------
+    >>> nested = NestedHashes()
+    >>> nested.hash(Graph("g")) == structure_hash(Graph("g")), nested.of(Graph("g"))
+    (True, {})
+    """
+
+    def __init__(self, *, names: bool = True) -> None:
+        self.names = names
+        self.done: dict[int, tuple[str, Graph]] = {}  # with the graph, which keeps its identity from being reused
+        self.entered: set[int] = set()
+
+    def hash(self, graph: Graph) -> str:
+        """Return the hash of a graph; inner graphs are hashed first, so that no depth of nesting recurses."""
+        for each in innermost_first(graph, self.entered):
+            self.done[id(each)] = self._hashed(each), each
+        return self.done[id(graph)][0] if id(graph) in self.done else "contains itself"
+
+    def of(self, graph: Graph) -> dict[str, str]:
+        """Return the hashes of the graphs of a graph's ops, by name; missing ones are skipped."""
+        bodies = ((op.name, op.library.get(op.name)) for op in nested_ops(graph))
+        return {name: self.hash(body) for name, body in bodies if body is not None}
+
+    def _hashed(self, graph: Graph) -> str:
+        if self.names:
+            lines = sorted(map(Describe(graph, self).line, graph))
+        else:
+            lines = _Nameless(graph, self).signature()
+        return digest("\n".join([_own(graph, self.names), *lines]).encode("utf-8", "surrogatepass"))
 
 
 class Describe:
-    """Texts that describe the nodes of a graph, equal for equal nodes; `inner` holds hashes of nested graphs."""
+    """Texts that describe the nodes of a graph, equal for equal nodes, with the hashes of nested graphs."""
 
-    def __init__(self, graph: Graph, inner: Mapping[str, str], *, names: bool = True) -> None:
-        self.graph, self.inner, self.names = graph, inner, names
+    def __init__(self, graph: Graph, nested: NestedHashes) -> None:
+        self.graph, self.nested = graph, nested
+        self.inner = nested.of(graph)
         self.types: dict[Any, str] = {}
 
     def data(self, node: Any, hidden: frozenset[str] = frozenset({"origin"})) -> str:
         """Return the text of a node's data, without some of its keys."""
         data = self.graph._node[node]
-        text = describe_data(data, hidden, self.types, names=self.names)
+        text = describe_data(data, hidden, self.types, self.nested)
         kind = data.get("type")
         return f"{text} {self.inner[kind]}" if self.inner and isinstance(kind, str) and kind in self.inner else text
 
@@ -107,11 +157,14 @@ class Describe:
 
 
 def describe_data(
-    data: Mapping[Any, Any], hidden: Iterable[str], types: dict[Any, str] | None = None, *, names: bool = True
+    data: Mapping[Any, Any],
+    hidden: Iterable[str],
+    types: dict[Any, str] | None = None,
+    nested: NestedHashes | None = None,
 ) -> str:
     """Return a text that is equal if and only if the data of nodes are equal, arrays bit for bit.
 
-    `names` tells whether the names of nodes count in graphs among the data.
+    `types` and `nested` hold the texts of types and the hashes of graphs that are known already.
 
     Examples
     --------
@@ -128,7 +181,7 @@ def describe_data(
         elif isinstance(value, np.ndarray) and value.dtype != object:
             text = f"{value.dtype}{value.shape}{digest(np.ascontiguousarray(value).tobytes())}"
         elif isinstance(value, Graph):
-            text = f"body({structure_hash(value, names=names)})"
+            text = f"body({(nested or NestedHashes()).hash(value)})"
         elif types is not None and isinstance(value, Type):
             text = types.get(value) or types.setdefault(value, format_exactly(value))
         else:
@@ -158,9 +211,9 @@ def describe_edge(edge: Mapping[str, Any]) -> str:
 class _Nameless(Coloured):
     """A graph compared without names."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, nested: NestedHashes) -> None:
         graph = _with_canonical_unknowns(graph)
-        describe = Describe(graph, inner_hashes(graph, False), names=False)
+        describe = Describe(graph, nested)
         ports = {"input": frozenset({"origin", "index"}), "output": frozenset({"origin", "index"})}
         hidden = frozenset({"origin"})
 
@@ -212,41 +265,3 @@ def _graph(graph: Any) -> Graph:
 def _own(graph: Graph, names: bool) -> str:
     """Return the text of the attributes of a graph."""
     return describe_data(graph.graph, _NAMED if not names else () if graph.graph.get("name") else ("name",))
-
-
-def _hashed(graph: Graph, inner: Mapping[str, str], names: bool) -> str:
-    if names:
-        describe = Describe(graph, inner)
-        lines = sorted(map(describe.line, graph))
-    else:
-        lines = _Nameless(graph).signature()
-    return digest("\n".join([_own(graph, names), *lines]).encode("utf-8", "surrogatepass"))
-
-
-def inner_hashes(graph: Graph, names: bool = True) -> dict[str, str]:
-    """Return the hashes of nested graphs, with their contents, by name."""
-    if not any(isinstance(op, GraphOp) for op in graph.ops.values()):
-        return {}
-    done: dict[int, str] = {}
-    path = [(graph, dict(_bodies(graph)))]
-    while True:
-        last, bodies = path[-1]
-        on_path = {id(each) for each, _ in path}
-        inner = next((body for body in bodies.values() if id(body) not in done and id(body) not in on_path), None)
-        if inner is not None:
-            path.append((inner, dict(_bodies(inner))))
-            continue
-        hashes = {name: done.get(id(body), "contains itself") for name, body in bodies.items()}
-        path.pop()
-        if not path:
-            return hashes
-        done[id(last)] = _hashed(last, hashes, names)
-
-
-def _bodies(graph: Graph) -> Iterable[tuple[str, Graph]]:
-    """Yield the nested graphs of a graph by name; missing ones are skipped."""
-    for name in sorted({str(data.get("type")) for data in graph._node.values()} & graph.ops.keys()):
-        op = graph.ops[name]
-        body = op.library.get(name) if isinstance(op, GraphOp) else None
-        if body is not None:
-            yield name, body

@@ -191,6 +191,9 @@ class ModuleMethods(_Documents):
         """Return the module that a text form writes; see `graphrewrite.formats.parse_module`."""
         return _above("formats.text.graph_parser.parse_module")(text, ops=ops)
 
+    def _has_graphs_of(self: Any, other: Any) -> bool:
+        return _above("compare.equality.equal_graphs")(self._graphs, other._graphs)
+
     def _head(self: Any) -> str:
         """Return the name, the attributes, the constants and the types of placeholders in the exact text form."""
         parts = (self.attributes, self._constants, self._types)

@@ -21,6 +21,7 @@ __all__ = [
     "check_nesting",
     "graph_op",
     "has_state",
+    "innermost_first",
     "nested_graphs",
     "nested_ops",
     "output_types",
@@ -224,6 +225,31 @@ def nested_graphs(graph: Graph) -> Iterator[Graph]:
             if id(inner) not in seen:
                 seen.add(id(inner))
                 work.append(inner)
+
+
+def innermost_first(graph: Graph, seen: set[int] | None = None) -> Iterator[Graph]:
+    r"""Yield the graphs nested in a graph, at any depth, after those nested in them, and last the graph itself.
+
+    Graphs whose identity is in `seen` are skipped; those that are met are added.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
+    >>> [each.name for each in innermost_first(g)]
+    ['g']
+    """
+    met = set() if seen is None else seen
+    path = [] if id(graph) in met else [(graph, _graphs_in(graph))]
+    met.add(id(graph))
+    while path:
+        current, below = path[-1]
+        inner = next((each for each in below if id(each) not in met), None)
+        if inner is None:
+            path.pop()
+            yield current
+        else:
+            met.add(id(inner))
+            path.append((inner, _graphs_in(inner)))
 
 
 def _graphs_in(graph: Graph) -> Iterator[Graph]:

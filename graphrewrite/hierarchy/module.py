@@ -201,7 +201,7 @@ class Module(ModuleMethods, Sharing, MutableMapping[str, Graph]):
         """Tell whether names, attributes, graphs, constants and placeholders are equal, in any order."""
         if not isinstance(other, Module):
             return NotImplemented
-        return self._head() == other._head() and self._graphs == other._graphs
+        return self._head() == other._head() and self._has_graphs_of(other)
 
     __hash__ = object.__hash__  # modules are mutable: hashed by identity, as graphs are
 
