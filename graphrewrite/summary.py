@@ -14,7 +14,7 @@ import numpy as np
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
-from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.hierarchy.graph_ops import GraphOp, innermost_first
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import find_op
 from graphrewrite.runtime.display import Displayed
@@ -153,10 +153,11 @@ def summary(graph: nx.DiGraph | Module) -> Summary:
     y         output  relu_1                       0                     0
     total     2 operations                        10                     8
     """
-    return Summary([_summary(each) for each in (graph.values() if isinstance(graph, Module) else (graph,))])
+    counts = _Counts()
+    return Summary([_summary(each, counts) for each in (graph.values() if isinstance(graph, Module) else (graph,))])
 
 
-def _summary(graph: nx.DiGraph) -> GraphSummary:
+def _summary(graph: nx.DiGraph, counts: _Counts) -> GraphSummary:
     checked = as_graph(graph, "that has a summary")
     counted: set[Any] = set()
     lines = []
@@ -167,14 +168,17 @@ def _summary(graph: nx.DiGraph) -> GraphSummary:
             continue
         operands = (source for source in _sources(checked, node) if checked.nodes[source].get("type") != "constant")
         result = data.get("result")
+        arrays = counts.arrays(checked, node)
+        new = sum(size for key, size in arrays.items() if key not in counted)
+        counted.update(arrays)
         lines.append(
             SummaryLine(
                 str(node),
                 str(data.get("type", "")),
                 tuple(map(str, operands)),
                 "" if result is None else ", ".join(map(str, result if isinstance(result, tuple) else (result,))),
-                parameters(checked, node, counted),
-                multiply_accumulates(checked, node),
+                new,
+                counts.multiply_accumulates(checked, node),
             )
         )
     operations = sum(line.op not in ("input", "output", "constant") for line in lines)
@@ -219,10 +223,8 @@ def _sources(graph: Graph, node: Any) -> list[Any]:
         return list(graph.pred[node])
 
 
-def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
+def parameters(graph: Graph, node: Any) -> int:
     r"""Return the number of parameters of a node: in its constants, its attributes and its nested graph.
-
-    Arrays whose keys are in `counted` are skipped; those of this node are added to it.
 
     Examples
     --------
@@ -230,34 +232,7 @@ def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
     >>> parameters(g, "y")
     1
     """
-    # Arrays are distinguished by their node, so that a constant with two readers counts once.
-    seen = set() if counted is None else counted
-    data = graph.nodes[node]
-    held: dict[Any, Any] = {
-        (id(graph), node, key): value for key, value in data.items() if isinstance(value, np.ndarray)
-    }
-    for source in _sources(graph, node):
-        constant = graph.nodes[source]
-        if constant.get("type") == "constant":
-            # A shared constant of a module is one array, wherever it is read.
-            held[constant.get("shared") or (id(graph), source)] = constant.get("value", ())
-    new = {key: value for key, value in held.items() if key not in seen}
-    seen.update(new)
-    own = sum(map(np.size, new.values()))
-    return own + sum(
-        parameters(body, n, seen)
-        for body in _bodies(graph, node)
-        for n, inside in body.nodes(data=True)
-        if inside.get("type") != "constant"
-    )
-
-
-def _bodies(graph: Graph, node: Any) -> list[Graph]:
-    """Return the graph of a graph op's node, or the graphs among a node's attributes."""
-    op = graph.ops.get(graph.nodes[node].get("type", ""))
-    if isinstance(op, GraphOp):
-        return [op.body]
-    return [value for value in graph.nodes[node].values() if isinstance(value, Graph)]
+    return sum(_Counts().arrays(graph, node).values())
 
 
 def multiply_accumulates(graph: Graph, node: Any) -> int:
@@ -271,14 +246,61 @@ def multiply_accumulates(graph: Graph, node: Any) -> int:
     >>> multiply_accumulates(g, "l")
     12
     """
-    bodies = _bodies(graph, node)
-    if bodies:
-        return max(sum(multiply_accumulates(body, each) for each in body) for body in bodies)
-    op = find_op(graph.nodes[node].get("type"), graph.ops)
-    if op is None or op.cost is None:
-        return 0
-    try:
-        types = [graph.result_type(o.node, o.result) for o in graph.operands(node)]
-        return op.cost(types, graph.result_type(node), graph.attributes(node))
-    except (GraphRewriteError, IndexError, KeyError):
-        return 0
+    return _Counts().multiply_accumulates(graph, node)
+
+
+class _Counts:
+    """What nodes have and do, with their nested graphs; each of these is counted once, however often it is used."""
+
+    def __init__(self) -> None:
+        self.entered: set[int] = set()
+        self.inner: dict[int, tuple[dict[Any, int], int]] = {}
+
+    def arrays(self, graph: Graph, node: Any) -> dict[Any, int]:
+        """Return the sizes of a node's arrays, of those in its nested graphs too, by what tells the arrays apart."""
+        # Arrays are distinguished by their node, so that a constant with two readers counts once.
+        sizes: dict[Any, int] = {
+            (id(graph), node, key): value.size
+            for key, value in graph.nodes[node].items()
+            if isinstance(value, np.ndarray)
+        }
+        for source in _sources(graph, node):
+            constant = graph.nodes[source]
+            if constant.get("type") == "constant":
+                # A shared constant of a module is one array, wherever it is read.
+                sizes[constant.get("shared") or (id(graph), source)] = np.size(constant.get("value", ()))
+        for body in _bodies(graph, node):
+            sizes.update(self.whole(body)[0])
+        return sizes
+
+    def multiply_accumulates(self, graph: Graph, node: Any) -> int:
+        """Return the multiply-accumulates of a node for one sample."""
+        bodies = _bodies(graph, node)
+        if bodies:
+            return max(self.whole(body)[1] for body in bodies)
+        op = find_op(graph.nodes[node].get("type"), graph.ops)
+        if op is None or op.cost is None:
+            return 0
+        try:
+            types = [graph.result_type(o.node, o.result) for o in graph.operands(node)]
+            return op.cost(types, graph.result_type(node), graph.attributes(node))
+        except (GraphRewriteError, IndexError, KeyError):
+            return 0
+
+    def whole(self, graph: Graph) -> tuple[dict[Any, int], int]:
+        """Return the arrays and the multiply-accumulates of all nodes of a nested graph."""
+        for each in innermost_first(graph, self.entered):
+            arrays: dict[Any, int] = {}
+            for node, data in each.nodes(data=True):
+                if data.get("type") != "constant":
+                    arrays.update(self.arrays(each, node))
+            self.inner[id(each)] = arrays, sum(self.multiply_accumulates(each, node) for node in each)
+        return self.inner.get(id(graph), ({}, 0))
+
+
+def _bodies(graph: Graph, node: Any) -> list[Graph]:
+    """Return the graph of a graph op's node, or the graphs among a node's attributes."""
+    op = graph.ops.get(graph.nodes[node].get("type", ""))
+    if isinstance(op, GraphOp):
+        return [op.body]
+    return [value for value in graph.nodes[node].values() if isinstance(value, Graph)]

@@ -11,7 +11,14 @@ from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.graph.type_inference import declared_types, infer_node
 from graphrewrite.graph.unknown_sizes import first_free_number
-from graphrewrite.hierarchy.graph_ops import GraphOp, bind_sizes, check_nesting, nested_ops, with_data_sizes
+from graphrewrite.hierarchy.graph_ops import (
+    GraphOp,
+    bind_sizes,
+    check_nesting,
+    nested_once,
+    nested_ops,
+    with_data_sizes,
+)
 from graphrewrite.op import find_op
 from graphrewrite.types import Dimension, Type, pairs_of, solved
 
@@ -59,19 +66,20 @@ def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> G
     """
     if not nested_ops(graph):
         return graph
-    check_nesting(graph)
-    flat, kept = graph.copy(), set[str]()
-    while True:
-        # Expansion brings the graph ops of the inner graph along: until none is left but those to keep.
-        kinds = {op.name for op in nested_ops(flat)}
-        nested = [n for n, data in flat._node.items() if data.get("type") in kinds and n not in kept]
-        if keep is not None:
-            kept.update(n for n in nested if keep(flat, n))
-        work = sorted((n for n in nested if n not in kept), key=str)
-        if not work:
-            return flat
-        for node in work:
-            apply_edit(flat, expand(flat, node))
+    flat, new = graph.copy(), list(graph)
+    with nested_once():
+        check_nesting(graph)
+        while True:
+            # Expansion brings the graph ops of the inner graph along: until none is left but those to keep.
+            nested = [n for n in new if isinstance(flat.ops.get(flat._node[n].get("type", "")), GraphOp)]
+            work = [n for n in sorted(nested, key=str) if keep is None or not keep(flat, n)]
+            if not work:
+                return flat
+            new = []
+            for node in work:
+                edit = expand(flat, node)
+                apply_edit(flat, edit)
+                new += [name for name, _ in edit.added]
 
 
 def expand(graph: Graph, node: str, fresh: Callable[[str], str] | None = None) -> Edit:

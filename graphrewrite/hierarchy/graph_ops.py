@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +26,7 @@ __all__ = [
     "has_state",
     "innermost_first",
     "nested_graphs",
+    "nested_once",
     "nested_ops",
     "output_types",
     "with_data_sizes",
@@ -101,12 +105,12 @@ class GraphOp(Op):
     @property
     def stateful(self) -> bool:
         """Whether any op in it has a state or an effect."""
-        return self.body.has_state
+        return _facts(self.body)[1]
 
     @property
     def level(self) -> str:
         """The lowest level of the ops in it."""
-        levels = {op.level for op in _inner_ops(self.body)}
+        levels = _facts(self.body)[0]
         return next((level for level in ("stream", "integer", "generic") if level in levels), "nn")
 
     @property
@@ -155,16 +159,22 @@ class GraphOp(Op):
         copied = memo.get(id(self))
         if copied is None:
             copied = memo[id(self)] = _blank()
+            if isinstance(self.library, dict) and id(body := self.library.get(self.name)) not in memo:
+                for each in innermost_first(body):  # so that no depth of nesting recurses
+                    deepcopy(each, memo)
             object.__setattr__(copied, "name", self.name)
             object.__setattr__(copied, "library", deepcopy(self.library, memo))
         return copied
 
     def __reduce__(self) -> Any:
-        # Pickle the object before its library, which may refer back to it.
-        return _blank, (), {"name": self.name, "library": self.library}
+        # Pickle nested graphs first, inner ones before outer ones, so that no depth of nesting recurses; and pickle the
+        # object before its library: a module may refer back to it.
+        body = self.library.get(self.name) if isinstance(self.library, dict) else None
+        first = () if body is None else tuple(innermost_first(body))
+        return _blank, first, {"name": self.name, "library": self.library}
 
 
-def _blank() -> GraphOp:
+def _blank(*_: Graph) -> GraphOp:
     return GraphOp.__new__(GraphOp)
 
 
@@ -258,6 +268,30 @@ def _graphs_in(graph: Graph) -> Iterator[Graph]:
     yield from (body for _, _, body in graph.bodies())
 
 
+@dataclass
+class _Known:
+    """What is known of graphs that do not change for now: levels and state of the ops in them, and that nesting ends.
+
+    Graphs are held too, which keeps their identities from being reused.
+    """
+
+    facts: dict[int, tuple[_Facts, Graph]] = field(default_factory=dict)
+    sound: dict[int, Graph] = field(default_factory=dict)
+
+
+_KNOWN: ContextVar[_Known | None] = ContextVar("known", default=None)
+
+
+@contextmanager
+def nested_once() -> Iterator[None]:
+    """Examine each nested graph once, however often it is asked about; nested graphs must not change meanwhile."""
+    token = _KNOWN.set(_KNOWN.get() or _Known())
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
 def has_state(graph: Graph) -> bool:
     r"""Tell whether an op in a graph, or in a graph nested in it, has a state or an effect.
 
@@ -266,16 +300,28 @@ def has_state(graph: Graph) -> bool:
     >>> has_state(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"))
     False
     """
-    return any(op.stateful for op in _inner_ops(graph))
+    return _facts_of(graph, [_facts(each) for each in _graphs_in(graph)])[1]
 
 
-def _inner_ops(graph: Graph) -> Iterator[Op]:
-    """Yield the known ops, except graph ops, of a graph's nodes and of the graphs nested in it."""
-    for each in nested_graphs(graph):
-        for kind in {data.get("type") for data in each._node.values()}:
-            op = ops.find_op(kind, each.ops)
-            if op is not None and not isinstance(op, GraphOp):
-                yield op
+_Facts = tuple[frozenset[str], bool]
+"""The levels of the known ops in a graph and those nested in it, and whether any of them has a state."""
+
+
+def _facts(graph: Graph) -> _Facts:
+    """Return the facts of a nested graph, which are kept as long as nested graphs do not change."""
+    facts = (_KNOWN.get() or _Known()).facts
+    for each in () if id(graph) in facts else innermost_first(graph, set(facts)):
+        inner = [facts[id(body)][0] for body in _graphs_in(each) if id(body) in facts]
+        facts[id(each)] = _facts_of(each, inner), each
+    return facts[id(graph)][0]
+
+
+def _facts_of(graph: Graph, inner: list[_Facts]) -> _Facts:
+    """Return the facts of a graph, given those of the graphs in it."""
+    found = [ops.find_op(kind, graph.ops) for kind in {data.get("type") for data in graph._node.values()}]
+    own = [op for op in found if op is not None and not isinstance(op, GraphOp)]
+    levels = frozenset(op.level for op in own).union(*(levels for levels, _ in inner))
+    return levels, any(op.stateful for op in own) or any(state for _, state in inner)
 
 
 def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
@@ -292,6 +338,9 @@ def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
     ...
     graphrewrite.errors.GraphError: the graph 'g' would contain itself: g -> g; ...
     """
+    known = _KNOWN.get()
+    if known is not None and id(graph) in known.sound:
+        return  # the graph that it is to become a node of is changing, and so is none of those that are known
     # Depth-first, with the path of open graphs: one that comes up again on it contains itself.
     path: list[tuple[str, Graph, Iterator[Graph]]] = []
     if inside is not None:
@@ -300,7 +349,7 @@ def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
     on_path = {id(entry[1]) for entry in path}
     if len(on_path) < len(path):
         raise _cycle([inside.name, graph.name] if inside is not None else [])
-    done: set[int] = set()
+    done = {} if known is None else known.sound
     while path:
         _, current, below = path[-1]
         for body in below:
@@ -315,7 +364,8 @@ def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
         else:
             path.pop()
             on_path.discard(id(current))
-            done.add(id(current))
+            if current is not inside:
+                done[id(current)] = current
 
 
 def _cycle(names: list[str]) -> GraphError:

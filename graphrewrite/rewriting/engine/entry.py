@@ -11,7 +11,7 @@ import networkx as nx
 from graphrewrite.errors import GraphRewriteError, RewriteError, RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import check_digraph
-from graphrewrite.hierarchy.graph_ops import check_nesting
+from graphrewrite.hierarchy.graph_ops import check_nesting, nested_once
 from graphrewrite.hierarchy.membership import rebind
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.hierarchy.region_tracking import RegionTracking, tracking_regions
@@ -186,15 +186,17 @@ def _rewrite_graphs(module: Module, rewrite_graph: Callable[[Graph], Graph]) -> 
         for name in left:
             done.add(name)
             try:
-                rewritten = rewrite_graph(new[name])
+                with nested_once():  # the graphs that are nested in this one stay as they are
+                    rewritten = rewrite_graph(new[name])
                 rebind(rewritten, new, of=module)
                 new[name] = rewritten
             except GraphRewriteError as error:
                 error.add_note(f"in the graph {name!r} of the module {module.name!r}")
                 raise
     # A graph that contains itself can be noticed only when all of them are there.
-    for graph in new.values():
-        check_nesting(graph)
+    with nested_once():
+        for graph in new.values():
+            check_nesting(graph)
     return new
 
 

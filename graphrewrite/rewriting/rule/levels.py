@@ -8,6 +8,7 @@ from typing import Any
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import Edit
+from graphrewrite.hierarchy.graph_ops import nested_once
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import PatternNode
@@ -86,7 +87,8 @@ def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
 def levels_in(graph: Graph) -> dict[tuple[str, Any], int | None]:
     """Return the level of each kind of node in a graph: of each op with each type of its result."""
     kinds = {(data.get("type", ""), data.get("result")) for data in graph._node.values()}
-    return {(name, result): level_of(find_op(name, graph.ops), result) for name, result in kinds}
+    with nested_once():
+        return {(name, result): level_of(find_op(name, graph.ops), result) for name, result in kinds}
 
 
 def wrong_kind(kind: str, definition: Definition) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 from graphrewrite.errors import GraphRewriteError, RewriteError, RuleError, VerificationError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
+from graphrewrite.hierarchy.graph_ops import nested_once
 from graphrewrite.rewriting.engine.members import GraphRewriting, Member, PatternRule
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.rewriting.verification.checks import Check, Fault
@@ -110,9 +111,10 @@ class Table:
 
     def faults(self, graph: Any) -> tuple[Fault, ...]:
         """Return the faults of a graph or a module."""
-        if not isinstance(graph, Mapping):
-            return tuple(self.faults_of(graph))
-        inside = [replace(f, graph=name) for name, member in graph.items() for f in self.faults_of(member)]
+        with nested_once():
+            if not isinstance(graph, Mapping):
+                return tuple(self.faults_of(graph))
+            inside = [replace(f, graph=name) for name, member in graph.items() for f in self.faults_of(member)]
         return (*inside, *self.module_faults(graph))
 
     def faults_of(self, argument: Any) -> list[Fault]:

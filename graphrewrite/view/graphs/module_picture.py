@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite.formats.text import format_attribute
+from graphrewrite.hierarchy.graph_ops import nested_once
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.summary import summary
 from graphrewrite.view.graphs.summary_table import summary_tables
@@ -31,7 +32,8 @@ def module_picture(module: Module, *, direction: str = "TB", max_nodes: int = 20
     (('y: shared w, [1.0, 2.0]',), (('w', 'constant', 'f64[2]', '[1.0, 2.0]', 'main'),))
     """
     tables = (_shared(module),) if module.constants or module.placeholders else ()
-    scenes = tuple(scene_of(graph, title=name) for name, graph in module.items())
+    with nested_once():
+        scenes = tuple(scene_of(graph, title=name) for name, graph in module.items())
     count = sum(len(scene.boxes) for scene in scenes)
     if count > max_nodes:
         table = summary(module)

@@ -10,7 +10,7 @@ import networkx as nx
 
 from graphrewrite.formats.text.node_edges import slots_of
 from graphrewrite.graph import Graph
-from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.hierarchy.graph_ops import GraphOp, nested_once
 from graphrewrite.summary import nodes_in_order
 from graphrewrite.view.colour import PAPER, Look
 from graphrewrite.view.plain import plain
@@ -48,7 +48,8 @@ def scene_of(
     chosen = None if nodes is None else set(nodes)
     drawn = [node for node in drawn_nodes(graph) if chosen is None or node in chosen]
     builder = _Builder(marks or {}, shading)
-    builder.add(graph, drawn, _depth_within(graph, drawn, nested))
+    with nested_once():
+        builder.add(graph, drawn, _depth_within(graph, drawn, nested))
     builder.add_stubs(graph, drawn)
     return Scene(
         plain(graph.name if title is None else title, 120),
