@@ -149,6 +149,10 @@ class GraphOp(Op):
         results = tuple(values[output] for output in body.outputs)
         return results[0] if len(results) == 1 else results
 
+    def _own_body(self) -> Graph | None:
+        """Return the graph; None if it is missing, or in a module, which copies and pickles its graphs itself."""
+        return self.library.get(self.name) if isinstance(self.library, dict) else None
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GraphOp) and self.name == other.name and self.library is other.library
 
@@ -159,9 +163,8 @@ class GraphOp(Op):
         copied = memo.get(id(self))
         if copied is None:
             copied = memo[id(self)] = _blank()
-            if isinstance(self.library, dict) and id(body := self.library.get(self.name)) not in memo:
-                for each in innermost_first(body):  # so that no depth of nesting recurses
-                    deepcopy(each, memo)
+            for each in () if (body := self._own_body()) is None or id(body) in memo else innermost_first(body):
+                deepcopy(each, memo)  # inner graphs first, so that no depth of nesting recurses
             object.__setattr__(copied, "name", self.name)
             object.__setattr__(copied, "library", deepcopy(self.library, memo))
         return copied
@@ -169,8 +172,7 @@ class GraphOp(Op):
     def __reduce__(self) -> Any:
         # Pickle nested graphs first, inner ones before outer ones, so that no depth of nesting recurses; and pickle the
         # object before its library: a module may refer back to it.
-        body = self.library.get(self.name) if isinstance(self.library, dict) else None
-        first = () if body is None else tuple(innermost_first(body))
+        first = () if (body := self._own_body()) is None else tuple(innermost_first(body))
         return _blank, first, {"name": self.name, "library": self.library}
 
 
