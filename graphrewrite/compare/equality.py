@@ -12,7 +12,8 @@ from graphrewrite.compare.isomorphism import Coloured, are_isomorphic, digest, r
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
-from graphrewrite.hierarchy.graph_ops import innermost_first, nested_ops, with_data_sizes
+from graphrewrite.hierarchy.bound_sizes import with_data_sizes
+from graphrewrite.hierarchy.graph_ops import innermost_first, nested_ops
 from graphrewrite.op import find_op
 from graphrewrite.types import Dimension, Type
 

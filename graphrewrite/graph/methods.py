@@ -92,7 +92,7 @@ class GraphMethods(_Documents):
 
     def output_types(self, *types: Type) -> tuple[Type, ...]:
         """Return the types of the outputs for types of the inputs, which determine the symbolic sizes."""
-        return _above("hierarchy.graph_ops.output_types")(self, types)
+        return _above("hierarchy.bound_sizes.output_types")(self, types)
 
     def as_body(self: Any) -> Any:
         """Return a copy that cannot be changed, as nodes have it that hold a graph; of such a copy, itself."""

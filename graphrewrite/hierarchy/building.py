@@ -24,7 +24,7 @@ from graphrewrite.errors import GraphError, GraphRewriteError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.graph.value import Value
-from graphrewrite.hierarchy.graph_ops import bind_sizes
+from graphrewrite.hierarchy.bound_sizes import bind_sizes
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Alternatives, Op

@@ -12,7 +12,7 @@ from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.type_inference import declared_types, infer
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.border import free_name, operands_of
-from graphrewrite.hierarchy.graph_ops import with_data_sizes
+from graphrewrite.hierarchy.bound_sizes import with_data_sizes
 from graphrewrite.op import find_op
 from graphrewrite.types import Dimension, Type, pairs_of, solved, symbols, with_sizes
 

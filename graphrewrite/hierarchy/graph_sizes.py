@@ -8,7 +8,7 @@ from typing import Any
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import declared_types, infer
-from graphrewrite.hierarchy.graph_ops import with_data_sizes
+from graphrewrite.hierarchy.bound_sizes import with_data_sizes
 from graphrewrite.op import find_op
 from graphrewrite.types import Dimension, as_size, symbols
 

@@ -12,7 +12,7 @@ from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.edit import Edit, is_unchanged
 from graphrewrite.graph.unknown_sizes import first_free_number
-from graphrewrite.hierarchy.graph_ops import with_data_sizes
+from graphrewrite.hierarchy.bound_sizes import with_data_sizes
 from graphrewrite.op import find_op
 from graphrewrite.rewriting.match import Root
 from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Part
