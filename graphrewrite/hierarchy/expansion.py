@@ -11,14 +11,8 @@ from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.graph.type_inference import declared_types, infer_node
 from graphrewrite.graph.unknown_sizes import first_free_number
-from graphrewrite.hierarchy.graph_ops import (
-    GraphOp,
-    bind_sizes,
-    check_nesting,
-    nested_once,
-    nested_ops,
-    with_data_sizes,
-)
+from graphrewrite.hierarchy.bound_sizes import bind_sizes, with_data_sizes
+from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_once, nested_ops
 from graphrewrite.op import find_op
 from graphrewrite.types import Dimension, Type, pairs_of, solved
 
