@@ -15,6 +15,7 @@ from graphrewrite.execution.origin_pairing import counterparts, needed_nodes
 from graphrewrite.execution.program import compile_graph
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
+from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.runtime.display import Displayed
 from graphrewrite.types import Element, FixedPoint, Quantised, Tensor, Type, permutation
 
@@ -157,7 +158,7 @@ def _reference(
         return {}, ""
     if isinstance(reference, Mapping) and not isinstance(reference, nx.Graph):
         return _given(graph, reference), "arrays"
-    other = as_graph(reference, "that can be evaluated")
+    other = flattened(as_graph(reference, "that can be evaluated"))  # so that inner values are compared too
     pairs = counterparts(graph, other)
     program = compile_graph(other, {*pairs.values()}, instructions=False)
     kept = {

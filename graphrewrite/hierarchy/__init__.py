@@ -1,5 +1,6 @@
 """Graphs in graphs: modules, graphs as ops, regions of a graph, and graphs built of parts."""
 
+from graphrewrite.hierarchy.blocks import Block, blocks_of, flattened
 from graphrewrite.hierarchy.building import Built, parallel, residual, sequential
 from graphrewrite.hierarchy.composition import compose
 from graphrewrite.hierarchy.expansion import expand, flatten
@@ -11,16 +12,19 @@ from graphrewrite.hierarchy.region_conversion import converted
 from graphrewrite.hierarchy.shared import Shared
 
 __all__ = [
+    "Block",
     "Built",
     "GraphOp",
     "GraphView",
     "Module",
     "Operator",
     "Shared",
+    "blocks_of",
     "compose",
     "converted",
     "expand",
     "flatten",
+    "flattened",
     "graph_op",
     "parallel",
     "residual",

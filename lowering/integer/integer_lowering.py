@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from graphrewrite import FixedPoint, Graph, Rule
+from graphrewrite import FixedPoint, Graph, Module, Rule
+from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.lowering.composite.movement import write_split_by_slices
 from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, declined_reasons, origins_text
 from graphrewrite.lowering.integer.arithmetic import LOWER_ARITHMETIC, scale_sums
@@ -86,13 +87,14 @@ def _is_of_host(graph: Graph, node: str) -> bool:
     return len(computed) == 1
 
 
-def to_integer(graph: Graph, *, approximate: bool = False, steps: list[Step] | None = None) -> Graph:
+def to_integer(graph: Graph | Module, *, approximate: bool = False, steps: list[Step] | None = None) -> Graph:
     """Return a quantised network in integer arithmetic: the same numbers, bit for bit.
 
     Parameters
     ----------
-    graph : Graph
-        What `quantise` gives, or a model that brings its quantisation with it.
+    graph : Graph or Module
+        What `quantise` gives, or a model that brings its quantisation with it; of a module its main graph. Nested
+        graphs are lowered where they are used.
     approximate : bool
         Whether functions of numbers that are too wide for a table become straight lines, within a bound that
         `function_bounds` says. Everything else stays exact.
@@ -127,7 +129,7 @@ def to_integer(graph: Graph, *, approximate: bool = False, steps: list[Step] | N
     """
     # Transposes meet before anything is lowered: mantissas hide the elementwise ops that they could pass.
     first_of_all = (write_split_by_slices, norm_before_reshape, constant_before_reshape, *POOL_POSITIONS)
-    cleaned = recorded(graph, (*first_of_all, *SINK_TRANSPOSES, *RULES), steps)
+    cleaned = recorded(flattened(graph), (*first_of_all, *SINK_TRANSPOSES, *RULES), steps)
     first = lowered = recorded(cleaned, (*SINK_TRANSPOSES, *LOWER_TO_INTEGER, *RULES), steps)
     near = (*LOWER_TO_INTEGER, *APPROXIMATE_STEPS) if approximate else LOWER_TO_INTEGER
     # Rules that give up exactness, then those for layers that nobody quantises, run only while something is left: an

@@ -12,6 +12,7 @@ import numpy as np
 from graphrewrite import Graph, rewrite
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.origin_pairing import counterparts
+from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.lowering.errors import QuantisationWarning
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.lowering.quantisation.host_inputs import encoding
@@ -104,6 +105,7 @@ def findings(
     >>> print(findings(g, quantise(g, x), {"x": 2 * x})[0])
     x: 50.0% of its values are clipped; calibrate with samples of the whole range, or give it more bits (--bits x=10)
     """
+    graph = flattened(graph)
     folded = rewrite(graph, (*FOLDING, *RULES))
     return tuple(_Review(graph, folded, quantised, inputs, most_noise).run())
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import FixedPoint, Graph, op, rewrite
+from graphrewrite import FixedPoint, Graph, Module, op, rewrite
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import move_slot, rewire
+from graphrewrite.hierarchy.blocks import flattened, of_graph
 from graphrewrite.lowering.composite.products import LOWER_SUMS
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
@@ -81,7 +82,7 @@ _ACCUMULATOR = 48  # bits that an accumulator in hardware has at most
 
 
 def quantise(
-    graph: Graph,
+    graph: Graph | Module,
     samples: Any,
     *,
     bits: Bits = 8,
@@ -102,15 +103,19 @@ def quantise(
     Each weight is rounded up or down so that the sums of its layer stay near on the samples, and with 16 samples or
     more, their mean error goes into the bias: this costs no hardware.
 
+    Nested graphs are quantised where they are used, each use with the binary points and roundings that suit it best;
+    the result is flat, and remembers them for `to_stream` and `hdl.emit`.
+
     Parameters
     ----------
-    graph : Graph
-        A float network of the level ``nn``.
+    graph : Graph or Module
+        A float network of the level ``nn``; of a module its main graph.
     samples : ndarray or mapping of str to ndarray
         Calibration inputs, batch first; a mapping by input where there are several.
     bits : int, or mapping of str to int or pair of int
         Word width, 4 to 16; or one a layer by the name of its origin or a pattern of it, as ``"conv*"``, with
-        ``"default"`` for the rest. A name goes before patterns, and of these the first that fits. A pair gives the
+        ``"default"`` for the rest; ``"block_1.conv_1"`` is a layer of one use of a nested graph, ``"block.conv_1"``
+        of all. A name goes before patterns, and of these the first that fits. A pair gives the
         widths of the layer's weights and of its result.
     per_channel : bool
         Whether each output channel of a layer's weights may have a binary point of its own: it does where the outputs
@@ -147,6 +152,7 @@ def quantise(
     >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
     ['s8f7', 's15f14']
     """
+    graph = flattened(graph)
     folded, inputs = prepared(graph, samples, steps)
     fixed = in_fixed_point(folded, inputs, Widths(folded, bits), per_channel=per_channel, equalise=equalise, fit=fit)
     warn_of_lost_layer(graph, folded, fixed, inputs)
@@ -176,8 +182,11 @@ def in_fixed_point(
     return found[0] if len(found) == 1 else min(found, key=noise_of)
 
 
-def prepared(graph: Graph, samples: Any, steps: list[Step] | None = None) -> tuple[Graph, dict[str, np.ndarray]]:
+def prepared(
+    graph: Graph | Module, samples: Any, steps: list[Step] | None = None
+) -> tuple[Graph, dict[str, np.ndarray]]:
     """Return a network with all that can be folded into its layers, and checked samples by input."""
+    graph = flattened(graph)
     refuse_unknown(graph)
     first = (
         *SINK_TRANSPOSES,
@@ -200,6 +209,11 @@ class _Quantiser:
         self, graph: Graph, inputs: dict[str, np.ndarray], widths: Widths, per_channel: bool, fit: bool
     ) -> None:
         self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
+        self.uses: dict[tuple[str, str], list[str]] = {}
+        """Nodes by the nested graph and the node of it that they are uses of."""
+        for node in graph.in_order():
+            if (use := of_graph(graph, node)) is not None and graph.nodes[node]["type"] != "constant":
+                self.uses.setdefault(use, []).append(node)
         functions, before = functions_of(graph), [encoding(graph, node) for node in graph.inputs]
         of_host = {node for nodes in before for node in nodes}
         self.functions = {end for end, source in functions.ends.items() if not self.is_of_host(end, source.node)}
@@ -242,8 +256,9 @@ class _Quantiser:
 
     def is_of_host(self, end: str, source: str) -> bool:
         """Whether a function is a single op between the last layer and an output, which the host computes."""
+        uses = self.uses.get(of_graph(self.graph, end) or ("", ""), [end])
         is_alone = self.graph.nodes[end]["type"] in _OF_HOST and self.graph.operands(end)[0].node == source
-        return is_alone and all(n in self.graph.outputs for n in self.graph.successors(end))
+        return is_alone and all(n in self.graph.outputs for use in uses for n in self.graph.successors(use))
 
     def run(self) -> Graph:
         for node in self.graph.inputs:
@@ -260,9 +275,7 @@ class _Quantiser:
             # A concatenation or a border of one format rounds nothing, and needs no quantise node.
             if exact is not None and node not in self.computing and self.is_of_one_format(node):
                 self.formats[node] = exact
-            elif exact is not None and (
-                self.is_compared(node) or self.graph.downstream(self.points[node]).isdisjoint(self.computing)
-            ):
+            elif exact is not None and (self.is_compared(node) or self.is_last(node)):
                 self.insert(self.points[node], self.at_the_end(node, exact))
             else:
                 self.insert(self.points[node], self.chosen(node))
@@ -293,6 +306,11 @@ class _Quantiser:
         (first, *others) = formats
         fill = self.graph.nodes[node].get("fill", 0.0) / first.step
         return not others and fill == round(fill) and first.minimum <= fill <= first.maximum
+
+    def is_last(self, node: str) -> bool:
+        """Whether no layer computes with its results, nor with those of other uses of its nested graph."""
+        uses = self.uses.get(of_graph(self.graph, node) or ("", ""), [node])
+        return all(self.graph.downstream(n).isdisjoint(self.computing) for n in uses if n in self.graph)
 
     def is_compared(self, node: str) -> bool:
         """Whether all that is read of a node is its sign: sums are not rounded before."""

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from graphrewrite import Graph, Rule, pass_
+from graphrewrite import Graph, Module, Rule, pass_
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import rewire
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.component import Component, Site, streams
 from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, ParallelismError, declined_reasons, origins_text
 from graphrewrite.lowering.folding.folder import Limits, fold
 from graphrewrite.lowering.folding.folding_report import FoldingReport
@@ -58,7 +59,7 @@ def drop_bridges(graph: Graph) -> list[str]:
 
 
 def to_stream(
-    graph: Graph,
+    graph: Graph | Module,
     *,
     parallelism: str | int | Mapping[str, str | int] = "full",
     interval: int | None = None,
@@ -76,8 +77,9 @@ def to_stream(
 
     Parameters
     ----------
-    graph : Graph
-        What `to_integer` gives. Conversions at its inputs and outputs stay with the host (see `partition`).
+    graph : Graph or Module
+        What `to_integer` gives; of a module its main graph. Conversions at its inputs and outputs stay with the host
+        (see `partition`). Nested graphs become entities of their own in `hdl.emit`.
     parallelism : "full", "folded", int or mapping
         ``"full"`` unrolls every layer, ``"folded"`` gives each layer one multiplier, a number gives each layer at most
         that many; a mapping says it for layers by the name of their origin, with ``"default"`` for the rest.
@@ -131,7 +133,7 @@ def to_stream(
     _check_numbers(
         stages, interval=interval, latency=latency, max_multipliers=max_multipliers, max_memory_bits=max_memory_bits
     )
-    core = _with_usual_batch(partition(graph).core)
+    core = _with_usual_batch(partition(flattened(graph)).core)
     forget_names_of_axes(core)
     for name in core.inputs:
         if core.succ[name]:

@@ -1,0 +1,218 @@
+"""Blocks: the uses of nested graphs, remembered by a graph in which they are expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graphrewrite.errors import GraphError, UnknownGraphError
+from graphrewrite.graph import Graph
+from graphrewrite.graph.edit import apply_edit
+from graphrewrite.hierarchy.expansion import expand
+from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
+from graphrewrite.hierarchy.module import Module
+
+__all__ = ["Block", "blocks_of", "flattened", "innermost", "main_graph", "of_graph"]
+
+_NO_COMPUTATION = frozenset({"input", "output", "constant"})
+
+
+@dataclass(frozen=True)
+class Block:
+    """One use of a nested graph.
+
+    Attributes
+    ----------
+    path : str
+        Name of the node, after those of the blocks around it, as in ``"stage_2.block_1"``.
+    graph : str
+        Name of the graph.
+    origin : tuple of str
+        The nodes of the imported graph that the node comes from.
+    inputs : mapping of str to tuple of str
+        By input of the graph, the nodes that read it there.
+    outputs : mapping of str to str
+        By output of the graph, the node that gives it there.
+    """
+
+    path: str
+    graph: str
+    origin: tuple[str, ...]
+    inputs: Mapping[str, tuple[str, ...]]
+    outputs: Mapping[str, str]
+
+    def inner(self, origin: str) -> str:
+        """Return the name within the graph of what it contains; other names as they are."""
+        return origin.removeprefix(f"{self.path}.")
+
+
+def flattened(network: Graph | Module) -> Graph:
+    r"""Return a graph without nested graphs, which remembers their uses in its attribute ``blocks``.
+
+    The origin of a node names the path to it, as in ``"block_1.relu_1"``, and stays with what later replaces the node.
+
+    Parameters
+    ----------
+    network : Graph or Module
+        A graph, or a module whose main graph is meant; untouched.
+
+    Returns
+    -------
+    Graph
+        The graph itself if there are no nested ones.
+
+    Raises
+    ------
+    GraphError
+        If a graph contains itself, or is missing from its library.
+    UnknownGraphError
+        If a module has no main graph.
+
+    Examples
+    --------
+    >>> from graphrewrite.hierarchy.graph_ops import graph_op
+    >>> block = Graph.parse("graph block\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[8]")
+    >>> _ = g.output("y", graph_op(block)(graph_op(block)(g.value("x"))))
+    >>> flat = flattened(g)
+    >>> flat.origin("block_2.r"), [(path, block.graph) for path, block in blocks_of(flat).items()]
+    (('block_2.r',), [('block_1', 'block'), ('block_2', 'block')])
+    """
+    graph = main_graph(network)
+    if not nested_ops(graph):
+        return graph
+    check_nesting(graph)
+    flat = graph.copy()
+    blocks, ports = dict(graph.graph.get("blocks", {})), dict(graph.graph.get("block_ports", {}))
+    prefixes = _Prefixes()
+    # Each entry: a node of a graph op, the path of the block around it, the graph that it stands in, its name there.
+    work = [(node, "", graph, node) for node in _nested(graph)]
+    for node, outer, around, name in work:  # grows as it goes
+        body = flat.op(node).body
+        path = f"{outer}{prefixes.of(around)[name]}"
+        blocks[path] = {"graph": body.name} | ({} if flat.origin(node) == (path,) else {"origin": flat.origin(node)})
+        ports[body.name] = _ports(body)
+        edit = expand(flat, node)
+        # In the order of the body; of its constants those that are shared may be there already.
+        new = [name for name, data in edit.added if data["type"] != "constant"]
+        inside = dict(
+            zip((n for n in body.in_order() if body.nodes[n]["type"] not in _NO_COMPUTATION), new, strict=True)
+        )
+        inner = {new: name for name, new in inside.items()}
+        for name, data in edit.added:
+            origins = body.origin(inner[name]) if name in inner else (name.removeprefix(f"{node}."),)
+            data["origin"] = tuple(f"{path}.{origin}" for origin in origins)
+        apply_edit(flat, edit)
+        work += [(inside[name], f"{path}.", body, name) for name in _nested(body)]
+    named = {data.get("implementation") for data in flat._node.values()}
+    for name in {block["graph"] for block in blocks.values()} - named:
+        flat.ops.pop(name, None)
+    flat.graph["blocks"], flat.graph["block_ports"] = blocks, ports
+    return flat
+
+
+def main_graph(network: Graph | Module) -> Graph:
+    """Return a graph itself, or of a module the only graph, the one named ``main``, or the only one not nested.
+
+    Examples
+    --------
+    >>> module = Module("net")
+    >>> _ = module.add_graph("block"), module.add_graph("main")
+    >>> main_graph(module).name
+    'main'
+    """
+    if not isinstance(network, Module):
+        return network
+    if len(network) > 1 and "main" in network:
+        return network["main"]
+    nested = {op.name for graph in network.values() for op in nested_ops(graph)}
+    roots = [name for name in network if name not in nested]
+    if len(roots) == 1:
+        return network[roots[0]]
+    shown = ", ".join(map(repr, roots or network)) or "none"
+    raise UnknownGraphError(
+        f"which graph of the module {network.name!r} is meant? Call one of them 'main', or give one: {shown}"
+    )
+
+
+def blocks_of(graph: Graph) -> dict[str, Block]:
+    """Return the blocks that a graph remembers, by path.
+
+    Examples
+    --------
+    >>> blocks_of(Graph("g"))
+    {}
+    """
+    ports = graph.graph.get("block_ports", {})
+    try:
+        return {
+            path: Block(path, data["graph"], tuple(data.get("origin", (path,))), **ports[data["graph"]])
+            for path, data in graph.graph.get("blocks", {}).items()
+        }
+    except (AttributeError, KeyError, TypeError):
+        raise GraphError(
+            f"the attribute 'blocks' of the graph {graph.name!r} is no record of nested graphs; rename it"
+        ) from None
+
+
+def innermost(origin: str, blocks: Iterable[str]) -> str:
+    """Return the path of the innermost block that an origin stands in; empty for none.
+
+    Examples
+    --------
+    >>> innermost("a.b.relu_1", {"a": 1, "a.b": 2}), innermost("relu_1", {"a": 1})
+    ('a.b', '')
+    """
+    path = origin
+    while path:
+        path = path.rpartition(".")[0]
+        if path in blocks:
+            return path
+    return ""
+
+
+def of_graph(graph: Graph, node: str) -> tuple[str, str] | None:
+    """Return the name of the nested graph that a node comes from, and its name there; None if it is of no block.
+
+    Nodes of several uses of a graph that correspond have the same.
+    """
+    origin = graph.origin(node)[0]
+    blocks = graph.graph.get("blocks", {})
+    path = innermost(origin, blocks)
+    return (blocks[path]["graph"], origin.removeprefix(f"{path}.")) if path else None
+
+
+def _nested(graph: Graph) -> list[str]:
+    """Return the nodes of graph ops, in the graph's order."""
+    return [n for n in graph.in_order() if isinstance(graph.ops.get(graph.nodes[n]["type"]), GraphOp)]
+
+
+def _ports(body: Graph) -> dict[str, Any]:
+    return {
+        "inputs": {name: tuple(dict.fromkeys(reader.node for reader in body.readers(name))) for name in body.inputs},
+        "outputs": {name: body.operands(name)[0].node for name in body.outputs},
+    }
+
+
+class _Prefixes:
+    """Names of blocks in the graph around them, with which no other name there begins up to a dot."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Graph, dict[str, str]]] = {}
+
+    def of(self, graph: Graph) -> dict[str, str]:
+        """Return the names of the blocks in a graph, by node."""
+        if id(graph) not in self.known:
+            names = {str(n) for node in graph for n in (node, *graph.origin(node))}
+            taken = {name[:at] for name in names for at, letter in enumerate(name) if letter == "."}
+            found: dict[str, str] = {}
+            for node in _nested(graph):
+                name, count = node, 1
+                while name in taken:
+                    count += 1
+                    name = f"{node}_{count}"
+                found[node] = name
+                taken.add(name)
+            self.known[id(graph)] = (graph, found)  # the graph is kept, so that its id stays its own
+        return self.known[id(graph)][1]
