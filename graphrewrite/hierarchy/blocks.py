@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,26 +85,20 @@ def flattened(network: Graph | Module) -> Graph:
     check_nesting(graph)
     flat = graph.copy()
     blocks, ports = dict(graph.graph.get("blocks", {})), dict(graph.graph.get("block_ports", {}))
-    prefixes = _Prefixes()
-    # Each entry: a node of a graph op, the path of the block around it, the graph that it stands in, its name there.
-    work = [(node, "", graph, node) for node in _nested(graph)]
-    for node, outer, around, name in work:  # grows as it goes
-        body = flat.op(node).body
-        path = f"{outer}{prefixes.of(around)[name]}"
+    work = list(_nested(graph))
+    for node, path, body in work:  # grows as it goes
         blocks[path] = {"graph": body.name} | ({} if flat.origin(node) == (path,) else {"origin": flat.origin(node)})
         ports[body.name] = _ports(body)
         edit = expand(flat, node)
         # In the order of the body; of its constants those that are shared may be there already.
-        new = [name for name, data in edit.added if data["type"] != "constant"]
-        inside = dict(
-            zip((n for n in body.in_order() if body.nodes[n]["type"] not in _NO_COMPUTATION), new, strict=True)
-        )
-        inner = {new: name for name, new in inside.items()}
+        computing = (n for n in body.in_order() if body.nodes[n]["type"] not in _NO_COMPUTATION)
+        new = (name for name, data in edit.added if data["type"] != "constant")
+        inside = dict(zip(computing, new, strict=True))
+        origins = {inside[name]: body.origin(name) for name in inside}
         for name, data in edit.added:
-            origins = body.origin(inner[name]) if name in inner else (name.removeprefix(f"{node}."),)
-            data["origin"] = tuple(f"{path}.{origin}" for origin in origins)
+            data["origin"] = tuple(f"{path}.{o}" for o in origins.get(name, (name.removeprefix(f"{node}."),)))
         apply_edit(flat, edit)
-        work += [(inside[name], f"{path}.", body, name) for name in _nested(body)]
+        work += [(inside[name], f"{path}.{inner}", inner_body) for name, inner, inner_body in _nested(body)]
     named = {data.get("implementation") for data in flat._node.values()}
     for name in {block["graph"] for block in blocks.values()} - named:
         flat.ops.pop(name, None)
@@ -183,9 +177,18 @@ def of_graph(graph: Graph, node: str) -> tuple[str, str] | None:
     return (blocks[path]["graph"], origin.removeprefix(f"{path}.")) if path else None
 
 
-def _nested(graph: Graph) -> list[str]:
-    """Return the nodes of graph ops, in the graph's order."""
-    return [n for n in graph.in_order() if isinstance(graph.ops.get(graph.nodes[n]["type"]), GraphOp)]
+def _nested(graph: Graph) -> Iterator[tuple[str, str, Graph]]:
+    """Yield the nodes of graph ops, each with a name with which no other name begins up to a dot, and its graph."""
+    kinds = {n: kind for n in graph.in_order() if isinstance(kind := graph.ops.get(graph.nodes[n]["type"]), GraphOp)}
+    names = {str(n) for node in graph for n in (node, *graph.origin(node))}
+    taken = {name[:at] for name in names for at, letter in enumerate(name) if letter == "."}
+    for node, kind in kinds.items():
+        name, count = node, 1
+        while name in taken:
+            count += 1
+            name = f"{node}_{count}"
+        taken.add(name)
+        yield node, name, kind.body
 
 
 def _ports(body: Graph) -> dict[str, Any]:
@@ -193,26 +196,3 @@ def _ports(body: Graph) -> dict[str, Any]:
         "inputs": {name: tuple(dict.fromkeys(reader.node for reader in body.readers(name))) for name in body.inputs},
         "outputs": {name: body.operands(name)[0].node for name in body.outputs},
     }
-
-
-class _Prefixes:
-    """Names of blocks in the graph around them, with which no other name there begins up to a dot."""
-
-    def __init__(self) -> None:
-        self.known: dict[int, tuple[Graph, dict[str, str]]] = {}
-
-    def of(self, graph: Graph) -> dict[str, str]:
-        """Return the names of the blocks in a graph, by node."""
-        if id(graph) not in self.known:
-            names = {str(n) for node in graph for n in (node, *graph.origin(node))}
-            taken = {name[:at] for name in names for at, letter in enumerate(name) if letter == "."}
-            found: dict[str, str] = {}
-            for node in _nested(graph):
-                name, count = node, 1
-                while name in taken:
-                    count += 1
-                    name = f"{node}_{count}"
-                found[node] = name
-                taken.add(name)
-            self.known[id(graph)] = (graph, found)  # the graph is kept, so that its id stays its own
-        return self.known[id(graph)][1]
