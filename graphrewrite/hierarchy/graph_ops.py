@@ -91,6 +91,12 @@ class GraphOp(Op):
         return self.body.inputs
 
     @property
+    def doc(self) -> str:
+        """What the op is, and the types of its operands."""
+        types = "\n".join(f"{name}\n    {self.body.result_type(name)}." for name in self.operands)
+        return f"The graph {self.name!r} as an op.\n\nParameters\n----------\n{types}\n"
+
+    @property
     def required(self) -> int:
         """The number of inputs of the graph; all are required."""
         return len(self.body.inputs)

@@ -92,7 +92,16 @@ def _either(a: Type, b: Type, unknown: _Unknown) -> Type:
 def cond(condition: Any, *values: Any, then: Body, otherwise: Body) -> Any:
     """The results of one graph where a condition is true, of another where it is false (ONNX specification, If).
 
-    Both graphs have an input for each of the values, and results of the same elements and ranks.
+    Parameters
+    ----------
+    condition
+        One bool.
+    *values
+        Inputs of both graphs.
+    then
+        The graph where it is true.
+    otherwise
+        The graph where it is false; its results are of the same elements and ranks.
 
     Examples
     --------
@@ -190,9 +199,21 @@ def _stacked(type: Type, length: Dimension, axis: int) -> Type:
 def loop(count: Any, condition: Any, *values: Any, body: Body, carried: int | None = None) -> Any:
     """A graph repeated at most `count` times, as long as a condition is true (ONNX specification, Loop).
 
-    The inputs of the body are the number of the iteration, from 0, and the values; its outputs are whether to go on,
-    the new values of the first `carried` ones (all if not given), and any others. The results are the last values,
-    and the others stacked along a new first axis. Without an iteration, the values are those that are given.
+    The results are the last values, and other outputs of the body stacked along a new first axis. Without an iteration,
+    the values are those that are given.
+
+    Parameters
+    ----------
+    count
+        Greatest number of iterations.
+    condition
+        One bool, whether to begin.
+    *values
+        Inputs of the body after the number of the iteration, which is its first.
+    body
+        The graph; its outputs are whether to go on, the new values, and any others.
+    carried
+        Number of values that the body gives anew, the first ones; all if not given.
 
     Examples
     --------
@@ -303,10 +324,27 @@ def scan(
 ) -> Any:
     """A graph that runs along sequences of the same length, step by step (ONNX specification, Scan).
 
-    The values are those that are carried from step to step, then the sequences, then any others. The inputs of the body
-    are the same, with one entry of each sequence; its outputs are the new carried values, and any others. The results
-    are the last carried values, and the others stacked. Each sequence has an axis and a direction, and so has
-    each stack.
+    The results are the last carried values, and the others stacked.
+
+    Parameters
+    ----------
+    *values
+        Those carried from step to step, then the sequences, then any others.
+    body
+        The graph; its inputs are the values, with one entry of each sequence, its outputs the new carried values, and
+        any others.
+    carried
+        Number of carried values.
+    sequences
+        Number of sequences.
+    axes
+        Axis of each sequence; the first if not given.
+    backwards
+        Whether each sequence is read from its end.
+    output_axes
+        Axis of each stack; the first if not given.
+    output_backwards
+        Whether each stack is written from its end.
 
     Examples
     --------

@@ -211,7 +211,7 @@ def define_op(
             results_of=None if isinstance(results, int) else results,
             cost=cost,
             sized=frozenset(p.name for p in keywords if _names_sizes(str(p.annotation))),
-            __doc__=inspect.getdoc(body),
+            doc=inspect.getdoc(body) or "",
         )
 
     return wrap if function is None else wrap(function)

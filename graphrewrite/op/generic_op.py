@@ -96,5 +96,5 @@ def generic(name: str, results: int = 1) -> Generic:
         attributes={},
         stateful=True,  # whatever it does: it is never folded or merged
         results=results,
-        __doc__=f"Unknown: stands for an op called {name!r}.",
+        doc=f"Unknown: stands for an op called {name!r}.",
     )

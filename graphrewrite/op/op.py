@@ -83,6 +83,8 @@ class Op(Signature):
         Multiply-accumulates for one sample, from operand types, result type and attributes; none if not given.
     sized : frozenset of str
         Attributes that may hold symbolic sizes, which evaluation replaces by numbers.
+    doc : str
+        The docstring of the function, to which `documentation` adds types and defaults.
     """
 
     function: Callable[..., Any]
@@ -94,8 +96,14 @@ class Op(Signature):
     derived: Mapping[str, Any] = field(default_factory=dict, repr=False)
     cost: Cost | None = field(default=None, repr=False)
     sized: frozenset[str] = field(default=frozenset(), repr=False)
-    __doc__: str | None = field(default=None, repr=False)
+    doc: str = field(default="", repr=False)
     remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__module__", self.function.__module__)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Op:
+        return self  # an op is a routine to pydoc and doctest, and bound to nothing
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""

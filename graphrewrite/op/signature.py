@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
+from graphrewrite.op.documentation import OfInstances, documentation, signature_of
 
 __all__ = ["Signature"]
 
@@ -44,6 +45,14 @@ class Signature:
     commutative: bool = False
     results: int = 1
     results_of: Callable[[Mapping[str, Any]], int] | None = field(default=None, repr=False)
+    __signature__ = OfInstances(signature_of)
+
+    def __init_subclass__(cls) -> None:
+        cls.__doc__ = OfInstances(documentation, cls.__doc__)  # type: ignore[assignment]  # gives a string
+
+    @property
+    def __name__(self) -> str:
+        return self.name
 
     def interchangeable(self, count: int) -> int:
         """Return how many of the first operands may be permuted, where there are that many operands."""

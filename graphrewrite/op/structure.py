@@ -15,13 +15,27 @@ __all__ = ["constant", "counter", "input_", "output", "transfer"]
 
 @define_op(level="structure", infer=lambda index=0: ())
 def input_(*, index: int = 0) -> NoReturn:
-    """An input of the graph; run time gives its value."""
+    """An input of the graph; run time gives its value.
+
+    Parameters
+    ----------
+    index
+        Its place among the inputs.
+    """
     raise EvaluationError("an input has no value of its own; pass it to evaluate")
 
 
 @define_op(level="structure", infer=lambda x, index=0: x)
 def output(x: np.ndarray, *, index: int = 0) -> np.ndarray:
-    """An output of the graph; its value is its operand's."""
+    """An output of the graph; its value is its operand's.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    index
+        Its place among the outputs.
+    """
     return x
 
 
@@ -34,6 +48,11 @@ def _infer_constant(*, value: Any) -> Type:
 def constant(*, value: Any) -> np.ndarray:
     """An array that is known before run time.
 
+    Parameters
+    ----------
+    value
+        The array.
+
     Examples
     --------
     >>> constant(value=[1, 2]).tolist()
@@ -44,13 +63,26 @@ def constant(*, value: Any) -> np.ndarray:
 
 @define_op(level="structure", stateful=True, infer=lambda element: Tensor(element, ()))
 def counter(*, element: Any) -> NoReturn:
-    """A register that counts cycles: independent of every input, and yet not constant."""
+    """A register that counts cycles: independent of every input, and yet not constant.
+
+    Parameters
+    ----------
+    element
+        Element type of the count.
+    """
     raise EvaluationError("a counter has no value outside of a simulation; simulate the graph instead of evaluating it")
 
 
 @define_op(level="bridge", infer=lambda x, backend=None: x)
 def transfer(x: np.ndarray, *, backend: str | None = None) -> np.ndarray:
     """The operand itself, moved to the memory of a backend; the node is annotated with that backend.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    backend
+        Name of the backend.
 
     Examples
     --------

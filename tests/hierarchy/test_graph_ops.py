@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import pydoc
 import re
 
 import numpy as np
@@ -75,6 +76,14 @@ def test_what_does_not_fit_is_refused_and_nothing_changes(types: tuple[str, ...]
         graph_op(block())(*values)
     assert graph == before
     assert not graph.ops
+
+
+def test_help_shows_its_inputs() -> None:
+    block = Graph("block")
+    block.output("y", -block.input("x", Tensor("f32", ("N", 2))))
+    shown = pydoc.plain(pydoc.render_doc(graph_op(block)))
+    assert "block(x, /)" in shown
+    assert "x : array\n        f32[N,2]." in shown
 
 
 def test_it_computes_on_arrays_and_inside_of_a_graph() -> None:

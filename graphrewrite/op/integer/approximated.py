@@ -69,7 +69,20 @@ def integer_softmax(
 
     The exponential of a channel is an entry of the table: that of the greatest channel's distance to it, shifted right;
     the last entry stands for all greater distances. A quotient is rounded half up, and 1 saturates if the format does
-    not hold it. A ``bound`` says how far that is at most from the softmax of the numbers that the mantissas stand for.
+    not hold it.
+
+    Parameters
+    ----------
+    x
+        Mantissas [N, C, …].
+    table
+        The exponentials, as integers.
+    shift
+        Number of bits by which distances are shifted.
+    element
+        Format of the result.
+    bound
+        How far that is at most from the softmax of the numbers that the mantissas stand for.
 
     Examples
     --------
@@ -130,8 +143,24 @@ def integer_interpolate(
 ) -> np.ndarray:
     """Straight lines: ``(base[s] + slope[s] * r) >> shift``, r the lowest bits of ``x - low`` and s those above.
 
-    Bases and slopes are of shape [S], or [C, S] for a row a channel. A ``bound`` says how far that is at most from the
-    function that the lines stand for, in units of the last place.
+    Parameters
+    ----------
+    x
+        Mantissas, of any shape.
+    base
+        Begin of each line [S], or [C, S] for a row a channel.
+    slope
+        Slope of each line, in the shape of the bases.
+    rest
+        Number of the lowest bits, which follow a line.
+    shift
+        Number of bits by which results are shifted right.
+    element
+        Format of the result.
+    low
+        The mantissa at which the first line begins.
+    bound
+        How far that is at most from the function that the lines stand for, in units of the last place.
 
     Examples
     --------

@@ -97,6 +97,17 @@ def _infer_linear(x: Tensor, w: Tensor, b: Tensor, *, element: FixedPoint) -> Te
 def integer_linear(x: np.ndarray, w: np.ndarray, b: np.ndarray, *, element: FixedPoint) -> np.ndarray:
     """Fully-connected layer on mantissas with an exact accumulator of the format ``element``.
 
+    Parameters
+    ----------
+    x
+        Mantissas [..., I].
+    w
+        Weights [O, I], as mantissas.
+    b
+        Bias [O], as mantissas of the accumulator's scale.
+    element
+        Format of the result.
+
     Examples
     --------
     >>> x, w = np.array([[1, 2]], np.int8), np.array([[3, 4]])
@@ -137,6 +148,25 @@ def integer_conv(
 ) -> np.ndarray:
     """Convolution on mantissas with an exact accumulator of the format ``element``.
 
+    Parameters
+    ----------
+    x
+        Mantissas [N, C, …].
+    w
+        Weights [O, C/groups, …], as mantissas.
+    b
+        Bias [O], as mantissas of the accumulator's scale.
+    element
+        Format of the result.
+    strides
+        Step of the windows along each axis.
+    pads
+        Zeros around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
+    groups
+        Number of groups of channels, each convolved by itself.
+
     Examples
     --------
     >>> x, w = np.full((1, 1, 2, 2), 3, np.int8), np.ones((1, 1, 2, 2), np.int8)
@@ -170,6 +200,15 @@ def _infer_add(x: Tensor, y: Tensor, *, element: FixedPoint, shifts: Sequence[in
 def integer_add(x: np.ndarray, y: np.ndarray, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> np.ndarray:
     """Exact sum ``(x << shifts[0]) + (y << shifts[1])`` of mantissas whose binary points differ.
 
+    Parameters
+    ----------
+    x, y
+        Mantissas; shapes broadcast.
+    element
+        Format of the result.
+    shifts
+        Number of bits by which each operand is shifted left.
+
     Examples
     --------
     >>> integer_add(np.array([1]), np.array([3]), element=FixedPoint(True, 8), shifts=(2, 0)).tolist()
@@ -194,8 +233,20 @@ def requantise(
 ) -> np.ndarray:
     """Mantissas of a narrower format: ``x / 2**shift``, rounded half to even and saturated.
 
-    This is the one place where the integer level rounds and saturates. ``low`` and ``high`` are tighter limits. A
-    sequence of shifts holds one a channel (axis 1).
+    This is the one place where the integer level rounds and saturates.
+
+    Parameters
+    ----------
+    x
+        Mantissas [N, C, …].
+    shift
+        Number of bits; a sequence holds one a channel (axis 1).
+    element
+        Format of the result.
+    low
+        Tighter lower limit.
+    high
+        Tighter upper limit.
 
     Examples
     --------

@@ -101,8 +101,20 @@ def quantise(
 ) -> np.ndarray:
     """The nearest numbers of a fixed-point format, still as floats: rounded half to even, saturated.
 
-    With ``fractions``, each index of ``axis`` has a binary point of its own; ``low`` and ``high`` are tighter limits,
-    as mantissas.
+    Parameters
+    ----------
+    x
+        Any shape.
+    element
+        The format.
+    fractions
+        A binary point of its own for each index of the axis.
+    axis
+        The axis of the fractions.
+    low
+        Tighter lower limit, as a mantissa.
+    high
+        Tighter upper limit, as a mantissa.
 
     Examples
     --------
@@ -122,6 +134,17 @@ def _infer_to_fixed(x: Tensor, *, element: object, **_: object) -> Tensor:
 @define_op(level="bridge", infer=_infer_to_fixed, elements=NUMBERS)
 def to_fixed(x: np.ndarray, *, element: FixedPoint, low: int | None = None, high: int | None = None) -> np.ndarray:
     """The mantissas of the nearest numbers of a fixed-point format: rounded half to even, saturated.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    element
+        The format.
+    low
+        Tighter lower limit, as a mantissa.
+    high
+        Tighter upper limit, as a mantissa.
 
     Examples
     --------
@@ -146,6 +169,15 @@ def _infer_from_fixed(x: Tensor, *, fraction: int, element: Element = "f32") -> 
 @define_op(level="bridge", infer=_infer_from_fixed, elements=MANTISSAS)
 def from_fixed(x: np.ndarray, *, fraction: int, element: str = "f32") -> np.ndarray:
     """The real numbers that mantissas stand for: ``x * 2**-fraction``.
+
+    Parameters
+    ----------
+    x
+        Mantissas, of any shape.
+    fraction
+        Number of bits after the binary point.
+    element
+        Element type of the result.
 
     Examples
     --------

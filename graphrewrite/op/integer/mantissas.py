@@ -51,7 +51,14 @@ def integer_sub(
 ) -> np.ndarray:
     """Exact difference ``(x << shifts[0]) - (y << shifts[1])`` of mantissas whose binary points differ.
 
-    Without ``element`` the result has the narrowest format that holds it; its binary point is at 0.
+    Parameters
+    ----------
+    x, y
+        Mantissas; shapes broadcast.
+    element
+        Format of the result; the narrowest that holds it, with its binary point at 0, if not given.
+    shifts
+        Number of bits by which each operand is shifted left.
 
     Examples
     --------
@@ -69,7 +76,12 @@ def _infer_mul(x: Tensor, y: Tensor, *, element: FixedPoint | None = None) -> Te
 def integer_mul(x: np.ndarray, y: np.ndarray, *, element: FixedPoint | None = None) -> np.ndarray:
     """Exact product of mantissas; its width is at most the sum of theirs.
 
-    Without ``element`` the result has the narrowest format that holds it; its binary point is at 0.
+    Parameters
+    ----------
+    x, y
+        Mantissas; shapes broadcast.
+    element
+        Format of the result; the narrowest that holds it, with its binary point at 0, if not given.
 
     Examples
     --------
@@ -91,7 +103,14 @@ def _infer_lookup(x: Tensor, table: Tensor, *, low: int = 0) -> Tensor:
 def lookup(x: np.ndarray, table: np.ndarray, *, low: int = 0) -> np.ndarray:
     """Entry of a table for each mantissa, ``table[x - low]``; what lies beyond its ends has the entry there.
 
-    A table is of shape [T], or [C, T] for a row a channel.
+    Parameters
+    ----------
+    x
+        Mantissas, of any shape.
+    table
+        Results [T], or [C, T] for a row a channel.
+    low
+        The mantissa of the first entry.
 
     Examples
     --------
@@ -122,7 +141,12 @@ def _infer_threshold(x: Tensor, levels: Tensor) -> Tensor:
 def integer_threshold(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """How many thresholds of its channel a mantissa has reached: ``sum(x >= levels)`` (FINN, Umuroglu et al. 2017).
 
-    Levels are of shape [C, T], or [1, T] for all channels alike.
+    Parameters
+    ----------
+    x
+        Mantissas [N, C, …].
+    levels
+        Thresholds [C, T], or [1, T] for all channels alike.
 
     Examples
     --------
@@ -188,10 +212,32 @@ def rescale(
 ) -> np.ndarray:
     """Mantissas of another scale: ``(x * multiplier + addend) / 2**shift + offset``, rounded, saturated or wrapped.
 
-    Multiplier, addend and shift are one number, or one a channel (axis 1); the quotient is rounded ``"half_even"``,
-    ``"half_up"``, ``"down"`` or ``"to_zero"``; the offset is a zero point (Jacob et al. 2018, section 2.2). ``low`` and
-    ``high`` are tighter limits, where it saturates. A ``bound`` says how far the results are at most, in units of the
-    last place, from those of the function that the scale approximates.
+    The quotient is rounded, then the offset, a zero point, is added (Jacob et al. 2018, section 2.2).
+
+    Parameters
+    ----------
+    x
+        Mantissas [N, C, …].
+    multiplier
+        The factor; a sequence holds one a channel (axis 1).
+    shift
+        Number of bits; a sequence holds one a channel.
+    element
+        Format of the result.
+    addend
+        What is added before the shift; a sequence holds one a channel.
+    offset
+        What is added after it.
+    rounding
+        "half_even", "half_up", "down" or "to_zero".
+    saturate
+        Whether what lies beyond the limits saturates, not wraps around.
+    low
+        Tighter lower limit, where it saturates.
+    high
+        Tighter upper limit, where it saturates.
+    bound
+        How far results are at most, in units of the last place, from those of the function that the scale approximates.
 
     Examples
     --------

@@ -20,7 +20,15 @@ def _infer_register(x: Type, *, initial: float = 0) -> Type:
 
 @define_op(level="structure", stateful=True, infer=_infer_register, elements=ANY)
 def register(x: np.ndarray, *, initial: float = 0) -> NoReturn:
-    """The operand one cycle before; in the first cycle the initial value."""
+    """The operand one cycle before; in the first cycle the initial value.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    initial
+        The initial value.
+    """
     raise EvaluationError(
         "a register has no value outside of a simulation; simulate the graph instead of evaluating it"
     )
@@ -34,5 +42,15 @@ def _infer_delay(x: Type, *, cycles: int, initial: float = 0) -> Any:
 
 @define_op(level="structure", stateful=True, infer=_infer_delay, elements=ANY)
 def delay(x: np.ndarray, *, cycles: int, initial: float = 0) -> NoReturn:
-    """The operand some cycles before; until then the initial value."""
+    """The operand some cycles before; until then the initial value.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    cycles
+        Number of cycles.
+    initial
+        The initial value.
+    """
     raise EvaluationError("a delay has no value outside of a simulation; simulate the graph instead of evaluating it")

@@ -32,6 +32,11 @@ def _same(x: Tensor, **_: object) -> Tensor:
 def relu(x: np.ndarray) -> np.ndarray:
     """Rectified linear unit, ``max(x, 0)``; works on mantissas as well.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+
     Examples
     --------
     >>> relu(np.array([-2, 0, 3])).tolist()
@@ -43,6 +48,13 @@ def relu(x: np.ndarray) -> np.ndarray:
 @define_op(infer=_same, elements=FLOATS, derived=ACTIVATED)
 def leaky_relu(x: np.ndarray, *, alpha: float = 0.01) -> np.ndarray:
     """Leaky rectified linear unit, ``x if x >= 0 else alpha * x`` (ONNX LeakyRelu).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    alpha
+        Slope below zero.
 
     Examples
     --------
@@ -56,6 +68,11 @@ def leaky_relu(x: np.ndarray, *, alpha: float = 0.01) -> np.ndarray:
 def sigmoid(x: np.ndarray) -> np.ndarray:
     """Logistic function ``1 / (1 + exp(-x))``, computed without overflow.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+
     Examples
     --------
     >>> sigmoid(np.array([0.0, -1000.0])).tolist()
@@ -68,6 +85,11 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 @define_op(infer=_same, elements=FLOATS)
 def tanh(x: np.ndarray) -> np.ndarray:
     """Hyperbolic tangent.
+
+    Parameters
+    ----------
+    x
+        Any shape.
 
     Examples
     --------
@@ -95,6 +117,15 @@ def clip(x: np.ndarray, *, low: float | None = None, high: float | None = None) 
 
     A bound beyond what the element type holds does not limit either.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    low
+        Lower bound; none if not given.
+    high
+        Upper bound; none if not given.
+
     Examples
     --------
     >>> clip(np.array([-2.0, 0.5, 9.0]), low=0.0, high=6.0).tolist()
@@ -118,6 +149,15 @@ def _infer_hard_tanh(x: Tensor, *, low: float = -1.0, high: float = 1.0) -> Tens
 def hard_tanh(x: np.ndarray, *, low: float = -1.0, high: float = 1.0) -> np.ndarray:
     """Hyperbolic tangent of straight pieces, ``min(max(x, low), high)`` (Collobert 2004).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    low
+        Least result.
+    high
+        Greatest result.
+
     Examples
     --------
     >>> hard_tanh(np.array([-2.0, 0.5, 9.0])).tolist()
@@ -129,6 +169,15 @@ def hard_tanh(x: np.ndarray, *, low: float = -1.0, high: float = 1.0) -> np.ndar
 @define_op(infer=_same, elements=FLOATS)
 def hard_sigmoid(x: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> np.ndarray:
     """Logistic function of straight pieces, ``min(max(alpha * x + beta, 0), 1)`` (ONNX specification, HardSigmoid).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    alpha
+        Slope between the bounds.
+    beta
+        Result at zero.
 
     Examples
     --------
@@ -143,6 +192,11 @@ def hard_sigmoid(x: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> np.
 @define_op(infer=_same, elements=FLOATS)
 def hard_swish(x: np.ndarray) -> np.ndarray:
     """Swish of straight pieces, ``x * min(max(x / 6 + 1/2, 0), 1)`` (Howard et al. 2019; ONNX HardSwish).
+
+    Parameters
+    ----------
+    x
+        Any shape.
 
     Examples
     --------
@@ -168,7 +222,12 @@ def _infer_prelu(x: Tensor, slope: Tensor) -> Tensor:
 def prelu(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """Rectified linear unit with a learnt slope, ``x if x >= 0 else slope * x`` (He et al. 2015; ONNX PRelu).
 
-    The slopes are broadcast to the shape of ``x``.
+    Parameters
+    ----------
+    x
+        Any shape.
+    slope
+        Slopes below zero; broadcast to the shape of the first operand.
 
     Examples
     --------
@@ -182,6 +241,13 @@ def prelu(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
 @define_op(infer=_same, elements=FLOATS)
 def threshold(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
     """Nothing up to a threshold, ``x if x > alpha else 0`` (Konda et al. 2015; ONNX ThresholdedRelu).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    alpha
+        The threshold.
 
     Examples
     --------

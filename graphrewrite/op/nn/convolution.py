@@ -219,8 +219,24 @@ def conv(
 ) -> np.ndarray:
     """Convolution over the axes after batch and channels (ONNX specification, Conv).
 
-    ``y[n,o,i,j] = b[o] + sum_{c,u,v} w[o,c,u,v] * x[n,c,i*s+u-p,j*s+v-p]``. Operands: input [N, C, …],
-    weights [O, C/groups, …], bias [O].
+    ``y[n,o,i,j] = b[o] + sum_{c,u,v} w[o,c,u,v] * x[n,c,i*s+u-p,j*s+v-p]``.
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    w
+        Weights [O, C/groups, …].
+    b
+        Bias [O].
+    strides
+        Step of the windows along each axis.
+    pads
+        Zeros around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
+    groups
+        Number of groups of channels, each convolved by itself.
 
     Examples
     --------

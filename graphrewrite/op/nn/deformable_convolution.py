@@ -61,8 +61,30 @@ def deform_conv(
 ) -> np.ndarray:
     """Deformable convolution (ONNX specification, DeformConv; Dai et al. 2017, Zhu et al. 2019).
 
-    Each entry of a window is read at a place of its own: moved by offsets [N, offset_groups * entries * axes, …], read
-    between entries by linear interpolation, and times a mask [N, offset_groups * entries, …].
+    Each entry of a window is read at a place of its own, between entries by linear interpolation.
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    w
+        Weights [O, C/groups, …].
+    offset
+        How far each place is moved [N, offset_groups * entries * axes, …].
+    b
+        Bias [O].
+    mask
+        Factor of each entry [N, offset_groups * entries, …].
+    strides
+        Step of the windows along each axis.
+    pads
+        Zeros around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
+    groups
+        Number of groups of channels, each convolved by itself.
+    offset_groups
+        Number of groups of channels that have offsets of their own.
 
     Examples
     --------

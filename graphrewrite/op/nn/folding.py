@@ -50,8 +50,22 @@ def fold(
 ) -> np.ndarray:
     """Image of which each entry is the sum of the windows that hold it (ONNX specification, Col2Im).
 
-    Windows are columns [N, C * entries, count]; the ``size`` is that of the image's positions. A convolution takes an
-    image apart into such windows.
+    A convolution takes an image apart into such windows.
+
+    Parameters
+    ----------
+    x
+        Windows as columns [N, C * entries, count].
+    size
+        Size of the image's positions.
+    kernel
+        Size of the windows along each axis.
+    strides
+        Step of the windows along each axis.
+    pads
+        Border around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
 
     Examples
     --------
@@ -126,8 +140,20 @@ def max_unpool(
 ) -> np.ndarray:
     """Maxima put back at the places from which a pooling took them, zeros elsewhere (ONNX specification, MaxUnpool).
 
-    The indices are those of `max_pool_with_indices`, counted over batch, channels and positions. A larger ``size`` of
-    the positions has further zeros at the ends.
+    Parameters
+    ----------
+    x
+        Maxima [N, C, …].
+    indices
+        Their places, as `max_pool_with_indices` gives them.
+    kernel
+        Size of the windows along each axis.
+    strides
+        Step of the windows along each axis.
+    pads
+        Border around the positions: all begins, then all ends.
+    size
+        Sizes of the positions, where they are larger than those of the windows; further zeros are at the ends.
 
     Examples
     --------

@@ -86,10 +86,32 @@ def linear_attention(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Linear attention, and its last state (ONNX specification, LinearAttention; Yang et al. 2024).
 
-    Operands are [N, T, heads * size], the state [N, heads, size of keys, size of values]. In each step the state is
-    times ``exp(decay)`` where the rule is gated, and gets the outer product of key and value; by the delta rule, of
-    ``beta`` times the difference of the value to the one that the state has for the key. The output is the query times
-    the state, times the ``scale``, ``1/sqrt(size)`` if not given.
+    In each step the state is times ``exp(decay)`` where the rule is gated, and gets the outer product of key and value;
+    by the delta rule, of ``beta`` times the difference of the value to the one that the state has for the key. The
+    output is the query times the state.
+
+    Parameters
+    ----------
+    query
+        Queries [N, T, heads * size].
+    key
+        Keys [N, T, kv_heads * size].
+    value
+        Values [N, T, kv_heads * size].
+    past
+        State before [N, kv_heads, size of keys, size of values]; zeros if not given.
+    decay
+        Logarithm of the state's factor in each step.
+    beta
+        Weight of each step.
+    heads
+        Number of heads of the queries.
+    kv_heads
+        Number of heads of keys and values.
+    update_rule
+        "linear", "gated", "delta" or "gated_delta".
+    scale
+        Factor of the output; ``1/sqrt(size)`` if not given.
 
     Examples
     --------

@@ -44,8 +44,18 @@ def nll_loss(
 ) -> np.ndarray:
     """Negative logarithm of the probability that each target class got (ONNX specification, NegativeLogLikelihoodLoss).
 
-    The operand holds logarithms [N, C, …], as `log_softmax` gives them, the targets [N, …] are classes. A class may
-    have a weight. Targets that are ``ignore_index`` cost nothing. The "mean" is that by weights.
+    Parameters
+    ----------
+    x
+        Logarithms [N, C, …], as `log_softmax` gives them.
+    target
+        Classes [N, …].
+    weight
+        Weight of each class [C]; 1 if not given.
+    reduction
+        The "mean" by weights, the "sum", or "none".
+    ignore_index
+        The class of targets that cost nothing.
 
     Examples
     --------

@@ -44,6 +44,17 @@ def batch_norm(
 
     ``(x - mean) / sqrt(var + epsilon) * gain + shift``, with one entry of each parameter a channel.
 
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    gain, shift
+        Factor and addend of each channel [C].
+    mean, var
+        Statistics of each channel [C].
+    epsilon
+        What is added to the variance.
+
     Examples
     --------
     >>> one = np.ones(1)
@@ -98,6 +109,19 @@ def batch_norm_training(
     The results are the normalised batch, and the running mean and variance: ``running * momentum + own * (1 -
     momentum)``.
 
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    gain, shift
+        Factor and addend of each channel [C].
+    mean, var
+        Running statistics of each channel [C].
+    epsilon
+        What is added to the variance.
+    momentum
+        Weight of the running statistics.
+
     Examples
     --------
     >>> one = np.ones(1)
@@ -140,7 +164,18 @@ def layer_norm(
 ) -> np.ndarray:
     """Layer normalisation over the axes from ``axis`` on (Ba et al. 2016; ONNX LayerNormalization, first result).
 
-    ``(x - mean) / sqrt(var + epsilon) * gain + shift``, where gain and shift broadcast to the normalised axes.
+    ``(x - mean) / sqrt(var + epsilon) * gain + shift``.
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    gain, shift
+        Factor and addend, broadcast to the normalised axes.
+    axis
+        First of the normalised axes.
+    epsilon
+        What is added to the variance.
 
     Examples
     --------
@@ -155,7 +190,18 @@ def layer_norm(
 def rms_norm(x: np.ndarray, gain: np.ndarray, *, axis: int = -1, epsilon: float = 1e-5) -> np.ndarray:
     """Root-mean-square normalisation over the axes from ``axis`` on (Zhang and Sennrich 2019; ONNX RMSNormalization).
 
-    ``x / sqrt(mean(x**2) + epsilon) * gain``, where the gain broadcasts to the normalised axes.
+    ``x / sqrt(mean(x**2) + epsilon) * gain``.
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    gain
+        Factor, broadcast to the normalised axes.
+    axis
+        First of the normalised axes.
+    epsilon
+        What is added to the mean.
 
     Examples
     --------
@@ -174,7 +220,16 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, *, axis: int = -1, epsilon: float 
 def instance_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, epsilon: float = 1e-5) -> np.ndarray:
     """Instance normalisation: each channel of each sample by itself (Ulyanov et al. 2016; ONNX InstanceNormalization).
 
-    ``(x - mean) / sqrt(var + epsilon) * gain + shift``, with one entry of each parameter a channel.
+    ``(x - mean) / sqrt(var + epsilon) * gain + shift``.
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    gain, shift
+        Factor and addend of each channel [C].
+    epsilon
+        What is added to the variance.
 
     Examples
     --------
@@ -197,7 +252,18 @@ def _infer_group(x: Tensor, gain: Tensor, shift: Tensor, *, groups: int, epsilon
 def group_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, groups: int, epsilon: float = 1e-5) -> np.ndarray:
     """Group normalisation: groups of channels of each sample by themselves (Wu and He 2018; ONNX GroupNormalization).
 
-    ``(x - mean) / sqrt(var + epsilon) * gain + shift``, with one entry of each parameter a channel.
+    ``(x - mean) / sqrt(var + epsilon) * gain + shift``.
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    gain, shift
+        Factor and addend of each channel [C].
+    groups
+        Number of groups.
+    epsilon
+        What is added to the variance.
 
     Examples
     --------
@@ -221,7 +287,16 @@ def _infer_lp(x: Tensor, *, axis: int = -1, p: int = 2) -> Tensor:
 def lp_norm(x: np.ndarray, *, axis: int = -1, p: int = 2) -> np.ndarray:
     """Operand divided by its norm along an axis, ``x / sum(abs(x)**p)**(1/p)`` (ONNX specification, LpNormalization).
 
-    The order ``p`` is 1 or 2. Zeros stay zeros.
+    Zeros stay zeros.
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
+    p
+        Order of the norm, 1 or 2.
 
     Examples
     --------
@@ -244,6 +319,13 @@ def mean_variance_norm(x: np.ndarray, *, axes: Sequence[int] = (0, 2, 3)) -> np.
     """Operand with mean 0 and variance 1 along some axes (ONNX specification, MeanVarianceNormalization).
 
     ``(x - mean) / (sqrt(var) + 1e-9)``: entries that are all the same become zeros.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes.
 
     Examples
     --------
@@ -268,6 +350,13 @@ def _infer_dropout(x: Tensor, *, ratio: float = 0.5) -> Tensor:
 @define_op(infer=_infer_dropout, elements=FLOATS)
 def dropout(x: np.ndarray, *, ratio: float = 0.5) -> np.ndarray:
     """Operand itself, as in inference: only training drops a share of the entries (Srivastava et al. 2014).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    ratio
+        Share of the entries that training drops.
 
     Examples
     --------

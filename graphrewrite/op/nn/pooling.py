@@ -154,7 +154,20 @@ def max_pool(
 ) -> np.ndarray:
     """Maximum over windows; the border never wins (ONNX specification, MaxPool). Works on mantissas as well.
 
-    With ``ceil_mode`` a last window may reach beyond the border, unless it would start in the border at the end.
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    kernel
+        Size of the windows along each axis.
+    strides
+        Step of the windows along each axis.
+    pads
+        Border around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
+    ceil_mode
+        Whether a last window may reach beyond the border, unless it would start in the border at the end.
 
     Examples
     --------
@@ -192,7 +205,22 @@ def average_pool(
 ) -> np.ndarray:
     """Mean over windows; the border counts only where asked (ONNX specification, AveragePool).
 
-    Entries beyond the border, which ``ceil_mode`` lets a last window read, never count.
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    kernel
+        Size of the windows along each axis.
+    strides
+        Step of the windows along each axis.
+    pads
+        Zeros around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
+    ceil_mode
+        Whether a last window may reach beyond the border; the entries there never count.
+    count_include_pad
+        Whether entries of the border count.
 
     Examples
     --------
@@ -219,6 +247,11 @@ def infer_global(x: Tensor) -> Tensor:
 def global_average_pool(x: np.ndarray) -> np.ndarray:
     """Mean over all positions of each channel (ONNX specification, GlobalAveragePool).
 
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+
     Examples
     --------
     >>> global_average_pool(np.arange(4.0).reshape(1, 1, 2, 2)).tolist()
@@ -238,6 +271,11 @@ def _infer_global_max(x: Tensor) -> Tensor:
 @define_op(infer=_infer_global_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=GLOBAL_POOL)
 def global_max_pool(x: np.ndarray) -> np.ndarray:
     """Maximum over all positions of each channel (ONNX specification, GlobalMaxPool). Works on mantissas as well.
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
 
     Examples
     --------

@@ -69,10 +69,37 @@ def rnn(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Recurrent layer ``h = tanh(x @ w.T + h @ r.T + b)`` along sequences; all outputs, and the last ones (ONNX RNN).
 
-    Operands are the input [T, N, I], weights [D, H, I] and [D, H, H], biases [D, 2 H] of input and state, the initial
-    state [D, N, H] or [D, 1, H], and perhaps the lengths [N]; D is 2 if the layer is ``"bidirectional"``. Results are
-    [T, D, N, H] and [D, N, H]. In layout 1 the batch comes first in all of them. Behind the end of a sequence, the
-    outputs are zero. Activations are named as in the specification; their inputs are limited to ``[-clip, clip]``.
+    D is 2 if the layer is bidirectional, else 1. Results are [T, D, N, H] and [D, N, H]; in layout 1 the batch comes
+    first in all of them. Behind the end of a sequence, the outputs are zero.
+
+    Parameters
+    ----------
+    x
+        Input [T, N, I].
+    w
+        Weights of the input [D, H, I].
+    r
+        Weights of the state [D, H, H].
+    b
+        Biases of input and state [D, 2 H].
+    initial_h
+        Initial state [D, N, H], or [D, 1, H] for the whole batch.
+    sequence_lens
+        Lengths of the sequences [N]; all of the input if not given.
+    hidden_size
+        Size H of the state.
+    direction
+        "forward", "reverse" or "bidirectional".
+    activations
+        Name of the function f, for each direction.
+    activation_alpha
+        First numbers of the functions that need some.
+    activation_beta
+        Second numbers of the functions that need some.
+    clip
+        Limit of the functions' inputs; none if not given.
+    layout
+        1 where the batch comes first, else 0.
 
     Examples
     --------
@@ -112,9 +139,38 @@ def gru(
     """Gated recurrent units along sequences (Cho et al. 2014); all outputs, and the last ones (ONNX GRU).
 
     With the gates z (update), r (reset) and h (hidden) in the rows of the weights, ``z = f(x Wz + h Rz + bz)``, ``r =
-    f(x Wr + h Rr + br)``, ``n = g(x Wh + (r h) Rh + bh)``, or ``g(x Wh + wbh + r (h Rh + rbh))`` with
-    ``linear_before_reset``, and ``h = (1 - z) n + z h``. Operands and results as of `rnn`, with weights [D, 3 H, I] and
-    [D, 3 H, H] and biases [D, 6 H].
+    f(x Wr + h Rr + br)``, ``n = g(x Wh + (r h) Rh + bh)`` and ``h = (1 - z) n + z h``. Results as of `rnn`.
+
+    Parameters
+    ----------
+    x
+        Input [T, N, I].
+    w
+        Weights of the input [D, 3 H, I].
+    r
+        Weights of the state [D, 3 H, H].
+    b
+        Biases of input and state [D, 6 H].
+    initial_h
+        Initial state [D, N, H], or [D, 1, H] for the whole batch.
+    sequence_lens
+        Lengths of the sequences [N]; all of the input if not given.
+    hidden_size
+        Size H of the state.
+    direction
+        "forward", "reverse" or "bidirectional".
+    activations
+        Names of the functions f and g, for each direction.
+    activation_alpha
+        First numbers of the functions that need some.
+    activation_beta
+        Second numbers of the functions that need some.
+    clip
+        Limit of the functions' inputs; none if not given.
+    layout
+        1 where the batch comes first, else 0.
+    linear_before_reset
+        Whether ``n = g(x Wh + wbh + r (h Rh + rbh))``.
 
     Examples
     --------
@@ -172,9 +228,43 @@ def lstm(
     """Long short-term memory along sequences (Gers et al. 2002); all outputs, the last ones and the cells (ONNX LSTM).
 
     With the gates i (input), o (output), f (forget) and c (cell) in the rows of the weights, ``i = f(x Wi + h Ri + Pi c
-    + bi)``, ``f = f(x Wf + h Rf + Pf c + bf)``, or ``1 - i`` with ``input_forget``, ``c = f c + i g(x Wc + h Rc +
-    bc)``, ``o = f(x Wo + h Ro + Po c + bo)`` and ``h = o h(c)``. Operands and results as of `rnn`, with weights
-    [D, 4 H, I] and [D, 4 H, H], biases [D, 8 H], and peepholes [D, 3 H] of i, o and f.
+    + bi)``, ``f = f(x Wf + h Rf + Pf c + bf)``, ``c = f c + i g(x Wc + h Rc + bc)``, ``o = f(x Wo + h Ro + Po c + bo)``
+    and ``h = o h(c)``. Results as of `rnn`, the last one twice: state and cell.
+
+    Parameters
+    ----------
+    x
+        Input [T, N, I].
+    w
+        Weights of the input [D, 4 H, I].
+    r
+        Weights of the state [D, 4 H, H].
+    b
+        Biases of input and state [D, 8 H].
+    initial_h
+        Initial state [D, N, H], or [D, 1, H] for the whole batch.
+    initial_c
+        Initial cell, in the shape of the initial state.
+    p
+        Peepholes [D, 3 H] of i, o and f.
+    sequence_lens
+        Lengths of the sequences [N]; all of the input if not given.
+    hidden_size
+        Size H of the state.
+    direction
+        "forward", "reverse" or "bidirectional".
+    activations
+        Names of the functions f, g and h, for each direction.
+    activation_alpha
+        First numbers of the functions that need some.
+    activation_beta
+        Second numbers of the functions that need some.
+    clip
+        Limit of the functions' inputs; none if not given.
+    layout
+        1 where the batch comes first, else 0.
+    input_forget
+        Whether ``f = 1 - i``.
 
     Examples
     --------

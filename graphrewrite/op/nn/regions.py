@@ -65,9 +65,26 @@ def roi_align(
 ) -> np.ndarray:
     """Regions of images, pooled to one size (ONNX specification, RoiAlign; He et al. 2017).
 
-    A region [x1, y1, x2, y2] of the image with its index is cut into equal parts; each is the "avg" of bilinear samples
-    in it, or the "max" of their weighted entries. Coordinates are times ``spatial_scale``, and for "half_pixel" minus a
-    half.
+    Parameters
+    ----------
+    x
+        Images [N, C, H, W].
+    rois
+        Regions [R, 4], as x1, y1, x2, y2.
+    indices
+        Index of the image of each region [R].
+    mode
+        A part is the "avg" of bilinear samples in it, or the "max" of their weighted entries.
+    output_height
+        Number of parts of the height.
+    output_width
+        Number of parts of the width.
+    sampling_ratio
+        Number of samples along each axis of a part; as many as it has entries if 0.
+    spatial_scale
+        Factor of the coordinates.
+    coordinate_transformation_mode
+        Coordinates are minus a half for "half_pixel", as they are for "output_half_pixel".
 
     Examples
     --------

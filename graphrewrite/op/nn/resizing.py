@@ -140,14 +140,38 @@ def resize(
 ) -> np.ndarray:
     """Other sizes of some axes, all if not given: interpolated along one axis after the other.
 
-    Entry i of the result lies at the coordinate ``(i + 1/2) / scale - 1/2`` of the operand ("half_pixel"), or at that
-    of another transformation: "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
-    "tf_half_pixel_for_nn", "tf_crop_and_resize", which maps a part of the operand, ``roi``, and gives
-    ``extrapolation_value`` outside of it. There, the "nearest" entry is taken, or two ("linear") or four ("cubic",
-    Keys 1981) are weighted, more where a smaller result is to be smooth (``antialias``). Ties of the nearest are
-    decided by "round_prefer_floor" or "round_prefer_ceil"; "floor" and "ceil" always round the coordinate down or up.
-    Instead of "stretch", one scale for all axes makes a result that is "not_larger" or "not_smaller" than the sizes
-    (ONNX specification, Resize).
+    Entry i of the result lies at the coordinate ``(i + 1/2) / scale - 1/2`` of the operand, or at that of another
+    transformation (ONNX specification, Resize).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    sizes
+        Sizes of these axes in the result; or the scales are given.
+    scales
+        Factors of their sizes.
+    mode
+        The "nearest" entry is taken, or two ("linear") or four ("cubic", Keys 1981) are weighted.
+    coordinate_transformation_mode
+        "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+        "tf_half_pixel_for_nn", or "tf_crop_and_resize", which maps a part of the operand.
+    nearest_mode
+        Ties are decided by "round_prefer_floor" or "round_prefer_ceil"; "floor" and "ceil" always round down or up.
+    cubic_coeff_a
+        Coefficient of the cubic weights.
+    exclude_outside
+        Whether entries outside of the operand have no weight.
+    extrapolation_value
+        Result outside of the part that is mapped.
+    roi
+        The part that is mapped: all begins, then all ends, as shares of the sizes.
+    antialias
+        Whether more entries are weighted, so that a smaller result is smooth.
+    keep_aspect_ratio_policy
+        "stretch", or one scale for all axes, whose result is "not_larger" or "not_smaller" than the sizes.
+    axes
+        The axes; all if not given.
 
     Examples
     --------

@@ -58,10 +58,18 @@ def grid_sample(
 ) -> np.ndarray:
     """Image sampled at positions of a grid (ONNX specification, GridSample; Jaderberg et al. 2015).
 
-    The last axis of the grid holds a position, its last coordinate first: -1 and 1 are the ends of an axis, the centres
-    of its outer entries with ``align_corners``, else their outer edges. Between entries a value is interpolated
-    ("linear", "cubic"), or the "nearest" one, the even one of two. Outside are "zeros", the "border", or the
-    "reflection" of what is inside.
+    Parameters
+    ----------
+    x
+        Images [N, C, …].
+    grid
+        Positions [N, …, axes], the last coordinate first.
+    mode
+        Values between entries: interpolated ("linear", "cubic"), or the "nearest" one, the even one of two.
+    padding_mode
+        Outside are "zeros", the "border", or the "reflection" of what is inside.
+    align_corners
+        Whether -1 and 1 are the centres of an axis's outer entries, not their outer edges.
 
     Examples
     --------
@@ -178,8 +186,16 @@ def _infer_affine_grid(theta: Tensor, *, size: Sequence[Dimension], align_corner
 def affine_grid(theta: np.ndarray, *, size: Sequence[Dimension], align_corners: bool = False) -> np.ndarray:
     """Grid of positions to which affine maps bring those of an image (ONNX specification, AffineGrid).
 
-    A map is a matrix [2, 3] or [3, 4], its last column the translation. The ``size`` is that of the image, batch and
-    channels included; `grid_sample` reads the result.
+    `grid_sample` reads the result.
+
+    Parameters
+    ----------
+    theta
+        Maps [N, 2, 3] or [N, 3, 4], the translation in the last column.
+    size
+        Shape of the image, batch and channels included.
+    align_corners
+        As of `grid_sample`.
 
     Examples
     --------

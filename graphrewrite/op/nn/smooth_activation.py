@@ -36,6 +36,13 @@ def _below_zero(x: np.ndarray, alpha: float, scale: float = 1.0) -> np.ndarray:
 def elu(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
     """Exponential linear unit, ``x if x > 0 else alpha * (exp(x) - 1)`` (Clevert et al. 2016; ONNX Elu).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    alpha
+        Result far below zero, negated.
+
     Examples
     --------
     >>> elu(np.array([-1000.0, 3.0]), alpha=2.0).tolist()
@@ -47,6 +54,15 @@ def elu(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
 @define_op(infer=_same, elements=FLOATS)
 def selu(x: np.ndarray, *, alpha: float = _SELU_ALPHA, gamma: float = _SELU_GAMMA) -> np.ndarray:
     """Scaled exponential linear unit, ``gamma * elu(x, alpha)`` (Klambauer et al. 2017; ONNX Selu).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    alpha
+        That of `elu`.
+    gamma
+        Slope above zero.
 
     Examples
     --------
@@ -66,6 +82,13 @@ def _infer_celu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
 @define_op(infer=_infer_celu, elements=FLOATS, derived=ACTIVATED)
 def celu(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
     """Continuously differentiable elu, ``max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)`` (Barron 2017; ONNX Celu).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    alpha
+        Result far below zero, negated; not zero.
 
     Examples
     --------
@@ -91,7 +114,12 @@ def _infer_gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
 def gelu(x: np.ndarray, *, approximate: str = "none") -> np.ndarray:
     """Gaussian error linear unit, ``x * (1 + erf(x / sqrt(2))) / 2`` (Hendrycks and Gimpel 2016; ONNX Gelu).
 
-    With ``approximate="tanh"``, ``x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2``.
+    Parameters
+    ----------
+    x
+        Any shape.
+    approximate
+        "none", or "tanh" for ``x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2``.
 
     Examples
     --------
@@ -119,6 +147,11 @@ def _part(x: np.ndarray, share: np.ndarray) -> np.ndarray:
 def softplus(x: np.ndarray) -> np.ndarray:
     """Smooth rectifier ``log(exp(x) + 1)`` (Glorot et al. 2011; ONNX Softplus).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+
     Examples
     --------
     >>> softplus(np.array([-1000.0, 0.0, 1000.0])).round(6).tolist()
@@ -131,6 +164,11 @@ def softplus(x: np.ndarray) -> np.ndarray:
 @define_op(infer=_same, elements=FLOATS)
 def softsign(x: np.ndarray) -> np.ndarray:
     """Smooth sign ``x / (1 + abs(x))`` (Bergstra et al. 2009; ONNX Softsign).
+
+    Parameters
+    ----------
+    x
+        Any shape.
 
     Examples
     --------
@@ -145,6 +183,13 @@ def softsign(x: np.ndarray) -> np.ndarray:
 def silu(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
     """Sigmoid linear unit, ``x * sigmoid(alpha * x)`` (Ramachandran et al. 2017; ONNX specification, Swish).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    alpha
+        Factor inside of the sigmoid.
+
     Examples
     --------
     >>> silu(np.array([-1000.0, 0.0, 1000.0])).tolist()
@@ -157,6 +202,11 @@ def silu(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
 @define_op(infer=_same, elements=FLOATS)
 def mish(x: np.ndarray) -> np.ndarray:
     """Self-regularised activation ``x * tanh(softplus(x))`` (Misra 2019; ONNX Mish).
+
+    Parameters
+    ----------
+    x
+        Any shape.
 
     Examples
     --------

@@ -36,7 +36,22 @@ def non_max_suppression(
     """Best boxes of each class of each image, as rows of image, class and box (ONNX specification, NonMaxSuppression).
 
     In the order of their scores, a box is kept if it overlaps none that is kept by more than the threshold, measured by
-    intersection over union. Boxes are two opposite corners [y1, x1, y2, x2], or centres and sizes [x, y, w, h].
+    intersection over union.
+
+    Parameters
+    ----------
+    boxes
+        Two opposite corners [N, boxes, 4] as y1, x1, y2, x2; or centres and sizes as x, y, w, h.
+    scores
+        Scores [N, classes, boxes].
+    max_output_boxes_per_class
+        Greatest number of boxes; none are kept if 0.
+    iou_threshold
+        The threshold.
+    score_threshold
+        Least score of a box; none if not given.
+    center_point_box
+        Whether boxes are centres and sizes, not corners.
 
     Examples
     --------

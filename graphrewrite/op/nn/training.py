@@ -24,8 +24,17 @@ def _infer(x: Tensor, *, ratio: float = 0.5, seed: int = 0) -> tuple[Tensor, Ten
 def random_dropout(x: np.ndarray, *, ratio: float = 0.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Some entries set to zero, the others scaled to keep the mean; and which were kept (Srivastava et al. 2014).
 
-    Which ones, the seed says: one uniform number an entry, of the generator MT19937, decides it (ONNX specification,
-    Dropout with ``training_mode``, as its reference implementation draws).
+    Which ones, one uniform number an entry decides, of the generator MT19937 (ONNX specification, Dropout with
+    ``training_mode``, as its reference implementation draws).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    ratio
+        Share of the entries that are dropped.
+    seed
+        Seed of the generator.
 
     Examples
     --------

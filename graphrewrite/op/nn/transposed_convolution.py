@@ -167,8 +167,25 @@ def conv_transpose(
     """Transposed convolution over the axes after batch and channels (ONNX specification, ConvTranspose).
 
     ``y[n,o,i*s+u-p] = b[o] + sum_{c,u} x[n,c,i] * w[c,o,u]``: each number adds its weights to a window of the result.
-    Operands: input [N, C, …], weights [C, O/groups, …], bias [O]. Pads crop the result, negative ones add zeros;
-    ``output_padding`` makes it longer at the end.
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    w
+        Weights [C, O/groups, …].
+    b
+        Bias [O].
+    strides
+        Step of the windows along each axis.
+    pads
+        Positions that are cropped: all begins, then all ends; negative ones add zeros.
+    dilations
+        Distance of a window's entries along each axis.
+    groups
+        Number of groups of channels, each convolved by itself.
+    output_padding
+        Positions that are added at the end of each axis.
 
     Examples
     --------

@@ -74,10 +74,27 @@ def tree_ensemble(
 ) -> np.ndarray:
     """Sum, or another aggregate, of the leaves that a sample reaches in each tree (ONNX specification, TreeEnsemble).
 
-    A node compares a feature of [N, F] with a threshold, and goes to one of its branches, the first one if the
-    comparison holds, or if the feature is ``missing`` (not a number) and the node says so. A branch is the number of a
-    node, or of a leaf: -1 is the first, -2 the second. A leaf has one number a target; NaN is none. Comparisons are
-    numbers: 0 for at most (the default), 1 less, 2 at least, 3 greater, 4 equal, 5 not equal.
+    Parameters
+    ----------
+    x
+        Samples [N, F].
+    roots
+        The node at which each tree begins.
+    features
+        Index of the feature that each node compares.
+    thresholds
+        What each node compares it with.
+    branches
+        Where to go from each node if the comparison holds, and if not: the number of a node, or of a leaf: -1 is the
+        first, -2 the second.
+    leaves
+        Numbers of each leaf, one a target; NaN is none.
+    comparisons
+        Comparison of each node: 0 for at most (the default), 1 less, 2 at least, 3 greater, 4 equal, 5 not equal.
+    missing
+        Whether the first branch of each node is also for a feature that is not a number.
+    aggregate
+        How the leaves of all trees become a result: "sum", "average", "min" or "max".
 
     Examples
     --------

@@ -41,7 +41,24 @@ def max_pool_with_indices(
     """Maximum over windows, and its index in the flattened operand (ONNX specification, MaxPool).
 
     Of equal numbers the first one of the window counts. Indices are counted over batch, channels and positions, in that
-    order whatever the layout; with ``storage_order=1`` the first axis of the positions runs fastest.
+    order whatever the layout.
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    kernel
+        Size of the windows along each axis.
+    strides
+        Step of the windows along each axis.
+    pads
+        Border around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
+    ceil_mode
+        Whether a last window may reach beyond the border, unless it would start in the border at the end.
+    storage_order
+        1 where the first axis of the positions runs fastest, else 0.
 
     Examples
     --------
@@ -89,6 +106,23 @@ def lp_pool(
 ) -> np.ndarray:
     """Norm of windows: ``(sum |x|**p)**(1/p)``; the border adds nothing (ONNX specification, LpPool).
 
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    kernel
+        Size of the windows along each axis.
+    strides
+        Step of the windows along each axis.
+    pads
+        Border around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
+    ceil_mode
+        Whether a last window may reach beyond the border, unless it would start in the border at the end.
+    p
+        Order of the norm.
+
     Examples
     --------
     >>> lp_pool(np.array([[[3.0, 4.0, 0.0]]]), kernel=(2,)).tolist()
@@ -119,6 +153,13 @@ def _infer_global_norm(x: Tensor, *, p: int) -> Tensor:
 def global_lp_pool(x: np.ndarray, *, p: int = 2) -> np.ndarray:
     """Norm of all positions of each channel: ``(sum |x|**p)**(1/p)`` (ONNX specification, GlobalLpPool).
 
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    p
+        Order of the norm.
+
     Examples
     --------
     >>> global_lp_pool(np.array([[[3.0, 4.0]]])).tolist()
@@ -140,8 +181,20 @@ def _infer_lrn(x: Tensor, *, size: int, **_: object) -> Tensor:
 def lrn(x: np.ndarray, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0) -> np.ndarray:
     """Each number divided by a power of the squares of neighbouring channels (ONNX specification, LRN).
 
-    ``y[n,c] = x[n,c] / (bias + alpha/size * sum_i x[n,i]**2)**beta`` over the ``size`` channels i around c, of which
-    one more follows than precedes where the size is even (Krizhevsky et al. 2012).
+    ``y[n,c] = x[n,c] / (bias + alpha/size * sum_i x[n,i]**2)**beta`` (Krizhevsky et al. 2012).
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    size
+        Number of channels around each; one more follows than precedes where it is even.
+    alpha
+        Factor of the squares' mean.
+    beta
+        The power.
+    bias
+        What is added to it.
 
     Examples
     --------

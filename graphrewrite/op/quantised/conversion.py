@@ -33,6 +33,13 @@ def to_quantised(x: np.ndarray, *, element: Quantised) -> np.ndarray:
 
     Computed in float32, or float64 for such operands (ONNX specification, QuantizeLinear).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    element
+        The format.
+
     Examples
     --------
     >>> to_quantised(np.array([0.25, 0.3, 99.0]), element=Quantised("i8", 0.5, 3)).tolist()
@@ -61,8 +68,16 @@ def _infer_from_quantised(x: Tensor, *, source: object, element: str = "f32") ->
 def from_quantised(x: np.ndarray, *, source: Quantised, element: str = "f32") -> np.ndarray:
     """The real numbers that stored integers stand for: ``scale * (q - zero_point)`` (ONNX, DequantizeLinear).
 
-    ``source`` is the operand's format, whether its type says so or not: an array does not carry its own. Computed in
-    float32, or float64 for that element type.
+    Computed in float32, or float64 for that element type.
+
+    Parameters
+    ----------
+    x
+        Stored integers, of any shape.
+    source
+        Their format, whether their type says so or not: an array does not carry its own.
+    element
+        Element type of the result.
 
     Examples
     --------

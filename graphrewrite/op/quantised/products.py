@@ -119,7 +119,16 @@ def matmul_integer(
 ) -> np.ndarray:
     """Matrix product of integers less their zero points, in 32 bits (ONNX specification, MatMulInteger).
 
-    Zero points are one number, one a row of the first matrix, one a column of the second.
+    Parameters
+    ----------
+    a
+        Matrices [..., M, K] of 8-bit integers.
+    b
+        Matrices [..., K, N] of 8-bit integers.
+    a_zero_point
+        One number, or one a row; 0 if not given.
+    b_zero_point
+        One number, or one a column; 0 if not given.
 
     Examples
     --------
@@ -155,7 +164,24 @@ def conv_integer(
 ) -> np.ndarray:
     """Convolution of integers less their zero points, in 32 bits; the border holds zeros (ONNX, ConvInteger).
 
-    The zero point of the weights is one number, or one an output.
+    Parameters
+    ----------
+    x
+        Input [N, C, …] of 8-bit integers.
+    w
+        Weights [O, C/groups, …] of 8-bit integers.
+    x_zero_point
+        One number; 0 if not given.
+    w_zero_point
+        One number, or one an output; 0 if not given.
+    strides
+        Step of the windows along each axis.
+    pads
+        Border around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
+    groups
+        Number of groups of channels, each convolved by itself.
 
     Examples
     --------
@@ -221,8 +247,22 @@ def qlinear_matmul(
 ) -> np.ndarray:
     """Matrix product of quantised numbers: ``round((a - za) @ (b - zb) * (sa*sb/sy)) + zy``, saturated.
 
-    Scales and zero points are one number each; or one a row of the first matrix and of the result, one a column of the
-    second (ONNX specification, QLinearMatMul). ``element`` as for `quantize_linear`.
+    ONNX specification, QLinearMatMul.
+
+    Parameters
+    ----------
+    a
+        Stored matrices [..., M, K].
+    a_scale, a_zero_point
+        One number, or one a row.
+    b
+        Stored matrices [..., K, N].
+    b_scale, b_zero_point
+        One number, or one a column.
+    y_scale, y_zero_point
+        Of the result; one number, or one a row.
+    element
+        Element type of the result, as of `quantize_linear`.
 
     Examples
     --------
@@ -288,8 +328,32 @@ def qlinear_conv(
 ) -> np.ndarray:
     """Convolution of quantised numbers: ``round((conv(x - zx, w - zw) + b) * (sx*sw/sy)) + zy``, saturated.
 
-    Scale and zero point of the weights are one number each, or one an output; the bias has 32 bits and the scale
-    ``sx*sw`` (ONNX specification, QLinearConv). ``element`` as for `quantize_linear`.
+    ONNX specification, QLinearConv.
+
+    Parameters
+    ----------
+    x
+        Stored input [N, C, …].
+    x_scale, x_zero_point
+        One number.
+    w
+        Stored weights [O, C/groups, …].
+    w_scale, w_zero_point
+        One number, or one an output.
+    y_scale, y_zero_point
+        Of the result; one number.
+    b
+        Bias [O], in 32 bits and the scale ``sx*sw``.
+    strides
+        Step of the windows along each axis.
+    pads
+        Border around the positions: all begins, then all ends.
+    dilations
+        Distance of a window's entries along each axis.
+    groups
+        Number of groups of channels, each convolved by itself.
+    element
+        Element type of the result, as of `quantize_linear`.
 
     Examples
     --------

@@ -61,9 +61,20 @@ def quant(
 ) -> np.ndarray:
     """The nearest numbers that so many bits hold: ``(round(clip(x/scale + zero_point)) - zero_point) * scale``.
 
-    Scale, zero point and bit width are broadcast. A ``narrow`` range has no -2**(bits-1), without a sign no 2**bits-1.
-    One bit with a sign is -1 or 1 (QONNX, IntQuant). ``rounding_mode`` is one of {ROUND, HALF_EVEN, CEIL, FLOOR, UP,
-    DOWN, HALF_UP, HALF_DOWN}.
+    One bit with a sign is -1 or 1 (QONNX, IntQuant).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    scale, zero_point, bit_width
+        Broadcast to the shape of the first operand.
+    signed
+        Whether the numbers have a sign.
+    narrow
+        Whether the range is without -2**(bits-1), or without a sign 2**bits-1.
+    rounding_mode
+        One of {ROUND, HALF_EVEN, CEIL, FLOOR, UP, DOWN, HALF_UP, HALF_DOWN}.
 
     Examples
     --------
@@ -83,6 +94,13 @@ def quant(
 @define_op(infer=_infer, elements=NUMBERS)
 def bipolar_quant(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The scale where a number is not negative, and its opposite elsewhere (QONNX, BipolarQuant).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    scale
+        Broadcast to the shape of the first operand.
 
     Examples
     --------
@@ -108,9 +126,26 @@ def trunc(
 ) -> np.ndarray:
     """Quantised numbers without their last bits: ``round(round(x/scale + zero_point) / 2**places)``, in a scale again.
 
-    With ``out_scale`` the places are ``log2(out_scale / scale)``, the result is limited to ``out_bit_width``, and
+    With a scale of the result, the places are ``log2(out_scale / scale)``, the result is limited to its bit width, and
     stands in that scale, with a zero point that loses the same places (QONNX, Trunc, version 2). Without it, places are
-    the difference of the bit widths, and scale and zero point stay (version 1). ``rounding_mode`` as for `quant`.
+    the difference of the bit widths, and scale and zero point stay (version 1).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    scale, zero_point
+        Broadcast to the shape of the first operand.
+    in_bit_width, out_bit_width
+        Bits of the operand and of the result.
+    out_scale
+        Scale of the result.
+    signed
+        Whether the numbers have a sign.
+    narrow
+        Whether the range of the result is without its outermost number, as of `quant`.
+    rounding_mode
+        One of {ROUND, HALF_EVEN, CEIL, FLOOR, UP, DOWN, HALF_UP, HALF_DOWN}.
 
     Examples
     --------
@@ -163,8 +198,20 @@ def multi_threshold(
 ) -> np.ndarray:
     """How many thresholds of its channel a number reaches: ``out_scale * sum_t(x >= thresholds[c,t]) + out_bias``.
 
-    Thresholds are [C, steps], or [1, steps] for all channels. ``data_layout`` ends with C where channels are the last
-    axis; otherwise they are the second one (FINN, MultiThreshold).
+    FINN, MultiThreshold.
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …], or [N, …, C].
+    thresholds
+        Thresholds [C, steps], or [1, steps] for all channels.
+    out_scale
+        Factor of the count.
+    out_bias
+        What is added to it.
+    data_layout
+        Names of the axes, such as ``NHWC``; where they end with C, channels are last, otherwise second.
 
     Examples
     --------

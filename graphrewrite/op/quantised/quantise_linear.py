@@ -159,9 +159,24 @@ def quantize_linear(
 ) -> np.ndarray:
     """The stored numbers nearest to real ones: ``round(x / scale) + zero_point``, half to even, saturated.
 
-    One scale for all; one for each index of the ``axis``; or, with a ``block_size``, scales of the operand's rank, each
-    of which serves so many entries along the axis (ONNX specification, QuantizeLinear). The result is of the zero
-    point's element type. An array does not say whether it holds i4 or a float of 8 bits: then ``element`` must.
+    The result is of the zero point's element type (ONNX specification, QuantizeLinear).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    scale
+        One for all; one for each index of the axis; or one for each block.
+    zero_point
+        In the shape of the scale; 0 if not given.
+    axis
+        The axis of scales and blocks.
+    block_size
+        Number of entries along the axis that share a scale; 0 for no blocks.
+    saturate
+        Whether what lies beyond floats of 8 bits becomes the greatest one.
+    element
+        Element type of the result, where an array does not say it, of i4 or a float of 8 bits.
 
     Examples
     --------
@@ -208,8 +223,22 @@ def dequantize_linear(
 ) -> np.ndarray:
     """The real numbers that stored ones stand for: ``scale * (x - zero_point)``, in the element type of the scale.
 
-    Scales and blocks as for `quantize_linear`; ``element`` is another type of the result. Computed in float32 at least
-    (ONNX specification, DequantizeLinear).
+    Computed in float32 at least (ONNX specification, DequantizeLinear).
+
+    Parameters
+    ----------
+    x
+        Stored numbers, of any shape.
+    scale
+        One for all; one for each index of the axis; or one for each block.
+    zero_point
+        In the shape of the scale; 0 if not given.
+    axis
+        The axis of scales and blocks.
+    block_size
+        Number of entries along the axis that share a scale; 0 for no blocks.
+    element
+        Element type of the result; that of the scale if not given.
 
     Examples
     --------
@@ -238,6 +267,11 @@ def dynamic_quantize_linear(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
 
     Results: ``round(x / scale) + zero_point``, ``scale = (max - min) / 255`` and ``zero_point = round(-min / scale)``,
     all of them saturated (ONNX specification, DynamicQuantizeLinear). The range is that of the whole operand.
+
+    Parameters
+    ----------
+    x
+        Any shape.
 
     Examples
     --------

@@ -70,6 +70,11 @@ def mod(x: np.ndarray, y: np.ndarray, *, fmod: bool = False) -> np.ndarray:
 
     Modulo zero floats give NaN, and integers 0, which ONNX leaves open.
 
+    Parameters
+    ----------
+    fmod
+        Whether the result has the sign of the dividend.
+
     Examples
     --------
     >>> mod(np.array([-4, 7, 5]), np.array([3, -3, 0])).tolist()
@@ -190,6 +195,13 @@ def pow_(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
     Of integers the whole part, which to a negative whole power is 0 but for 1 and -1. What ONNX leaves open: to whole
     powers integers wrap around, to real ones those beyond the type give its nearest number, and NaN gives 0.
+
+    Parameters
+    ----------
+    x
+        The base, of any shape.
+    y
+        The exponent; the shapes broadcast.
 
     Examples
     --------

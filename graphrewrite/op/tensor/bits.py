@@ -33,6 +33,13 @@ def bit_cast(x: np.ndarray, *, element: str) -> np.ndarray:
 
     A byte that is not 0 is true.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    element
+        Element type of the result.
+
     Examples
     --------
     >>> bit_cast(np.array([1.0], np.float32), element="i32").tolist() == [0x3F800000]

@@ -24,6 +24,11 @@ def _truth(*types: Tensor, **_: Any) -> Tensor:
 def equal(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Whether two operands are the same number; NaN equals nothing. Works on mantissas of one format as well.
 
+    Parameters
+    ----------
+    x, y
+        Shapes broadcast.
+
     Examples
     --------
     >>> equal(np.array([1, 2, 3]), 2).tolist()
@@ -35,6 +40,11 @@ def equal(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 @define_op(infer=_truth, elements=ORDERED)
 def less(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Whether ``x < y``; false where either is NaN. Works on mantissas of one format as well.
+
+    Parameters
+    ----------
+    x, y
+        Shapes broadcast.
 
     Examples
     --------
@@ -48,6 +58,11 @@ def less(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def less_or_equal(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Whether ``x <= y``; false where either is NaN. Works on mantissas of one format as well.
 
+    Parameters
+    ----------
+    x, y
+        Shapes broadcast.
+
     Examples
     --------
     >>> less_or_equal(np.array([1, 2, 3]), 2).tolist()
@@ -59,6 +74,11 @@ def less_or_equal(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 @define_op(infer=_truth, elements=ORDERED)
 def greater(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Whether ``x > y``; false where either is NaN. Works on mantissas of one format as well.
+
+    Parameters
+    ----------
+    x, y
+        Shapes broadcast.
 
     Examples
     --------
@@ -72,6 +92,11 @@ def greater(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def greater_or_equal(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Whether ``x >= y``; false where either is NaN. Works on mantissas of one format as well.
 
+    Parameters
+    ----------
+    x, y
+        Shapes broadcast.
+
     Examples
     --------
     >>> greater_or_equal(np.array([1, 2, 3]), 2).tolist()
@@ -84,6 +109,11 @@ def greater_or_equal(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def is_nan(x: np.ndarray) -> np.ndarray:
     """Whether an entry is NaN.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+
     Examples
     --------
     >>> is_nan(np.array([1.0, np.nan])).tolist()
@@ -95,6 +125,15 @@ def is_nan(x: np.ndarray) -> np.ndarray:
 @define_op(infer=_truth, elements=FLOATS)
 def is_inf(x: np.ndarray, *, detect_negative: bool = True, detect_positive: bool = True) -> np.ndarray:
     """Whether an entry is infinite, of the signs that are asked for (ONNX specification, IsInf).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    detect_negative
+        Whether negative infinity counts.
+    detect_positive
+        Whether positive infinity counts.
 
     Examples
     --------
@@ -117,6 +156,15 @@ def _infer_where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 @define_op(infer=_infer_where, elements=ORDERED | {"bool"} | TEXTS)
 def where(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Entries of ``x`` where the condition is true, and of ``y`` elsewhere; all three broadcast (ONNX Where).
+
+    Parameters
+    ----------
+    condition
+        Which entries are taken, as bool; all three shapes broadcast.
+    x
+        Entries where it is true.
+    y
+        Entries where it is false.
 
     Examples
     --------

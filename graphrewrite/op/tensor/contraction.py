@@ -101,6 +101,13 @@ def einsum(*xs: np.ndarray, equation: str) -> np.ndarray:
     A letter is an axis, the same letter the same axis, and ``...`` are axes without a name, which broadcast. Without an
     arrow, the result has the letters that occur once, in alphabetical order after the axes without a name.
 
+    Parameters
+    ----------
+    *xs
+        One operand for each word of the equation.
+    equation
+        Axes of the operands and of the result, as in ``"ij,jk->ik"``.
+
     Examples
     --------
     >>> einsum(np.array([[1, 2], [3, 4]]), np.array([1, 10]), equation="ij,j->i").tolist()

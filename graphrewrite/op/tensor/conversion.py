@@ -50,9 +50,18 @@ def cast(x: np.ndarray, *, element: str, saturate: bool = True, round_mode: str 
     complement. True is 1, and all but 0 is True. What ONNX leaves open: floats beyond an integer type give its nearest
     number, NaN gives 0; those beyond one of less than 8 bits, which numpy has not, go through 64 bits and wrap around.
 
-    To floats of 8 bits, what lies beyond the greatest one becomes that, infinities too; without ``saturate`` an
-    infinity, or NaN where there is none. To ``"f8e8m0"``, powers of two, numbers are rounded ``"up"``, ``"down"`` or to
-    the ``"nearest"``; without ``saturate`` those outside of them give NaN.
+    Parameters
+    ----------
+    x
+        Any shape.
+    element
+        Element type of the result, as in ``"f16"``.
+    saturate
+        Whether what lies beyond floats of 8 bits, infinities too, becomes the greatest one; otherwise it becomes an
+        infinity, or NaN where there is none.
+    round_mode
+        How numbers become powers of two, of the element type ``"f8e8m0"``: "up", "down" or "nearest"; without
+        saturation, those outside of them give NaN.
 
     Examples
     --------
@@ -87,6 +96,13 @@ def _infer_name_axes(x: Tensor, *, layout: str | None) -> Tensor:
 @define_op(infer=_infer_name_axes, elements=ANY)
 def name_axes(x: np.ndarray, *, layout: str | None) -> np.ndarray:
     """The operand itself, with names of its axes if they have none; ``layout=None`` removes them.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    layout
+        One letter an axis, as in ``"NCHW"``; None removes the names.
 
     Examples
     --------

@@ -54,6 +54,15 @@ def gather(x: np.ndarray, indices: np.ndarray, *, axis: int = 0) -> np.ndarray:
 
     Negative indices count from the back; one that is outside raises.
 
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    indices
+        Integers of any shape.
+    axis
+        The axis.
+
     Examples
     --------
     >>> gather(np.array([[1, 2], [3, 4], [5, 6]]), np.array([-1, 0])).tolist()
@@ -93,6 +102,15 @@ def gather_elements(x: np.ndarray, indices: np.ndarray, *, axis: int = 0) -> np.
     """One entry per index, at the position of the index except along one axis (ONNX specification, GatherElements).
 
     Of two axes, ``y[i, j] = x[indices[i, j], j]`` along the first one.
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    indices
+        Integers of the same rank.
+    axis
+        The axis.
 
     Examples
     --------
@@ -135,7 +153,14 @@ def _infer_gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tens
 def gather_nd(x: np.ndarray, indices: np.ndarray, *, batch_dims: int = 0) -> np.ndarray:
     """Slices at positions that the last axis of the indices states, axis by axis (ONNX specification, GatherND).
 
-    The first ``batch_dims`` axes are those of both operands.
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    indices
+        Integers [..., K], positions on the K axes after those of the batch.
+    batch_dims
+        Number of first axes that both operands have in common.
 
     Examples
     --------

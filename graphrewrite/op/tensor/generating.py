@@ -35,6 +35,15 @@ def _infer_shape(x: Tensor, *, start: int = 0, end: int | None = None) -> Tensor
 def shape(x: np.ndarray, *, start: int = 0, end: int | None = None) -> np.ndarray:
     """The sizes of the axes from one to before another, which is the last if not given (ONNX specification, Shape).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    start
+        First axis.
+    end
+        The axis before which to end; the rank if not given.
+
     Examples
     --------
     >>> shape(np.zeros((2, 3, 4)), start=-2).tolist()
@@ -46,6 +55,11 @@ def shape(x: np.ndarray, *, start: int = 0, end: int | None = None) -> np.ndarra
 @define_op(infer=lambda x: Tensor("i64", ()), elements=ANY | TEXTS)
 def size(x: np.ndarray) -> np.ndarray:
     """The number of entries (ONNX specification, Size).
+
+    Parameters
+    ----------
+    x
+        Any shape.
 
     Examples
     --------
@@ -107,7 +121,16 @@ def range_(
 ) -> np.ndarray:
     """Numbers in a row: ``start + i·delta``, as long as they are before the limit (ONNX specification, Range).
 
-    Start and limit may be sizes of the graph, as in ``limit="N"``.
+    Parameters
+    ----------
+    start
+        First number; it may be a size of the graph.
+    limit
+        Where to stop; it may be a size of the graph, as in ``limit="N"``.
+    delta
+        Distance of the numbers, not zero.
+    element
+        Element type of the result.
 
     Examples
     --------
@@ -135,6 +158,15 @@ def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, el
 def constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, element: str = "f32") -> np.ndarray:
     """One value everywhere (ONNX specification, ConstantOfShape).
 
+    Parameters
+    ----------
+    shape
+        Shape of the result.
+    value
+        The value.
+    element
+        Element type of the result.
+
     Examples
     --------
     >>> constant_of_shape(shape=(2, 1), value=3, element="i8").tolist()
@@ -157,7 +189,14 @@ def _infer_eye_like(x: Tensor, *, k: int = 0, element: str | None = None) -> Ten
 def eye_like(x: np.ndarray, *, k: int = 0, element: str | None = None) -> np.ndarray:
     """Ones on a diagonal, zeros elsewhere, in the shape of the operand (ONNX specification, EyeLike).
 
-    The diagonal lies ``k`` columns to the right of the main one; the element type is the operand's if not given.
+    Parameters
+    ----------
+    x
+        Any matrix.
+    k
+        How far the diagonal lies to the right of the main one.
+    element
+        Element type of the result; the operand's if not given.
 
     Examples
     --------
@@ -188,6 +227,17 @@ def one_hot(indices: np.ndarray, values: np.ndarray, *, depth: Dimension, axis: 
 
     Negative indices count from the back; where one is outside, only the first value is there (ONNX specification,
     OneHot).
+
+    Parameters
+    ----------
+    indices
+        Integers of any shape.
+    values
+        The two values [2]: elsewhere, and at the index.
+    depth
+        Size of the new axis.
+    axis
+        Where the new axis is in the result.
 
     Examples
     --------

@@ -37,6 +37,13 @@ def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
     A vector on the left is a row, and one on the right a column, of which the axis of size 1 is left out of the result.
 
+    Parameters
+    ----------
+    x
+        Matrices [..., M, K], or a vector [K].
+    y
+        Matrices [..., K, N], or a vector [K].
+
     Examples
     --------
     >>> matmul(np.eye(2), np.array([[1.0], [2.0]])).tolist()
@@ -67,6 +74,15 @@ def _infer_linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
 @define_op(infer=_infer_linear, elements=NUMBERS, axes="NC, OI, O -> NC", derived=FULLY_CONNECTED, cost=of_weights)
 def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
     """Fully-connected layer ``x @ w.T + b``; weights [O, I], bias [O].
+
+    Parameters
+    ----------
+    x
+        Input [..., I].
+    w
+        Weights [O, I].
+    b
+        Bias [O].
 
     Examples
     --------
@@ -104,6 +120,23 @@ def gemm(
 ) -> np.ndarray:
     """General matrix product ``alpha * A @ B + beta * C`` (ONNX specification, Gemm).
 
+    Parameters
+    ----------
+    x
+        Matrix [M, K], or [K, M] where it is transposed.
+    w
+        Matrix [K, N], or [N, K] where it is transposed.
+    b
+        What is added; broadcast to [M, N].
+    alpha
+        Factor of the product.
+    beta
+        Factor of what is added.
+    trans_a
+        Whether the first matrix is transposed.
+    trans_b
+        Whether the second matrix is transposed.
+
     Examples
     --------
     >>> gemm(np.eye(2), np.array([[1.0, 2.0]]), trans_b=True, alpha=2.0).tolist()
@@ -136,6 +169,11 @@ def _infer_det(x: Tensor) -> Tensor:
 @define_op(infer=_infer_det, elements=FLOATS)
 def det(x: np.ndarray) -> np.ndarray:
     """Determinant of each square matrix of the last two axes (ONNX specification, Det).
+
+    Parameters
+    ----------
+    x
+        Matrices [..., M, M].
 
     Examples
     --------

@@ -135,6 +135,15 @@ def bit_shift(x: np.ndarray, y: np.ndarray, *, direction: str) -> np.ndarray:
 
     By a negative number of bits, or by all that there are, nothing is left but the sign of a shift to the right.
 
+    Parameters
+    ----------
+    x
+        Integers, of any shape.
+    y
+        Numbers of bits; the shapes broadcast.
+    direction
+        "left" or "right".
+
     Examples
     --------
     >>> bit_shift(np.array([16, -4, -1]), np.array([1, 2, -1]), direction="left").tolist()

@@ -69,9 +69,26 @@ def tfidf_vectorize(
 ) -> np.ndarray:
     """How often each n-gram of a pool is in a row of words (ONNX specification, TfIdfVectorizer).
 
-    The pool holds n-grams of one word, of two, and so on, from the ``starts`` on; the indexes are their places in the
-    result. Words of an n-gram have up to so many ``skips`` between them. "TF" counts, "IDF" gives the weight of what is
-    there, "TFIDF" is the count times the weight.
+    Parameters
+    ----------
+    x
+        Words [C] or [N, C], numbers or texts.
+    pool
+        N-grams of one word, of two, and so on.
+    starts
+        Where the n-grams of each length begin in the pool.
+    indexes
+        Place of each n-gram in the result.
+    weights
+        Weight of each n-gram; 1 if not given.
+    mode
+        "TF" counts, "IDF" gives the weight of what is there, "TFIDF" is the count times the weight.
+    shortest
+        Least number of words of an n-gram.
+    longest
+        Greatest number of words of an n-gram.
+    skips
+        Greatest number of words that are skipped between two of an n-gram.
 
     Examples
     --------

@@ -34,6 +34,19 @@ def rand_like(
 
     The generator is MT19937.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    low
+        Lower limit.
+    high
+        Upper limit.
+    seed
+        Seed of the generator.
+    element
+        Element type of the result; the operand's if not given.
+
     Examples
     --------
     >>> rand_like(np.zeros(2), seed=1).round(3).tolist()
@@ -48,7 +61,20 @@ def randn_like(
 ) -> np.ndarray:
     """Normal random numbers in the shape of an operand (ONNX specification, RandomNormalLike).
 
-    They have a mean and a standard deviation, the ``scale``. The generator is MT19937.
+    The generator is MT19937.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    mean
+        The mean.
+    scale
+        The standard deviation.
+    seed
+        Seed of the generator.
+    element
+        Element type of the result; the operand's if not given.
 
     Examples
     --------

@@ -49,8 +49,15 @@ def _infer_depth_to_space(x: Tensor, *, block_size: int, mode: str = "DCR") -> T
 def depth_to_space(x: np.ndarray, *, block_size: int, mode: str = "DCR") -> np.ndarray:
     """Channels become blocks of positions (ONNX specification, DepthToSpace).
 
-    The channels of [N, C, H, W] are those of a block's positions, each with all channels of the result ("DCR"), or
-    those of the result, each with all positions of a block ("CRD").
+    Parameters
+    ----------
+    x
+        Input [N, C, H, W].
+    block_size
+        Height and width of a block.
+    mode
+        Channels are those of a block's positions, each with all channels of the result ("DCR"), or those of the result,
+        each with all positions of a block ("CRD").
 
     Examples
     --------
@@ -77,6 +84,15 @@ def _infer_space_to_depth(x: Tensor, *, block_size: int, mode: str = "DCR") -> T
 def space_to_depth(x: np.ndarray, *, block_size: int, mode: str = "DCR") -> np.ndarray:
     """Blocks of positions become channels, in an order of `depth_to_space`: "DCR" or "CRD" (ONNX, SpaceToDepth).
 
+    Parameters
+    ----------
+    x
+        Input [N, C, H, W].
+    block_size
+        Height and width of a block.
+    mode
+        Order of the channels in the result, as in `depth_to_space`: "DCR" or "CRD".
+
     Examples
     --------
     >>> space_to_depth(np.arange(4).reshape(1, 1, 2, 2), block_size=2).ravel().tolist()
@@ -102,6 +118,13 @@ def channel_shuffle(x: np.ndarray, *, groups: int) -> np.ndarray:
     """One channel of each group after the other (Zhang et al. 2018, ShuffleNet).
 
     Channel ``g·(C/groups) + i`` of [N, C, …] goes to ``i·groups + g``.
+
+    Parameters
+    ----------
+    x
+        Input [N, C, …].
+    groups
+        Number of groups.
 
     Examples
     --------
@@ -130,7 +153,16 @@ def reverse_sequence(
 ) -> np.ndarray:
     """The first entries of each sequence backwards, as many as its length (ONNX specification, ReverseSequence).
 
-    Lengths are [N] for N sequences along ``batch_axis``; entries after them stay.
+    Parameters
+    ----------
+    x
+        Sequences, of rank 2 at least.
+    sequence_lens
+        Length of each sequence [N]; entries after it stay.
+    batch_axis
+        The axis of the N sequences.
+    time_axis
+        The axis of their entries.
 
     Examples
     --------
@@ -159,7 +191,14 @@ def _infer_trilu(x: Tensor, *, k: int = 0, upper: bool = True) -> Tensor:
 def trilu(x: np.ndarray, *, k: Dimension = 0, upper: bool = True) -> np.ndarray:
     """The entries on and above a diagonal, or on and below it; zeros elsewhere (ONNX specification, Trilu).
 
-    It is a diagonal of the last two axes, and lies ``k`` columns to the right of the main one.
+    Parameters
+    ----------
+    x
+        Matrices [..., M, N].
+    k
+        How far the diagonal lies to the right of the main one.
+    upper
+        Whether the entries above it stay, not those below.
 
     Examples
     --------

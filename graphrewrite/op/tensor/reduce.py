@@ -62,6 +62,15 @@ def _squares(x: np.ndarray) -> np.ndarray:
 def reduce_sum(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
     """Sum of the entries along some axes, all if none are named, and 0 of none (ONNX specification, ReduceSum).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
+
     Examples
     --------
     >>> reduce_sum(np.array([[1, 2], [3, 4]]), axes=(1,)).tolist()
@@ -75,6 +84,15 @@ def reduce_mean(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: 
     """Mean of the entries along some axes, all if none are named; NaN of none (ONNX specification, ReduceMean).
 
     Of integers the whole part, and 0 of none.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
 
     Examples
     --------
@@ -92,6 +110,15 @@ def reduce_mean(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: 
 def reduce_prod(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
     """Product of the entries along some axes, all if none are named, and 1 of none (ONNX ReduceProd).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
+
     Examples
     --------
     >>> reduce_prod(np.array([[1, 2], [3, 4]]), axes=(0,)).tolist()
@@ -105,6 +132,15 @@ def reduce_max(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: b
     """Greatest entry along some axes, all if none are named; NaN if there is one (ONNX ReduceMax).
 
     Of none the least number of the type: negative infinity of floats.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
 
     Examples
     --------
@@ -121,6 +157,15 @@ def reduce_min(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: b
 
     Of none the greatest number of the type: infinity of floats.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
+
     Examples
     --------
     >>> reduce_min(np.array([[1, 2], [3, 4]]), axes=(0,)).tolist()
@@ -134,6 +179,15 @@ def reduce_min(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: b
 def reduce_l1(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
     """Sum of the absolute values along some axes, all if none are named (ONNX specification, ReduceL1).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
+
     Examples
     --------
     >>> reduce_l1(np.array([[1, -2], [3, 4]]), axes=(1,)).tolist()
@@ -145,6 +199,15 @@ def reduce_l1(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bo
 @define_op(infer=_infer, elements=NUMBERS)
 def reduce_sum_square(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
     """Sum of the squares along some axes, all if none are named (ONNX specification, ReduceSumSquare).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
 
     Examples
     --------
@@ -160,6 +223,15 @@ def reduce_l2(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bo
 
     Of integers the whole part.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
+
     Examples
     --------
     >>> reduce_l2(np.array([[3.0, -4.0]]), axes=(1,)).tolist()
@@ -173,6 +245,15 @@ def reduce_l2(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bo
 @define_op(infer=_infer, elements=FLOATS)
 def reduce_log_sum(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
     """Logarithm of the sum along some axes, all if none are named (ONNX specification, ReduceLogSum).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
 
     Examples
     --------
@@ -188,6 +269,15 @@ def reduce_log_sum_exp(x: np.ndarray, *, axes: Sequence[int] | None = None, keep
     """Logarithm of the sum of the exponentials along some axes, all if none are named, without overflow.
 
     It is ``max + log(sum(exp(x - max)))`` (ONNX specification, ReduceLogSumExp), and negative infinity of no entries.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all if not given.
+    keep_dims
+        Whether they stay, with size 1.
 
     Examples
     --------

@@ -54,6 +54,17 @@ def _from_the_end(indices: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
 def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> np.ndarray:
     """Index of the first greatest entry, or of the last one (ONNX specification, ArgMax). Works on mantissas as well.
 
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
+    keep_dims
+        Whether it stays, with size 1.
+    select_last_index
+        Whether the last of equal entries counts, not the first.
+
     Examples
     --------
     >>> arg_max(np.array([[1.0, 5.0, 5.0]])).tolist()
@@ -67,6 +78,17 @@ def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_las
 @define_op(infer=_infer_place, elements=ANY, derived=ALONG_AXIS)
 def arg_min(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> np.ndarray:
     """Index of the first least entry, or of the last one (ONNX specification, ArgMin). Works on mantissas as well.
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
+    keep_dims
+        Whether it stays, with size 1.
+    select_last_index
+        Whether the last of equal entries counts, not the first.
 
     Examples
     --------
@@ -93,8 +115,20 @@ def top_k(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k greatest entries along an axis, or the least ones, and their indices (ONNX specification, TopK).
 
-    The first of them comes first, of equal ones that with the lower index; NaN counts as the greatest number. Where
-    ``sorted`` is not asked for, they come in that order as well.
+    The first of them comes first, of equal ones that with the lower index; NaN counts as the greatest number.
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    k
+        Number of entries.
+    axis
+        The axis.
+    largest
+        Whether the greatest ones are meant.
+    sorted
+        Whether their order matters; they come in order anyway.
 
     Examples
     --------
@@ -130,6 +164,13 @@ def _shifted(x: np.ndarray, axis: int) -> np.ndarray:
 def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Normalised exponentials ``exp(x - max) / sum(exp(x - max))`` along an axis.
 
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
+
     Examples
     --------
     >>> softmax(np.array([[0.0, 0.0]])).tolist()
@@ -145,6 +186,13 @@ def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
 def softmin(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Normalised exponentials of the negated operand, ``softmax(-x)`` (PyTorch, Softmin).
 
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
+
     Examples
     --------
     >>> softmin(np.array([[0.0, 1000.0]])).tolist()
@@ -156,6 +204,13 @@ def softmin(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
 @define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
 def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Logarithm of softmax, ``x - max - log(sum(exp(x - max)))``, exact where that is tiny (ONNX LogSoftmax).
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
 
     Examples
     --------
@@ -170,6 +225,13 @@ def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
 @define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
 def hardmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """1 at the first greatest entry along an axis, and 0 elsewhere (ONNX specification, Hardmax).
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
 
     Examples
     --------
@@ -197,6 +259,17 @@ def _running(fold: np.ufunc, x: np.ndarray, axis: int, exclusive: bool, reverse:
 def cum_sum(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
     """Sums of all entries up to each, or before each, or from each to the last (ONNX specification, CumSum).
 
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
+    exclusive
+        Whether an entry is left out of its own sum.
+    reverse
+        Whether sums begin at the end.
+
     Examples
     --------
     >>> cum_sum(np.array([1, 2, 3]), axis=0).tolist()
@@ -210,6 +283,17 @@ def cum_sum(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool 
 @define_op(infer=_infer_along, elements=NUMBERS, derived=ALONG_AXIS)
 def cum_prod(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
     """Products of all entries up to each, or before each, or from each to the last (ONNX specification, CumProd).
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
+    exclusive
+        Whether an entry is left out of its own product.
+    reverse
+        Whether products begin at the end.
 
     Examples
     --------

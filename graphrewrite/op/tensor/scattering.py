@@ -64,6 +64,19 @@ def scatter_elements(
     The entry there is replaced by the last of them ("none"), or combined with all of them: "add", "mul", "max", "min"
     (ONNX specification, ScatterElements).
 
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    indices
+        Integers of the same rank.
+    updates
+        Entries, in the shape of the indices.
+    axis
+        The axis.
+    reduction
+        "none", "add", "mul", "max" or "min".
+
     Examples
     --------
     >>> scatter_elements(np.zeros(3), np.array([2, 0, 2]), np.ones(3), reduction="add").tolist()
@@ -92,6 +105,17 @@ def scatter_nd(x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, reduc
 
     The entry there is replaced by the last of them ("none"), or combined with all of them: "add", "mul", "max", "min"
     (ONNX specification, ScatterND).
+
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    indices
+        Integers [..., K], positions on the first K axes.
+    updates
+        Slices, one a position.
+    reduction
+        "none", "add", "mul", "max" or "min".
 
     Examples
     --------
@@ -132,7 +156,18 @@ def tensor_scatter(
 ) -> np.ndarray:
     """Cache into which steps are written, from an index of each sample on (ONNX specification, TensorScatter).
 
-    In "circular" mode steps beyond the end go on at the beginning.
+    Parameters
+    ----------
+    x
+        The cache, batch first.
+    updates
+        The steps, as many as they are along the axis.
+    indices
+        First place of each sample [N]; 0 if not given.
+    mode
+        "circular" where steps beyond the end go on at the beginning, else "linear".
+    axis
+        The axis of the steps.
 
     Examples
     --------

@@ -20,6 +20,11 @@ __all__ = ["compress", "nonzero", "unique"]
 def nonzero(x: np.ndarray) -> np.ndarray:
     """Positions of the entries that are not zero, one a column (ONNX specification, NonZero).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+
     Examples
     --------
     >>> nonzero(np.array([[1, 0], [2, 3]])).tolist()
@@ -46,6 +51,15 @@ def compress(x: np.ndarray, condition: np.ndarray, *, axis: int | None = None) -
 
     Where condition and axis differ in length, what lies beyond the shorter one is left out.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    condition
+        Bool [K], which slices stay.
+    axis
+        The axis; the entries in C order if not given.
+
     Examples
     --------
     >>> compress(np.array([[1, 2], [3, 4], [5, 6]]), np.array([False, True, True]), axis=0).tolist()
@@ -71,6 +85,15 @@ def unique(
     """Different entries, or slices of an axis; where each is first, which each entry is, and how many there are.
 
     Sorted, or in the order in which they are first met (ONNX specification, Unique).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    axis
+        The axis; the entries in C order if not given.
+    sorted
+        Whether they are sorted, not in the order in which they are first met.
 
     Examples
     --------

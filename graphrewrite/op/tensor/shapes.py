@@ -24,6 +24,11 @@ __all__ = ["concat", "flatten", "identity", "pad", "reshape", "squeeze", "transp
 def identity(x: np.ndarray) -> np.ndarray:
     """The operand itself.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+
     Examples
     --------
     >>> identity(np.array([1])).tolist()
@@ -73,7 +78,14 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = 
 def reshape(x: np.ndarray, *, shape: Sequence[Dimension], allow_zero: bool = False) -> np.ndarray:
     """The same entries in another shape, in C order; 0 keeps a size, -1 or a symbol takes what is left (ONNX Reshape).
 
-    Where ``allow_zero`` is true, 0 is a size.
+    Parameters
+    ----------
+    x
+        Any shape.
+    shape
+        Sizes of the result.
+    allow_zero
+        Whether 0 is a size.
 
     Examples
     --------
@@ -102,6 +114,13 @@ def _infer_flatten(x: Tensor, *, axis: int = 1) -> Tensor:
 def flatten(x: np.ndarray, *, axis: int = 1) -> np.ndarray:
     """Two axes: those before ``axis`` and those from it on (ONNX specification, Flatten).
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    axis
+        First axis that goes into the second one.
+
     Examples
     --------
     >>> flatten(np.zeros((2, 3, 4))).shape
@@ -120,6 +139,13 @@ def _infer_transpose(x: Tensor, *, perm: Sequence[int]) -> Tensor:
 @define_op(infer=_infer_transpose)
 def transpose(x: np.ndarray, *, perm: Sequence[int]) -> np.ndarray:
     """Axes in another order: axis i of the result is axis ``perm[i]`` of the operand.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    perm
+        All axes, in the order that they have in the result.
 
     Examples
     --------
@@ -146,6 +172,13 @@ def _infer_squeeze(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
 def squeeze(x: np.ndarray, *, axes: Sequence[int] | None = None) -> np.ndarray:
     """Without the given axes of size 1; without all of that size if none are given.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        The axes; all of size 1 if not given.
+
     Examples
     --------
     >>> squeeze(np.zeros((2, 1, 3)), axes=(1,)).shape
@@ -166,6 +199,13 @@ def _infer_unsqueeze(x: Tensor, *, axes: Sequence[int]) -> Tensor:
 @define_op(infer=_infer_unsqueeze)
 def unsqueeze(x: np.ndarray, *, axes: Sequence[int]) -> np.ndarray:
     """With axes of size 1 inserted, numbered as in the result.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    axes
+        Where the new axes are in the result.
 
     Examples
     --------
@@ -189,6 +229,13 @@ def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
 @define_op(infer=_infer_concat, derived=ALONG_AXIS)
 def concat(*xs: np.ndarray, axis: int) -> np.ndarray:
     """Concatenation of the operands along an axis.
+
+    Parameters
+    ----------
+    *xs
+        Operands of one rank, whose other sizes are equal.
+    axis
+        The axis.
 
     Examples
     --------
@@ -224,8 +271,17 @@ def _infer_pad(x: Tensor, *, pads: Sequence[Dimension], fill: float = 0.0, mode:
 def pad(x: np.ndarray, *, pads: Sequence[Dimension], fill: float = 0.0, mode: str = "constant") -> np.ndarray:
     """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad).
 
-    In other modes than "constant", it holds entries of the operand: mirrored at the outermost ones ("reflect"), these
-    alone ("edge"), or those of the other end ("wrap").
+    Parameters
+    ----------
+    x
+        Any shape.
+    pads
+        Border of all axes: all begins, then all ends; negative ones crop.
+    fill
+        The value.
+    mode
+        "constant", or entries of the operand: mirrored at the outermost ones ("reflect"), these alone ("edge"), or
+        those of the other end ("wrap").
 
     Examples
     --------

@@ -38,6 +38,15 @@ def _how_many(attributes: Mapping[str, Any]) -> int:
 def split(x: np.ndarray, *, axis: int = 0, sizes: Sequence[Dimension]) -> tuple[np.ndarray, ...]:
     """Consecutive parts of given sizes along an axis, one result each (ONNX specification, Split).
 
+    Parameters
+    ----------
+    x
+        Any shape but a scalar's.
+    axis
+        The axis.
+    sizes
+        Sizes of the parts, which add up to that of the axis.
+
     Examples
     --------
     >>> [part.tolist() for part in split(np.array([1, 2, 3]), sizes=(1, 2))]
@@ -89,6 +98,19 @@ def slice_(
     Negative positions count from the back, those beyond an axis are its ends; negative steps go backwards. A symbolic
     position says that it lies inside of the axis.
 
+    Parameters
+    ----------
+    x
+        Any shape.
+    starts
+        First position on each axis; negative ones count from the back.
+    ends
+        Position before which to end on each axis; beyond the axis it is its end.
+    axes
+        The axes; the first ones if not given.
+    steps
+        Distance of the entries, negative to go backwards; 1 if not given.
+
     Examples
     --------
     >>> slice_(np.arange(5), starts=(-1,), ends=(-99,), steps=(-2,)).tolist()
@@ -115,7 +137,12 @@ def _infer_expand(x: Tensor, *, shape: Sequence[Dimension]) -> Tensor:
 def expand(x: np.ndarray, *, shape: Sequence[Dimension]) -> np.ndarray:
     """Entries repeated along axes of size 1, or along new ones in front, up to a shape (ONNX specification, Expand).
 
-    Where the shape has a 1, the size of the operand stays.
+    Parameters
+    ----------
+    x
+        Any shape.
+    shape
+        Sizes of the result; where it has a 1, that of the operand stays.
 
     Examples
     --------
@@ -137,6 +164,13 @@ def _infer_tile(x: Tensor, *, repeats: Sequence[Dimension]) -> Tensor:
 @define_op(infer=_infer_tile)
 def tile(x: np.ndarray, *, repeats: Sequence[Dimension]) -> np.ndarray:
     """The whole operand repeated along each axis (ONNX specification, Tile).
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    repeats
+        Number of repetitions along each axis.
 
     Examples
     --------

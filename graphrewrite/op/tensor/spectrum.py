@@ -48,8 +48,18 @@ def dft(
 ) -> np.ndarray:
     """Discrete Fourier transform along an axis (ONNX specification, DFT).
 
-    The last axis holds the real part, or both parts. A signal is cut or filled with zeros to a ``length``. The half
-    spectrum of a real signal is ``onesided``; its inverse is real.
+    Parameters
+    ----------
+    x
+        Signals [..., 1] of real, or [..., 2] of complex numbers.
+    length
+        Length to which a signal is cut or filled with zeros; its own if not given.
+    axis
+        The axis of the signal.
+    inverse
+        Whether it is the inverse transform.
+    onesided
+        Whether it is the half spectrum of a real signal; its inverse is real.
 
     Examples
     --------
@@ -103,7 +113,18 @@ def stft(
 ) -> np.ndarray:
     """Fourier transforms of frames of a signal, each times a window (ONNX specification, STFT).
 
-    A frame begins after every ``step`` entries; its ``length`` is the window's, or that of the whole signal.
+    Parameters
+    ----------
+    x
+        Signals [N, T, 1] of real, or [N, T, 2] of complex numbers.
+    window
+        Factors of a frame's entries; ones if not given.
+    step
+        Distance of the frames.
+    length
+        Length of a frame; that of the window, or of the whole signal, if not given.
+    onesided
+        Whether only half of the spectrum is wanted.
 
     Examples
     --------
@@ -142,6 +163,21 @@ def mel_weight_matrix(
     """Weights of the frequencies of half a spectrum in bands of equal pitch (ONNX specification, MelWeightMatrix).
 
     A spectrum […, dft_length // 2 + 1] times them has ``num_mel_bins`` bands; each is a triangle whose peak is 1.
+
+    Parameters
+    ----------
+    num_mel_bins
+        Number of bands.
+    dft_length
+        Number of frequencies of the whole spectrum.
+    sample_rate
+        Samples a second.
+    lower_edge
+        Lowest frequency of the first band, in hertz.
+    upper_edge
+        Highest frequency of the last band, in hertz.
+    element
+        Element type of the result.
 
     Examples
     --------

@@ -42,7 +42,18 @@ def encode_labels(
 ) -> np.ndarray:
     """Labels, numbers or texts, mapped to others (ONNX specification, LabelEncoder).
 
-    One that is no key gets the default. Of equal keys the last one counts. NaN is equal to NaN here.
+    Parameters
+    ----------
+    x
+        Labels, of any shape.
+    keys
+        Labels that are known; of equal ones the last counts, and NaN is equal to NaN.
+    values
+        What each key becomes.
+    default
+        What any other label becomes.
+    element
+        Element type of the result.
 
     Examples
     --------
@@ -68,6 +79,11 @@ def _infer_concat(x: Tensor, y: Tensor) -> Tensor:
 def string_concat(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Texts, one after the other, entry by entry (ONNX specification, StringConcat).
 
+    Parameters
+    ----------
+    x, y
+        Texts; shapes broadcast.
+
     Examples
     --------
     >>> string_concat(np.array(["a", "b"]), np.array("!")).tolist()
@@ -87,6 +103,13 @@ def _infer_match(x: Tensor, *, pattern: str) -> Tensor:
 @define_op(infer=_infer_match, elements=TEXTS)
 def regex_full_match(x: np.ndarray, *, pattern: str) -> np.ndarray:
     """Whether a regular expression matches the whole of a text (ONNX specification, RegexFullMatch).
+
+    Parameters
+    ----------
+    x
+        Texts, of any shape.
+    pattern
+        The regular expression.
 
     Examples
     --------
@@ -109,7 +132,16 @@ def string_split(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Texts split at a delimiter along a new last axis, and how many parts each has (ONNX specification, StringSplit).
 
-    Without a delimiter at white space. Shorter rows end with empty texts.
+    Shorter rows end with empty texts.
+
+    Parameters
+    ----------
+    x
+        Texts, of any shape.
+    delimiter
+        The delimiter; white space if not given.
+    maxsplit
+        Greatest number of splits; no limit if not given.
 
     Examples
     --------
@@ -143,6 +175,17 @@ def string_normalize(
     """Row of texts without some of them, in "lower" or "upper" case (ONNX specification, StringNormalizer).
 
     Where nothing is left, there is one empty text.
+
+    Parameters
+    ----------
+    x
+        Texts [C] or [1, C].
+    case
+        "lower", "upper", or "none" where the letters stay.
+    stopwords
+        Texts that are left out.
+    is_case_sensitive
+        Whether they must agree in upper and lower case.
 
     Examples
     --------
