@@ -6,10 +6,9 @@ from graphrewrite import Graph, pass_
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
-from graphrewrite.graph.graph import RESERVED
 from graphrewrite.graph.rewiring import remove, rewire
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
 from graphrewrite.types import sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
@@ -30,7 +29,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     for node in graph.in_order():
-        if node not in independent or graph.op(node).has_state(graph.nodes[node]) or _is_open(graph, node):
+        if node not in independent or graph.op(node).has_state(graph.attributes(node)) or _is_open(graph, node):
             continue
         if all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
@@ -69,15 +68,14 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     merged = []
     for node in graph.in_order():
         op = graph.op(node)
-        if op.name in ("input", "output") or op.has_state(graph.nodes[node]) or _is_ordered(graph, node):
+        if op.name in ("input", "output") or op.has_state(graph.attributes(node)) or _is_ordered(graph, node):
             continue
         data = graph.nodes[node]
-        # Annotations count: two nodes that run on different backends are two.
-        attributes = tuple(
-            (k, format_exactly(v)) for k, v in sorted(data.items()) if k in RESERVED_ANNOTATIONS or k not in RESERVED
-        )
+        # Marks count: two nodes that run on different backends are two.
+        marks = {key: data[key] for key in RESERVED_ANNOTATIONS & data.keys()}
+        told = tuple((k, format_exactly(v)) for k, v in sorted({**attributes_in(data, op), **marks}.items()))
         result = data.get("result")
-        key = (op.name, graph.operands(node), attributes, str(result) if op.name == "constant" else None)
+        key = (op.name, graph.operands(node), told, str(result) if op.name == "constant" else None)
         first = firsts.setdefault(key, node)
         if first != node:
             for index in range(op.number_of_results(graph.attributes(node))):

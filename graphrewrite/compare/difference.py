@@ -16,6 +16,7 @@ from graphrewrite.formats.text.node_order import in_writing_order
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import check_digraph
 from graphrewrite.hierarchy.module import Module
+from graphrewrite.op import find_op
 
 __all__ = ["diff"]
 
@@ -202,7 +203,8 @@ def _is_same(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> bool:
 
 
 def _line(graph: Graph, node: Any) -> str:
-    return line_of_data(node, graph._node[node], graph._pred[node])
+    data = graph._node[node]
+    return line_of_data(node, data, graph._pred[node], find_op(data.get("type"), graph.ops))
 
 
 def _text(key: Any, value: Any) -> str:

@@ -19,7 +19,7 @@ from graphrewrite.op.body import Body
 from graphrewrite.op.library import LIBRARY, find_op
 from graphrewrite.op.literals import as_constant, constant_type
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import RESERVED, attributes_in
+from graphrewrite.op.reserved_keys import RESERVED, annotations_in, attributes_in
 from graphrewrite.types import Element, Type, as_type, element_of, fitted, one_object
 
 __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
@@ -266,8 +266,30 @@ class Graph(GraphMethods, Dataflow, Body):
         node : str
             A node.
         """
-        defaults = self.op(node).attributes
-        return {**defaults, **attributes_in(self._node[node], defaults)}
+        op = self.op(node)
+        return {**op.attributes, **attributes_in(self._node[node], op)}
+
+    def annotations(self, node: str) -> dict[Any, Any]:
+        """Return the annotations of a node: all that its dictionary holds beside the attributes of its op.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+
+        Examples
+        --------
+        >>> from graphrewrite import Tensor, op
+        >>> g = Graph("g")
+        >>> _ = op.clip(g.input("x", Tensor("f32", ("N", 2))), low=0)
+        >>> g.nodes["clip_1"]["latency"] = 3
+        >>> g.attributes("clip_1"), g.annotations("clip_1")
+        ({'low': 0, 'high': None}, {'latency': 3})
+        """
+        data = self._node.get(node)
+        if data is None:
+            raise unknown_result(self._node, node)
+        return annotations_in(data, find_op(data.get("type"), self.ops))
 
     def bodies(self) -> Iterator[tuple[str, str, Graph]]:
         """Yield the graphs that are attributes of nodes, each with its node and the name of the attribute."""

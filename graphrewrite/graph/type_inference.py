@@ -80,7 +80,7 @@ def infer_node(
     >>> print(*infer_node(g, "relu_1", op.relu, g.operands("relu_1"), (Tensor("f16", ("N", 4)),)))
     f16[N,4]
     """
-    attributes = attributes_in(graph._node[node], op.attributes)
+    attributes = attributes_in(graph._node[node], op)
     if isinstance(op, Generic):
         attributes["result"] = graph._node[node].get("result")
     try:

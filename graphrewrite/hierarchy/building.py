@@ -28,7 +28,7 @@ from graphrewrite.hierarchy.bound_sizes import bind_sizes
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Alternatives, Op
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
+from graphrewrite.op.reserved_keys import annotations_in
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.types import Dimension, pairs_of, solved, with_sizes_in
 
@@ -276,6 +276,6 @@ def _apply_node(graph: Graph, node: str, operands: list[Any], sizes: dict[str, D
     if unknown := [name for kind in declared for name in kind.unknowns if name not in sizes]:
         sizes.update(solved(pairs_of(declared, [value.type for value in built]), unknown))
     for value in built:
-        kept = {key: data[key] for key in RESERVED_ANNOTATIONS - {"shared"} if key in data}
+        kept = {key: value for key, value in annotations_in(data, op).items() if key != "shared"}
         value.graph.nodes[value.node].update(kept)
     return results

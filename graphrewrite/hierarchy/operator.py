@@ -10,8 +10,9 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.graph.value import Value
 from graphrewrite.op import as_constant
+from graphrewrite.op.library import find_op
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import RESERVED, attributes_in
+from graphrewrite.op.reserved_keys import attributes_in, is_attribute
 from graphrewrite.schema.equality import same_data
 
 __all__ = ["Operator", "disagreements"]
@@ -147,7 +148,7 @@ class Operator:
                 data = self.graph.nodes[node]
                 # Attributes that are set to their defaults are removed: defaults are not stored.
                 data.clear()
-                data.update({key: value for key, value in old.items() if key in RESERVED})
+                data.update({key: value for key, value in old.items() if not is_attribute(key, self.op)})
                 data.update(self.op.stored(new))
             infer(self.graph, nodes)
         except BaseException:
@@ -184,7 +185,8 @@ def disagreements(graph: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _stated(graph: Any, node: Any) -> dict[str, Any]:
-    return attributes_in(graph._node[node])
+    data = graph._node[node]
+    return attributes_in(data, find_op(data.get("type"), graph.ops))
 
 
 def _signature(graph: Any, node: Any) -> dict[str, Any]:

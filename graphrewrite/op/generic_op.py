@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.op import Op
@@ -17,6 +17,8 @@ __all__ = ["Generic", "generic"]
 @dataclass(frozen=True, eq=False)
 class Generic(Op):
     """An unknown op, with any operands and attributes; made by `generic`."""
+
+    any_attributes: ClassVar[bool] = True
 
     def check(self, operands: int, attributes: Mapping[str, Any], *, complete: bool = True) -> None:
         """Accept any operands, and any attributes that are not reserved keys."""

@@ -1,33 +1,68 @@
-"""Reserved keys: those of a node's data that are not attributes of its op."""
+"""Keys of a node's data: structural ones, attributes of its op, and annotations, which are all others."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["RESERVED", "RESERVED_ANNOTATIONS", "attributes_in"]
+from graphrewrite.op.signature import Signature
+
+__all__ = ["RESERVED", "RESERVED_ANNOTATIONS", "STRUCTURAL", "annotations_in", "attributes_in", "is_attribute"]
 
 RESERVED_ANNOTATIONS = frozenset({"backend", "implementation", "operator", "shared", "use_kernel"})
 """Annotations of nodes of any op: the backend, the graph or kernel that implements it, the operator that it shares with
 other nodes, and the constant or placeholder of a module that it stands for."""
 
-RESERVED = frozenset({"type", "result", "origin"}) | RESERVED_ANNOTATIONS
-"""All keys that are not attributes of an op."""
+STRUCTURAL = frozenset({"type", "result", "origin"})
+"""Keys that every node may have."""
+
+RESERVED = STRUCTURAL | RESERVED_ANNOTATIONS | {"annotations"}
+"""All keys that are not attributes of an op; ``annotations`` is a keyword for those of a new node."""
 
 
-def attributes_in(data: Mapping[str, Any], known: Container[str] = ()) -> dict[str, Any]:
+def is_attribute(key: Any, op: Signature | None) -> bool:
+    """Tell whether a key of a node's data is an attribute of the op; an unknown op has all that are not reserved.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> is_attribute("low", op.clip), is_attribute("latency", op.clip), is_attribute("latency", None)
+    (True, False, True)
+    """
+    return key not in RESERVED if op is None or op.any_attributes else key in op.attributes
+
+
+def attributes_in(data: Mapping[Any, Any], op: Signature | None) -> dict[str, Any]:
     """Return the attributes of a node's op from the node's data.
 
     Parameters
     ----------
-    known : container of str
-        Attributes of the op: one of them may have a reserved key, such as the backend of a transfer.
+    op : Op, optional
+        The node's op; None if it is unknown.
 
     Examples
     --------
-    >>> attributes_in({"type": "clip", "low": 0, "origin": (), "backend": "dsp"})
+    >>> from graphrewrite import op
+    >>> attributes_in({"type": "clip", "low": 0, "origin": (), "backend": "dsp", "latency": 3}, op.clip)
     {'low': 0}
-    >>> attributes_in({"type": "transfer", "backend": "dsp"}, {"backend"})
+    >>> attributes_in({"type": "transfer", "backend": "dsp"}, op.transfer)
     {'backend': 'dsp'}
     """
-    return {key: value for key, value in data.items() if key not in RESERVED or key in known}
+    return {key: value for key, value in data.items() if is_attribute(key, op)}
+
+
+def annotations_in(data: Mapping[Any, Any], op: Signature | None) -> dict[Any, Any]:
+    """Return the annotations of a node from its data: all that is neither structural nor an attribute of its op.
+
+    Parameters
+    ----------
+    op : Op, optional
+        The node's op; None if it is unknown.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> annotations_in({"type": "clip", "low": 0, "origin": (), "backend": "dsp", "latency": 3}, op.clip)
+    {'backend': 'dsp', 'latency': 3}
+    """
+    return {key: value for key, value in data.items() if key not in STRUCTURAL and not is_attribute(key, op)}

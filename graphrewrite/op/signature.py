@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
 from graphrewrite.op.documentation import OfInstances, documentation, signature_of
@@ -35,6 +35,8 @@ class Signature:
         Number of results; 0 if it depends on attributes, see `number_of_results`.
     results_of : callable, optional
         Gives the number of results for the attributes, where that is not fixed.
+    any_attributes : bool
+        Whether nodes may have any attributes, as those of unknown ops.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Signature:
     commutative: bool = False
     results: int = 1
     results_of: Callable[[Mapping[str, Any]], int] | None = field(default=None, repr=False)
+    any_attributes: ClassVar[bool] = False
     __signature__ = OfInstances(signature_of)
 
     def __init_subclass__(cls) -> None:

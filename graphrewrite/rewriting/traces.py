@@ -19,6 +19,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import check_digraph
 from graphrewrite.graph.edit import Edit, difference, reapply_edit
 from graphrewrite.hierarchy.region_tracking import tracking_regions
+from graphrewrite.op import find_op
 from graphrewrite.rewriting.engine.attempt import Change
 from graphrewrite.rewriting.engine.entry import Rules, rewrite
 from graphrewrite.rewriting.passes import Pass, Pipeline
@@ -83,7 +84,7 @@ class Step:
         # Operands first, as a graph is printed.
         order = dict.fromkeys([n for n in self.edit.matched if n in gone])
         order = dict.fromkeys([*(n for n in self.edit.removed if n not in order), *order])
-        return {name: line_of_data(name, gone[name][1], sources[name]) for name in order}
+        return {name: line_of_data(name, gone[name][1], sources[name], find_op(gone[name][1].get("type"))) for name in order}
 
     @cached_property
     def added(self) -> dict[str, str]:
@@ -92,7 +93,7 @@ class Step:
         for source, destination, data in self.edit.linked:
             if destination in sources:
                 sources[destination][source] = data
-        return {name: line_of_data(name, data, sources[name]) for name, data in self.edit.added}
+        return {name: line_of_data(name, data, sources[name], find_op(data.get("type"))) for name, data in self.edit.added}
 
     @property
     def moved(self) -> list[str]:

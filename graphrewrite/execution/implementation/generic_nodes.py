@@ -11,7 +11,7 @@ from graphrewrite.graph.type_inference import infer
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import RESERVED
+from graphrewrite.op.reserved_keys import annotations_in, attributes_in
 from graphrewrite.rewriting.passes import Pass
 
 __all__ = ["replace_generic"]
@@ -80,11 +80,10 @@ def _as(op: Op, graph: Graph, node: str, names: Mapping[str, str | None]) -> dic
     """Return the data of a node as a node of the op."""
     data = graph.nodes[node]
     attributes: dict[str, Any] = {}
-    for key, value in data.items():
-        if key not in RESERVED:
-            new_name = names.get(key, key)
-            if new_name is not None:
-                attributes[new_name] = value
+    for key, value in attributes_in(data, None).items():
+        new_name = names.get(key, key)
+        if new_name is not None:
+            attributes[new_name] = value
     try:
         op.check(len(graph.operands(node)), attributes)
     except TypeMismatchError as error:
@@ -92,5 +91,6 @@ def _as(op: Op, graph: Graph, node: str, names: Mapping[str, str | None]) -> dic
     return {
         "type": op.name,
         **op.stored(attributes),
-        **{k: v for k, v in data.items() if k in RESERVED and k != "type"},
+        **annotations_in(data, None),
+        **{key: data[key] for key in ("result", "origin") if key in data},
     }

@@ -62,7 +62,7 @@ class Call:
         results = stated if isinstance(stated, tuple) else (stated,)
         operands = graph.operands(node)
         arrangement = None if op.axes is None else _arrangement(graph, node, op, operands)
-        attributes = {**op.attributes, **attributes_in(data, op.attributes)}
+        attributes = {**op.attributes, **attributes_in(data, op)}
         attributes = {key: CompiledBody(v) if isinstance(v, Graph) else v for key, v in attributes.items()}
         return cls(node, op, attributes, operands, results, arrangement)
 
@@ -148,13 +148,12 @@ class Call:
 
 
 def constant_value(graph: Graph, node: str) -> np.ndarray | None:
-    """Return the value of a constant, as its call computes it; None for other nodes and constants with attributes."""
+    """Return the value of a constant, as its call computes it; None for other nodes."""
     data = graph.nodes[node]
     if data.get("type") != "constant" or graph.op(node) is not constant or not isinstance(data.get("result"), Tensor):
         return None
     value = data.get("value")
-    plain = isinstance(value, np.ndarray) and attributes_in(data).keys() == {"value"}
-    return hold(data["result"].element, value) if plain else None
+    return hold(data["result"].element, value) if isinstance(value, np.ndarray) else None
 
 
 def _arrangement(graph: Graph, node: str, op: Op, operands: tuple[Operand, ...]) -> Arrangement | None:

@@ -62,7 +62,7 @@ def computed_by(fit: Fit, graph: Graph, node: str) -> Call:
         op: Op | None = graph.op(node)
     except UnknownOpError:
         op = None
-    attributes = attributes_in(graph.nodes[node], () if op is None else op.attributes)
+    attributes = attributes_in(graph.nodes[node], op)
     implementation = fit.implementation
     stand_in = Op(
         name=implementation.name,

@@ -19,9 +19,10 @@ from graphrewrite.graph.arguments import ops_by_name
 from graphrewrite.graph.validation import unsound_edge, unsound_node
 from graphrewrite.hierarchy.graph_ops import GraphOp, nested_ops
 from graphrewrite.hierarchy.module import Module
-from graphrewrite.op import LIBRARY
+from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.generic_op import generic
 from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import STRUCTURAL, is_attribute
 from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.types import Stream, Tensor
 
@@ -66,7 +67,7 @@ def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = No
     >>> from_dict({"format": "graphrewrite", "version": 99})
     Traceback (most recent call last):
     ...
-    graphrewrite.errors.SerialError: version: 99 is newer than the supported version 1; update graphrewrite
+    graphrewrite.errors.SerialError: version: 99 is newer than the supported version 2; update graphrewrite
     """
     path = JsonPath()
     data = mapping(data, path)
@@ -84,15 +85,15 @@ def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = No
     if kind not in ("graph", "module"):
         (path / "kind").fail("expected 'graph' or 'module'")
     check_keys(data, _KEYS[kind], path)
-    reading = _Reading(decoder or Decoder(), ops_by_name(ops))
+    reading = _Reading(decoder or Decoder(), ops_by_name(ops), version)
     return reading.module(data, path) if kind == "module" else reading.nested(data, path)
 
 
 class _Reading:
     """State of reading one document."""
 
-    def __init__(self, decoder: Decoder, own_ops: Mapping[str, Op]) -> None:
-        self.decoder, self.own_ops = decoder, own_ops
+    def __init__(self, decoder: Decoder, own_ops: Mapping[str, Op], version: int) -> None:
+        self.decoder, self.own_ops, self.version = decoder, own_ops, version
         self.module_op: Callable[[str], Op] | None = None
 
     def nested(self, data: Mapping[str, Any], path: JsonPath) -> Graph:
@@ -179,6 +180,8 @@ class _Reading:
         graph.graph.update(attributes)
         names = self._nodes(graph, data, path / "nodes")
         self._ops(graph, data, library, path / "ops")
+        if self.version > 1:
+            self._annotations(graph, path / "nodes")
         self._edges(graph, data, names, path / "edges")
 
     def _object(self, value: Any, path: JsonPath) -> dict[Any, Any]:
@@ -198,6 +201,26 @@ class _Reading:
             graph.add_node(name)
             graph.nodes[name].update(attributes)
         return names
+
+    def _annotations(self, graph: Graph, path: JsonPath) -> None:
+        """Move the annotations of nodes to their place: the data itself. All else is structural, or an attribute."""
+        for name, data in graph._node.items():
+            op, here = find_op(data.get("type"), graph.ops), path / name
+            annotations = data.pop("annotations", {})
+            if not isinstance(annotations, dict):
+                (here / "annotations").fail("expected an object {...}")
+            for key in data:
+                if key not in STRUCTURAL and not is_attribute(key, op):
+                    known = () if op is None else op.attributes
+                    (here / key).fail(
+                        f"{data.get('type')} has no attribute {key!r:.60}{did_you_mean(str(key), known)}; "
+                        "an annotation stands under 'annotations'"
+                    )
+            for key in annotations:
+                if key in STRUCTURAL or is_attribute(key, op):
+                    (here / "annotations" / key).fail("is no annotation: write it beside them")
+            data.update(annotations)
+            here.check(unsound_node(data))
 
     def _ops(self, graph: Graph, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> None:
         used = {kind for _, kind in graph.nodes(data="type") if isinstance(kind, str)}

@@ -16,14 +16,20 @@ from graphrewrite.formats.text.node_edges import slots_of
 from graphrewrite.graph.validation import unsound_edge, unsound_node
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.hierarchy.module import Module
+from graphrewrite.op import find_op
 from graphrewrite.op.generic_op import Generic
+from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import annotations_in
 
 __all__ = ["FORMAT", "VERSION", "to_dict"]
 
 FORMAT = "graphrewrite"
 """The `format` entry of a document."""
-VERSION = 1
-"""Version of the format that this library writes; it reads this version and all earlier ones."""
+VERSION = 2
+"""Version of the format that this library writes; it reads this version and all earlier ones.
+
+In version 1, annotations stand among the attributes of a node; in version 2, beside them, under ``annotations``.
+"""
 
 
 def to_dict(thing: nx.DiGraph | Module, *, put: PutArray = inline) -> dict[str, Any]:
@@ -107,11 +113,15 @@ def _graph(
 ) -> dict[str, Any]:
     nodes: dict[str, Any] = {}
     edges: dict[str, dict[str, Any]] = {}
+    ops: Mapping[str, Op] = getattr(graph, "ops", {})
     for name, data in graph.nodes(data=True):
         here = path / "nodes" / name
         key = key_of(name, here)
         here.check(unsound_node(data))
-        nodes[key] = encode(bodies.named(data), here, put)
+        named = bodies.named(data)
+        annotations = annotations_in(named, find_op(data.get("type"), ops))
+        own = {key: value for key, value in named.items() if key not in annotations}
+        nodes[key] = encode({**own, "annotations": annotations} if annotations else own, here, put)
     for source, destination, data in graph.edges(data=True):
         here = path / "edges" / source / destination
         slots = slots_of(data)
@@ -119,8 +129,8 @@ def _graph(
         here.check(unsound_edge(data))
         edges.setdefault(key_of(source, here), {})[key_of(destination, here)] = encode(data, here, put)
     attributes = encode(graph.graph, path / "attributes", put)
-    ops = {name: _op(op, inner, path / "ops" / name) for name, op in getattr(graph, "ops", {}).items()}
-    return {"attributes": attributes, **({"ops": ops} if ops else {}), "nodes": nodes, "edges": edges}
+    named = {name: _op(op, inner, path / "ops" / name) for name, op in ops.items()}
+    return {"attributes": attributes, **({"ops": named} if named else {}), "nodes": nodes, "edges": edges}
 
 
 def _op(op: Any, inner: Mapping[str, Any], path: JsonPath) -> dict[str, Any]:

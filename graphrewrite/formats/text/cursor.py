@@ -23,6 +23,8 @@ _LONG = 600
 class Cursor:
     """A position in a line; `number` counts lines from 1, `arrays` holds the arrays of ``@'name'``.
 
+    A value in square brackets is a `sequence`: a tuple, as attributes are, or a list.
+
     Examples
     --------
     >>> cursor = Cursor("r = relu(x", 3)
@@ -32,6 +34,7 @@ class Cursor:
 
     def __init__(self, text: str, number: int, arrays: Mapping[str, np.ndarray] | None = None) -> None:
         self.text, self.number, self.arrays = text, number, arrays or {}
+        self.sequence: type[list[Any]] | type[tuple[Any, ...]] = tuple
         self.at = 0
         self.skip()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,7 +17,7 @@ from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic_op import generic
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, is_attribute
 from graphrewrite.types import Tensor, Type, element_dtype, element_of, is_local, one_object
 
 __all__ = ["constant_of", "fill"]
@@ -38,7 +38,7 @@ def fill(
     types: dict[Any, tuple[Type, ...]] = {}
     ports = {"input": 0, "output": 0}
     for line in lines:
-        data = _data(graph, line, names, types, ops, shared or {}, ports)
+        data = {**_data(graph, line, names, types, ops, shared or {}, ports), **line.annotations}
         line.cursor.check(unsound_node(data), at=line.columns["kind"])
         if data.get("type") in ports:
             ports[data["type"]] += 1
@@ -65,20 +65,21 @@ def _data(
     kind = line.kind
     if line.is_raw or kind is None:
         return _raw(graph, line, ops)
+    _sort(line, ops.get(kind) or graph.ops.get(kind) or LIBRARY.get(kind))
     if kind == "output":
         if len(line.operands) != 1:
             _fail(line, f"an output has one operand, got {len(line.operands)}")
         _operand_types(line, names, types)
-        annotations = _only_annotations(line, line.attributes)
-        return {"type": kind, "index": ports[kind], **annotations, "origin": (line.name,)}
+        _refuse_attributes(line, line.attributes)
+        return {"type": kind, "index": ports[kind], "origin": (line.name,)}
     if kind in ("input", "constant"):
         if line.operands:
             line.cursor.fail(f"{kind} takes no operands", at=line.columns["operand", 0])
         if kind == "constant":
             return constant_of(line, shared)
         result = one_object(_one_type(line, "an input needs a type, as in 'x = input() : f32[N,4]'"))
-        annotations = _only_annotations(line, line.attributes)
-        return {"type": kind, "index": ports[kind], **annotations, "result": result, "origin": (line.name,)}
+        _refuse_attributes(line, line.attributes)
+        return {"type": kind, "index": ports[kind], "result": result, "origin": (line.name,)}
     return _of_op(graph, line, _operand_types(line, names, types), ops, names)
 
 
@@ -88,6 +89,7 @@ def _raw(graph: Graph, line: NodeLine, ops: Mapping[str, Op]) -> dict[Any, Any]:
         if key in line.attributes:
             line.cursor.fail(f"{key!r} is a reserved key, not an attribute", at=line.columns.get(("attribute", key), 0))
     types = line.types
+    _refuse_in_braces(line, lambda key: key in line.attributes)
     if types is not None and "result" in line.attributes:
         line.cursor.fail("the type is written after ':'", at=line.columns.get(("attribute", "result"), 0))
     if line.kind and line.kind not in LIBRARY and line.kind not in graph.ops:
@@ -105,11 +107,8 @@ def _of_op(
     if op is None:
         hint = did_you_mean(kind, [*LIBRARY, *ops])
         _fail(line, f"unknown op {kind!r}{hint}; pass it as ops=[…], or write ?{kind} for a generic op")
-    attributes, annotations = dict[str, Any](), dict[str, Any]()
-    for key, value in line.attributes.items():
-        (annotations if key in RESERVED_ANNOTATIONS else attributes)[key] = value
     try:
-        attributes = op.as_attributes(attributes)
+        attributes = op.as_attributes(line.attributes)
         op.check(len(types), attributes)
         results = op.result_types(types, attributes)
         stored = op.stored(attributes)
@@ -128,7 +127,25 @@ def _of_op(
         )
     _adopt(graph, line, op)
     result = results[0] if len(results) == 1 else results
-    return {"type": kind, **stored, **annotations, "result": result, "origin": ()}
+    return {"type": kind, **stored, "result": result, "origin": ()}
+
+
+def _sort(line: NodeLine, op: Op | None) -> None:
+    """Move marks, which earlier versions wrote among the attributes, to the annotations; refuse attributes there."""
+    for key in [key for key in line.attributes if key in RESERVED_ANNOTATIONS and not is_attribute(key, op)]:
+        if key in line.annotations:
+            line.cursor.fail(f"duplicate annotation {key!r}", at=line.columns.get(("attribute", key), 0))
+        line.annotations[key] = line.attributes.pop(key)
+    _refuse_in_braces(line, lambda key: is_attribute(key, op) and op is not None)
+
+
+def _refuse_in_braces(line: NodeLine, is_taken: Callable[[Any], bool]) -> None:
+    for key in line.annotations:
+        at = line.columns.get(("attribute", key), 0)
+        if key in STRUCTURAL:
+            line.cursor.fail(f"{key!r} is a reserved key, not an annotation", at=at)
+        if is_taken(key):
+            line.cursor.fail(f"{key!r} is an attribute of {line.kind}: write it in the parentheses", at=at)
 
 
 def _adopt(graph: Graph, line: NodeLine, op: Op) -> None:
@@ -150,7 +167,7 @@ def constant_of(line: NodeLine, shared: Mapping[str, np.ndarray]) -> dict[str, A
     array([1, 2], dtype=int8)
     """
     attributes = dict(line.attributes)
-    name = attributes.get("shared")
+    name = line.annotations.get("shared")
     if "value" not in attributes and isinstance(name, str) and name in shared:
         attributes["value"] = shared[name]
     if "value" not in attributes:
@@ -165,8 +182,8 @@ def constant_of(line: NodeLine, shared: Mapping[str, np.ndarray]) -> dict[str, A
         _refuse_shape(line, value, declared, at)
     with line.cursor.reporting(line.columns["kind"]):
         kind = Tensor(element_of(value.dtype), value.shape) if declared is None else declared
-    annotations = _only_annotations(line, attributes)
-    return {"type": "constant", "value": value, **annotations, "result": one_object(kind), "origin": ()}
+    _refuse_attributes(line, attributes)
+    return {"type": "constant", "value": value, "result": one_object(kind), "origin": ()}
 
 
 def _numbers(line: NodeLine, entries: Any, declared: Tensor | None, at: int) -> np.ndarray:
@@ -193,14 +210,13 @@ def _refuse_shape(line: NodeLine, array: np.ndarray, declared: Tensor, at: int) 
     line.cursor.fail(f"the value has the shape [{shown}], and the type is {declared}", at=at)
 
 
-def _only_annotations(line: NodeLine, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the annotations of a node whose op has no attributes."""
-    wrong = next((key for key in attributes if key not in RESERVED_ANNOTATIONS), None)
-    if wrong is not None:
-        annotations = ", ".join(sorted(RESERVED_ANNOTATIONS))
-        at = line.columns.get(("attribute", wrong), 0)
-        line.cursor.fail(f"{line.kind} has no attribute {wrong!r}; annotations are {annotations}", at=at)
-    return dict(attributes)
+def _refuse_attributes(line: NodeLine, attributes: Mapping[str, Any]) -> None:
+    """Raise if a node whose op has no attributes has some."""
+    for key in attributes:
+        at = line.columns.get(("attribute", key), 0)
+        line.cursor.fail(
+            f"{line.kind} has no attribute {key!r}; write an annotation in braces: {line.kind}(…) {{{key}=…}}", at=at
+        )
 
 
 def _one_type(line: NodeLine, message: str) -> Type:

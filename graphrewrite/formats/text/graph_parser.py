@@ -153,7 +153,7 @@ def _held(section: _Section, sections: Mapping[str, _Section]) -> list[str]:
     """Return the names of the bodies that nodes of a section have as attributes."""
     held = dict[str, None]()
     for line in section.lines:
-        for key, name in line.attributes.items():
+        for key, name in (*line.attributes.items(), *line.annotations.items()):
             if not isinstance(name, BodyName):
                 continue
             if name not in sections or sections[name].header.word != "body":
@@ -217,8 +217,8 @@ def _build(
         del graph.graph["name"]
     for line in section.lines:
         line.columns.setdefault("kind", 0)
-        held = {key: bodies[name] for key, name in line.attributes.items() if isinstance(name, BodyName)}
-        line.attributes.update(held)
+        for written in (line.attributes, line.annotations):
+            written.update({key: bodies[name] for key, name in written.items() if isinstance(name, BodyName)})
     fill(graph, section.lines, ops, shared)
     if header.word == "body":
         nx.freeze(graph)
@@ -250,7 +250,7 @@ def _module(sections: list[_Section], ops: Mapping[str, Op]) -> Module:
 def _share(module: Module, line: NodeLine) -> None:
     """Add a constant or placeholder to a module."""
     at = line.columns["kind"]
-    if line.kind not in ("constant", "placeholder") or line.is_raw or line.operands or line.controls or line.others:
+    if line.kind not in ("constant", "placeholder") or line.is_raw or line.operands or line.controls or line.others or line.annotations:
         hint = did_you_mean(str(line.kind), ["constant", "placeholder"])
         line.cursor.fail(f"expected a constant or placeholder of the module, or a line 'graph …'{hint}", at=at)
     with line.cursor.reporting(at):

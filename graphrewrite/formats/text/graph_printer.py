@@ -216,7 +216,7 @@ def _lines(
         if kind in ("input", "output"):
             count[kind] += 1
         hidden = ("value",) if shared and is_plain and _is_shared(data, shared) else ()
-        yield node, written(node, data, reads, form, is_regular=is_plain, hidden=hidden)
+        yield node, written(node, data, reads, form, op, is_regular=is_plain, hidden=hidden)
 
 
 def _is_one_of(op: GraphOp, inner: Mapping[str, Any]) -> bool:

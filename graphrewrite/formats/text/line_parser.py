@@ -47,11 +47,12 @@ class NodeLine:
     operands : list of (source, result)
     controls : list of (source, kind)
     others : list of (source, data)
-    attributes : dict
+    attributes, annotations : dict
+        What is in parentheses, and in braces.
     types : tuple of Type, or None
         Result types, if they are stated.
     columns : dict
-        Columns, from 0, of the op (``"kind"``), types, attributes and sources.
+        Columns, from 0, of the op (``"kind"``), types, attributes, annotations and sources.
     """
 
     cursor: Cursor
@@ -62,6 +63,7 @@ class NodeLine:
     controls: list[tuple[Any, str]] = field(default_factory=list)
     others: list[tuple[Any, dict[Any, Any]]] = field(default_factory=list)
     attributes: dict[Any, Any] = field(default_factory=dict)
+    annotations: dict[Any, Any] = field(default_factory=dict)
     types: tuple[Type, ...] | None = None
     columns: dict[Any, int] = field(default_factory=dict)
 
@@ -102,15 +104,15 @@ def read_line(cursor: Cursor) -> NodeLine:
 
     Examples
     --------
-    >>> line = read_line(Cursor("m = ?Foo(x, b:1, ^c, alpha=1) : f32[N]", 1))
-    >>> line.name, line.kind, line.operands, line.controls, line.attributes
-    ('m', 'Foo', [('x', 0), ('b', 1)], [('c', 'control')], {'alpha': 1})
+    >>> line = read_line(Cursor("m = ?Foo(x, b:1, ^c, pads=[1]) {taps=[2, (3,)]} : f32[N]", 1))
+    >>> line.name, line.kind, line.operands, line.controls, line.attributes, line.annotations
+    ('m', 'Foo', [('x', 0), ('b', 1)], [('c', 'control')], {'pads': (1,)}, {'taps': [2, (3,)]})
     """
     try:
         line = NodeLine(cursor, read_name(cursor))
         cursor.expect("=")
     except ParseError as error:
-        shape = "expected 'name = op(operands, key=value) : type'"
+        shape = "expected 'name = op(operands, key=value) {annotation=value} : type'"
         cursor.fail(
             f"{shape}, got {cursor.text.strip()[:50]!r}", at=len(cursor.text) - len(cursor.text.lstrip()), cause=error
         )
@@ -124,6 +126,11 @@ def read_line(cursor: Cursor) -> NodeLine:
     cursor.expect("(")
     for _ in cursor.until(")"):
         _argument(line)
+    if cursor.takes("{"):
+        cursor.sequence = list
+        for _ in cursor.until("}"):
+            if not _attribute(cursor, line.annotations, line.columns):
+                cursor.fail("expected annotation=value")
     if not cursor.is_at_end:
         cursor.expect(":", " and a type")
         _read_types(line)

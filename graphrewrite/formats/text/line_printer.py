@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from graphrewrite.formats.text.literal_printer import PEOPLE, WHOLE, Form, quote
 from graphrewrite.formats.text.node_edges import Reads, reads_of
 from graphrewrite.formats.text.regular_nodes import is_regular
 from graphrewrite.op import find_op
-from graphrewrite.op.reserved_keys import RESERVED, RESERVED_ANNOTATIONS
+from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import STRUCTURAL, annotations_in
 from graphrewrite.types import Stream, Tensor, stores
 
 __all__ = ["line_of", "line_of_data", "written", "written_attributes"]
@@ -32,21 +34,22 @@ def line_of(graph: Any, node: Any, *, whole: bool = False) -> str:
     kind = data.get("type")
     op = find_op(kind, getattr(graph, "ops", None))
     is_plain = is_regular(data, reads, op, None, lambda source: graph.nodes[source].get("result"))
-    return written(node, data, reads, WHOLE if whole else PEOPLE, is_regular=is_plain)
+    return written(node, data, reads, WHOLE if whole else PEOPLE, op, is_regular=is_plain)
 
 
 def line_of_data(
-    node: str, data: Mapping[str, Any], sources: Mapping[str, Mapping[str, Any]], *, whole: bool = False
+    node: str, data: Mapping[str, Any], sources: Mapping[str, Mapping[str, Any]], op: Op | None, *, whole: bool = False
 ) -> str:
-    """Return the line of a node that need not be in a graph.
+    """Return the line of a node of an op that need not be in a graph.
 
     Examples
     --------
-    >>> line_of_data("y", {"type": "sub"}, {"a": {"slots": ((1, 0),)}, "b": {"slots": ((0, 0),)}})
+    >>> from graphrewrite import op
+    >>> line_of_data("y", {"type": "sub"}, {"a": {"slots": ((1, 0),)}, "b": {"slots": ((0, 0),)}}, op.sub)
     'y = sub(b, a)'
     """
     is_plain = isinstance(data.get("type"), str)
-    return written(node, data, reads_of(sources), WHOLE if whole else PEOPLE, is_regular=is_plain)
+    return written(node, data, reads_of(sources), WHOLE if whole else PEOPLE, op, is_regular=is_plain)
 
 
 def written(
@@ -54,6 +57,7 @@ def written(
     data: Mapping[str, Any],
     reads: Reads,
     form: Form,
+    op: Op | None = None,
     *,
     is_regular: bool,
     hidden: Collection[str] = (),
@@ -62,9 +66,10 @@ def written(
 
     Examples
     --------
+    >>> from graphrewrite.op import mul
     >>> reads = Reads((("x", 0), ("halves", 1)), (("a", "control"),), ())
-    >>> written("m", {"type": "mul", "backend": "cpu"}, reads, PEOPLE, is_regular=True)
-    "m = mul(x, halves:1, ^a, backend='cpu')"
+    >>> written("m", {"type": "mul", "backend": "cpu", "taps": [1, (2,)]}, reads, PEOPLE, mul, is_regular=True)
+    "m = mul(x, halves:1, ^a) {backend='cpu', taps=[1, (2,)]}"
     """
     try:
         arguments = list(_edges(reads, form))
@@ -81,11 +86,13 @@ def written(
         if is_regular and kind == "constant" and "value" not in hidden:
             arguments.append(f"value={_payload(data['value'], data.get('result'), form)}")
             hidden.add("value")
-        shown = {key: value for key, value in data.items() if key not in hidden}
-        arguments += written_attributes(shown, form, _order(kind))
+        annotations = annotations_in(data, op)
+        shown = {key: value for key, value in data.items() if key not in hidden and key not in annotations}
+        arguments += written_attributes(shown, form, () if op is None else op.attributes)
+        braces = f" {{{', '.join(written_attributes(annotations, replace(form, listed=False)))}}}" if annotations else ""
         name = ("" if is_regular else "?") + (quote(kind) if isinstance(kind, str) else "")
         types = f" : {', '.join(map(str, results))}" if has_types else ""
-        return f"{quote(node, strict=form.strict)} = {name}({', '.join(arguments)}){types}"
+        return f"{quote(node, strict=form.strict)} = {name}({', '.join(arguments)}){braces}{types}"
     except GraphRewriteError as error:
         raise error if error.node is not None else type(error)(str(error), node=node) from None
 
@@ -105,23 +112,17 @@ def _payload(value: np.ndarray, kind: Any, form: Form) -> str:
     return form.array(value, not is_said)
 
 
-def _order(kind: Any) -> Mapping[str, Any]:
-    """Return the attributes of an op of the library, in its order."""
-    op = find_op(kind)
-    return {} if op is None else op.attributes
-
-
 def written_attributes(data: Mapping[Any, Any], form: Form, order: Collection[str] = ()) -> list[str]:
-    """Return the texts of attributes: first those in `order`, then by name, then annotations and non-string names.
+    """Return the texts of attributes: first those in `order`, then by name, then structural keys and non-string names.
 
     Examples
     --------
-    >>> written_attributes({"b": 1, "a b": (2, 3), "backend": "cpu", 4: 5}, PEOPLE)
-    ["'a b'=[2, 3]", 'b=1', "backend='cpu'", '**{4: 5}']
+    >>> written_attributes({"b": 1, "a b": (2, 3), "type": 6, 4: 5}, PEOPLE)
+    ["'a b'=[2, 3]", 'b=1', 'type=6', '**{4: 5}']
     """
     positions = {key: i for i, key in enumerate(order)}
     named = [key for key in data if isinstance(key, str)]
-    named.sort(key=lambda key: (key in RESERVED, key in RESERVED_ANNOTATIONS, positions.get(key, len(positions)), key))
+    named.sort(key=lambda key: (key in STRUCTURAL, positions.get(key, len(positions)), key))
     shown = [f"{quote(key)}={write_attribute(data[key], form)}" for key in named]
     if len(named) < len(data):
         rest = sorted((write(key, form), key) for key in data if not isinstance(key, str))

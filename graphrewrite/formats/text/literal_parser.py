@@ -62,7 +62,7 @@ def read_name(cursor: Cursor) -> Any:
 
 
 def read_value(cursor: Cursor, depth: int = 0) -> Any:
-    """Read a value: a literal (lists become tuples), a number format, a type or an array.
+    """Read a value: a literal (lists become the cursor's `sequence`), a number format, a type or an array.
 
     Examples
     --------
@@ -82,9 +82,9 @@ def read_value(cursor: Cursor, depth: int = 0) -> Any:
         numbers = cursor.take(_NUMBERS)  # fast path: constants are long lists of numbers
         entries = None if numbers is None else _numbers(numbers[0])
         if entries is not None:
-            return entries
+            return cursor.sequence(entries)
         cursor.at = start
-        return tuple(_items(cursor, "[", "]", depth))
+        return cursor.sequence(_items(cursor, "[", "]", depth))
     if first == "(":
         return tuple(_items(cursor, "(", ")", depth))
     if first == "{":

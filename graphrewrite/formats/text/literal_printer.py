@@ -40,6 +40,8 @@ class Form:
         Whether a value whose text cannot be parsed is an error.
     typed : bool
         Whether arrays are printed with their element types.
+    listed : bool
+        Whether tuples are printed as lists, which is what attributes have in their place.
     body : callable
         Returns the text of a graph that is an attribute.
     """
@@ -47,6 +49,7 @@ class Form:
     array: Callable[[np.ndarray, bool], str]
     strict: bool
     typed: bool = True
+    listed: bool = True
     body: Callable[[Any], str] = lambda graph: f"body({quote(graph.name or 'body')})"
 
 
@@ -133,6 +136,8 @@ def write(value: Any, form: Form, depth: int = 0) -> str:
         return "-nan" if math.isnan(value) and math.copysign(1, value) < 0 else float.__repr__(value)
     if isinstance(value, np.ndarray):
         return form.array(value, form.typed)
+    if isinstance(value, tuple) and not form.listed:
+        return "(" + ", ".join([write(v, form, depth + 1) for v in value]) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, tuple | list | range):
         return "[" + ", ".join([write(v, form, depth + 1) for v in value]) + "]"
     if isinstance(value, set | frozenset):  # ops store sets as sorted lists

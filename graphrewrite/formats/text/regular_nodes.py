@@ -11,18 +11,10 @@ from graphrewrite.formats.text.node_edges import Reads
 from graphrewrite.graph.unknown_sizes import settled
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
+from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.types import Stream, Tensor
 
 __all__ = ["is_regular"]
-
-_OWN = {
-    "input": {"type", "index", "result", "origin"} | RESERVED_ANNOTATIONS,
-    "output": {"type", "index", "origin"} | RESERVED_ANNOTATIONS,
-    "constant": {"type", "value", "result", "origin"} | RESERVED_ANNOTATIONS,
-}
-"""Keys of inputs, outputs and constants."""
-
 
 def is_regular(
     data: Mapping[str, Any], reads: Reads, op: Op | None, position: int | None, types: Callable[[Any], Any]
@@ -31,12 +23,11 @@ def is_regular(
 
     `position` is the number of inputs or outputs before it (None if unknown), `types` returns the types of a node.
     """
-    kind = data.get("type")
-    if reads.others or op is None or isinstance(op, Generic) or not all(isinstance(key, str) for key in data):
+    if reads.others or op is None or isinstance(op, Generic):
         return False
-    if kind in _OWN:
-        return _is_regular_port(str(kind), data, reads, position, types)
-    attributes = attributes_in(data, op.attributes)
+    if op.name in ("input", "output", "constant"):
+        return _is_regular_port(op.name, data, reads, position, types)
+    attributes = attributes_in(data, op)
     try:
         op.check(len(reads.operands), attributes)
         if op.stored(attributes).keys() != attributes.keys():  # a stored default would be lost by parsing
@@ -59,7 +50,7 @@ def _is_regular_port(
     kind: str, data: Mapping[str, Any], reads: Reads, position: int | None, types: Callable[[Any], Any]
 ) -> bool:
     """Tell whether an input, output or constant is what `Graph` adds for it."""
-    if not data.keys() <= _OWN[kind] or len(reads.operands) != (kind == "output"):
+    if len(reads.operands) != (kind == "output") or (kind == "output" and "result" in data):
         return False
     if kind == "constant":
         value = data.get("value")

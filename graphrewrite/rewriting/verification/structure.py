@@ -103,7 +103,7 @@ def attributes_fit(graph: Any, node: Any) -> list[str] | None:
     op = known_op(graph, node)
     if op is None:
         return None
-    attributes = attributes_in(graph._node[node], op.attributes)
+    attributes = attributes_in(graph._node[node], op)
     try:
         op.check(op.required, attributes)
     except TypeMismatchError as error:

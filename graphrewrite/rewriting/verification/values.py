@@ -45,7 +45,7 @@ def results_are_there(graph: Any, node: Any) -> list[str] | None:
             count = len(declared)
         else:
             op = known_op(graph, source) if declared is None else None
-            count = 1 if op is None else op.number_of_results(attributes_in(graph._node[source], op.attributes))
+            count = 1 if op is None else op.number_of_results(attributes_in(graph._node[source], op))
         if result >= count:
             messages.append(f"reads result {result} of {source!r}, which has fewer: {count}")
     return messages

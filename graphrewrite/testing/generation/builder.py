@@ -312,7 +312,7 @@ def _repeated(
     node = pick(with_attributes or computed).node
     op = graph.op(node)
     operands = [graph.value(o.node, o.result) for o in graph.operands(node)]
-    attributes = attributes_in(graph.nodes[node], op.attributes)
+    attributes = attributes_in(graph.nodes[node], op)
     match way:
         case "reversed":
             operands.reverse()

@@ -73,7 +73,7 @@ def _stated(graph: Graph, node: str) -> dict[str, Any]:
     data = graph._node[node]
     if data["type"] in ("input", "output", "constant"):
         return {}
-    return attributes_in(data, graph.op(node).attributes)
+    return attributes_in(data, graph.op(node))
 
 
 def _simpler(value: Any) -> Iterator[Any]:

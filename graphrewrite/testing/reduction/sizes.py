@@ -45,8 +45,7 @@ def _resized(size: int, smaller: int, start: int, everywhere: bool, case: Case) 
                 if not _cropped(new, node, axes, range(start, start + smaller)):
                     return None
         elif everywhere and data["type"] != "output":
-            attributes = new.graph.op(node).attributes
-            for name, value in attributes_in(data, attributes).items():
+            for name, value in attributes_in(data, new.graph.op(node)).items():
                 data[name] = _replaced(value, size, smaller)
     return new if changed and retyped(new.graph) is not None else None
 

@@ -153,7 +153,7 @@ def tooltip_of(graph: nx.DiGraph, node: Any) -> str:
     lines = [f"{node}: {data.get('type', 'no type')}{f', level {level}' if level else ''}"]
     if result is not None:
         lines.append("result: " + ", ".join(map(str, result if isinstance(result, tuple) else (result,))))
-    attributes = {**({} if op is None else op.attributes), **attributes_in(data)}
+    attributes = {**({} if op is None else op.attributes), **attributes_in(data, op)}
     lines += [f"{k} = {format_attribute(v)}" for k, v in attributes.items() if k != "index"]
     lines += [f"{key}: {data[key]}" for key in (*_SAID, "shared") if key in data]
     origin = data.get("origin")
