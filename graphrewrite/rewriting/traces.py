@@ -84,7 +84,7 @@ class Step:
         # Operands first, as a graph is printed.
         order = dict.fromkeys([n for n in self.edit.matched if n in gone])
         order = dict.fromkeys([*(n for n in self.edit.removed if n not in order), *order])
-        return {name: line_of_data(name, gone[name][1], sources[name], find_op(gone[name][1].get("type"))) for name in order}
+        return {name: _line(name, gone[name][1], sources[name]) for name in order}
 
     @cached_property
     def added(self) -> dict[str, str]:
@@ -93,7 +93,7 @@ class Step:
         for source, destination, data in self.edit.linked:
             if destination in sources:
                 sources[destination][source] = data
-        return {name: line_of_data(name, data, sources[name], find_op(data.get("type"))) for name, data in self.edit.added}
+        return {name: _line(name, data, sources[name]) for name, data in self.edit.added}
 
     @property
     def moved(self) -> list[str]:
@@ -254,6 +254,10 @@ def _phases(rules: Any) -> Iterator[Any]:
         yield [rules]
     else:
         yield rules
+
+
+def _line(name: str, data: dict[str, Any], sources: dict[Any, Any]) -> str:
+    return line_of_data(name, data, sources, find_op(data.get("type")))
 
 
 def _arrow(sign: str, source: Any, destination: Any) -> str:

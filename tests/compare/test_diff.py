@@ -119,7 +119,7 @@ def test_inserted_removed_changed_moved_kept():
         "+ author: 'me'",
         "~ outputs: y -> y, z",
         "~ relu_1 = relu(x) : f32[N,2]",
-        "~   -> relu_1 = neg(x, backend='fpga') : f32[N,2]    (backend, type)",
+        "~   -> relu_1 = neg(x) {backend='fpga'} : f32[N,2]    (backend, type)",
         "+ Extra_1 = Extra(x, turns=1) : f32[N,2]",
         "> mul_1 = mul(x, constant_1) : f32[N,2]",
         ">   -> mul_1 = mul(Extra_1, constant_1) : f32[N,2]",

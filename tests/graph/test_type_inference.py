@@ -90,7 +90,11 @@ BREAKS = {
     ),
     "input": (lambda g: g.nodes["x"].pop("result"), GraphError, "node 'x': inputs need a declared type"),
     "op": (lambda g: g.nodes["relu_1"].update(type="rellu"), UnknownOpError, "did you mean 'relu'"),
-    "attribute": (lambda g: g.nodes["relu_1"].update(alpha=3), TypeMismatchError, "'relu_1': relu has no attribute"),
+    "attribute": (
+        lambda g: g.nodes["relu_1"].update(type="transpose"),
+        TypeMismatchError,
+        "'relu_1': transpose needs the attribute 'perm'",
+    ),
     "attribute's kind": (
         lambda g: g.nodes["relu_1"].update(type="transpose", perm=3),
         TypeMismatchError,

@@ -250,7 +250,8 @@ def _module(sections: list[_Section], ops: Mapping[str, Op]) -> Module:
 def _share(module: Module, line: NodeLine) -> None:
     """Add a constant or placeholder to a module."""
     at = line.columns["kind"]
-    if line.kind not in ("constant", "placeholder") or line.is_raw or line.operands or line.controls or line.others or line.annotations:
+    others = (line.is_raw, line.operands, line.controls, line.others, line.annotations)
+    if line.kind not in ("constant", "placeholder") or any(others):
         hint = did_you_mean(str(line.kind), ["constant", "placeholder"])
         line.cursor.fail(f"expected a constant or placeholder of the module, or a line 'graph …'{hint}", at=at)
     with line.cursor.reporting(at):

@@ -16,6 +16,7 @@ from graphrewrite.types import Stream, Tensor
 
 __all__ = ["is_regular"]
 
+
 def is_regular(
     data: Mapping[str, Any], reads: Reads, op: Op | None, position: int | None, types: Callable[[Any], Any]
 ) -> bool:

@@ -98,23 +98,15 @@ def operands_fit(graph: Any, node: Any) -> str | list[str] | None:
 
 
 @check
-def attributes_fit(graph: Any, node: Any) -> list[str] | None:
-    """A node has attributes of its op only, and all of those that have no default."""
+def attributes_fit(graph: Any, node: Any) -> str | None:
+    """A node has all attributes of its op that have no default."""
     op = known_op(graph, node)
     if op is None:
         return None
-    attributes = attributes_in(graph._node[node], op)
     try:
-        op.check(op.required, attributes)
+        op.check(op.required, attributes_in(graph._node[node], op))
     except TypeMismatchError as error:
-        messages = [str(error)]  # the first fault; each attribute alone shows whether there are others
-        for key, value in attributes.items():
-            try:
-                op.check(op.required, {key: value}, complete=False)
-            except TypeMismatchError as error:
-                if str(error) != messages[0]:
-                    messages.append(str(error))
-        return messages
+        return str(error)
     return None
 
 
