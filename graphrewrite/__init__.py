@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from graphrewrite.graph import Graph
     from graphrewrite.hierarchy.module import Module
     from graphrewrite.op.define import define_op
+    from graphrewrite.op.dialect import Dialect
     from graphrewrite.rewriting.engine.entry import rewrite
     from graphrewrite.rewriting.match import Match
     from graphrewrite.rewriting.passes import Pass, Pipeline, pass_
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from graphrewrite.rewriting.traces import trace
     from graphrewrite.rewriting.verification.verifier import verify
     from graphrewrite.schema import IrData
-    from graphrewrite.types import FixedPoint, Stream, Tensor
+    from graphrewrite.types import EdgeType, FixedPoint, Stream, Tensor
     from graphrewrite.view.dispatch import show
 
 if not Path(__path__[0], "rules").is_dir():  # a checkout without symbolic links: the folders stand beside this one
@@ -49,6 +50,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Constant",
+    "Dialect",
+    "EdgeType",
     "FixedPoint",
     "Graph",
     "GraphRewriteError",
@@ -76,6 +79,8 @@ __all__ = [
 
 _HOMES = {
     "Constant": "rewriting.pattern",
+    "Dialect": "op.dialect",
+    "EdgeType": "types",
     "FixedPoint": "types",
     "Graph": "graph",
     "GraphRewriteError": "errors",

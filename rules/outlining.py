@@ -114,7 +114,7 @@ def _check_convex(graph: Graph, inside: set[str]) -> None:
 
 def _outlined(graph: Graph, inside: set[str], inputs: Any, outputs: Any, op: GraphOp) -> Edit:
     """Plan to put a node in place of some."""
-    name = graph.fresh(op.name)
+    name = graph.fresh(op.stem)
     results = op.infer(*(graph.result_type(*value) for value in inputs))
     origin = tuple(dict.fromkeys(o for n in graph.in_order() if n in inside for o in graph.origin(n)))
     data = {"type": op.name, "result": results[0] if len(results) == 1 else results, "origin": origin}

@@ -103,14 +103,14 @@ def _at_level(graph: Any, level: str, search: str | None) -> Any:
     """Return a predicate for nodes of a level that contain a word."""
     from graphrewrite.errors import GraphError
     from graphrewrite.op import find_op
-    from graphrewrite.rewriting.rule.levels import LEVELS, level_of
+    from graphrewrite.rewriting.rule.levels import level_of
 
     word = (search or "").casefold()
 
     def is_meant(name: Any, data: Mapping[str, Any]) -> bool:
-        index = level_of(find_op(data.get("type", ""), graph.ops), data.get("result"))
+        found = level_of(find_op(data.get("type", ""), graph.ops), data.get("result"))
         has_word = not word or any(word in f"{key}={value}".casefold() for key, value in {"name": name, **data}.items())
-        return index is not None and LEVELS[index] == level and has_word
+        return found is not None and level in (found.name, str(found)) and has_word
 
     if not any(is_meant(name, data) for name, data in graph.nodes(data=True)):
         raise GraphError(f"no node of the graph is of level {level!r}{f' and holds {search!r}' if word else ''}")

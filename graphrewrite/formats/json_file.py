@@ -20,7 +20,7 @@ from graphrewrite.formats.json.encode_graph import to_dict
 from graphrewrite.formats.json.inline_arrays import with_arrays, without_arrays
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.graph import Graph
-from graphrewrite.op.op import Op
+from graphrewrite.op.given_ops import OpOrDialect
 from graphrewrite.runtime.gc_pause import gc_paused
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ _compact = json.JSONEncoder(allow_nan=False).encode
 
 
 @gc_paused()
-def load(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMIT) -> Graph | Module:
+def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), limit: int = LIMIT) -> Graph | Module:
     """Read a graph or module from a file that `save` has written.
 
     The file need not be trusted: nothing in it is executed, no other file than its file of arrays is read, and memory
@@ -105,7 +105,7 @@ def load(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMI
     ----------
     path : path
         The JSON file.
-    ops : iterable of Op
+    ops : iterable of Op and Dialect
         Ops of the graph that are not in the library.
     limit : int
         Maximum size of the file, and of the file of arrays, in bytes.

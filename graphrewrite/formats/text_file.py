@@ -20,7 +20,7 @@ from graphrewrite.formats.text.graph_parser import read
 from graphrewrite.formats.text.graph_printer import text_in
 from graphrewrite.formats.text.literal_printer import Form
 from graphrewrite.graph import Graph
-from graphrewrite.op.op import Op
+from graphrewrite.op.given_ops import OpOrDialect
 
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.module import Module
@@ -77,14 +77,14 @@ def write_text(thing: nx.DiGraph | Module, path: str | PathLike[str]) -> None:
     replaced(target, write, partial(write_archive, arrays=collected.arrays) if collected.arrays else None)
 
 
-def read_text(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMIT) -> Graph | Module:
+def read_text(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), limit: int = LIMIT) -> Graph | Module:
     """Read a graph or module from a file that `write_text` has written.
 
     Parameters
     ----------
     path : path
         The text file, which need not be trusted: no other file than its file of arrays is read.
-    ops : iterable of Op
+    ops : iterable of Op and Dialect
         Ops that are not in the library.
     limit : int
         Maximum size of each file, in bytes.

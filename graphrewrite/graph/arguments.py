@@ -1,17 +1,16 @@
-"""Arguments that should be graphs or ops: checked, and converted to `Graph`."""
+"""Arguments that should be graphs: checked, and converted to `Graph`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import networkx as nx
 
 from graphrewrite.errors import GraphError
 from graphrewrite.graph.graph import Graph
-from graphrewrite.op.op import Op
 
-__all__ = ["as_graph", "check_digraph", "ops_by_name"]
+__all__ = ["as_graph", "check_digraph"]
 
 
 def check_digraph(graph: Any, purpose: str) -> None:
@@ -36,18 +35,3 @@ def as_graph(graph: Any, purpose: str) -> Graph:
     """Return a graph itself, or a plain digraph as a `Graph` with the same data."""
     check_digraph(graph, purpose)
     return graph if isinstance(graph, Graph) else Graph(graph)
-
-
-def ops_by_name(ops: Any) -> dict[str, Op]:
-    """Return ops by name; raise if the argument is not an iterable of `Op`.
-
-    Examples
-    --------
-    >>> ops_by_name(["window"])
-    Traceback (most recent call last):
-    graphrewrite.errors.GraphError: ops must be an iterable of Op, such as graph.ops.values(), got ['window']
-    """
-    listed = list(ops) if isinstance(ops, Iterable) else None
-    if listed is None or not all(isinstance(op, Op) for op in listed):
-        raise GraphError(f"ops must be an iterable of Op, such as graph.ops.values(), got {ops!r}")
-    return {op.name: op for op in listed}

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
+from graphrewrite.errors import GraphError, UnknownOpError
 from graphrewrite.graph.argument_errors import check_value, invalid_name, unknown_result
 from graphrewrite.graph.dataflow import Dataflow, Operand, Reader
 from graphrewrite.graph.fresh_names import GreatestNumbers
@@ -16,7 +16,8 @@ from graphrewrite.graph.storage import copy_into, own
 from graphrewrite.graph.unknown_sizes import first_free_number, numbered
 from graphrewrite.graph.value import Value
 from graphrewrite.op.body import Body
-from graphrewrite.op.library import LIBRARY, find_op
+from graphrewrite.op.given_ops import GivenOps, OpOrDialect, unknown_op
+from graphrewrite.op.library import find_op
 from graphrewrite.op.literals import as_constant, constant_type
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED, annotations_in, attributes_in
@@ -32,7 +33,7 @@ class Graph(GraphMethods, Dataflow, Body):
     ----------
     incoming_graph_data : str or networkx graph data, optional
         A name, or whatever networkx makes a graph of.
-    ops : iterable of Op, optional
+    ops : iterable of Op and Dialect, optional
         Ops beside the library's that its nodes may name.
     **attributes
         Attributes of the graph.
@@ -53,11 +54,11 @@ class Graph(GraphMethods, Dataflow, Body):
     (Operand(node='relu_1', result=0), Operand(node='x', result=0))
     """
 
-    def __init__(self, incoming_graph_data: Any = None, *, ops: Iterable[Op] = (), **attributes: Any) -> None:
+    def __init__(self, incoming_graph_data: Any = None, *, ops: Iterable[OpOrDialect] = (), **attributes: Any) -> None:
         if isinstance(incoming_graph_data, str):
             attributes["name"], incoming_graph_data = incoming_graph_data, None
         super().__init__(incoming_graph_data, **attributes)
-        self.ops: dict[str, Op] = {op.name: op for op in ops}
+        self.ops: dict[str, Op] = GivenOps.of(ops).ops
         if isinstance(incoming_graph_data, Graph):
             self.ops = {**incoming_graph_data.ops, **self.ops}
         self._fresh = GreatestNumbers(self._node)
@@ -178,7 +179,7 @@ class Graph(GraphMethods, Dataflow, Body):
         results = op.result_types(tuple(types), attributes)
         if any(kind.unknowns for kind in results):
             results = numbered(results, first_free_number(self))
-        name = self.fresh(op.name) if name is None else self._free(name)
+        name = self.fresh(op.stem) if name is None else self._free(name)
         self.adopt(op)
         values = [
             x if isinstance(x, Value) else self.constant(constants[i], type=types[i]) for i, x in enumerate(operands)
@@ -252,10 +253,7 @@ class Graph(GraphMethods, Dataflow, Body):
         name = self._node[node].get("type")
         op = find_op(name, self.ops)
         if op is None:
-            hint = did_you_mean(str(name), [*LIBRARY, *self.ops])
-            raise UnknownOpError(
-                f"unknown op {name!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule", node=node
-            )
+            raise UnknownOpError(f"{unknown_op(str(name), self.ops)} or replace the node by a rule", node=node)
         return op
 
     def attributes(self, node: str) -> dict[str, Any]:

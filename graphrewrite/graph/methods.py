@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import GraphError
-from graphrewrite.op.op import Op
+from graphrewrite.op.given_ops import OpOrDialect
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.runtime.display import Displayed
 from graphrewrite.schema import IrData
@@ -153,7 +153,7 @@ class GraphMethods(_Documents):
         return outputs[0] if len(outputs) == 1 else outputs
 
     @classmethod
-    def parse(cls, text: str, *, ops: Iterable[Op] = ()) -> Graph:
+    def parse(cls, text: str, *, ops: Iterable[OpOrDialect] = ()) -> Graph:
         """Return the graph that a text form writes; see `graphrewrite.formats.parse`."""
         return _above("formats.text.graph_parser.parse")(text, ops=ops)
 
@@ -187,7 +187,7 @@ class ModuleMethods(_Documents):
     """Mixin of modules."""
 
     @staticmethod
-    def parse(text: str, *, ops: Iterable[Op] = ()) -> Module:
+    def parse(text: str, *, ops: Iterable[OpOrDialect] = ()) -> Module:
         """Return the module that a text form writes; see `graphrewrite.formats.parse_module`."""
         return _above("formats.text.graph_parser.parse_module")(text, ops=ops)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
-from graphrewrite.types import Stream, Tensor
+from graphrewrite.types import Type
 
 __all__ = ["unsound_edge", "unsound_node"]
 
@@ -44,7 +44,7 @@ def unsound_node(data: Mapping[Any, Any]) -> tuple[str, str] | None:
 
 def _is_result(result: Any) -> bool:
     each = result if isinstance(result, tuple) else (result,)
-    return result is None or all(isinstance(kind, Tensor | Stream) for kind in each)
+    return result is None or all(isinstance(kind, Type) for kind in each)
 
 
 def unsound_edge(data: Mapping[Any, Any]) -> tuple[str, str] | None:

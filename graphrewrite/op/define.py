@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.op.axes import Axes, common_layout
+from graphrewrite.op.dialect import Dialect, checked_level
 from graphrewrite.op.domain import NUMBERS, check_kinds, one_element
 from graphrewrite.op.op import Cost, Infer, Op
 from graphrewrite.op.sizes import advice, shown
@@ -97,7 +98,8 @@ def define_op(function: Callable[..., Any], /) -> Op: ...
 def define_op(
     *,
     name: str | None = ...,
-    level: str = ...,
+    dialect: Dialect | None = ...,
+    level: str | None = ...,
     infer: Infer | None = ...,
     commutative: bool = ...,
     stateful: bool = ...,
@@ -112,7 +114,8 @@ def define_op(
     /,
     *,
     name: str | None = None,
-    level: str = "nn",
+    dialect: Dialect | None = None,
+    level: str | None = None,
     infer: Infer | None = None,
     commutative: bool = False,
     stateful: bool = False,
@@ -134,9 +137,11 @@ def define_op(
         The meaning in numpy, vectorised over the batch.
     name : str, optional
         The ``type`` of its nodes; the function's name if not given.
-    level : str
-        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between
-        levels.
+    dialect : Dialect, optional
+        The dialect that it is part of, whose name comes before its own: ``"sig.gain"``.
+    level : str, optional
+        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, ``"bridge"`` for an op that only changes between
+        levels, or a level of the dialect; where not given the dialect's first one, or ``"nn"``.
     infer : callable, optional
         Result type(s) from operand types and attributes, with the op's defaults where it has none of its own;
         element-wise if not given.
@@ -169,7 +174,9 @@ def define_op(
     Raises
     ------
     TypeMismatchError
-        If a derived name is taken, or stands for nothing, or a kind of element types is unknown.
+        If a derived name is taken, or stands for nothing, or a level or kind of element types is unknown.
+    GraphError
+        If the dialect has another op of that name.
 
     Examples
     --------
@@ -193,10 +200,12 @@ def define_op(
         _check_derived(derived or {}, [p.name for p in parameters])
         check_kinds(elements or ())
         accepted = frozenset(elements) if elements is not None else None if infer is not None else _COMPUTED
-        return Op(
-            name=name or body.__name__.rstrip("_"),
+        word = name or body.__name__.rstrip("_")
+        made = Op(
+            name=word if dialect is None else f"{dialect.name}.{word}",
             function=body,
-            level=level,
+            level=checked_level(level, dialect),
+            dialect=dialect,
             infer_types=elementwise if infer in (None, elementwise) else _with_defaults(infer, attributes),
             operands=tuple(p.name for p in [*positional, *rest]),
             required=sum(p.default is p.empty for p in positional),
@@ -213,5 +222,8 @@ def define_op(
             sized=frozenset(p.name for p in keywords if _names_sizes(str(p.annotation))),
             doc=inspect.getdoc(body) or "",
         )
+        if dialect is not None:
+            dialect.add(word, made)
+        return made
 
     return wrap if function is None else wrap(function)

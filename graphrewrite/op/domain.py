@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.types import Tensor, Type, element_kind
+from graphrewrite.types import OBJECT, Tensor, Type, element_kind
 
 __all__ = ["ANY", "FLOATS", "MANTISSAS", "NUMBERS", "ORDERED", "TEXTS", "check_elements", "check_kinds", "one_element"]
 
@@ -28,6 +28,7 @@ _ADVICE = {
     "bool": "op.cast(x, element='f32') gives numbers first",
     "fixed": "fixed-point operands need an op of the integer level, which states the result's format",
     "string": "texts are moved and compared, and op.encode_labels maps them to numbers first",
+    OBJECT: "its values are no arrays: what takes them is an op of one's own, define_op(infer=…)",
     "quantised": "op.from_quantised(x, source=…) dequantises first",
 }
 
@@ -60,7 +61,8 @@ def check_elements(accepted: frozenset[str], types: Iterable[Type]) -> None:
     for kind in types:
         element = element_kind(kind.element)
         if element not in accepted:
-            raise TypeMismatchError(f"does not compute with {kind.element}; {_ADVICE[element]}")
+            what = kind if element == OBJECT else kind.element
+            raise TypeMismatchError(f"does not compute with {what}; {_ADVICE[element]}")
 
 
 def one_element(*types: Tensor | None) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.op.axes import Arrangement, Axes
 from graphrewrite.op.body import Body
+from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.domain import check_elements
 from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import CURRENT, Symbolic
@@ -69,8 +70,10 @@ class Op(Signature):
     function : callable
         The meaning in numpy, vectorised over the batch.
     level : str
-        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between
-        levels.
+        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, ``"bridge"`` for an op that only changes between
+        levels, or a level of its dialect.
+    dialect : Dialect, optional
+        The dialect that it is part of; None for ops of the library and single ones.
     stateful : bool
         Whether it has a state or an effect, so that it is never folded, merged or removed.
     elements : frozenset of str, optional
@@ -90,6 +93,7 @@ class Op(Signature):
     function: Callable[..., Any]
     level: str
     infer_types: Infer
+    dialect: Dialect | None = field(default=None, repr=False)
     stateful: bool = False
     elements: frozenset[str] | None = None
     axes: Axes | None = None
@@ -123,6 +127,11 @@ class Op(Signature):
                 raise
             message = f"{self.name} computes with arrays, got {wrong[0]!r}; convert it with np.asarray"
             raise TypeMismatchError(message) from error
+
+    @property
+    def stem(self) -> str:
+        """The beginning of the names of its nodes: its own name without that of its dialect."""
+        return self.name if self.dialect is None else self.name.removeprefix(f"{self.dialect.name}.")
 
     def has_state(self, attributes: Mapping[str, Any]) -> bool:
         """Tell whether a node with some attributes has a state or an effect: the op, or a graph among them.
@@ -180,6 +189,11 @@ class Op(Signature):
             return results if self.axes is None else tuple(self.axes.as_given(t, types) for t in results)
         except TypeMismatchError as error:
             raise TypeMismatchError(f"{self.name}({', '.join(map(str, types))}): {error}") from None
+        except Exception as error:
+            if self.dialect is None:
+                raise
+            # The inference of somebody's own op meets types for which it is not meant.
+            raise TypeMismatchError(f"{self.name} does not take {', '.join(map(str, types))}: {error}") from error
 
     def arrangement(self, types: Sequence[Type]) -> Arrangement | None:
         """Return the transposes that the function needs around it for operands of some types, if any.

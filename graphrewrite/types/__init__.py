@@ -20,7 +20,8 @@ from graphrewrite.types.element import (
 )
 from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.layout import check_layout, permutation
-from graphrewrite.types.named import HELD_WIDER, NAMES, SHORT_INTEGERS, TEXT, USUAL_NAMES, integer_limits
+from graphrewrite.types.named import HELD_WIDER, NAMES, OBJECT, SHORT_INTEGERS, TEXT, USUAL_NAMES, integer_limits
+from graphrewrite.types.own import EdgeType, boxed, unboxed
 from graphrewrite.types.quantised import STORAGES, Quantised
 from graphrewrite.types.size import (
     Size,
@@ -43,12 +44,14 @@ from graphrewrite.types.text import parse_element, parse_type, parse_types
 __all__ = [
     "HELD_WIDER",
     "NAMES",
+    "OBJECT",
     "SHORT_INTEGERS",
     "SMALL_FLOATS",
     "STORAGES",
     "TEXT",
     "USUAL_NAMES",
     "Dimension",
+    "EdgeType",
     "Element",
     "FixedPoint",
     "Quantised",
@@ -60,6 +63,7 @@ __all__ = [
     "as_element",
     "as_size",
     "as_type",
+    "boxed",
     "check_element",
     "check_layout",
     "contradiction",
@@ -90,6 +94,7 @@ __all__ = [
     "stores",
     "substitute",
     "symbols",
+    "unboxed",
     "with_sizes",
     "with_sizes_in",
 ]

@@ -1,4 +1,4 @@
-"""The type of an edge: a tensor or a stream."""
+"""The type of an edge: a tensor, a stream, or one of somebody's own."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.element import as_element
+from graphrewrite.types.own import EdgeType
 from graphrewrite.types.stream import Stream
 from graphrewrite.types.tensor import Tensor
 
 __all__ = ["Type", "as_type", "one_object"]
 
-Type = Tensor | Stream
-"""Type of an edge: a tensor, or at the stream level a stream."""
+Type = Tensor | Stream | EdgeType
+"""Type of an edge: a tensor, at the stream level a stream, or a type of a dialect."""
 
 
 def as_type(kind: Any, shape: Iterable[Any]) -> Type:
@@ -32,7 +33,7 @@ def as_type(kind: Any, shape: Iterable[Any]) -> Type:
     >>> print(as_type("float32", (2, 3)), as_type(Tensor("i8", (4,)), (2, 3)))
     f32[2,3] i8[4]
     """
-    return kind if isinstance(kind, Tensor | Stream) else Tensor(as_element(kind), tuple(shape))
+    return kind if isinstance(kind, Type) else Tensor(as_element(kind), tuple(shape))
 
 
 @lru_cache(maxsize=4096)
@@ -54,6 +55,6 @@ def one_object(kind: Type) -> Type:
     >>> one_object(Tensor("f32", ("N",))) is one_object(Tensor("f32", ("N",)))
     True
     """
-    if not isinstance(kind, Tensor | Stream):
+    if not isinstance(kind, Type):
         raise TypeMismatchError(f"{kind!r} is not a type; pass a Tensor or a Stream, such as Tensor('f32', ('N', 3))")
     return kind

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.named import HELD_WIDER, NAMES, TEXT, as_name, named_dtype
+from graphrewrite.types.named import HELD_WIDER, NAMES, OBJECT, TEXT, as_name, named_dtype
 from graphrewrite.types.quantised import Quantised
 
 __all__ = ["Element", "as_element", "check_element", "element_dtype", "element_kind", "element_of", "stores"]
@@ -17,6 +17,7 @@ Element = str | FixedPoint | Quantised
 """An element type: a name such as ``"f32"``, a fixed-point format, or a quantised one."""
 
 _BY_DTYPE = {named_dtype(name): name for name in NAMES if name not in HELD_WIDER}
+_OBJECT = np.dtype(object)
 _KINDS = {"f": "float", "b": "bool", "i": "integer", "u": "integer", "s": "string"}
 
 
@@ -82,13 +83,16 @@ def element_kind(element: Element) -> str:
     Returns
     -------
     str
-        ``"float"``, ``"integer"``, ``"bool"``, ``"string"``, ``"fixed"`` or ``"quantised"``.
+        ``"float"``, ``"integer"``, ``"bool"``, ``"string"``, ``"fixed"`` or ``"quantised"``; ``"object"`` of edges that
+        carry no tensors.
 
     Examples
     --------
     >>> element_kind("bf16"), element_kind("bool"), element_kind("u4"), element_kind(FixedPoint(True, 4))
     ('float', 'bool', 'integer', 'fixed')
     """
+    if element == OBJECT:
+        return OBJECT
     element = as_element(element)
     if isinstance(element, str):
         return "float" if element == "bf16" else _KINDS[element[0]]
@@ -108,6 +112,8 @@ def element_dtype(element: Element) -> np.dtype[Any]:
     >>> element_dtype("f32"), element_dtype("bf16"), element_dtype(FixedPoint(False, 9))
     (dtype('float32'), dtype('float32'), dtype('uint16'))
     """
+    if element == OBJECT:
+        return _OBJECT
     return element.dtype if isinstance(element, FixedPoint | Quantised) else named_dtype(element)
 
 

@@ -9,10 +9,23 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.types.small_floats import SMALL_FLOATS
 
-__all__ = ["HELD_WIDER", "NAMES", "SHORT_INTEGERS", "TEXT", "USUAL_NAMES", "as_name", "integer_limits", "named_dtype"]
+__all__ = [
+    "HELD_WIDER",
+    "NAMES",
+    "OBJECT",
+    "SHORT_INTEGERS",
+    "TEXT",
+    "USUAL_NAMES",
+    "as_name",
+    "integer_limits",
+    "named_dtype",
+]
 
 TEXT = "string"
 """Element type of texts, which are moved, compared and mapped, and no op computes with."""
+
+OBJECT = "object"
+"""What stands for the element type of values that are no tensors; no tensor has it."""
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "f16": np.dtype(np.float16),

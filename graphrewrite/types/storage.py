@@ -9,7 +9,7 @@ import numpy as np
 from graphrewrite.types.edge import Type
 from graphrewrite.types.element import Element, as_element, element_dtype, stores
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.named import HELD_WIDER, SHORT_INTEGERS, TEXT, integer_limits
+from graphrewrite.types.named import HELD_WIDER, OBJECT, SHORT_INTEGERS, TEXT, integer_limits
 from graphrewrite.types.quantised import Quantised
 from graphrewrite.types.small_floats import nearest_small
 
@@ -48,7 +48,7 @@ def hold(element: Element, array: Any) -> np.ndarray:
     >>> hold("bf16", np.array([1.0, 1.001, 3.14159], np.float32)).tolist()
     [1.0, 1.0, 3.140625]
     """
-    array, element = np.asarray(array), as_element(element)
+    array, element = np.asarray(array), element if element == OBJECT else as_element(element)
     if isinstance(element, Quantised):
         element = element.storage
     if element in _ROUNDED:
@@ -58,7 +58,7 @@ def hold(element: Element, array: Any) -> np.ndarray:
         if texts.dtype.kind != "U":
             raise ValueError(f"{next(x for x in array.ravel().tolist() if not isinstance(x, str))!r:.60} is no text")
         return texts
-    dtype = element_dtype(element)
+    dtype = element_dtype(element)  # of objects, too: they are held as they are
     stored: np.ndarray = array if array.dtype == dtype else array.astype(dtype)
     return _wrapped(stored, str(element)) if element in SHORT_INTEGERS else stored
 

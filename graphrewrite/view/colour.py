@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrewrite.op.op import Op
-from graphrewrite.rewriting.rule.levels import LEVELS, level_of
+from graphrewrite.rewriting.rule.levels import level_of
 
 __all__ = [
     "DARK",
@@ -163,7 +163,7 @@ def look_of(kind: str, op: Op | None, result: Any = None) -> Look:
     # Ops of lower levels are named stream_… and integer_…, after those of the level nn.
     word = kind.removeprefix("stream_").removeprefix("integer_")
     family = _OPS.get(word) or _MODULES.get(op.function.__module__.rpartition(".")[2], "")
-    index = level_of(op, result)
-    level = "bridge" if op.level == "bridge" else "nn" if index is None else LEVELS[index]
+    found = level_of(op, result)
+    level = "bridge" if op.level == "bridge" else "nn" if found is None or found.dialect else found.name
     border, width, borders = _LEVELS[level]
     return Look(_FAMILIES.get(family, PAPER.fill), border, width, family, level, borders)

@@ -18,7 +18,7 @@ F = Tensor("f32", ("N", 2))
 
 
 @define_op(level="stream", stateful=True, infer=lambda x: x)
-def delay(x):
+def held(x):
     """What it was given in the cycle before."""
     return x
 
@@ -76,7 +76,7 @@ def test_a_part_is_inferred_like_the_whole(graph, data):
 
 
 def net():
-    graph = Graph("g", ops=[delay])
+    graph = Graph("g", ops=[held])
     x = graph.input("x", F)
     graph.output("y", op.relu(x) + x * np.ones(2, np.float32))
     return graph
@@ -145,9 +145,9 @@ def test_generic_nodes_keep_what_they_state():
 
 
 def test_cycles_through_state():
-    graph = Graph("loop", ops=[delay])
+    graph = Graph("loop", ops=[held])
     x = graph.input("x", F)
-    graph.add_node("d", type="delay", result=F)
+    graph.add_node("d", type="held", result=F)
     total = x + graph.value("d")
     graph.add_edge(total.node, "d", slots=((0, 0),))
     graph.output("y", op.neg(total))

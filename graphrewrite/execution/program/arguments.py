@@ -10,7 +10,18 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, did_you_mean
 from graphrewrite.op.symbolic import Symbolic
-from graphrewrite.types import TEXT, FixedPoint, Stream, Type, element_dtype, hold, out_of_range
+from graphrewrite.types import (
+    TEXT,
+    EdgeType,
+    FixedPoint,
+    Stream,
+    Type,
+    boxed,
+    element_dtype,
+    hold,
+    out_of_range,
+    unboxed,
+)
 
 __all__ = ["by_name", "checked"]
 
@@ -93,6 +104,11 @@ def _listed(names: Mapping[str, Type] | tuple[str, ...]) -> str:
 
 def _array(name: str, kind: Type, value: Any) -> np.ndarray:
     what, dtype = f"the input {name!r} is {kind}", element_dtype(kind.element)
+    if isinstance(kind, EdgeType):
+        try:
+            return boxed(kind.as_value(unboxed(value) if isinstance(value, np.ndarray) else value))
+        except Exception as error:  # it is somebody else's code
+            raise EvaluationError(f"{what}, and got another value: {error}") from error
     given = value if kind.element == TEXT else _as_array(what, value)
     if dtype.kind in "iu" and not isinstance(kind.element, FixedPoint):
         message = out_of_range(kind.element, given)

@@ -16,9 +16,21 @@ from graphrewrite.op import constant, output, reshape
 from graphrewrite.op.axes import Arrangement
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
-from graphrewrite.types import Tensor, Type, element_dtype, hold, sizes_in, symbols, with_sizes, with_sizes_in
+from graphrewrite.types import (
+    EdgeType,
+    Tensor,
+    Type,
+    boxed,
+    element_dtype,
+    hold,
+    sizes_in,
+    symbols,
+    unboxed,
+    with_sizes,
+    with_sizes_in,
+)
 
-__all__ = ["Call", "Values", "constant_value"]
+__all__ = ["Call", "Values", "carries_objects", "constant_value"]
 
 Values = dict[str, tuple[np.ndarray, ...]]
 """The results of each node, batch first."""
@@ -42,6 +54,8 @@ class Call:
         Types of its results; empty if none are stated.
     arrangement : Arrangement, optional
         Transposes around the op's function, if the axes are in another order.
+    has_objects : bool
+        Whether some operand or result is no tensor: the op's function gets and gives objects in their place.
     stated : tuple of Type
         Types of its results before numbers were put in place of sizes in its attributes; empty if there are none.
     """
@@ -53,6 +67,7 @@ class Call:
     results: tuple[Type, ...]
     arrangement: Arrangement | None = None
     stated: tuple[Type, ...] = ()
+    has_objects: bool = False
 
     @classmethod
     def of(cls, graph: Graph, node: str) -> Call:
@@ -64,7 +79,8 @@ class Call:
         arrangement = None if op.axes is None else _arrangement(graph, node, op, operands)
         attributes = {**op.attributes, **attributes_in(data, op)}
         attributes = {key: CompiledBody(v) if isinstance(v, Graph) else v for key, v in attributes.items()}
-        return cls(node, op, attributes, operands, results, arrangement)
+        has_objects = op is not output and carries_objects(graph, operands, results)
+        return cls(node, op, attributes, operands, results, arrangement, has_objects=has_objects)
 
     @property
     def names(self) -> frozenset[str]:
@@ -112,7 +128,10 @@ class Call:
         """Compute the node by its op's function."""
         arrays = [values[o.node][o.result] for o in self.operands]
         try:
-            results = self.op.compute(arrays, self.attributes, self.arrangement)
+            if self.has_objects:
+                results = self._of_objects(arrays)
+            else:
+                results = self.op.compute(arrays, self.attributes, self.arrangement)
             if self.op is not output and (self.plain is None or results[0].dtype != self.plain or len(results) > 1):
                 results = tuple(self._held(i, array) for i, array in enumerate(results))
         except GraphError:
@@ -122,6 +141,15 @@ class Call:
         if self.stated:
             self._check_sizes(results)
         values[self.node] = results
+
+    def _of_objects(self, arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the results for operands of which some are boxes, in which objects go through an evaluation."""
+        computed = self.op.function(*map(unboxed, arrays), **self.attributes)
+        each = (computed,) if len(self.results) == 1 else tuple(computed)
+        return tuple(
+            boxed(kind.as_value(value)) if isinstance(kind, EdgeType) else np.asarray(value)
+            for kind, value in zip(self.results, each, strict=True)
+        )
 
     def _check_sizes(self, results: Sequence[np.ndarray]) -> None:
         """Raise if results have other sizes than their types say: a slice to ``seq`` must lie inside, say."""
@@ -154,6 +182,14 @@ def constant_value(graph: Graph, node: str) -> np.ndarray | None:
         return None
     value = data.get("value")
     return hold(data["result"].element, value) if isinstance(value, np.ndarray) else None
+
+
+def carries_objects(graph: Graph, operands: Iterable[Operand], results: Iterable[Type]) -> bool:
+    """Tell whether some operand or result is of a type that is no tensor."""
+    if any(isinstance(kind, EdgeType) for kind in results):
+        return True
+    read = ((graph.nodes[source].get("result"), result) for source, result in operands)
+    return any(isinstance(kind[i] if isinstance(kind, tuple) else kind, EdgeType) for kind, i in read)
 
 
 def _arrangement(graph: Graph, node: str, op: Op, operands: tuple[Operand, ...]) -> Arrangement | None:

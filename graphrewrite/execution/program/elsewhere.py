@@ -8,7 +8,7 @@ from itertools import chain
 
 from graphrewrite.errors import EvaluationError, UnknownOpError
 from graphrewrite.execution.implementation import Fit, Implementation, Wanted, fits
-from graphrewrite.execution.program.call import Call, Values
+from graphrewrite.execution.program.call import Call, Values, carries_objects
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.op.op import Op
@@ -78,13 +78,31 @@ def computed_by(fit: Fit, graph: Graph, node: str) -> Call:
     )
     operands = graph.operands(node)
     types = tuple(graph.result_type(*operand) for operand in operands)
+    objects = carries_objects(graph, operands, results)
     if op is None:
-        return Implemented(node, stand_in, attributes, operands, results, implementation=implementation, types=types)
+        return Implemented(
+            node,
+            stand_in,
+            attributes,
+            operands,
+            results,
+            has_objects=objects,
+            implementation=implementation,
+            types=types,
+        )
     # An implementation that states a layout takes arrays in it; any other needs those of the op's own function.
     arrangement = Call.of(graph, node).arrangement if implementation.layout is None else None
     stated = graph.attributes(node)
     return Implemented(
-        node, stand_in, stated, operands, results, arrangement, implementation=implementation, types=types
+        node,
+        stand_in,
+        stated,
+        operands,
+        results,
+        arrangement,
+        has_objects=objects,
+        implementation=implementation,
+        types=types,
     )
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from graphrewrite.errors import ParseError, did_you_mean
 from graphrewrite.formats.json.inline_arrays import decoded
 from graphrewrite.formats.json.path import JsonPath
+from graphrewrite.formats.text.literal_parser import read_type
 from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.formats.text.raw_arrays import array_from
-from graphrewrite.types import parse_element, parse_type
+from graphrewrite.types import EdgeType, parse_element
 
 __all__ = ["Decoder", "Refused", "check_keys", "mapping", "text"]
 
@@ -79,7 +80,7 @@ class Decoder:
 
     `arrays` reads arrays by name from a file beside the document, `pieces` are bytes that were taken out of it.
 
-    Whoever reads a document with bodies sets `body`, which returns the one of a name.
+    Whoever reads a document with bodies sets `body`, which returns the one of a name, and `types`, those of dialects.
 
     Examples
     --------
@@ -93,6 +94,7 @@ class Decoder:
         pieces: dict[int, memoryview] | None = None,
     ) -> None:
         self.arrays, self.pieces = arrays, pieces or {}
+        self.types: Mapping[str, type[EdgeType]] = {}
         self.shared: dict[str, np.ndarray] = {}
         self.body: Callable[[str, JsonPath], Any] | None = None
         self.forms: dict[str, Callable[[Any, JsonPath], Any]] = {
@@ -109,7 +111,7 @@ class Decoder:
             "$scalar": lambda data, path: self._array(data, path, scalar=True),
             "$set": lambda data, path: self._hashed(set, data, path),
             "$shared": self._shared,
-            "$type": lambda data, path: _parsed(parse_type, data, path),
+            "$type": lambda data, path: _parsed(lambda written: read_type(written, self.types), data, path),
         }
 
     def decode(self, value: Any, path: JsonPath) -> Any:

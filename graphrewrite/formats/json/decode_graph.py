@@ -15,16 +15,16 @@ from graphrewrite.formats.json.path import JsonPath, name_of
 from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.formats.text.nesting import inner_first
 from graphrewrite.graph import Graph
-from graphrewrite.graph.arguments import ops_by_name
 from graphrewrite.graph.validation import unsound_edge, unsound_node
 from graphrewrite.hierarchy.graph_ops import GraphOp, nested_ops
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.generic_op import generic
+from graphrewrite.op.given_ops import GivenOps, OpOrDialect
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import STRUCTURAL, is_attribute
 from graphrewrite.runtime.gc_pause import gc_paused
-from graphrewrite.types import Stream, Tensor
+from graphrewrite.types import Tensor, Type
 
 __all__ = ["from_dict"]
 
@@ -38,7 +38,7 @@ _RESULTS = 2**16
 
 
 @gc_paused()
-def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = None) -> Graph | Module:
+def from_dict(data: Any, *, ops: Iterable[OpOrDialect] = (), decoder: Decoder | None = None) -> Graph | Module:
     r"""Return the graph or module that nested dictionaries describe.
 
     The data need not be trusted: nothing in it is executed, and memory is bounded by its size. The graph is not
@@ -48,7 +48,7 @@ def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = No
     ----------
     data : dict
         A result of `to_dict`.
-    ops : iterable of Op
+    ops : iterable of Op and Dialect
         Ops of the graph that are not in the library. Generic ops and graph ops are restored without it.
     decoder : Decoder, optional
         Reads arrays that are in a separate file.
@@ -85,15 +85,16 @@ def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = No
     if kind not in ("graph", "module"):
         (path / "kind").fail("expected 'graph' or 'module'")
     check_keys(data, _KEYS[kind], path)
-    reading = _Reading(decoder or Decoder(), ops_by_name(ops), version)
+    reading = _Reading(decoder or Decoder(), GivenOps.of(ops), version)
     return reading.module(data, path) if kind == "module" else reading.nested(data, path)
 
 
 class _Reading:
     """State of reading one document."""
 
-    def __init__(self, decoder: Decoder, own_ops: Mapping[str, Op], version: int) -> None:
-        self.decoder, self.own_ops, self.version = decoder, own_ops, version
+    def __init__(self, decoder: Decoder, given: GivenOps, version: int) -> None:
+        self.decoder, self.own_ops, self.dialects, self.version = decoder, given.ops, given.dialects, version
+        decoder.types = given.types
         self.module_op: Callable[[str], Op] | None = None
 
     def nested(self, data: Mapping[str, Any], path: JsonPath) -> Graph:
@@ -127,7 +128,7 @@ class _Reading:
         for name, each in mapping(data.get("placeholders", {}), placeholders).items():
             here = placeholders / name
             kind = self.decoder.decode(each, here)
-            if not isinstance(kind, Tensor | Stream):
+            if not isinstance(kind, Type):
                 here.fail("expected a type")
             with here.reporting():
                 module.placeholder(name, kind)

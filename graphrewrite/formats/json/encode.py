@@ -14,7 +14,7 @@ from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import raw_bytes
 from graphrewrite.formats.text.literal_parser import BodyName
 from graphrewrite.formats.text.literal_printer import DEPTH
-from graphrewrite.types import FixedPoint, Quantised, Size, Stream, Tensor
+from graphrewrite.types import FixedPoint, Quantised, Size, Type
 
 __all__ = ["PutArray", "encode", "inline"]
 
@@ -47,6 +47,7 @@ def encode(value: Any, path: JsonPath, put: PutArray = inline) -> Any:
     --------
     >>> encode({"pads": (1, 1), "names": ["a"], "low": -math.inf}, JsonPath())
     {'pads': [1, 1], 'names': {'$list': ['a']}, 'low': {'$float': '-inf'}}
+    >>> from graphrewrite import Tensor
     >>> encode(Tensor("f32", ("N", 2)), JsonPath())
     {'$type': 'f32[N,2]'}
     """
@@ -85,7 +86,7 @@ def _encode_rare(value: Any, path: JsonPath, put: PutArray) -> Any:
     if isinstance(value, set | frozenset):
         each = sorted((encode(member, path / 0, put) for member in value), key=repr)
         return {"$set" if isinstance(value, set) else "$frozenset": each}
-    if isinstance(value, Tensor | Stream):
+    if isinstance(value, Type):
         return {"$type": str(value)}
     if isinstance(value, FixedPoint | Quantised):
         return {"$element": str(value)}

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, ParseError
+from graphrewrite.types import EdgeType
 
 __all__ = ["Cursor"]
 
@@ -21,7 +22,9 @@ _LONG = 600
 
 
 class Cursor:
-    """A position in a line; `number` counts lines from 1, `arrays` holds the arrays of ``@'name'``.
+    """A position in a line; `number` counts lines from 1.
+
+    `arrays` holds the arrays of ``@'name'``, `types` those of dialects, by full names.
 
     A value in square brackets is a `sequence`: a tuple, as attributes are, or a list.
 
@@ -32,8 +35,14 @@ class Cursor:
     ('r', 2)
     """
 
-    def __init__(self, text: str, number: int, arrays: Mapping[str, np.ndarray] | None = None) -> None:
-        self.text, self.number, self.arrays = text, number, arrays or {}
+    def __init__(
+        self,
+        text: str,
+        number: int,
+        arrays: Mapping[str, np.ndarray] | None = None,
+        types: Mapping[str, type[EdgeType]] | None = None,
+    ) -> None:
+        self.text, self.number, self.arrays, self.types = text, number, arrays or {}, types or {}
         self.sequence: type[list[Any]] | type[tuple[Any, ...]] = tuple
         self.at = 0
         self.skip()

@@ -16,6 +16,7 @@ from graphrewrite.graph.validation import unsound_node
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic_op import generic
+from graphrewrite.op.given_ops import unknown_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, is_attribute
 from graphrewrite.types import Tensor, Type, element_dtype, element_of, is_local, one_object
@@ -105,8 +106,7 @@ def _of_op(
     kind = str(line.kind)
     op = ops.get(kind) or graph.ops.get(kind) or LIBRARY.get(kind)
     if op is None:
-        hint = did_you_mean(kind, [*LIBRARY, *ops])
-        _fail(line, f"unknown op {kind!r}{hint}; pass it as ops=[…], or write ?{kind} for a generic op")
+        _fail(line, f"{unknown_op(kind, ops)}, or write ?{kind} for a generic op")
     try:
         attributes = op.as_attributes(line.attributes)
         op.check(len(types), attributes)

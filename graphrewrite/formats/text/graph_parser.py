@@ -16,12 +16,13 @@ from graphrewrite.formats.text.line_parser import Header, NodeLine, read_header,
 from graphrewrite.formats.text.literal_parser import BodyName
 from graphrewrite.formats.text.nesting import inner_first
 from graphrewrite.graph import Graph
-from graphrewrite.graph.arguments import ops_by_name
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import LIBRARY
+from graphrewrite.op.given_ops import GivenOps, OpOrDialect
 from graphrewrite.op.op import Op
 from graphrewrite.runtime.gc_pause import gc_paused
+from graphrewrite.types import EdgeType
 
 __all__ = ["parse", "parse_module", "read"]
 
@@ -36,14 +37,14 @@ class _Section:
     lines: list[NodeLine] = field(default_factory=list)
 
 
-def parse(text: str, *, ops: Iterable[Op] = ()) -> Graph:
+def parse(text: str, *, ops: Iterable[OpOrDialect] = ()) -> Graph:
     r"""Parse the text form of a graph.
 
     Parameters
     ----------
     text : str
         A text that `to_text` has printed; ``#`` starts a comment.
-    ops : iterable of Op
+    ops : iterable of Op and Dialect
         Ops that are not in the library.
 
     Raises
@@ -65,14 +66,14 @@ def parse(text: str, *, ops: Iterable[Op] = ()) -> Graph:
     raise ParseError("line 1, column 1: expected 'graph …', got a module; read it with Module.parse")
 
 
-def parse_module(text: str, *, ops: Iterable[Op] = ()) -> Module:
+def parse_module(text: str, *, ops: Iterable[OpOrDialect] = ()) -> Module:
     r"""Parse the text form of a module.
 
     Parameters
     ----------
     text : str
         A text that `to_text` has printed.
-    ops : iterable of Op
+    ops : iterable of Op and Dialect
         Ops that are not in the library.
 
     Raises
@@ -93,7 +94,9 @@ def parse_module(text: str, *, ops: Iterable[Op] = ()) -> Module:
 
 
 @gc_paused()
-def read(text: str, *, ops: Iterable[Op] = (), arrays: Mapping[str, np.ndarray] | None = None) -> Graph | Module:
+def read(
+    text: str, *, ops: Iterable[OpOrDialect] = (), arrays: Mapping[str, np.ndarray] | None = None
+) -> Graph | Module:
     r"""Parse a graph, or a module if the text starts with ``module``; `arrays` holds the arrays of ``@'name'``.
 
     Examples
@@ -104,17 +107,17 @@ def read(text: str, *, ops: Iterable[Op] = (), arrays: Mapping[str, np.ndarray] 
     """
     if not isinstance(text, str):
         raise ParseError(f"line 1, column 1: expected a text, got {type(text).__name__}")
-    by_name = ops_by_name(ops)
-    sections = _sections(text, arrays or {})
+    given = GivenOps.of(ops)
+    sections = _sections(text, arrays or {}, given.types)
     if sections[0].header.word == "module":
-        return _module(sections, by_name)
-    return _graph(sections, by_name)
+        return _module(sections, given.ops)
+    return _graph(sections, given.ops)
 
 
-def _sections(text: str, arrays: Mapping[str, np.ndarray]) -> list[_Section]:
+def _sections(text: str, arrays: Mapping[str, np.ndarray], types: Mapping[str, type[EdgeType]]) -> list[_Section]:
     sections: list[_Section] = []
     for number, source in enumerate(_NEW_LINE.split(text), start=1):
-        cursor = Cursor(source, number, arrays)
+        cursor = Cursor(source, number, arrays, types)
         if cursor.is_at_end:
             continue
         header = read_header(cursor)

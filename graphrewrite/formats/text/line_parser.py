@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrewrite.errors import ParseError
 from graphrewrite.formats.text.cursor import Cursor
-from graphrewrite.formats.text.literal_parser import BodyName, read_name, read_value
+from graphrewrite.formats.text.literal_parser import BodyName, read_name, read_own_type, read_value
 from graphrewrite.graph.validation import unsound_edge
 from graphrewrite.types import Type, parse_type
 from graphrewrite.types.text import split_types
@@ -221,13 +221,15 @@ def _set(cursor: Cursor, attributes: dict[Any, Any], key: Any, value: Any, start
 def _read_types(line: NodeLine) -> None:
     cursor = line.cursor
     line.columns["types"] = cursor.at
-    text = cursor.text[cursor.at :].partition("#")[0]
     types: list[Type] = []
-    for part in split_types(text):
-        try:
-            types.append(parse_type(part))
-        except ParseError as error:
-            cursor.fail(str(error), at=cursor.at, cause=error)
-        cursor.at += len(part) + 1
+    while not types or cursor.takes(","):
+        own: Type | None = read_own_type(cursor)
+        if own is None:
+            part = next(split_types(cursor.text[cursor.at :].partition("#")[0]))
+            try:
+                own = parse_type(part)
+            except ParseError as error:
+                cursor.fail(str(error), at=cursor.at, cause=error)
+            cursor.at += len(part)
+        types.append(own)
     line.types = tuple(types)
-    cursor.at = line.columns["types"] + len(text)

@@ -15,7 +15,7 @@ from graphrewrite.formats.text.regular_nodes import is_regular
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import STRUCTURAL, annotations_in
-from graphrewrite.types import Stream, Tensor, stores
+from graphrewrite.types import Tensor, Type, stores
 
 __all__ = ["line_of", "line_of_data", "written", "written_attributes"]
 
@@ -78,7 +78,7 @@ def written(
             hidden.add("type")
         result = data.get("result")
         results = result if isinstance(result, tuple) and len(result) > 1 else (result,)
-        has_types = all(isinstance(each, Tensor | Stream) for each in results)
+        has_types = all(isinstance(each, Type) for each in results)
         if has_types or (is_regular and result == ()):  # a node of a graph without outputs has no result
             hidden.add("result")
         if is_regular and kind in ("input", "output"):

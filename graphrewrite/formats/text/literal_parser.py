@@ -6,23 +6,38 @@ import base64
 import binascii
 import math
 import re
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import ParseError
+from graphrewrite.errors import ParseError, did_you_mean
 from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.formats.text.quoted import QUOTED, unquote
 from graphrewrite.formats.text.raw_arrays import array_from
-from graphrewrite.types import HELD_WIDER, NAMES, TEXT, Element, element_dtype, parse_element, parse_type
+from graphrewrite.op.given_ops import missing_dialect
+from graphrewrite.types import (
+    HELD_WIDER,
+    NAMES,
+    TEXT,
+    EdgeType,
+    Element,
+    Type,
+    element_dtype,
+    parse_element,
+    parse_type,
+)
 
-__all__ = ["BodyName", "array_of", "read_name", "read_value"]
+__all__ = ["BodyName", "array_of", "read_name", "read_own_type", "read_type", "read_value"]
 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _WORD = re.compile(r"[^\W\d][\w.]*")
 _FORMAT = re.compile(r"(?:[su][0-9]+f-?[0-9]+|[iu][0-9]+<[^<>\[\]()]*>)(?!\w)")
 _TYPE = re.compile(r"type\(([^()\[\]]*(?:\[[^\[\]]*\])?[^()\[\]]*)\)")
+_FIELD = re.compile(r"([^\W\d]\w*)\s*=")
+_OWN = re.compile(r"[^\W\d]\w*\.\w+\(")
 _NUMBERS = re.compile(r"\[[-+0-9., eE]*\]")
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "nan": math.nan, "inf": math.inf}
 _ENTRIES: dict[str, set[type]] = {"f": {int, float}, "b": {bool, int}, "U": {str}}
@@ -170,6 +185,12 @@ def _worded(cursor: Cursor, start: int, depth: int) -> Any:
         name = read_name(cursor)
         cursor.expect(")")
         return BodyName(name)
+    if word[0] == "type" and cursor.takes("("):
+        kind = read_own_type(cursor, depth)
+        if kind is None:
+            cursor.fail("expected a type")
+        cursor.expect(")")
+        return kind
     parts = _items(cursor, "(", ")", depth) if cursor.sees("(") else []
     if word[0] in _HELD and len(parts) == 1:
         return array_of(cursor, parts[0], word[0], at=start)
@@ -180,6 +201,60 @@ def _worded(cursor: Cursor, start: int, depth: int) -> Any:
     if word[0] == "complex" and len(parts) == 2 and all(isinstance(part, int | float) for part in parts):
         return complex(*parts)
     return cursor.fail("expected a value: a number, a quoted string, a list, a mapping, a format or an array", at=start)
+
+
+def read_own_type(cursor: Cursor, depth: int = 0) -> EdgeType | None:
+    """Read a type of a dialect, such as ``rel.Relation(columns=['id'])``; None if something else is next.
+
+    Examples
+    --------
+    >>> read_own_type(Cursor("f32[N]", 1))
+    >>> read_own_type(Cursor("rel.Relation(columns=['id'])", 1))
+    Traceback (most recent call last):
+    graphrewrite.errors.ParseError: line 1, column 1: ... of the dialect 'rel', which is missing; pass ... as ops=[rel]
+    ...
+    """
+    start = cursor.at
+    if not _OWN.match(cursor.text, start):
+        return None
+    name = cursor.take(_WORD)[0]  # type: ignore[index]  # it matches where `_OWN` does
+    kind = cursor.types.get(name)
+    if kind is None:
+        dialect = missing_dialect(name, cursor.types)
+        advice = f" of the dialect {dialect!r}, which is missing; pass the dialect as ops=[{dialect}]"
+        cursor.fail(f"unknown type {name!r}{advice if dialect else did_you_mean(name, cursor.types)}", at=start)
+    given = dict[str, Any]()
+    cursor.expect("(")
+    for _ in cursor.until(")"):
+        key = cursor.take(_FIELD)
+        if key is None or key[1] in given:
+            cursor.fail("expected another field=value")
+        given[key[1]] = read_value(cursor, depth + 1)
+    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]  # every type of a dialect is a dataclass
+    for word in given:
+        if word not in known:
+            cursor.fail(f"{name} has no field {word!r}; it has {', '.join(known)}{did_you_mean(word, known)}", at=start)
+    try:
+        return kind(**given)
+    except Exception as error:  # a field is missing, or the class refuses a value in its own way
+        cursor.fail(f"{name} cannot be made: {error}", at=start, cause=error)
+
+
+def read_type(text: str, types: Mapping[str, type[EdgeType]]) -> Type:
+    """Return the type that a whole text writes, of the library or of a dialect.
+
+    Examples
+    --------
+    >>> print(read_type("f32[N]", {}))
+    f32[N]
+    """
+    cursor = Cursor(text, 1, types=types)
+    own = read_own_type(cursor)
+    if own is None:
+        return parse_type(text)
+    if not cursor.is_at_end:
+        cursor.fail("expected the end of the type")
+    return own
 
 
 def array_of(cursor: Cursor, entries: Any, element: Element, *, at: int) -> np.ndarray:

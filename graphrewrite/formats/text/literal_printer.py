@@ -13,7 +13,7 @@ import numpy as np
 from graphrewrite.errors import GraphError
 from graphrewrite.formats.text.array_printer import abbreviated, is_ordinary, shortest, whole_array
 from graphrewrite.op.body import Body
-from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor
+from graphrewrite.types import FixedPoint, Quantised, Type
 
 __all__ = ["DEPTH", "PEOPLE", "WHOLE", "Form", "format_attribute", "format_exactly", "quote", "write_attribute"]
 
@@ -117,6 +117,7 @@ def write(value: Any, form: Form, depth: int = 0) -> str:
 
     Examples
     --------
+    >>> from graphrewrite import Tensor
     >>> write({"a": [1.5, None]}, WHOLE), write(Tensor("f32", ("N",)), WHOLE), write(np.int8([1, 2]), WHOLE)
     ("{'a': [1.5, None]}", 'type(f32[N])', 'i8[1, 2]')
     """
@@ -151,7 +152,7 @@ def write(value: Any, form: Form, depth: int = 0) -> str:
 def _write_rare(value: Any, form: Form) -> str:
     if isinstance(value, FixedPoint | Quantised):
         return str(value)
-    if isinstance(value, Tensor | Stream):
+    if isinstance(value, Type):
         return f"type({value})" if form.typed else str(value)
     if isinstance(value, complex):
         return f"complex({write(value.real, form)}, {write(value.imag, form)})"

@@ -12,7 +12,7 @@ from graphrewrite.graph.unknown_sizes import settled
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
-from graphrewrite.types import Stream, Tensor
+from graphrewrite.types import Tensor, Type
 
 __all__ = ["is_regular"]
 
@@ -38,7 +38,7 @@ def is_regular(
             results = types(source)
             results = results if isinstance(results, tuple) else (results,)
             operands.append(results[result])
-        if not all(isinstance(each, Tensor | Stream) for each in operands):
+        if not all(isinstance(each, Type) for each in operands):
             return False
         declared = data.get("result")
         stated = declared if isinstance(declared, tuple) else (declared,)
@@ -59,7 +59,7 @@ def _is_regular_port(
     if type(data.get("index")) is not int or position not in (None, data["index"]):
         return False
     if kind == "input":
-        return isinstance(data.get("result"), Tensor | Stream)
+        return isinstance(data.get("result"), Type)
     ((source, result),) = reads.operands
     operand_type = types(source)
     return operand_type is None or result < (len(operand_type) if isinstance(operand_type, tuple) else 1)

@@ -43,7 +43,7 @@ class _Plan:
                 name = self.fresh("constant")
                 self.add(name, {"type": "constant", "value": part.value, "result": part.type, "origin": ()}, ())
             else:
-                name = self.fresh(part.op.name)
+                name = self.fresh(part.op.stem)
                 data = with_data_sizes(new_data(part), part.op, self.sizes) if self.sizes else new_data(part)
                 self.add(name, data, [self.value_of(p) for p in part.operands])
                 self.graph.adopt(part.op)
@@ -66,7 +66,7 @@ class _Plan:
                 Operand(self.copy(o.node), o.result) if o.node in self.copies else o for o in self.graph.operands(node)
             ]
             data = dict(self.graph._node[node])
-            name = self.new_names[key] = self.fresh(str(data["type"]))
+            name = self.new_names[key] = self.fresh(self.graph.op(node).stem)
             self.add(name, data, operands)
         return self.new_names[key]
 

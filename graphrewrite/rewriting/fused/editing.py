@@ -149,7 +149,7 @@ class EditWriter(MatchWriter):
     def add(self, nodes: list[str], types: list[str], recorded: bool) -> None:
         """Write the new nodes and their operands."""
         for i, new in enumerate(self.template.nodes):
-            f, stem = f"f{i}", new.op.name
+            f, stem = f"f{i}", new.op.stem
             self.line(f"k = fresh[{stem!r}] + 1")
             self.line(f"{f} = f'{stem}_{{k}}'")
             self.line(f"while {f} in node:")
@@ -162,7 +162,7 @@ class EditWriter(MatchWriter):
                 attributes = f", **{self.let(new.op.stored)}(a_{i})"
             elif new.attributes:
                 attributes = f", **{self.let(new.op.stored(new.attributes))}"
-            self.line(f"node[{f}] = {{'type': {stem!r}{attributes}, 'result': {types[i]}, 'origin': {origin}}}")
+            self.line(f"node[{f}] = {{'type': {new.op.name!r}{attributes}, 'result': {types[i]}, 'origin': {origin}}}")
             if recorded:
                 self.line(f"d_{f} = node[{f}].copy()")
             sources = [self.name(operand) for operand in new.operands]

@@ -10,64 +10,65 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import Edit
 from graphrewrite.hierarchy.graph_ops import nested_once
 from graphrewrite.op import find_op
+from graphrewrite.op.dialect import level_named
+from graphrewrite.op.levels import LEVELS, Level
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.rewriting.rule.tracing import Definition
 from graphrewrite.types import FixedPoint, Stream
 
-__all__ = ["KINDS", "LEVELS", "level_of", "levels_in", "unlike", "wrong_kind", "wrong_levels"]
-
-LEVELS = ("nn", "integer", "stream")
-"""From the least specific level to the most specific one."""
+__all__ = ["KINDS", "level_of", "levels_in", "unlike", "wrong_kind", "wrong_levels"]
 
 KINDS = ("transformation", "lowering")
 """Kinds of rules and passes."""
 
 
-def level_of(op: Op | None, result: Any = None) -> int | None:
-    """Return how specific a node is, as an index into `LEVELS`: by its op, or by its type where that is more specific.
+def level_of(op: Op | None, result: Any = None) -> Level | None:
+    """Return the level of a node: that of its op, or of its type where that is more specific.
 
     Inputs and outputs, constants, bridges between levels and generic ops have no level of their own: None.
 
     Examples
     --------
     >>> from graphrewrite import FixedPoint, Tensor, op
-    >>> level_of(op.relu), level_of(op.relu, Tensor(FixedPoint(True, 8), ("N",))), level_of(op.to_fixed)
-    (0, 1, None)
+    >>> nodes = [(op.relu, None), (op.relu, Tensor(FixedPoint(True, 8), ("N",))), (op.to_fixed, None)]
+    >>> [level and level.name for level in (level_of(*node) for node in nodes)]
+    ['nn', 'integer', None]
     """
-    if op is None or op.level not in LEVELS:
-        return None
+    level = None if op is None else level_named(op.level, op.dialect)
+    if level is None or level.dialect:
+        return level
     types = result if isinstance(result, tuple) else (result,)
     by_type = (2 if isinstance(t, Stream) else int(isinstance(getattr(t, "element", None), FixedPoint)) for t in types)
-    return max(LEVELS.index(op.level), *by_type, 0)
+    return LEVELS[max(level.index, *by_type, 0)]
 
 
-def unlike(kind: str, before: Iterable[int | None], after: Mapping[str, int | None]) -> str | None:
+def unlike(kind: str, before: Iterable[Level | None], after: Mapping[str, Level | None]) -> str | None:
     """Return the reason why a change of levels is not allowed in a transformation, or a lowering; None if it is.
 
-    Levels are those of the removed nodes, and those of the new nodes by the name of the op.
+    Levels are those of the removed nodes, and those of the new nodes by the name of the op. Of levels of which neither
+    is known to be more specific, a lowering may go from one to the other.
 
     Examples
     --------
-    >>> unlike("transformation", [0, None], {"requantise": 1})
+    >>> nn, integer, _ = LEVELS
+    >>> unlike("transformation", [nn, None], {"requantise": integer})
     "is a transformation and makes 'requantise' of the level integer out of nn; declare it with kind='lowering'"
     """
-    old = [level for level in before if level is not None]
-    new = {name: level for name, level in after.items() if level is not None}
-    if not old or not new:
-        return None
-    # A transformation makes nothing more specific than before, a lowering nothing less specific.
-    if kind == "transformation":
-        name, bound, remedy = max(new, key=new.__getitem__), max(old), "declare it with kind='lowering'"
-        is_allowed = new[name] <= bound
-    else:
-        name, bound, remedy = min(new, key=new.__getitem__), min(old), "a lowering goes to a more specific level"
-        is_allowed = new[name] >= bound
-    return (
-        None
-        if is_allowed
-        else f"is a {kind} and makes {name!r} of the level {LEVELS[new[name]]} out of {LEVELS[bound]}; {remedy}"
-    )
+    old = {level for level in before if level is not None}
+    for name, new in after.items() if old else ():
+        if new is None or new in old:
+            continue
+        # A transformation makes nothing more specific than before, a lowering nothing less specific.
+        if kind == "transformation":
+            is_allowed, remedy = any(new.stands_above(each) for each in old), "declare it with kind='lowering'"
+        else:
+            is_allowed = not all(new.stands_above(each) for each in old)
+            remedy = "a lowering goes to a more specific level"
+        if not is_allowed:
+            bound = ", ".join(sorted(map(str, old)))
+            return f"is a {kind} and makes {name!r} of the level {new} out of {bound}; {remedy}"
+    return None
 
 
 def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
@@ -76,7 +77,7 @@ def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
         return None
     ops, nodes = graph.ops, graph._node
 
-    def level(data: dict[str, Any]) -> int | None:
+    def level(data: dict[str, Any]) -> Level | None:
         name = data.get("type", "")
         return level_of(find_op(name, ops), data.get("result"))
 
@@ -84,7 +85,7 @@ def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
     return unlike(kind, before, {str(data["type"]): level(data) for _, data in edit.added})
 
 
-def levels_in(graph: Graph) -> dict[tuple[str, Any], int | None]:
+def levels_in(graph: Graph) -> dict[tuple[str, Any], Level | None]:
     """Return the level of each kind of node in a graph: of each op with each type of its result."""
     kinds = {(data.get("type", ""), data.get("result")) for data in graph._node.values()}
     with nested_once():

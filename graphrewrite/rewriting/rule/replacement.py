@@ -223,10 +223,12 @@ class Replay(RuleRun):
         if is_constant and not op.has_state(attributes) and not is_open:
             kinds = [p.type for p in parts]
             types = op.infer(*kinds, **attributes)
-            values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))  # type: ignore[attr-defined]  # both kinds have a value
-            if len(values) == 1 and values[0].dtype == element_dtype(types[0].element):
-                kind = replace(types[0], shape=values[0].shape) if types[0].unknowns else types[0]
-                return Known(self, hold(kind.element, values[0]), kind)
+            kind = types[0] if len(types) == 1 else None
+            if isinstance(kind, Tensor):  # a constant holds nothing else
+                values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))  # type: ignore[attr-defined]  # both kinds have a value
+                if len(values) == 1 and values[0].dtype == element_dtype(kind.element):
+                    kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
+                    return Known(self, hold(kind.element, values[0]), kind)
         types = op.result_types(tuple(p.type for p in parts), attributes)
         if new := local_names(types):
             types = numbered(types, self.first_free)

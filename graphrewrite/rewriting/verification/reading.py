@@ -8,11 +8,11 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
-from graphrewrite.errors import did_you_mean
 from graphrewrite.graph.dataflow import Operand
-from graphrewrite.op import LIBRARY, find_op
+from graphrewrite.op import find_op
+from graphrewrite.op.given_ops import unknown_op
 from graphrewrite.op.op import Op
-from graphrewrite.types import Stream, Tensor, Type
+from graphrewrite.types import Type
 
 __all__ = [
     "advice_for",
@@ -25,7 +25,6 @@ __all__ = [
 ]
 
 _SEQUENCES = (tuple, list)
-_TYPES = (Tensor, Stream)
 _READ: ContextVar[tuple[Any, dict[Any, tuple[Operand, ...] | str]] | None] = ContextVar("read", default=None)
 """A graph that does not change for now, and a cache of the operands of its nodes."""
 
@@ -98,15 +97,15 @@ def known_op(graph: Any, node: Any) -> Op | None:
 
 @lru_cache(maxsize=256)
 def advice_for(kind: str, own: tuple[str, ...]) -> str:
-    """Return the hint at a similar name for an unknown op; `own` are the ops beside the library's."""
-    return did_you_mean(kind, [*LIBRARY, *own])
+    """Return what is wrong with an unknown op, remembered: many nodes may have it."""
+    return unknown_op(kind, own)
 
 
 def results_of(graph: Any, node: Any) -> tuple[Type, ...] | None:
     """Return the declared types of a node; None where there are none, or something else."""
     declared = graph._node[node].get("result")
-    if isinstance(declared, _TYPES):
+    if isinstance(declared, Type):
         return (declared,)
-    if isinstance(declared, tuple) and all(isinstance(t, _TYPES) for t in declared):
+    if isinstance(declared, tuple) and all(isinstance(t, Type) for t in declared):
         return declared
     return None

@@ -65,8 +65,7 @@ def ops_are_known(graph: Any, node: Any) -> str | None:
     """The op that a type names is in the library, or among those that the graph was given."""
     if known_op(graph, node) is not None or (kind := kind_of(graph, node)) is None:
         return None
-    hint = advice_for(kind, tuple(graph.ops))
-    return f"unknown op {kind!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule"
+    return f"{advice_for(kind, tuple(graph.ops))} or replace the node by a rule"
 
 
 @check

@@ -10,7 +10,7 @@ from typing import Any
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.passes import Pass
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.rewriting.rule.levels import LEVELS, level_of
+from graphrewrite.rewriting.rule.levels import level_of
 from graphrewrite.view.layout.drawing import Drawing, drawings
 from graphrewrite.view.rules.conditions import conditions_of, declines_of
 from graphrewrite.view.rules.graph_sketch import graph_sketch_of, requirements_of
@@ -145,8 +145,9 @@ def _paragraphs(member: Any) -> tuple[str, ...]:
 def _level(member: Any) -> str:
     if not isinstance(member, Rule):
         return ""
-    levels = {level_of(op) for node in member.pattern.nodes for op in node.ops} - {None}
-    return " and ".join(LEVELS[level] for level in sorted(level for level in levels if level is not None))
+    levels = {level_of(op) for node in member.pattern.nodes for op in node.ops}
+    known = [level for level in levels if level is not None]
+    return " and ".join(map(str, sorted(known, key=lambda level: (level.dialect, level.index))))
 
 
 def _notes(member: Any) -> tuple[str, ...]:
