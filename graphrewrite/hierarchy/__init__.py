@@ -1,5 +1,6 @@
 """Graphs in graphs: modules, graphs as ops, regions of a graph, and graphs built of parts."""
 
+from graphrewrite.hierarchy import layers
 from graphrewrite.hierarchy.blocks import Block, blocks_of, flattened
 from graphrewrite.hierarchy.building import Built, parallel, residual, sequential
 from graphrewrite.hierarchy.composition import compose
@@ -26,6 +27,7 @@ __all__ = [
     "flatten",
     "flattened",
     "graph_op",
+    "layers",
     "parallel",
     "residual",
     "sequential",

@@ -16,7 +16,8 @@ Examples
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -30,11 +31,30 @@ from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Alternatives, Op
 from graphrewrite.op.reserved_keys import annotations_in
 from graphrewrite.op.symbolic import Symbolic
-from graphrewrite.types import Dimension, pairs_of, solved, with_sizes_in
+from graphrewrite.types import Dimension, Type, pairs_of, solved, with_sizes_in
 
-__all__ = ["Built", "parallel", "residual", "sequential"]
+__all__ = ["Built", "parallel", "residual", "sequential", "undone_on_error"]
 
 _ADD = LIBRARY["add"]
+
+
+@contextmanager
+def undone_on_error(operands: Sequence[Any], what: str) -> Iterator[None]:
+    """Remove what was built on some operands if it fails half-way; the error says what was being built."""
+    graphs = {id(x.graph): x.graph for x in operands if isinstance(x, Value)}.values()
+    # To be restored: the number of nodes, the ops and the counters of fresh names.
+    before = [(graph, len(graph), dict(graph.ops), dict(graph._fresh)) for graph in graphs]
+    try:
+        yield
+    except Exception as error:
+        for graph, count, ops, fresh in before:
+            graph.remove_nodes_from(list(graph)[count:])  # new nodes come last
+            graph.ops = ops
+            graph._fresh.clear()
+            graph._fresh.update(fresh)
+        if isinstance(error, GraphRewriteError):
+            error.add_note(f"in {what}")
+        raise
 
 
 class Built:
@@ -55,20 +75,34 @@ class Built:
 
     def __call__(self, *operands: Any) -> Any:
         """Compute, build nodes or return a pattern, depending on the operands; if it fails, no node is built."""
-        graphs = {id(x.graph): x.graph for x in operands if isinstance(x, Value)}.values()
-        # To be restored if a part fails half-way: the number of nodes, the ops and the counters of fresh names.
-        before = [(graph, len(graph), dict(graph.ops), dict(graph._fresh)) for graph in graphs]
-        try:
+        with undone_on_error(operands, repr(self)):
             return self._apply(*operands)
-        except Exception as error:
-            for graph, count, ops, fresh in before:
-                graph.remove_nodes_from(list(graph)[count:])  # new nodes come last
-                graph.ops = ops
-                graph._fresh.clear()
-                graph._fresh.update(fresh)
-            if isinstance(error, GraphRewriteError):
-                error.add_note(f"in {self!r}")
-            raise
+
+    def graph(self, *types: Type, name: str = "") -> Graph:
+        """Return a graph of the parts.
+
+        Parameters
+        ----------
+        *types : Tensor or Stream
+            Types of its inputs: ``x``, or ``x_1``, ``x_2``, … if there are several. Its outputs are called ``y`` alike.
+        name : str
+            Name of the graph.
+
+        Examples
+        --------
+        >>> from graphrewrite import Tensor, op
+        >>> print(sequential(op.neg, op.relu).graph(Tensor("f32", ("N", 4)), name="block"))
+        graph block
+        x = input() : f32[N,4]
+        neg_1 = neg(x) : f32[N,4]
+        relu_1 = relu(neg_1) : f32[N,4]
+        y = output(relu_1)
+        """
+        graph = Graph(name)
+        results = _results(self(*map(graph.input, _numbered("x", len(types)), types)))
+        for label, result in zip(_numbered("y", len(results)), results, strict=True):
+            graph.output(label, result)
+        return graph
 
     def __repr__(self) -> str:
         return f"{self.kind}({', '.join(map(_name, self.parts))})"
@@ -201,6 +235,10 @@ def _name(part: Any) -> str:
     if isinstance(part, Alternatives):
         return " | ".join(op.name for op in part.ops)
     return repr(part) if isinstance(part, Built) else getattr(part, "__name__", repr(part))
+
+
+def _numbered(stem: str, count: int) -> list[str]:
+    return [stem] if count == 1 else [f"{stem}_{i + 1}" for i in range(count)]
 
 
 def _results(result: Any) -> tuple[Any, ...]:

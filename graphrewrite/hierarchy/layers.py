@@ -1,0 +1,356 @@
+"""Layers: parts with fresh weights, whose sizes follow from what they read.
+
+A layer is a value: each use of it in a graph makes weights of its own, named after its node, such as ``conv_1.w``. A
+layer with a name makes them once in a graph, and shares them from then on. Matrices and kernels are uniform in
+``(-a, a)``, ``a = sqrt(6 / (inputs + outputs))`` (Glorot and Bengio 2010), drawn by a generator that the seed and the
+name of the weight decide. Gains and variances are 1, all else is 0.
+
+Examples
+--------
+>>> from graphrewrite import Tensor, op
+>>> from graphrewrite.hierarchy import layers, sequential
+>>> net = sequential(layers.conv(8, 3), op.relu, op.flatten, layers.linear(10, name="head"))
+>>> graph = net.graph(Tensor("f32", ("N", 1, 6, 6)))
+>>> print(graph.result_type("conv_1.w"), graph.result_type("head.w"), graph.result_type("head"))
+f32[8,1,3,3] f32[10,128] f32[N,10]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from graphrewrite.errors import GraphError, TypeMismatchError
+from graphrewrite.graph.value import Value
+from graphrewrite.hierarchy.building import undone_on_error
+from graphrewrite.op.library import LIBRARY
+from graphrewrite.op.op import Op
+from graphrewrite.types import Dimension, Tensor
+
+__all__ = [
+    "Layer",
+    "Weight",
+    "batch_norm",
+    "conv",
+    "conv_transpose",
+    "embedding",
+    "group_norm",
+    "layer_norm",
+    "linear",
+    "prelu",
+]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """Weight of a layer: its shape, and what fills it.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Its shape.
+    fill : float or None
+        The number in all of its entries; None where it is drawn.
+    fans : tuple of int
+        Number of inputs and of outputs that an entry connects, where it is drawn.
+    """
+
+    shape: tuple[int, ...]
+    fill: float | None = None
+    fans: tuple[int, int] = (1, 1)
+
+    def array(self, element: str, seed: int, name: str) -> np.ndarray:
+        """Return its array.
+
+        Parameters
+        ----------
+        element : str
+            A float element type.
+        seed : int
+            Seed of all weights.
+        name : str
+            Name of the node; it decides, with the seed, what is drawn.
+        """
+        dtype = {"f64": np.float64, "f16": np.float16}.get(element, np.float32)
+        if self.fill is not None:
+            return np.full(self.shape, self.fill, dtype)
+        limit = np.sqrt(6 / sum(self.fans))
+        draw = np.random.default_rng([seed, crc32(name.encode())])
+        return draw.uniform(-limit, limit, self.shape).astype(dtype)
+
+
+Weights = Callable[[Tensor], Mapping[str, Weight | None]]
+"""From the type that a layer reads to its weights by the names of the op's operands; None for an operand left out."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An op with fresh weights; made by the functions of this module.
+
+    Attributes
+    ----------
+    op : Op
+        The op of its node.
+    weights : callable
+        From the type that it reads to its weights, by operand.
+    attributes : mapping
+        Attributes of its node.
+    name : str, optional
+        Name of the node; a fresh one where not given.
+    seed : int
+        Seed of its weights.
+    element : str, optional
+        Element type of its weights; that of the value which it reads where not given.
+    reads : int
+        Position of that value among the operands.
+    """
+
+    op: Op
+    weights: Weights = field(repr=False)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    seed: int = 0
+    element: str | None = None
+    reads: int = 0
+
+    @property
+    def __name__(self) -> str:
+        return self.name or self.op.name
+
+    def __call__(self, x: Any) -> Any:
+        """Add the layer's node and its weights to the graph of a value; return its value or values."""
+        if not isinstance(x, Value):
+            raise GraphError(
+                f"the layer {self.__name__} has weights in a graph only; make one with sequential(…).graph(type)"
+            )
+        kind, graph = x.type, x.graph
+        if not isinstance(kind, Tensor):
+            raise TypeMismatchError(f"the layer {self.__name__} reads a tensor, got {kind}")
+        weights = self.weights(kind)
+        with undone_on_error([x], repr(self)):
+            name = graph.fresh(self.op.name) if self.name is None or self.name in graph else self.name
+            stem = self.name or name
+            operands: list[Any] = [self._weight(x, f"{stem}.{key}", weight) for key, weight in weights.items()]
+            operands.insert(self.reads, x)
+            return graph.add(self.op, operands, self.attributes, name=name)
+
+    def _weight(self, x: Value, name: str, weight: Weight | None) -> Value | None:
+        """Return the constant of a weight; the one that is there where a layer of that name was used before."""
+        if weight is None:
+            return None
+        graph, element = x.graph, self.element or str(x.type.element)
+        if name in graph:
+            there = graph.result_type(name)
+            if there.shape != weight.shape:
+                raise TypeMismatchError(
+                    f"the layer {self.__name__} shares its weights, and {name!r} is {there}, not of the shape "
+                    f"{list(weight.shape)} that {x.type} needs; use a layer of another name",
+                    node=name,
+                )
+            return graph.value(name)
+        return graph.constant(weight.array(element, self.seed, name), name=name)
+
+
+def _size(kind: Tensor, axis: int, what: str) -> int:
+    """Return the size of an axis, which has to be a number for a weight to be made."""
+    try:
+        size: Dimension = kind.shape[axis]
+    except IndexError:
+        raise TypeMismatchError(f"{what} reads {kind}, which has too few axes") from None
+    if not isinstance(size, int):
+        raise TypeMismatchError(f"{what} reads {kind}; its weights need a number in place of {size!r}")
+    return size
+
+
+def _each(sizes: int | Sequence[int], axes: int) -> tuple[int, ...]:
+    return (sizes,) * axes if isinstance(sizes, int) else tuple(sizes)
+
+
+def _channels(kind: Tensor, what: str) -> int:
+    return _size(kind, 1, what)
+
+
+def _with_bias(weight: Weight, outputs: int, bias: bool) -> dict[str, Weight | None]:
+    return {"w": weight, **({"b": Weight((outputs,), 0.0)} if bias else {})}
+
+
+def conv(
+    channels: int,
+    kernel: int | Sequence[int],
+    *,
+    bias: bool = True,
+    groups: int = 1,
+    name: str | None = None,
+    seed: int = 0,
+    **attributes: Any,
+) -> Layer:
+    """Return a convolution.
+
+    Parameters
+    ----------
+    channels : int
+        Output channels; the input channels are those of the value that it reads.
+    kernel : int or sequence of int
+        Size of the kernel along each axis after batch and channels; a number holds for all of them.
+    bias : bool
+        Whether it has one.
+    groups : int
+        Groups of channels.
+    name, seed : str, int
+        Of its node, and of its weights.
+    **attributes
+        Further attributes of `op.conv`, such as ``strides`` and ``pads``.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> x = graph.input("x", Tensor("f32", ("N", 3, 8, 8)))
+    >>> print(conv(4, 3)(x).type, conv(6, (1, 3), groups=3, bias=False)(x).type)
+    f32[N,4,6,6] f32[N,6,8,6]
+    """
+
+    def weights(kind: Tensor) -> dict[str, Weight | None]:
+        inputs, axes = _channels(kind, "conv"), len(kind.shape) - 2
+        sizes = _each(kernel, axes)
+        taps = int(np.prod(sizes))
+        fans = (inputs // groups * taps, channels // groups * taps)
+        return _with_bias(Weight((channels, inputs // groups, *sizes), fans=fans), channels, bias)
+
+    return Layer(LIBRARY["conv"], weights, {"groups": groups, **attributes}, name, seed)
+
+
+def conv_transpose(
+    channels: int,
+    kernel: int | Sequence[int],
+    *,
+    bias: bool = True,
+    name: str | None = None,
+    seed: int = 0,
+    **attributes: Any,
+) -> Layer:
+    """Return a transposed convolution; see `conv`.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(conv_transpose(4, 3)(graph.input("x", Tensor("f32", ("N", 3, 8, 8)))).type)
+    f32[N,4,10,10]
+    """
+
+    def weights(kind: Tensor) -> dict[str, Weight | None]:
+        inputs = _channels(kind, "conv_transpose")
+        sizes = _each(kernel, len(kind.shape) - 2)
+        taps = int(np.prod(sizes))
+        return _with_bias(Weight((inputs, channels, *sizes), fans=(inputs * taps, channels * taps)), channels, bias)
+
+    return Layer(LIBRARY["conv_transpose"], weights, attributes, name, seed)
+
+
+def linear(features: int, *, bias: bool = True, name: str | None = None, seed: int = 0) -> Layer:
+    """Return a fully-connected layer.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(linear(4)(graph.input("x", Tensor("f32", ("N", 3)))).type)
+    f32[N,4]
+    """
+
+    def weights(kind: Tensor) -> dict[str, Weight | None]:
+        inputs = _size(kind, -1, "linear")
+        return _with_bias(Weight((features, inputs), fans=(inputs, features)), features, bias)
+
+    return Layer(LIBRARY["linear"], weights, {}, name, seed)
+
+
+def batch_norm(*, name: str | None = None, **attributes: Any) -> Layer:
+    """Return a batch normalisation: gains and variances of 1, shifts and means of 0, one a channel.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(batch_norm()(graph.input("x", Tensor("f32", ("N", 3, 8)))).type)
+    f32[N,3,8]
+    """
+
+    def weights(kind: Tensor) -> dict[str, Weight | None]:
+        shape = (_channels(kind, "batch_norm"),)
+        return {"gain": Weight(shape, 1), "shift": Weight(shape, 0), "mean": Weight(shape, 0), "var": Weight(shape, 1)}
+
+    return Layer(LIBRARY["batch_norm"], weights, attributes, name)
+
+
+def group_norm(groups: int, *, name: str | None = None, **attributes: Any) -> Layer:
+    """Return a group normalisation: gains of 1 and shifts of 0, one a channel.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(group_norm(2)(graph.input("x", Tensor("f32", ("N", 4, 8)))).type)
+    f32[N,4,8]
+    """
+
+    def weights(kind: Tensor) -> dict[str, Weight | None]:
+        shape = (_channels(kind, "group_norm"),)
+        return {"gain": Weight(shape, 1), "shift": Weight(shape, 0)}
+
+    return Layer(LIBRARY["group_norm"], weights, {"groups": groups, **attributes}, name)
+
+
+def layer_norm(*, axis: int = -1, name: str | None = None, **attributes: Any) -> Layer:
+    """Return a layer normalisation over the axes from one on: gains of 1 and shifts of 0.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(layer_norm()(graph.input("x", Tensor("f32", ("N", "seq", 8)))).type)
+    f32[N,seq,8]
+    """
+
+    def weights(kind: Tensor) -> dict[str, Weight | None]:
+        first = axis if axis >= 0 else len(kind.shape) + axis
+        shape = tuple(_size(kind, i, "layer_norm") for i in range(first, len(kind.shape)))
+        return {"gain": Weight(shape, 1), "shift": Weight(shape, 0)}
+
+    return Layer(LIBRARY["layer_norm"], weights, {"axis": axis, **attributes}, name)
+
+
+def prelu(*, slope: float = 0.25, name: str | None = None) -> Layer:
+    """Return a parametric rectifier with one slope a channel.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(prelu()(graph.input("x", Tensor("f32", ("N", 4, 8)))).type)
+    f32[N,4,8]
+    """
+
+    def weights(kind: Tensor) -> dict[str, Weight | None]:
+        return {"slope": Weight((_channels(kind, "prelu"), *(1,) * (len(kind.shape) - 2)), slope)}
+
+    return Layer(LIBRARY["prelu"], weights, {}, name)
+
+
+def embedding(entries: int, features: int, *, element: str = "f32", name: str | None = None, seed: int = 0) -> Layer:
+    """Return a table of vectors, read by index.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(embedding(100, 8)(graph.input("tokens", Tensor("i64", ("N", "seq")))).type)
+    f32[N,seq,8]
+    """
+    table = Weight((entries, features), fans=(entries, features))
+    return Layer(LIBRARY["gather"], lambda _: {"x": table}, {"axis": 0}, name, seed, element=element, reads=1)
