@@ -7,17 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
-
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
-from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.edit import Edit
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.hierarchy.expansion import expand
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.rule.declaration import Rule, rule
+from graphrewrite.rewriting.rule.example import check_example, pattern_of, roots_of
 from graphrewrite.rewriting.rule.explanation import Explanation
 from graphrewrite.rewriting.rule.replacement import decline
 
@@ -145,11 +143,11 @@ def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
     body = op.body.copy()  # what becomes of it does not matter to the rule
     # Two outputs may be one value: the pattern has one root for it, the node two results.
     outputs = [body.operands(output)[0] for output in body.outputs]
-    roots = list(dict.fromkeys(outputs))
-    _check_pattern(op, body, roots)
+    roots = roots_of(body)
+    check_example(body, roots, f"graph {op.name!r}")
 
     def outlined(*values: Any) -> Any:
-        yield _pattern_of(body, values, roots)
+        yield pattern_of(body, values, roots)
         fault = _misfit(op, values)
         if fault is not None:
             return decline(fault)
@@ -164,58 +162,6 @@ def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
     ]
     outlined.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as inspect looks for it
     return rule(shared=shared)(outlined)
-
-
-def _check_pattern(op: GraphOp, body: Graph, roots: list[Operand]) -> None:
-    """Raise for a graph that cannot be a pattern."""
-    check_nesting(body)
-    needed = set(body.outputs)
-    work = list(needed)
-    while work:
-        new = {source for source in body._pred[work.pop()] if source not in needed}
-        needed |= new
-        work += new
-    for node, data in body.nodes(data=True):
-        if node not in needed and data["type"] != "constant":
-            raise RuleError(f"the graph {op.name!r} cannot be a pattern: no output needs its {node!r}; remove that")
-    for root in roots:
-        kind = body.nodes[root.node]["type"]
-        if kind in ("input", "constant"):
-            raise RuleError(f"the graph {op.name!r} cannot be a pattern: it returns its {kind} {root.node!r} as it is")
-    if any("kind" in data for _, _, data in body.edges(data=True)):
-        raise RuleError(f"the graph {op.name!r} cannot be a pattern: it has control edges")
-
-
-def _pattern_of(body: Graph, values: tuple[Any, ...], roots: list[Operand]) -> tuple[Any, ...]:
-    """Build the pattern of a graph, or replay it on a match."""
-    built: dict[str, tuple[Any, ...]] = {name: (value,) for name, value in zip(body.inputs, values, strict=True)}
-    needed = {root.node for root in roots}.union(*(nx.ancestors(body, root.node) for root in roots))
-    for node in body.in_order():
-        kind = body.nodes[node]["type"]
-        if node not in needed or kind == "input":
-            continue
-        if kind == "constant":
-            built[node] = (_equal_to(body, node),)
-            continue
-        operands = [built[o.node][o.result] for o in body.operands(node)]
-        results = body.op(node)(*operands, **body.attributes(node))
-        built[node] = (results,) if body.op(node).number_of_results(body.attributes(node)) == 1 else tuple(results)
-    return tuple(built[root.node][root.result] for root in roots)
-
-
-def _equal_to(body: Graph, node: str) -> Any:
-    """Require a constant that is equal bit for bit."""
-    value, kind = body.nodes[node]["value"], body.result_type(node)
-
-    def is_equal(constant: Any) -> bool:
-        return bool(
-            constant.is_constant
-            and constant.type == kind
-            and constant.value.dtype == value.dtype
-            and constant.value.tobytes() == value.tobytes()
-        )
-
-    return rule.where(is_equal, f"it is the constant {node!r} of {body.name!r}")
 
 
 def _misfit(op: GraphOp, values: tuple[Any, ...]) -> str | None:
