@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor, define_op, evaluate, op
+from graphrewrite import Graph, Tensor, define_op, evaluate, op, rewrite, rule
 from graphrewrite.errors import GraphError, SerialError
 from graphrewrite.formats.json.decode_graph import from_dict
 from graphrewrite.formats.json.encode_graph import to_dict
 from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op.generic_op import generic
+from graphrewrite.rules import inline
 from graphrewrite.testing import digraphs, graphs
 
 JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
@@ -100,6 +101,21 @@ def test_graphs_that_are_nodes_come_back():
     assert again == graph
     values = {"x": np.float32([[1, -1], [2, -2], [-3, 3]])}
     assert evaluate(again, values)["y"].tolist() == evaluate(graph, values)["y"].tolist()
+
+
+def test_an_op_of_which_no_node_is_left_is_not_stored():
+    block = Graph.parse("graph block\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    graph = Graph("g")
+    graph.output("y", mine(graph_op(block)(graph.input("x", Tensor("f32", ("N",))))))
+
+    @rule
+    def known(x):
+        """Name what nobody knew."""
+        yield mine(x)
+        return op.neg(x)
+
+    made = rewrite(graph, (known, inline))
+    assert from_dict(through_json(to_dict(made))) == made
 
 
 def test_an_op_of_the_user_must_be_given():

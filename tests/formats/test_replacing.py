@@ -106,8 +106,11 @@ for fault in ("kill", "interrupt", "refuse", "cut", "full"):
 @pytest.mark.parametrize(
     ("way", "old"),
     [
-        *(("inline", "inline"), ("npz", "npz"), ("text", "text"), ("npz", "none")),
-        pytest.param("onnx", "onnx", marks=[pytest.mark.slow, pytest.mark.thorough]),
+        ("npz", "npz"),
+        *(
+            pytest.param(*each, marks=[pytest.mark.slow, pytest.mark.thorough])
+            for each in (("inline", "inline"), ("text", "text"), ("npz", "none"), ("onnx", "onnx"))
+        ),
     ],
 )
 def test_old_or_new_after_any_fault(tmp_path: Path, way: str, old: str) -> None:

@@ -53,40 +53,27 @@ def drawn(found, ops, count, first=0):
     draw()
 
 
-@pytest.fixture(scope="module")
-def reached():
-    found = Reached(OPS)
-    wanted = {
-        *possible_pairs(IN_PAIRS),
-        *(b for op in IN_PAIRS if op in BRANCHING for b in branches_of(op)),
-    } - IMPOSSIBLE
-    for first in range(0, GRAPHS, SLICE):
-        drawn(found, IN_PAIRS, SLICE, first)
-        if not found.missing(wanted):
-            break
-    for op in OTHERS:
-        drawn(found, [op], FEW)
-        if found.missing([op.name, *branches_of(op)]):
-            drawn(found, [op], MORE)
-    print(f"\n{found.graphs} graphs of {found.nodes / found.graphs:.1f} ops each reach")
-    return found
-
-
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_every_op_has_cases(op):
     assert taken(op) if op.operands else sources(op)
 
 
-def test_every_op_is_reached(reached):
-    wanted = {op.name for op in OPS}
-    print(reached.line("ops", wanted))
-    assert reached.missing(wanted) == []
-
-
-def test_every_branch_of_every_attribute_is_reached(reached):
-    wanted = {branch for op in BRANCHING for branch in branches_of(op)} - IMPOSSIBLE
-    print(reached.line("branches of attributes", wanted))
-    assert reached.missing(wanted) == []
+def test_every_op_every_branch_of_its_attributes_and_every_pair_of_adjacent_ops_is_reached():
+    branches, pairs = {branch for op in BRANCHING for branch in branches_of(op)} - IMPOSSIBLE, possible_pairs(IN_PAIRS)
+    wanted = {*pairs, *(b for op in IN_PAIRS if op in BRANCHING for b in branches_of(op))} - IMPOSSIBLE
+    reached = Reached(OPS)
+    for first in range(0, GRAPHS, SLICE):
+        drawn(reached, IN_PAIRS, SLICE, first)
+        if not reached.missing(wanted):
+            break
+    for op in OTHERS:
+        drawn(reached, [op], FEW)
+        if reached.missing([op.name, *branches_of(op)]):
+            drawn(reached, [op], MORE)
+    print(f"\n{reached.graphs} graphs of {reached.nodes / reached.graphs:.1f} ops each reach")
+    for what, all_of in (("ops", {op.name for op in OPS}), ("branches of attributes", branches), ("pairs", pairs)):
+        print(reached.line(what, all_of))
+        assert reached.missing(all_of) == []
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -95,12 +82,6 @@ def test_every_branch_of_a_component_s_attributes_is_among_its_configurations(na
     sites = [*found.corners(), *(found.draw(random) for _ in range(CONFIGURATIONS))]
     taken = {branch for site in sites for branch in branches_in(op, dict(site.attributes))}
     assert sorted({*branches_of(op)} - taken - IMPOSSIBLE) == []
-
-
-def test_every_pair_of_adjacent_ops_is_reached(reached):
-    wanted = possible_pairs(IN_PAIRS)
-    print(reached.line("pairs of adjacent ops", wanted))
-    assert reached.missing(wanted) == []
 
 
 def test_most_pairs_are_possible_and_those_of_two_levels_are_not():

@@ -129,8 +129,10 @@ def _graph(
         here.check(unsound_edge(data))
         edges.setdefault(key_of(source, here), {})[key_of(destination, here)] = encode(data, here, put)
     attributes = encode(graph.graph, path / "attributes", put)
-    named = {name: _op(op, inner, path / "ops" / name) for name, op in ops.items()}
-    return {"attributes": attributes, **({"ops": named} if named else {}), "nodes": nodes, "edges": edges}
+    # Ops of which rewriting left no node are not asked for when the graph is loaded.
+    used = {data.get("type") for data in graph._node.values()}
+    stored = {name: _op(op, inner, path / "ops" / name) for name, op in ops.items() if name in used}
+    return {"attributes": attributes, **({"ops": stored} if stored else {}), "nodes": nodes, "edges": edges}
 
 
 def _op(op: Any, inner: Mapping[str, Any], path: JsonPath) -> dict[str, Any]:
