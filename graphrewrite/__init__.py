@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from graphrewrite.rewriting.match import Match
     from graphrewrite.rewriting.passes import Pass, Pipeline, pass_
     from graphrewrite.rewriting.pattern import Constant
-    from graphrewrite.rewriting.rule.declaration import Rule, rule
+    from graphrewrite.rewriting.rule.declaration import Rule
+    from graphrewrite.rewriting.rule.language import rule
     from graphrewrite.rewriting.rule.replacement import decline
     from graphrewrite.rewriting.traces import trace
     from graphrewrite.rewriting.verification.verifier import verify
@@ -99,7 +100,7 @@ _HOMES = {
     "evaluation": "execution.statistics",
     "pass_": "rewriting.passes",
     "rewrite": "rewriting.engine.entry",
-    "rule": "rewriting.rule.declaration",
+    "rule": "rewriting.rule.language",
     "show": "view.dispatch",
     "trace": "rewriting.traces",
     "verify": "rewriting.verification.verifier",

@@ -14,9 +14,10 @@ from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.hierarchy.expansion import expand
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting
 from graphrewrite.rewriting.engine.entry import rewrite
-from graphrewrite.rewriting.rule.declaration import Rule, rule
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.example import check_example, pattern_of, roots_of
 from graphrewrite.rewriting.rule.explanation import Explanation
+from graphrewrite.rewriting.rule.language import rule
 from graphrewrite.rewriting.rule.replacement import decline
 
 __all__ = ["Inlining", "inline", "outline"]

@@ -20,7 +20,7 @@ from tests.support.generator_reach import Reached, branches_in, branches_of, pos
 
 pytestmark = pytest.mark.slow
 
-GRAPHS, SLICE, FEW, MORE, CONFIGURATIONS = 5000, 500, 6, 80, 60
+GRAPHS, SLICE, FEW, MORE, CONFIGURATIONS = 10_000, 500, 6, 80, 60
 STRUCTURE = {"input", "output", "constant"}
 """What every graph has, and no op computes."""
 FIRST = {"add", "argmax", "clip", "fifo", "fork", "matvec", "maximum", "requantise", "reshape", "window"}
