@@ -387,21 +387,21 @@ def test_in_place_and_by_the_fast_path_it_is_the_same(graph):
 
 def test_a_view_of_a_graph_with_a_cycle_through_state():
     @op.define_op(level="stream", stateful=True, infer=lambda x: x)
-    def register(x):
+    def held_back(x):
         """What came a cycle ago."""
         return x
 
-    graph = Graph("g", ops=[register])
+    graph = Graph("g", ops=[held_back])
     x = graph.input("x", Tensor("f32", ()))
-    held = register(x)
+    held = held_back(x)
     total = op.add(op.neg(op.neg(x)), held)
     graph.output("y", total)
-    graph.remove_edge("x", "register_1")
-    graph.add_edge("add_1", "register_1", slots=((0, 0),))
-    view = graph.view("v", ["register_1", "add_1"])
+    graph.remove_edge("x", "held_back_1")
+    graph.add_edge("add_1", "held_back_1", slots=((0, 0),))
+    view = graph.view("v", ["held_back_1", "add_1"])
     assert (labels(view.input_operands), labels(view.output_operands)) == (["neg_2"], ["add_1"])
-    assert list(view) == ["register_1", "add_1"]
-    assert view.subgraph().operands("register_1")[0].node == "add_1"
+    assert list(view) == ["held_back_1", "add_1"]
+    assert view.subgraph().operands("held_back_1")[0].node == "add_1"
     verify(view.set(element="f64"))
 
 
