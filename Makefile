@@ -4,10 +4,10 @@ PROFILE ?= ci
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick wheel nightly bench pythons quality fix
+.PHONY: help demo test quick wheel nightly bench pythons quality reference fix
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/cli.stamp ## compile the two shipped networks down to VHDL, into build/
 	rm -rf build/digits build/classes
@@ -37,6 +37,9 @@ bench: .venv/dev.stamp ## the benchmarks, one by one (PROFILE=quick: at their sm
 
 pythons: ## a smoke test on each Python that is found, and with the lowest versions of what is needed
 	PYTHON=$(PYTHON) .ci/versions
+
+reference: .venv/dev.stamp ## write what follows from the definitions of ops: docs/ops.md, and the stub for type checkers
+	$(BIN)/python -m tests.support.op_reference
 
 quality: .venv/quality.stamp ## coverage, mutation score, what generators reach (PARTS="mutation faults", FULL=1, SEED=1)
 	$(BIN)/python -m tests.quality.figures $(PARTS) $(if $(FULL),--full) $(if $(SEED),--seed=$(SEED))

@@ -21,10 +21,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("rules", "lowering", "hdl")
-SUFFIXES = {".py", ".vhd", ".j2", ".md", ".onnx", ".npz", ".html", ".css", ".js"}
+SUFFIXES = {".py", ".pyi", ".vhd", ".j2", ".md", ".onnx", ".npz", ".html", ".css", ".js"}
 FILES = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 SCRIPT = """
-from graphrewrite import Graph, Tensor, evaluate, hdl, lowering, op, rewrite, rule
+# pyright: reportUnnecessaryTypeIgnoreComment=true
+from graphrewrite import Constant, Graph, Tensor, evaluate, hdl, lowering, op, rewrite, rule
 from graphrewrite.hdl import emit
 from graphrewrite.lowering import from_onnx
 from graphrewrite.rules import RULES
@@ -36,9 +37,21 @@ def once(x):
     yield op.neg(op.neg(x))
     return x
 
+@rule
+def halve(x, w: Constant, b=None):
+    "A convolution of twice the input is one with twice the weights."
+    conv = op.conv(op.mul(x, 2), w, b, groups={1, 2})
+    yield conv
+    return op.conv(x, w * 2, b, like=conv)
+
 g = Graph("g")
 x = g.input("x", Tensor("f32", ("N",)))
 g.output("y", op.relu(x))
+op.conv(x, x, strides=(2, 2), padding=(1, 1, 1, 1))
+op.conv(x, x, stides=2)  # type: ignore
+op.conv(x)  # type: ignore
+op.clip(x, low="a")  # type: ignore
+op.batchnorm(x)  # type: ignore
 print(rewrite(g, [once, *RULES]), check(once), from_onnx, emit, lowering.to_integer, hdl.predict, evaluate)
 """
 """A program of a user's."""
@@ -219,7 +232,9 @@ def test_a_users_folders_are_not_shadowed(editable: Path, tmp_path: Path) -> Non
 def test_mypy_resolves_an_editable_install(editable: Path, tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     (tmp_path / "user.py").write_text(SCRIPT)
-    (tmp_path / "mypy.ini").write_text("[mypy]\n")  # this checkout's does not count
+    (tmp_path / "mypy.ini").write_text(
+        "[mypy]\nwarn_unused_ignores = True\ncheck_untyped_defs = True\n"
+    )  # this checkout's does not count
     command = [sys.executable, "-m", "mypy", "--python-executable", editable, "user.py"]
     assert "Success" in run(*command, cwd=tmp_path, MYPYPATH="")
 

@@ -118,8 +118,9 @@ def write_conv_transpose_by_conv(x, w, b=None):
     if any(max(-a, 0) + max(-e, 0) >= n for a, e, n in zip(begins, ends, sizes, strict=True)):
         return decline("its pads crop all that comes of its operand", at=upwards)
     spread = op.pad(_spread(bare(x), strides), pads=(0, 0, *begins, 0, 0, *ends))
-    weights, plain = _flipped_weights(bare(w), upwards.groups), {"strides": (1,) * rank, "pads": (0,) * (2 * rank)}
-    return named(op.conv(spread, weights, b, dilations=steps, groups=upwards.groups, **plain), upwards)
+    weights, ones, zeros = _flipped_weights(bare(w), upwards.groups), (1,) * rank, (0,) * (2 * rank)
+    result = op.conv(spread, weights, b, strides=ones, pads=zeros, dilations=steps, groups=upwards.groups)
+    return named(result, upwards)
 
 
 def _spread(x, strides):

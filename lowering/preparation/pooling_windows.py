@@ -36,7 +36,7 @@ class Windows(NamedTuple):
         return bool((self.counts == np.prod(self.kernel)).all())
 
     @property
-    def moving(self) -> dict[str, tuple[int, ...]]:
+    def moving(self) -> dict[str, Any]:
         """The attributes of the convolution."""
         return {"strides": self.strides, "pads": self.pads, "dilations": self.dilations}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
@@ -147,7 +149,7 @@ def write_conv_transpose_by_blocks(x, w: Constant, b: Constant | None = None):
     inputs, outputs = w.shape[:2]
     weights = np.ascontiguousarray(w.value.transpose(1, 2, 3, 0)).reshape(outputs * block * block, inputs, 1, 1)
     bias = np.repeat(b.value, block * block) if b is not None else np.full(len(weights), -0.0, weights.dtype)
-    plain = {"strides": (1, 1), "pads": (0, 0, 0, 0), "dilations": (1, 1)}
+    plain: dict[str, Any] = {"strides": (1, 1), "pads": (0, 0, 0, 0), "dilations": (1, 1)}
     return op.depth_to_space(op.conv(x, weights, bias, **plain), block_size=block, mode="CRD")
 
 

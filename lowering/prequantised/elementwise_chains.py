@@ -41,7 +41,7 @@ ELEMENTWISE = reduce(or_, [getattr(op, name) for name in ONE_BY_ONE])
 
 def link(below, others: Constant):
     """Return the pattern of an elementwise op whose other operands are constants."""
-    return ELEMENTWISE(below, *others)  # type: ignore[misc]  # a variable stands for any number of operands
+    return ELEMENTWISE(below, *others)  # a variable stands for any number of operands
 
 
 def way(below, others):

@@ -62,7 +62,7 @@ def counted(x: Any, levels: np.ndarray, least: int, element: FixedPoint) -> Any:
     return op.rescale(count, multiplier=times, shift=0, offset=least, element=element, **bounds)
 
 
-def limits_within(element: FixedPoint, low: int, high: int) -> dict[str, int]:
+def limits_within(element: FixedPoint, low: int, high: int) -> dict[str, Any]:
     """Return limits as attributes of an op, without those that are the format's own."""
     limits = ("low", low, element.minimum), ("high", high, element.maximum)
     return {name: limit for name, limit, own in limits if limit != own}

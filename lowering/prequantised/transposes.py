@@ -175,6 +175,7 @@ def resize_before_transpose(x):
     if resized.mode != "nearest" and interpolated != sorted(interpolated):
         return decline("its axes would be interpolated in another order, which rounds differently", at=resized)
     given = {name: getattr(resized, name) for name in ("sizes", "scales") if getattr(resized, name) is not None}
+    moved: dict[str, Any]
     if resized.axes is None:
         moved = {name: tuple(values[b] for b in back) for name, values in given.items()}
     else:
@@ -187,7 +188,7 @@ def _between(rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
 
 
-def _plain(rank: int) -> dict[str, tuple[int, ...]]:
+def _plain(rank: int) -> dict[str, Any]:
     return {"strides": (1,) * (rank - 2), "pads": (0,) * 2 * (rank - 2), "dilations": (1,) * (rank - 2)}
 
 
@@ -235,9 +236,10 @@ def multiply_stored_positions(
         return decline("a scale or zero point differs from row to row", at=product)
     to_second, to_last = _between(rank := len(x.shape))
     first = op.transpose(x, perm=to_second)
-    scalars = [c.value.reshape(()) for c in of_images]
+    read_scale, read_zero, made_scale, made_zero = (c.value.reshape(()) for c in of_images)
     kernel = _kernel(w.value, rank)
-    result = op.qlinear_conv(first, *scalars[:2], kernel, w_scale.value, w_zero.value, *scalars[2:], **_plain(rank))
+    weights = kernel, w_scale.value, w_zero.value
+    result = op.qlinear_conv(first, read_scale, read_zero, *weights, made_scale, made_zero, **_plain(rank))
     return op.transpose(result, perm=to_last)
 
 

@@ -23,6 +23,7 @@ from graphrewrite.op.domain import TEXTS
 from graphrewrite.testing import attributes_of, graphs, inputs_for
 from graphrewrite.types import contradiction
 from tests.support.central_ops import examples_of
+from tests.support.op_reference import PAGE, STUB, page, stub
 
 OPS = [found for found in op.LIBRARY.values() if found.level != "structure"]
 GENERATED = [found for found in OPS if found.elements != TEXTS]
@@ -108,6 +109,11 @@ def test_attributes_come_with_their_op(tested):
         assert required <= set(attributes)
 
     examine()
+
+
+@pytest.mark.parametrize(("path", "written"), [(STUB, stub()), (PAGE, page())], ids=["stub", "page"])
+def test_what_is_written_of_the_ops_is_current(path, written):
+    assert path.read_text("utf-8") == written, "run `make reference`"
 
 
 def test_an_unknown_op_is_suggested():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from graphrewrite.errors import RuleError
+from graphrewrite.op.operators import Operators
 from graphrewrite.rewriting.pattern.condition import Literal, Where
 from graphrewrite.rewriting.pattern.terms import Tracing, Variable
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Constant", "variables_of"]
 
 
-class Constant:
+class Constant(Operators):
     """Annotation of a rule's variable: it binds a constant, whose array is ``w.value`` below the yield.
 
     Examples
@@ -36,6 +37,8 @@ class Constant:
         value: np.ndarray[Any, Any]
         shape: tuple[int, ...]
         type: Any
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def variables_of(function: Callable[..., Any], tracing: Tracing) -> tuple[Variable, ...]:

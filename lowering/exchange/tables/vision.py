@@ -34,7 +34,7 @@ _OFFSETS = {
 _SPECTRUM: dict[str, Any] = same_names(truth, "inverse", "onesided")
 
 
-def _cross_entropy(x: Any, target: Any, weight: Any = None, *, reduction: str = "mean", **ignored: Any) -> Any:
+def _cross_entropy(x: Any, target: Any, weight: Any = None, *, reduction: Any = "mean", **ignored: Any) -> Any:
     """The loss of the logarithms of probabilities, and these (ONNX specification, SoftmaxCrossEntropyLoss)."""
     logarithms = op.log_softmax(x, axis=1)
     return op.nll_loss(logarithms, target, weight, reduction=reduction, **ignored), logarithms

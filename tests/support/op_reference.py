@@ -1,0 +1,124 @@
+"""What is generated from the definitions of ops: the stub that type checkers read, and the page of all ops.
+
+``make reference`` writes both.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphrewrite import op
+from graphrewrite.op.documentation import aliases
+from graphrewrite.op.op import Op
+
+ROOT = Path(__file__).parents[2]
+STUB = ROOT / "graphrewrite" / "op" / "__init__.pyi"
+PAGE = ROOT / "docs" / "ops.md"
+
+HEAD = '''"""The op library, as type checkers see it; `make reference` writes this file from its definitions."""
+
+import builtins
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar
+
+import numpy as np
+from typing_extensions import Unpack
+
+from graphrewrite.op.body import Body
+from graphrewrite.op.define import define_op as define_op
+from graphrewrite.op.generic_op import generic as generic
+from graphrewrite.op.library import LIBRARY as LIBRARY
+from graphrewrite.op.library import find_op as find_op
+from graphrewrite.op.literals import as_constant as as_constant
+from graphrewrite.op.literals import constant_type as constant_type
+from graphrewrite.op.nn.convolution import depthwise_conv as depthwise_conv
+from graphrewrite.op.op import Op as Op
+from graphrewrite.types import Dimension, FixedPoint, Quantised
+
+_T = TypeVar("_T")
+
+_In: TypeAlias = _T | AbstractSet[_T] | builtins.range
+"""An attribute; in a pattern it may be one of several."""
+
+class _Given(TypedDict, total=False):
+    """What a new node may be given besides its attributes."""
+
+    like: Any
+    """A matched node, whose attributes and annotations it takes."""
+    annotations: Mapping[str, Any]
+    """The annotations that it gets, in place of those of the node that it replaces."""
+    name: str
+    """Its name; a fresh one if not given."""
+'''
+
+INTRODUCTION = """# All ops
+
+`help(op.conv)` says what each operand and attribute is. Operands are arrays, values of a graph, or variables of a rule.
+"""
+
+FAMILIES = {
+    "nn": "Layers of neural networks",
+    "tensor": "Tensors",
+    "quantised": "Quantised numbers, as ONNX has them",
+    "integer": "Integers and fixed-point numbers",
+    "control_flow": "Control flow",
+    "structure": "Structure of a graph",
+}
+
+
+def stub() -> str:
+    """The stub of the package of ops: a class for each, with the signature of its call."""
+    return HEAD + "".join(f"\n{_class(each)}\n{each.name}: _{each.name}\n" for each in op.LIBRARY.values())
+
+
+def _class(each: Op) -> str:
+    parameters = list(inspect.signature(each).parameters.values())
+    operands = [_operand(p) for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    attributes = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    others = aliases(each)
+    named = [_keyword(p, name) for p in attributes for name in (p.name, *others.get(p.name, ()))]
+    if operands and not each.variadic:
+        operands.append("/")
+    if named and not each.variadic:
+        operands.append("*")
+    written = ", ".join(["self", *operands, *named, "**given: Unpack[_Given]"])
+    return f"class _{each.name}(Op):\n    def __call__({written}) -> Any: ..."
+
+
+def _operand(parameter: inspect.Parameter) -> str:
+    star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+    return f"{star}{parameter.name}: Any{'' if parameter.default is parameter.empty else ' = ...'}"
+
+
+def _keyword(parameter: inspect.Parameter, name: str) -> str:
+    """An attribute, by one of its names; it may be left out, since patterns do without attributes."""
+    kind = "Any" if parameter.name == "element" else parameter.annotation
+    is_plain = isinstance(parameter.default, bool | int | float | str | tuple | None)
+    return f"{name}: _In[{kind}] = {repr(parameter.default) if is_plain else '...'}"
+
+
+def page() -> str:
+    """The page of all ops: a table for each family."""
+    return INTRODUCTION + "".join(f"\n## {title}\n\n{_table(family)}" for family, title in FAMILIES.items())
+
+
+def _table(family: str) -> str:
+    return "".join(("| op | what it is |\n|---|---|\n", *_rows(family)))
+
+
+def _rows(family: str) -> Iterator[str]:
+    for name, each in sorted(op.LIBRARY.items()):
+        if each.function.__module__.split(".")[2] == family:
+            plain = [p.replace(annotation=p.empty) for p in inspect.signature(each).parameters.values()]
+            call = f"{name}{inspect.Signature(plain)}".replace("|", "\\|")
+            summary = re.sub(r"`(\w+)`", r"`\1`", each.doc.partition("\n")[0]).replace("``", "`").replace("|", "\\|")
+            yield f"| `{call}` | {summary} |\n"
+
+
+if __name__ == "__main__":
+    for path, text in ((STUB, stub()), (PAGE, page())):
+        path.write_text(text, encoding="utf-8")
