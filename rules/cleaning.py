@@ -6,6 +6,7 @@ from graphrewrite import Graph, pass_
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
+from graphrewrite.graph.dataflow import predicate_in
 from graphrewrite.graph.rewiring import remove, rewire
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
@@ -63,7 +64,7 @@ def _has_one_result(graph: Graph, node: str) -> bool:
 
 @pass_
 def merge_equal_nodes(graph: Graph) -> list[str]:
-    """Let one node serve for all with the same op, operands and attributes; state is never shared."""
+    """Let one node serve for all with the same op, operands, predicate and attributes; state is never shared."""
     firsts: dict[object, str] = {}
     merged = []
     for node in graph.in_order():
@@ -75,7 +76,8 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
         marks = {key: data[key] for key in RESERVED_ANNOTATIONS & data.keys()}
         told = tuple((k, format_exactly(v)) for k, v in sorted({**attributes_in(data, op), **marks}.items()))
         result = data.get("result")
-        key = (op.name, graph.operands(node), told, str(result) if op.name == "constant" else None)
+        is_constant = op.name == "constant"
+        key = (op.name, graph.operands(node), graph.predicate(node), told, str(result) if is_constant else None)
         first = firsts.setdefault(key, node)
         if first != node:
             for index in range(op.number_of_results(graph.attributes(node))):
@@ -86,5 +88,6 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
 
 
 def _is_ordered(graph: Graph, node: str) -> bool:
-    """Tell whether a node has control edges."""
-    return any("kind" in data for edges in (graph.pred[node], graph.succ[node]) for data in edges.values())
+    """Tell whether a node has control edges; that it has a predicate, or is one, is no order."""
+    edges = (data for edges in (graph.pred[node], graph.succ[node]) for data in edges.values())
+    return any("kind" in data and predicate_in(data) is None for data in edges)

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphError
 from graphrewrite.graph import Graph
-from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.dataflow import Operand, predicate_edge, predicate_in
 from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.hierarchy.extraction import extract
 from graphrewrite.hierarchy.graph_ops import GraphOp, graph_op
@@ -123,19 +123,25 @@ def _outlined(graph: Graph, inside: set[str], inputs: Any, outputs: Any, op: Gra
     def link(
         source: str, destination: str, attributes: dict[str, Any], slots: tuple[tuple[int, int], ...] = ()
     ) -> None:
-        added = links.setdefault((source, destination), {**attributes, "slots": ()})
-        added["slots"] += slots
+        added = links.setdefault((source, destination), {"slots": ()})
+        added |= {**attributes, "slots": (*added["slots"], *slots)}
 
     for slot, value in enumerate(inputs):
         link(value.node, name, {}, ((slot, value.result),))
     for node in sorted(inside):
         for source, edge in graph._pred[node].items():
-            if source not in inside and "kind" in edge:
+            if source not in inside and "kind" in edge and predicate_in(edge) is None:
                 link(source, name, {"kind": edge["kind"]})
         for reader, edge in graph._succ[node].items():
             if reader not in inside:
                 attributes = {k: v for k, v in edge.items() if k != "slots"}
+                if (result := predicate_in(edge)) is not None:
+                    attributes |= predicate_edge(outputs.index(Operand(node, result)))
                 link(name, reader, attributes, tuple((s, outputs.index(Operand(node, r))) for s, r in edge["slots"]))
+    # What all of the nodes are computed for, the node is computed for; execution may ignore it otherwise.
+    (predicate, *others) = {graph.predicate(node) for node in inside if not _is_constant(graph, node)}
+    if predicate is not None and not others and predicate.node not in inside:
+        link(predicate.node, name, predicate_edge(predicate.result))
     read = {source for node in inside for source in graph._pred[node] if _is_constant(graph, source)}
     read -= {value.node for value in inputs}
     alone = {source for source in read if inside.issuperset(graph._succ[source])}

@@ -9,7 +9,22 @@ import networkx as nx
 
 from graphrewrite.errors import GraphError, not_there
 
-__all__ = ["Dataflow", "Operand", "Reader"]
+__all__ = [
+    "EFFECT",
+    "PREDICATE",
+    "Dataflow",
+    "Operand",
+    "Reader",
+    "predicate_edge",
+    "predicate_in",
+    "without_predicate",
+]
+
+EFFECT = "effect"
+"""The kind of the edges that order the nodes with effects of a graph."""
+
+PREDICATE = "predicate"
+"""The kind of an edge from a predicate; its ``result`` says which result of the source, where it is not the first."""
 
 
 class Operand(NamedTuple):
@@ -27,11 +42,46 @@ class Reader(NamedTuple):
     result: int = 0
 
 
+def predicate_in(edge: Mapping[str, Any]) -> int | None:
+    """Return the result of its source that an edge makes the predicate of its destination; None if it makes none.
+
+    Examples
+    --------
+    >>> predicate_in({"slots": (), "kind": "predicate", "result": 1}), predicate_in({"slots": ((0, 0),)})
+    (1, None)
+    """
+    return edge.get("result", 0) if edge.get("kind") == PREDICATE else None
+
+
+def predicate_edge(result: int, slots: tuple[tuple[int, int], ...] = ()) -> dict[str, Any]:
+    """Return the data of an edge from a predicate.
+
+    Examples
+    --------
+    >>> predicate_edge(1)
+    {'slots': (), 'kind': 'predicate', 'result': 1}
+    """
+    return {"slots": slots, "kind": PREDICATE, **({"result": result} if result else {})}
+
+
+def without_predicate(edge: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of an edge without what makes it a predicate.
+
+    Examples
+    --------
+    >>> without_predicate({"slots": ((0, 0),), "kind": "predicate", "result": 1})
+    {'slots': ((0, 0),)}
+    """
+    return {k: v for k, v in edge.items() if predicate_in(edge) is None or k not in ("kind", "result")}
+
+
 class Dataflow(nx.DiGraph):
     """A digraph with ordered operands, inputs and outputs; it knows no ops and no types.
 
     An edge's ``slots`` are pairs: the position of the operand, and which result of the source it is. An edge with a
     ``kind`` is no data flow, or not only: it says that its destination comes after its source.
+
+    A node may have a predicate: a value, true where what the node computes is needed. Execution may ignore it.
 
     Examples
     --------
@@ -139,8 +189,11 @@ class Dataflow(nx.DiGraph):
                 raise not_there(node, self._node)
         if source == destination:
             raise GraphError("cannot come after itself", node=source)
-        if not kind or str(kind) != kind:
-            raise GraphError(f"the kind of an ordering edge is a non-empty string, got {kind!r}", node=destination)
+        if not kind or str(kind) != kind or kind == PREDICATE:
+            wrong = "set_predicate gives a node one" if kind == PREDICATE else f"got {kind!r}"
+            raise GraphError(f"the kind of an ordering edge is a non-empty string, {wrong}", node=destination)
+        if predicate_in(self._succ[source].get(destination, {})) is not None:
+            return  # a predicate comes first anyway
         self.add_edge(source, destination, slots=self._succ[source].get(destination, {}).get("slots", ()), kind=kind)
 
     def controls(self, node: str) -> tuple[tuple[str, str], ...]:
@@ -157,7 +210,75 @@ class Dataflow(nx.DiGraph):
             By name.
         """
         sources = self._known(self._pred, node)
-        return tuple(sorted((source, data["kind"]) for source, data in sources.items() if "kind" in data))
+        kinds = [(source, data["kind"]) for source, data in sources.items() if "kind" in data]
+        return tuple(sorted(pair for pair in kinds if pair[1] != PREDICATE))
+
+    def sources(self, node: str) -> tuple[str, ...]:
+        """Return the nodes without which a node cannot be computed: all that it reads or comes after but a predicate.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+        """
+        edges = self._known(self._pred, node).items()
+        return tuple([source for source, data in edges if data.get("slots") or predicate_in(data) is None])
+
+    def predicate(self, node: str) -> Operand | None:
+        """Return the predicate of a node; None where it has none.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+        """
+        for source, data in self._known(self._pred, node).items():
+            if (result := predicate_in(data)) is not None:
+                return Operand(source, result)
+        return None
+
+    def set_predicate(self, node: str, value: Any) -> None:
+        r"""Give a node a predicate: a vector, true for the samples of the batch for which its value is needed.
+
+        Parameters
+        ----------
+        node : str
+            A node that computes something.
+        value : Value, Operand or str, or None
+            The predicate, in place of the present one: a value, or the name of its node; None for no predicate.
+
+        Raises
+        ------
+        GraphError
+            If the value is not in the graph or depends on the node, or nothing is computed for the node.
+
+        Examples
+        --------
+        >>> from graphrewrite import Graph
+        >>> g = Graph.parse("graph g\nx = input() : f32[N]\np = input() : bool[N]\nr = relu(x)\ny = output(r)")
+        >>> g.set_predicate("r", g.value("p"))
+        >>> g.predicate("r"), g.operands("r")
+        (Operand(node='p', result=0), (Operand(node='x', result=0),))
+        """
+        before = self.predicate(node)
+        wanted = None if value is None else _as_operand(value)
+        if wanted is not None:
+            if getattr(value, "graph", self) is not self:
+                raise GraphError(f"its predicate {wanted.node!r} is a value of another graph", node=node)
+            if wanted.node not in self._node:
+                raise not_there(wanted.node, self._node)
+            if (kind := self._node[node].get("type")) in ("input", "constant"):
+                raise GraphError(f"has no predicate: nothing is computed for a node of type {kind!r}", node=node)
+            if nx.has_path(self, node, wanted.node):
+                raise GraphError(f"its predicate {wanted.node!r} would depend on it", node=node)
+        if before is not None:
+            kept = without_predicate(self._succ[before.node][node])
+            self.remove_edge(before.node, node)
+            if kept["slots"]:
+                self.add_edge(before.node, node, **kept)
+        if wanted is not None:
+            there = self._succ[wanted.node].get(node, {"slots": ()})
+            self.add_edge(wanted.node, node, **predicate_edge(wanted.result, there["slots"]))
 
     def origin(self, node: str) -> tuple[str, ...]:
         """Return the nodes of the imported graph that a node comes from; itself where it does not say.
@@ -291,14 +412,27 @@ class Dataflow(nx.DiGraph):
         return self._unreached(self.outputs, self._pred)
 
     def independent_nodes(self) -> frozenset[str]:
-        """Return the nodes that no input reaches; they need not be constant (a counter)."""
-        return self._unreached(self.inputs, self._succ)
+        """Return the nodes whose values no input reaches; they need not be constant (a counter)."""
+        return self._unreached(self.inputs, self._succ, over_predicates=False)
 
-    def _unreached(self, roots: Iterable[str], neighbours: Mapping[str, Any]) -> frozenset[str]:
+    def _unreached(
+        self, roots: Iterable[str], neighbours: Mapping[str, Any], *, over_predicates: bool = True
+    ) -> frozenset[str]:
         seen, work = set(roots), list(roots)
         while work:
-            for other in neighbours[work.pop()]:
-                if other not in seen:
+            for other, data in neighbours[work.pop()].items():
+                if other not in seen and (over_predicates or data.get("slots") or data.get("kind") != PREDICATE):
                     seen.add(other)
                     work.append(other)
         return frozenset(self._node.keys() - seen)
+
+
+def _as_operand(value: Any) -> Operand:
+    """Return the operand that a value, a pair or a name stands for."""
+    if isinstance(value, str):
+        return Operand(value)
+    if isinstance(value, tuple) and len(value) == 2:
+        return Operand(*value)
+    if not hasattr(value, "node") or not hasattr(value, "result"):
+        raise GraphError(f"a predicate is a value of the graph, got {value!r}; write graph.value(name)")
+    return Operand(value.node, value.result)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from graphrewrite.graph.dataflow import predicate_in
 from graphrewrite.graph.graph import Graph, Operand
 
 __all__ = ["move_slot", "remove", "rewire"]
 
 
 def rewire(graph: Graph, node: str, target: Operand, result: int = 0) -> list[str]:
-    """Let every reader of a node's result, except the target itself, read another value; return the readers."""
+    """Let all that read a node's result, except the target itself, read another value; return the readers."""
     moves = [(reader, slots) for reader, slots in _moves(graph, node, result) if reader != target.node]
+    for reader, data in list(graph.succ[node].items()):
+        if predicate_in(data) == result and reader != target.node:
+            graph.set_predicate(reader, target)
     for reader, slots in moves:
         _cut(graph, node, reader, slots)
         _join(graph, target, reader, slots)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from graphrewrite.graph.dataflow import PREDICATE
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
 from graphrewrite.types import Type
 
@@ -65,4 +66,6 @@ def unsound_edge(data: Mapping[Any, Any]) -> tuple[str, str] | None:
         return "slots", f"expected slots and results up to {_MOST}"
     if not isinstance(data.get("kind", ""), str):
         return "kind", "expected a string for the kind of ordering"
+    if data.get("kind") == PREDICATE and (type(data.get("result", 0)) is not int or data.get("result", 0) < 0):
+        return "result", "expected a result of the predicate's node, counted from 0"
     return None

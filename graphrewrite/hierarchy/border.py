@@ -9,7 +9,7 @@ import networkx as nx
 
 from graphrewrite.errors import GraphError
 from graphrewrite.graph.cycles import order_of
-from graphrewrite.graph.dataflow import Dataflow, Operand
+from graphrewrite.graph.dataflow import Dataflow, Operand, predicate_in
 
 __all__ = ["arranged", "free_name", "in_graph_order", "label_of", "operands_of"]
 
@@ -99,6 +99,7 @@ def arranged(
         readers = [data for r, data in graph._succ[node].items() if r not in inside or nodes[r].get("type") == "output"]
         if readers:
             results = {result for data in readers for _, result in data.get("slots", ())}
+            results.update(result for data in readers if (result := predicate_in(data)) is not None)
             leaving.update((Operand(node, result), None) for result in sorted(results))
     kept = dict.fromkeys([o for o in outputs if o.node in nodes])
     kept.update(leaving)

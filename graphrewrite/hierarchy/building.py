@@ -294,12 +294,15 @@ def _apply_graph(graph: Graph, operands: tuple[Any, ...]) -> Any:
 
 
 def _order(graph: Graph, nodes: Sequence[str], values: dict[str, Any], target: Graph) -> None:
-    """Copy the control edges of a graph to the nodes that were built for its nodes."""
+    """Copy the control edges and predicates of a graph to the nodes that were built for its nodes."""
     names = {node: value.node for node, built in values.items() if isinstance(value := _results(built)[0], Value)}
     for node in nodes:
         for source, kind in graph.controls(node):
             if node in names and source in names and names[source] != names[node]:
                 target.add_control(names[source], names[node], kind)
+        predicate = graph.predicate(node)
+        if node in names and predicate is not None and predicate.node in names:
+            target.set_predicate(names[node], _results(values[predicate.node])[predicate.result])
 
 
 def _apply_node(graph: Graph, node: str, operands: list[Any], sizes: dict[str, Dimension]) -> Any:

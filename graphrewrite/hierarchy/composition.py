@@ -81,6 +81,10 @@ def compose(first: Graph, second: Graph, wires: Wires | None = None, *, name: st
         for source, kind in second.controls(node):
             operand = connected.get(source) or Operand(names[source])
             composed.add_control(operand.node, name_here, kind)
+        if (predicate := second.predicate(node)) is not None:
+            composed.set_predicate(
+                name_here, connected.get(predicate.node) or Operand(names[predicate.node], predicate.result)
+            )
     # Ports are numbered anew, those of the first graph before the others.
     for kind in ("input", "output"):
         ports = [n for n in getattr(first, f"{kind}s") if n not in wired.values()]

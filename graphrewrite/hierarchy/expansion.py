@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
-from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.dataflow import Operand, predicate_edge, predicate_in
 from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.graph.type_inference import declared_types, infer_node
 from graphrewrite.graph.unknown_sizes import first_free_number
@@ -154,12 +154,19 @@ class _Expansion:
             for source, kind in body.controls(inner):
                 for first in self.firsts(source):
                     self.order(first, self.names[inner], kind)
+            # Where the node is not needed, nor is anything in it.
+            if (own := body.predicate(inner)) is not None:
+                self.predicate(self.value_of(own), self.names[inner])
+            elif (whole := graph.predicate(node)) is not None and body._node[inner].get("type") != "constant":
+                self.predicate(whole, self.names[inner])
         results = [self.value_of(body.operands(output)[0]) for output in body.outputs]
         for reader, edge in graph._succ[node].items():
             for slot, result in edge.get("slots", ()):
                 self.link(results[result], reader, slot)
             # A node that must come after the graph op comes after the last nodes of the body.
-            if "kind" in edge:
+            if (result := predicate_in(edge)) is not None:
+                self.predicate(results[result], reader)
+            elif "kind" in edge:
                 for last in self.ends(body._succ, inside):
                     self.order(last, reader, edge["kind"])
         for source, kind in graph.controls(node):
@@ -208,6 +215,11 @@ class _Expansion:
         """Add a control edge."""
         if source != destination:
             self.edge(source, destination).setdefault("kind", kind)
+
+    def predicate(self, source: Operand, destination: str) -> None:
+        """Add a predicate."""
+        edge = self.edge(source.node, destination)
+        edge |= predicate_edge(source.result, edge["slots"])
 
     def edge(self, source: str, destination: str) -> dict[str, Any]:
         """Return the data of an edge of the edit, which includes the edge's present data."""

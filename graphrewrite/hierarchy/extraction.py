@@ -71,6 +71,9 @@ def extract(view: GraphView) -> Extract:
         for earlier, kind in whole.controls(node):
             if earlier in kept:
                 part.add_control(earlier, node, kind)
+        predicate = whole.predicate(node)
+        if predicate is not None and (predicate in renamed or predicate.node in kept):
+            part.set_predicate(node, renamed.get(predicate, predicate))
     outputs: dict[str, str] = {}
     for value in leaving:
         source = renamed.get(value, value)

@@ -194,7 +194,7 @@ def compile_graph(
     needed, order = set(wanted), graph.in_order()
     for node in reversed(order):
         if node in needed:
-            needed.update(graph.predecessors(node))
+            needed.update(graph.sources(node))
     plan = [node for node in order if node in needed]
     _check_ops(graph, [node for node in plan if node not in own])
     inputs = {name: graph.result_type(name) for name in graph.inputs}

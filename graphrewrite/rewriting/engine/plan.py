@@ -10,6 +10,7 @@ import networkx as nx
 
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.dataflow import predicate_edge, predicate_in, without_predicate
 from graphrewrite.graph.edit import Edit, is_unchanged
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.bound_sizes import with_data_sizes
@@ -34,6 +35,7 @@ class _Plan:
     new_names: dict[int, str] = field(default_factory=dict)
     moved: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     ordered: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    predicates: dict[str, Operand] = field(default_factory=dict)
     sizes: Mapping[str, Dimension] = field(default_factory=dict)
 
     def add_parts(self, parts: Sequence[Any]) -> list[Operand]:
@@ -68,6 +70,8 @@ class _Plan:
             data = dict(self.graph._node[node])
             name = self.new_names[key] = self.fresh(self.graph.op(node).stem)
             self.add(name, data, operands)
+            if (predicate := self.graph.predicate(node)) is not None:
+                self.predicates[name] = predicate
         return self.new_names[key]
 
     def add(self, name: str, data: dict[str, Any], operands: Iterable[Operand]) -> None:
@@ -76,10 +80,33 @@ class _Plan:
         for slot, (source, result) in enumerate(operands):
             self.edges[source, name] = (*self.edges.get((source, name), ()), (slot, result))
 
+    def inherit(self, moves: Sequence[tuple[str, int | None, Part]]) -> None:
+        """Give new nodes the predicate of the root that they serve; none where they serve several that differ."""
+        served: dict[str, set[Operand | None]] = {}
+        for root, _, part in moves:
+            predicate = self.graph.predicate(root)
+            for new in new_parts([part]):
+                if isinstance(new, New):
+                    served.setdefault(self.new_names[id(new)], set()).add(predicate)
+        for name, found in served.items():
+            (predicate, *others) = found
+            if predicate is not None and not others:
+                self.predicates[name] = predicate
+
     def move(self, root: str, result: int | None, target: Operand) -> None:
         """Let the readers of a root read its replacement."""
+        for name, predicate in self.predicates.items():
+            if predicate.node == root and result in (None, predicate.result):
+                self.predicates[name] = target
         # Slot by slot: a reader may read several results of the root, of which only one is replaced.
         for reader, data in self.graph._succ[root].items():
+            if (predicate := predicate_in(data)) is not None:
+                if result in (None, predicate):
+                    self.predicates[reader] = target
+                else:
+                    self.predicates.setdefault(reader, Operand(root, predicate))
+                self.edges.setdefault((root, reader), data["slots"])
+                data = without_predicate(data)
             kept: list[tuple[int, int]] = []
             moved: list[tuple[int, int]] = []
             for slot, read in self.edges.get((root, reader), data["slots"]):
@@ -101,6 +128,7 @@ class _Plan:
         """Remove the nodes that nothing reads any more, and make edges of the slots."""
         edit, nodes, succ, pred = self.edit, self.graph._node, self.graph._succ, self.graph._pred
         read = {source for (source, _), slots in self.edges.items() if slots} | {node for node, _, _ in self.ordered}
+        read |= {source for source, _ in self.predicates.values()}
         gone: set[str] = set()
         candidates = set(self.matched)
         # From the roots down: a matched node, or a constant, goes when its last reader has gone.
@@ -115,12 +143,20 @@ class _Plan:
         # Matched nodes are removed from the root to the leaves, then the constants that only they read, by name.
         left = gone - candidates
         edit.removed = [n for n in reversed(self.matched) if n in gone] + (sorted(left) if left else [])
+        for node, (source, _) in self.predicates.items():
+            edge = succ.get(source, {}).get(node)
+            self.edges.setdefault((source, node), edge["slots"] if edge is not None else ())
         for (source, destination), slots in self.edges.items():
             if destination in gone:
                 continue
-            if slots:
+            predicate = self.predicates.get(destination)
+            if slots or (predicate is not None and predicate.node == source):
                 # Further data of an edge moves with its reader.
                 edge = succ.get(source, {}).get(destination) or self.moved.get((source, destination)) or {}
+                if predicate is not None:
+                    edge = without_predicate(edge)
+                    if predicate.node == source:
+                        edge |= predicate_edge(predicate.result)
                 edit.linked.append((source, destination, {**edge, "slots": slots}))
             elif source not in gone:
                 edit.unlinked.append((source, destination))
@@ -147,7 +183,7 @@ class _Plan:
         gone = set(self.edit.removed)
         for node in self.edit.removed:
             for source, data in self.graph._pred[node].items():
-                if "kind" in data and not data["slots"] and source not in gone:
+                if "kind" in data and predicate_in(data) is None and not data["slots"] and source not in gone:
                     return Declined(
                         f"would disappear, but it comes after {source!r}; move that control edge first", node
                     )
@@ -207,6 +243,7 @@ def plan(
     work = _Plan(graph, fresh, matched, copies, sizes={**sizes, **refined})
     work.edit.matched = tuple(matched)
     targets = work.add_parts([part for _, _, part in moves])
+    work.inherit(moves)
     for (node, result, _), target in zip(moves, targets, strict=True):
         work.move(node, result, target)
     edit = work.finish()
@@ -243,7 +280,8 @@ def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], 
     leaves: dict[int, set[str]] = {}
     for (node, _), part in zip(roots, parts, strict=True):
         if id(part) not in leaves:
-            leaves[id(part)] = _leaves(part)
+            predicate = graph.predicate(node)
+            leaves[id(part)] = _leaves(part) | ({predicate.node} if predicate is not None else set())
         for leaf in leaves[id(part)]:
             if leaf not in dependencies:
                 doubtful = {n for n in nodes if n != leaf and leaf not in sources[n]}

@@ -82,6 +82,11 @@ class MatchWriter(Source):
         self.known[f"S{index}"] = slot(index)
         return f"S{index}"
 
+    def edge(self, index: int) -> str:
+        """Return the name of the data of an edge that is one operand and nothing else, such as a predicate."""
+        self.known[f"E{index}"] = {"slots": slot(index)}
+        return f"E{index}"
+
     # ------------------------------------------------------------------ the pattern
 
     def match(self) -> None:
@@ -134,22 +139,19 @@ class MatchWriter(Source):
         self.line("    return general(n0)")  # a value at several slots, or edges without
         if count == 1:
             self.line(f"({found[0]}, e), = {sources}.items()")
-            self.line(f"if e.get('slots') != {self.slots(0)}: return general(n0)")
+            self.line(f"if e != {self.edge(0)}: return general(n0)")
         elif count == 2:
-            first, second = self.slots(0), self.slots(1)
+            first, second = self.edge(0), self.edge(1)
             self.line(f"({found[0]}, e), ({found[1]}, f) = {sources}.items()")
-            self.line("e = e.get('slots')")
             self.line(f"if e == {first}:")
-            self.line(f"    if f.get('slots') != {second}: return general(n0)")
-            self.line(
-                f"elif e == {second} and f.get('slots') == {first}: {found[0]}, {found[1]} = {found[1]}, {found[0]}"
-            )
+            self.line(f"    if f != {second}: return general(n0)")
+            self.line(f"elif e == {second} and f == {first}: {found[0]}, {found[1]} = {found[1]}, {found[0]}")
             self.line("else: return general(n0)")
         else:
-            listed, slots = ", ".join(found), self.let([slot(i) for i in range(count)])
+            listed, edges = ", ".join(found), self.let([{"slots": slot(i)} for i in range(count)])
             self.line(f"{listed}, = {sources}")
-            self.line(f"if [e.get('slots') for e in {sources}.values()] != {slots}:")
-            self.line(f"    e = operands_at({sources}, {slots})")
+            self.line(f"if [*{sources}.values()] != {edges}:")
+            self.line(f"    e = operands_at({sources}, {edges})")
             self.line("    if e is None: return general(n0)")
             self.line(f"    {listed}, = e")
         return found
@@ -213,12 +215,12 @@ def has_others(sources: dict[str, Any], count: int) -> bool:
     return len(found) != count and sorted(found) == list(range(len(found))) and len(found) >= len(sources)
 
 
-def operands_at(sources: dict[str, Any], slots: list[Any]) -> list[str] | None:
-    """Return the operands of a node in order, or None where an edge has another slot than one of those."""
-    found: list[Any] = [None] * len(slots)
+def operands_at(sources: dict[str, Any], edges: list[Any]) -> list[str] | None:
+    """Return the operands of a node in order, or None where an edge is another than one of those."""
+    found: list[Any] = [None] * len(edges)
     for source, data in sources.items():
         try:
-            found[slots.index(data.get("slots"))] = source
+            found[edges.index(data)] = source
         except ValueError:
             return None
     return None if None in found else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite.graph import Operand
+from graphrewrite.graph.dataflow import predicate_in
 from graphrewrite.graph.edit import Edit
 from graphrewrite.rewriting.match import Match
 from graphrewrite.rewriting.rule.template import Hole
@@ -84,4 +85,5 @@ class Record:
 
 def joined(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """Return the data of an edge whose reader has read the value already."""
-    return {**known, "slots": (*known["slots"], *more["slots"])}
+    first, second = (more, known) if predicate_in(known) is not None else (known, more)  # a predicate stays one
+    return {**first, **second, "slots": (*known["slots"], *more["slots"])}

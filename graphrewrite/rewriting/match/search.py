@@ -11,12 +11,13 @@ conditions on the whole match. Runs and groups are matched unit by unit, by sear
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations_with_replacement
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError, RuleError
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.dataflow import EFFECT, predicate_in
 from graphrewrite.rewriting.match.results import Embedding, MatchedValue, Obstacle, UnitMatches
 from graphrewrite.rewriting.pattern import (
     Either,
@@ -672,7 +673,7 @@ class Search:
             if results is None:
                 continue
             for reader, data in self.graph._succ[name].items():
-                if reader not in self.used and ("kind" in data or any(r not in results for _, r in data["slots"])):
+                if reader not in self.used and not _reads_only(data, results):
                     self.fail(name, f"would disappear, but {reader!r} outside the match reads it", beyond=1)
                     return False
         return True
@@ -810,6 +811,14 @@ def _branches(term: PatternNode) -> bool:
     return sum(isinstance(t, PatternNode) for t in term.operands) > 0 and (
         not term.ops or any(op.commutative for op in term.ops)
     )
+
+
+def _reads_only(edge: dict[str, Any], results: Collection[int]) -> bool:
+    """Tell whether an edge reads some results and no others; rewriting sees to the order of effects itself."""
+    predicate = predicate_in(edge)
+    if predicate is None and edge.get("kind", EFFECT) != EFFECT:
+        return False
+    return all(r in results for r in ([r for _, r in edge["slots"]] + ([] if predicate is None else [predicate])))
 
 
 def _less(values: tuple[Operand, ...], value: Operand) -> tuple[Operand, ...]:

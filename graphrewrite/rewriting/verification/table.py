@@ -18,6 +18,7 @@ CHECKS: tuple[Check, ...] = (
     structure.slots_are_numbered,
     structure.operands_fit,
     values.results_are_there,
+    values.predicates_fit,
     structure.cycles_pass_state,
     # Their values.
     values.values_are_typed,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph.dataflow import PREDICATE
 from graphrewrite.graph.type_inference import infer_node
 from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.rewriting.verification.checks import check
@@ -13,7 +14,14 @@ from graphrewrite.rewriting.verification.reading import kind_of, known_op, opera
 from graphrewrite.rewriting.verification.structure import attributes_fit, operands_fit
 from graphrewrite.types import Stream, Tensor, Type, contradiction
 
-__all__ = ["constants_hold", "results_are_there", "results_follow", "shared_constants_are_kept", "values_are_typed"]
+__all__ = [
+    "constants_hold",
+    "predicates_fit",
+    "results_are_there",
+    "results_follow",
+    "shared_constants_are_kept",
+    "values_are_typed",
+]
 
 
 @check
@@ -49,6 +57,25 @@ def results_are_there(graph: Any, node: Any) -> list[str] | None:
         if result >= count:
             messages.append(f"reads result {result} of {source!r}, which has fewer: {count}")
     return messages
+
+
+@check
+def predicates_fit(graph: Any, node: Any) -> Iterator[str]:
+    """A node has one predicate at most: a vector; an input or a constant has none."""
+    found = [source for source, edge in graph._pred[node].items() if edge.get("kind") == PREDICATE]
+    if not found:
+        return
+    if len(found) > 1:
+        yield f"has several predicates: {', '.join(map(repr, found))}; keep one of them"
+        return
+    (source,) = found
+    result, types = graph._pred[node][source].get("result", 0), results_of(graph, source) or ()
+    if kind_of(graph, node) in ("input", "constant"):
+        yield f"has the predicate {source!r}, but nothing is computed for it; remove that edge"
+    if type(result) is not int or not 0 <= result < len(types):
+        yield f"its predicate is result {result!r} of {source!r}, which is not there; set_predicate(…) sets another"
+    elif isinstance(types[result], Tensor) and len(types[result].shape) > 1:
+        yield f"its predicate {source!r} is {types[result]}; a predicate is a vector, with an entry for each sample"
 
 
 @check

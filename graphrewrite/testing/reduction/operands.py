@@ -39,14 +39,16 @@ def _without_operand(node: str, slot: int, case: Case) -> Case | None:
 
 
 def connect(graph: Graph, node: str, operands: list[Operand]) -> None:
-    """Replace the operands of a node, in place; its control edges stay."""
-    orders = graph.controls(node)
+    """Replace the operands of a node, in place; its control edges and its predicate stay."""
+    orders, predicate = graph.controls(node), graph.predicate(node)
     graph.remove_edges_from(list(graph.in_edges(node)))
     for position, operand in enumerate(operands):
         there = graph.succ[operand.node].get(node, {"slots": ()})
         graph.add_edge(operand.node, node, slots=(*there["slots"], (position, operand.result)))
     for source, kind in orders:
         graph.add_control(source, node, kind)
+    if predicate is not None:
+        graph.set_predicate(node, predicate)
 
 
 def reset_attributes(case: Case) -> Ways:
