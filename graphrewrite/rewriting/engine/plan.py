@@ -100,11 +100,11 @@ class _Plan:
                 self.predicates[name] = target
         # Slot by slot: a reader may read several results of the root, of which only one is replaced.
         for reader, data in self.graph._succ[root].items():
-            if (predicate := predicate_in(data)) is not None:
-                if result in (None, predicate):
+            if (read_as := predicate_in(data)) is not None:
+                if result in (None, read_as):
                     self.predicates[reader] = target
                 else:
-                    self.predicates.setdefault(reader, Operand(root, predicate))
+                    self.predicates.setdefault(reader, Operand(root, read_as))
                 self.edges.setdefault((root, reader), data["slots"])
                 data = without_predicate(data)
             kept: list[tuple[int, int]] = []
