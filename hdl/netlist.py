@@ -13,6 +13,7 @@ from graphrewrite.hdl.component import Component, Resources, Site
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.errors import ComponentError, NetlistError
 from graphrewrite.hdl.timing.network import Link, Network
+from graphrewrite.hierarchy import Block, blocks_of
 from graphrewrite.types import Stream
 
 __all__ = ["Instance", "Netlist", "netlist", "stream_graph"]
@@ -59,6 +60,8 @@ class Netlist:
         The design's ports, in order.
     network : Network
         Schedules and links, for predicting cycles.
+    blocks : dict of str to Block
+        Uses of nested graphs, by path.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Netlist:
     inputs: dict[str, Stream]
     outputs: dict[str, Stream]
     network: Network
+    blocks: dict[str, Block]
 
     @property
     def streams(self) -> dict[Link, Stream]:
@@ -123,7 +127,7 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     )
     inputs = {n: _stream(graph, n, 0) for n in graph.inputs}
     outputs = {n: _stream(graph, *graph.operands(n)[0]) for n in graph.outputs}
-    return Netlist(graph.name, instances, inputs, outputs, network)
+    return Netlist(graph.name, instances, inputs, outputs, network, blocks_of(graph))
 
 
 def stream_graph(graph: Any, components: tuple[Component, ...] = COMPONENTS) -> Graph:

@@ -5,6 +5,7 @@ from typing import Any
 
 from graphrewrite.hdl.component import Resources
 from graphrewrite.hdl.emission.design import FORMAT
+from graphrewrite.hdl.emission.hierarchy import Hierarchy
 from graphrewrite.hdl.emission.vectors import Vectors
 from graphrewrite.hdl.netlist import Instance, Netlist
 from graphrewrite.hdl.port_encoding import Encoding
@@ -26,14 +27,14 @@ def describe(
     sources: Sequence[str],
     ports: Mapping[str, str],
     encodings: Mapping[str, Encoding],
-    instances: Mapping[str, str],
-    generics: Mapping[str, Sequence[Mapping[str, str]]],
+    hierarchy: Hierarchy,
 ) -> dict[str, Any]:
     """Return the description of a design."""
     timing = predict(net, _STEADY)
     total = Resources()
     for instance in net.instances.values():
         total = total.plus(instance.resources)
+    instances = hierarchy.instances()
     streams = [(n, s, "in") for n, s in net.inputs.items()] + [(n, s, "out") for n, s in net.outputs.items()]
     return {
         "$schema": "./design.schema.json",
@@ -70,10 +71,11 @@ def describe(
         "interval": _plain(timing.interval),
         "frames": vectors.frames,
         "resources": _sums(total),
+        "blocks": hierarchy.blocks(),
         "components": [
             {
                 "instance": instances[node],
-                **_component(instance, generics[node]),
+                **_component(instance, hierarchy.generics(node)),
                 "occupation": round(float(timing.occupation[node]), 4),
                 "steps": (schedule := net.network.components[node]).steps,
                 "latency": schedule.latency,

@@ -14,8 +14,9 @@ from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.emission.description import describe, version
 from graphrewrite.hdl.emission.design import Design
 from graphrewrite.hdl.emission.entity import SHARED, check_entity, sources_of, template
+from graphrewrite.hdl.emission.hierarchy import Hierarchy
 from graphrewrite.hdl.emission.host_code import HostPort, host_files, port_of
-from graphrewrite.hdl.emission.names import NameTable, comment, identifier, telling
+from graphrewrite.hdl.emission.names import NameTable, comment, identifier
 from graphrewrite.hdl.emission.vectors import Vectors, make_vectors, payloads
 from graphrewrite.hdl.errors import ComponentError, DesignError
 from graphrewrite.hdl.generics import literal
@@ -26,7 +27,6 @@ from graphrewrite.types import Stream
 
 __all__ = ["emit"]
 
-_INLINE = 8  # constants longer than this stand in a package of their own
 _BENCH_FILES = ("stream_source", "stream_checker", "vector_sink")
 _FIXED_NAMES = (*SHARED, "testbench", "dut", "judge", *_BENCH_FILES)
 
@@ -113,21 +113,10 @@ class _Emitter:
         files = NameTable([*_FIXED_NAMES, *self.sources])
         self.top = files.give(name)
         self.bench = files.give(f"{self.top} testbench")
-        names = NameTable(["clk", "rst", self.top, *_FIXED_NAMES, *self.sources])
-        self.ports = {port: names.give(port) for port in (*net.inputs, *net.outputs)}
-        stems = telling({n: i.origin for n, i in net.instances.items()})
-        self.labels = {n: names.give(f"{stems[n]} {i.component.entity}") for n, i in net.instances.items()}
-        self.branches = {
-            (node, result): names.give(f"{self.labels[node]} {result}")
-            for node, i in net.instances.items()
-            if len(i.site.results) > 1
-            for result in range(len(i.site.results))
-        }
-        self.values = {node: i.component.generics(i.site) for node, i in net.instances.items()}
-        # The design's name first: packages of several designs in one library differ.
-        self.packages = {
-            node: files.give(f"{self.top} rom {self.labels[node]}") for node in net.instances if self.long(node)
-        }
+        self.hierarchy = Hierarchy(net, self.top, reserved=[*_FIXED_NAMES, *self.sources], file=files.give)
+        links = self.hierarchy.top.ports.items()
+        ends = {end: name for link, name in links for end in (link.source, link.sink)}
+        self.ports = {port: ends[port] for port in (*net.inputs, *net.outputs)}
 
     # ------------------------------------------------------------------ the project
 
@@ -136,11 +125,15 @@ class _Emitter:
         files: dict[str, str] = {}
         for entity, text in self.sources.items():
             files[f"components/{entity}.vhd"] = text
-        for node, package in self.packages.items():
-            files[f"rom/{package}.vhd"] = render(
-                "rom.vhd.j2", name=package, comment=self.origin(node), constants=self.constants(node)
+        for structure in self.hierarchy.structures:
+            for key, package in structure.packages.items():
+                files[f"rom/{package}.vhd"] = render(
+                    "rom.vhd.j2", name=package, comment=structure.comments[key], constants=structure.constants(key)
+                )
+            folder = "" if structure.name == self.top else "blocks/"
+            files[f"{folder}{structure.name}.vhd"] = render(
+                "structure.vhd.j2", **structure.context(), version=version()
             )
-        files[f"{self.top}.vhd"] = render("top.vhd.j2", **self.top_level())
         # In the order of analysis: VHDL wants an entity before what instantiates it.
         sources = list(files)
         for entity in _BENCH_FILES:
@@ -157,8 +150,7 @@ class _Emitter:
             sources=sources,
             ports=self.ports,
             encodings=self.encodings,
-            instances={node: f"{label}_i" for node, label in self.labels.items()},
-            generics={node: self.generics(node) for node in self.labels},
+            hierarchy=self.hierarchy,
         )
         for extension in ("tcl", "qip"):
             files[f"add_files.{extension}"] = render(f"add_files.{extension}.j2", **description)
@@ -167,78 +159,6 @@ class _Emitter:
         files["design.schema.json"] = template("design.schema.json")
         files["design.json"] = json.dumps(description, indent=2) + "\n"
         return Design(self.top, files, description)
-
-    # ------------------------------------------------------------------ names and generics
-
-    def origin(self, node: str) -> str:
-        return comment(f"{node}, from {', '.join(self.net.instances[node].origin)}")
-
-    def long(self, node: str) -> list[str]:
-        """Names of the generics that stand in a package: read-only memories, which would bury the instance."""
-        values = self.values[node].items()
-        return [name for name, value in values if isinstance(value, np.ndarray) and value.size > _INLINE]
-
-    def constant_name(self, node: str, generic: str) -> str:
-        return f"{self.packages[node]}_{generic.lower()}"
-
-    def constants(self, node: str) -> list[dict[str, Any]]:
-        values = self.values[node]
-        return [
-            {
-                "name": self.constant_name(node, name),
-                "size": np.size(values[name]),
-                "value": literal(values[name], indent=4),
-            }
-            for name in self.long(node)
-        ]
-
-    def generics(self, node: str) -> list[dict[str, str]]:
-        long = self.long(node)
-        return [
-            {"name": n, "value": self.constant_name(node, n) if n in long else literal(v, indent=8)}
-            for n, v in self.values[node].items()
-        ]
-
-    # ------------------------------------------------------------------ the top level
-
-    def signal(self, node: str, result: int) -> str:
-        """Name of the stream that a node gives: the port's where it leaves the design, else the instance's."""
-        if node in self.net.inputs:
-            return self.ports[node]
-        reader = next(k for k in self.net.network.links if (k.source, k.source_port) == (node, result)).sink
-        if reader in self.net.outputs:
-            return self.ports[reader]
-        return self.branches.get((node, result), self.labels[node])
-
-    def top_level(self) -> dict[str, Any]:
-        instances, signals = [], []
-        for node, instance in self.net.instances.items():
-            sources = sorted((k for k in self.net.network.links if k.sink == node), key=lambda k: k.sink_port)
-            streams = [(formal, self.signal(k.source, k.source_port)) for formal, k in zip("xy", sources, strict=False)]
-            results = instance.site.results
-            for result, stream in enumerate(results):
-                actual = self.signal(node, result)
-                streams.append(("z" if len(results) == 1 else f"z{result}", actual))
-                if actual not in self.ports.values():
-                    signals.append({"name": actual, "width": stream.payload_width, "comment": str(stream)})
-            instances.append(
-                {
-                    "name": f"{self.labels[node]}_i",
-                    "entity": instance.component.entity,
-                    "comment": self.origin(node),
-                    "generics": self.generics(node),
-                    "streams": streams,
-                }
-            )
-        return {
-            "name": self.top,
-            "comment": comment(self.net.name),
-            "version": version(),
-            "packages": list(self.packages.values()),
-            "ports": [self.port(name, stream, is_input) for name, stream, is_input in self.streams()],
-            "signals": signals,
-            "instances": instances,
-        }
 
     def streams(self) -> Iterator[tuple[str, Stream, bool]]:
         yield from ((name, stream, True) for name, stream in self.net.inputs.items())
@@ -249,7 +169,6 @@ class _Emitter:
             "name": self.ports[name],
             "is_input": is_input,
             "width": stream.payload_width,
-            "comment": comment(f"{name}: {stream}, {_beats(stream)}"),
         }
 
     # ------------------------------------------------------------------ the test bench
@@ -290,11 +209,6 @@ class _Emitter:
             cycles = self.vectors.expected.cycles[name].ravel().tolist()
             files[f"vectors/{self.ports[name]}.txt"] = "".join(f"{c} {w}\n" for c, w in zip(cycles, words, strict=True))
         return files
-
-
-def _beats(stream: Stream) -> str:
-    text = f"{stream.beats} beats of {stream.lanes} lanes"
-    return text if stream.folds == 1 else f"{text}, {stream.folds} a position"
 
 
 def _environment() -> Any:
