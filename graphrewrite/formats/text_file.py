@@ -15,6 +15,7 @@ import numpy as np
 from graphrewrite.formats.archive import Collected, arrays_beside, write_archive
 from graphrewrite.formats.files import LIMIT, beside, read_utf8, replaced
 from graphrewrite.formats.json.path import JsonPath
+from graphrewrite.formats.stored_ops import versions_in
 from graphrewrite.formats.text.array_printer import LARGE, whole_array
 from graphrewrite.formats.text.graph_parser import read
 from graphrewrite.formats.text.graph_printer import text_in
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read_text", "write_text"]
 
+_COMMENTS = re.compile(r"\A(?:#[^\r\n]*(?:\r\n|\r|\n|\Z))*")
+_DIALECT = re.compile(r"# dialect: (\w+) version ([0-9]{1,9})")
 _ARRAYS = re.compile(r"# arrays: sha256 ([0-9a-f]{64})\Z")
 
 
@@ -69,7 +72,8 @@ def write_text(thing: nx.DiGraph | Module, path: str | PathLike[str]) -> None:
     def put(array: np.ndarray, typed: bool) -> str:
         return f"@'{collected.add(array)}'" if array.size > LARGE else whole_array(array, typed)
 
-    written = text_in(thing, Form(put, strict=True)) + "\n"
+    dialects = "".join(f"# dialect: {name} version {version}\n" for name, version in versions_in(thing).items())
+    written = dialects + text_in(thing, Form(put, strict=True)) + "\n"
 
     def write(stream: BinaryIO, digest: str) -> None:
         stream.write(f"# arrays: sha256 {digest}\n{written}".encode() if digest else written.encode())
@@ -98,10 +102,12 @@ def read_text(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), lim
     """
     source = Path(path)
     text = read_utf8(source, limit=limit)
-    digest_line = _ARRAYS.match(text.partition("\n")[0].rstrip("\r"))
+    head = _COMMENTS.findall(text)[0].splitlines()
+    versions = {found[1]: int(found[2]) for found in map(_DIALECT.match, head) if found}
+    digest_line = _ARRAYS.match(head[0]) if head else None
     if digest_line is None:
-        return read(text, ops=ops)
+        return read(text, ops=ops, versions=versions)
     where = JsonPath() / beside(source, digest_line[1]).name  # a text has no key to name
     with arrays_beside(source, digest_line[1], where, limit=limit) as archive:
         arrays = {name: archive.get(name, where) for name in archive.names}
-    return read(text, ops=ops, arrays=arrays)
+    return read(text, ops=ops, arrays=arrays, versions=versions)

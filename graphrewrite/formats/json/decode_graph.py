@@ -12,6 +12,7 @@ from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.formats.json.decode import Decoder, Refused, check_keys, mapping, text
 from graphrewrite.formats.json.encode_graph import FORMAT, VERSION
 from graphrewrite.formats.json.path import JsonPath, name_of
+from graphrewrite.formats.stored_ops import STORED, check_version, difference, upgraded
 from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.formats.text.nesting import inner_first
 from graphrewrite.graph import Graph
@@ -20,7 +21,7 @@ from graphrewrite.hierarchy.graph_ops import GraphOp, nested_ops
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.generic_op import generic
-from graphrewrite.op.given_ops import GivenOps, OpOrDialect
+from graphrewrite.op.given_ops import GivenOps, OpOrDialect, unknown_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import STRUCTURAL, is_attribute
 from graphrewrite.runtime.gc_pause import gc_paused
@@ -33,6 +34,8 @@ _KEYS = {
     "graph": ("format", "version", "kind", *_GRAPH, "graphs", "bodies"),
     "module": ("format", "version", "kind", "name", "attributes", "constants", "placeholders", "graphs", "bodies"),
 }
+_BESIDE = ("result", "origin", "annotations")
+"""Entries of a node that are neither its type nor an attribute."""
 _RESULTS = 2**16
 """Maximum number of results of an op."""
 
@@ -224,29 +227,31 @@ class _Reading:
             here.check(unsound_node(data))
 
     def _ops(self, graph: Graph, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> None:
-        used = {kind for _, kind in graph.nodes(data="type") if isinstance(kind, str)}
+        used = _kinds(graph)
         for name, each in mapping(data.get("ops", {}), path).items():
             here = path / name
             each = mapping(each, here)
             try:
+                if self._upgrade(graph, name, each, here):
+                    continue
                 op = self._op(name, each, library, here)
                 if isinstance(op, GraphOp):
                     graph.ops[name] = op  # nesting is checked when all graphs are read
                 elif op is not None:
                     graph.adopt(op)
                 elif name in used:
-                    here.fail(f"the graph has nodes of this op; pass it as ops=[…]{did_you_mean(name, self.own_ops)}")
+                    here.fail(unknown_op(name, self.own_ops))
             except GraphRewriteError as error:
                 if str(error).startswith(str(here)):
                     raise
                 here.fail(str(error), error)
-        for name in sorted(used & self.own_ops.keys() - LIBRARY.keys() - graph.ops.keys()):
+        for name in sorted(_kinds(graph) & self.own_ops.keys() - LIBRARY.keys() - graph.ops.keys()):
             graph.adopt(self.own_ops[name])
 
     def _op(self, name: str, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> Op | None:
         """Return an op; None if it is not in `ops` and should be."""
         kind = data.get("kind")
-        check_keys(data, ("kind", "results") if kind == "generic" else ("kind",), path)
+        check_keys(data, ("kind", *{"generic": ("results",), "given": STORED}.get(str(kind), ())), path)
         if kind == "graph":
             if name not in library:
                 path.fail(f"there is no graph {name!r:.60} in the document{did_you_mean(name, library)}")
@@ -258,7 +263,36 @@ class _Reading:
             return self.own_ops.get(name) or generic(name, results)
         if kind != "given":
             (path / "kind").fail("expected 'generic', 'graph' or 'given'")
-        return self.own_ops.get(name)
+        op = self.own_ops.get(name)
+        if op is not None and "operands" in data:  # earlier versions of this library stored names only
+            operands = self.decoder.decode(data["operands"], path / "operands")
+            attributes = mapping(data.get("attributes"), path / "attributes")
+            if type(operands) is not tuple or not all(
+                isinstance(each, str) for each in (*operands, *attributes.values())
+            ):
+                path.fail("expected names of operands, and texts of the defaults of attributes")
+            if changed := difference(op, operands, attributes):
+                path.fail(f"{changed}; {_remedy(op)}")
+        return op
+
+    def _upgrade(self, graph: Graph, name: str, data: Mapping[str, Any], path: JsonPath) -> bool:
+        """Convert the nodes of an op that was stored with an earlier version of its dialect; tell whether it was."""
+        dialect = self.dialects.get(name.partition(".")[0])
+        version = data.get("version")
+        if data.get("kind") != "given" or version is None or dialect is None:
+            return False
+        if type(version) is not int or version < 1:
+            (path / "version").fail("expected a positive version number")
+        check_version(dialect, version)
+        if version == dialect.version:
+            return False
+        for node in graph._node.values():
+            if node.get("type") == name:
+                kept = {key: node[key] for key in _BESIDE if key in node}
+                own = {key: value for key, value in node.items() if key not in kept}
+                node.clear()
+                node.update({**upgraded(own, dialect, version), **kept})
+        return True
 
     def _edges(self, graph: Graph, data: Mapping[str, Any], names: Mapping[str, Any], path: JsonPath) -> None:
         for source, targets in mapping(data.get("edges", {}), path).items():
@@ -271,6 +305,18 @@ class _Reading:
                 here.check(unsound_edge(attributes))
                 graph.add_edge(names[source], names[destination])
                 graph.edges[names[source], names[destination]].update(attributes)
+
+
+def _kinds(graph: Graph) -> set[str]:
+    return {kind for _, kind in graph.nodes(data="type") if isinstance(kind, str)}
+
+
+def _remedy(op: Op) -> str:
+    """Return what to do about an op that was changed."""
+    if op.dialect is None:
+        return "pass the op as it was; ops of a dialect can have versions, and convert graphs of earlier ones"
+    version = op.dialect.version
+    return f"give the dialect {op.dialect.name!r} the version {version + 1}, and upgrades={{{version}: …}}"
 
 
 def _check_nesting(graphs: Mapping[str, Graph], path: JsonPath) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from graphrewrite.errors import SerialError
 from graphrewrite.formats.json.encode import PutArray, encode, inline
 from graphrewrite.formats.json.path import JsonPath, key_of
+from graphrewrite.formats.stored_ops import reference
 from graphrewrite.formats.text.graph_printer import Bodies, inner_graphs
 from graphrewrite.formats.text.node_edges import slots_of
 from graphrewrite.graph.validation import unsound_edge, unsound_node
@@ -144,4 +145,4 @@ def _op(op: Any, inner: Mapping[str, Any], path: JsonPath) -> dict[str, Any]:
         if body is not None and body is not nested and body != nested:
             path.fail("this graph is not in the module; add it, or rename it if the name is taken")
         return {"kind": "graph"}
-    return {"kind": "given"}
+    return {"kind": "given", **reference(op)}

@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import ParseError, did_you_mean
+from graphrewrite.formats.stored_ops import upgraded
 from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.graph_builder import constant_of, fill
 from graphrewrite.formats.text.line_parser import Header, NodeLine, read_header, read_line
@@ -19,6 +20,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import LIBRARY
+from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.given_ops import GivenOps, OpOrDialect
 from graphrewrite.op.op import Op
 from graphrewrite.runtime.gc_pause import gc_paused
@@ -95,9 +97,15 @@ def parse_module(text: str, *, ops: Iterable[OpOrDialect] = ()) -> Module:
 
 @gc_paused()
 def read(
-    text: str, *, ops: Iterable[OpOrDialect] = (), arrays: Mapping[str, np.ndarray] | None = None
+    text: str,
+    *,
+    ops: Iterable[OpOrDialect] = (),
+    arrays: Mapping[str, np.ndarray] | None = None,
+    versions: Mapping[str, int] | None = None,
 ) -> Graph | Module:
     r"""Parse a graph, or a module if the text starts with ``module``; `arrays` holds the arrays of ``@'name'``.
+
+    `versions` are those of the dialects with which the text was written, where they are known.
 
     Examples
     --------
@@ -109,9 +117,21 @@ def read(
         raise ParseError(f"line 1, column 1: expected a text, got {type(text).__name__}")
     given = GivenOps.of(ops)
     sections = _sections(text, arrays or {}, given.types)
+    _upgrade(sections, given.dialects, versions or {})
     if sections[0].header.word == "module":
         return _module(sections, given.ops)
     return _graph(sections, given.ops)
+
+
+def _upgrade(sections: Iterable[_Section], dialects: Mapping[str, Dialect], versions: Mapping[str, int]) -> None:
+    """Convert lines of ops that were written with an earlier version of their dialect."""
+    old = {name: number for name, number in versions.items() if name in dialects and dialects[name].version != number}
+    for line in (line for section in sections for line in section.lines if old):
+        name, dot, _ = str(line.kind).partition(".")
+        if dot and name in old:
+            with line.cursor.reporting(line.columns["kind"]):
+                data = upgraded({"type": line.kind, **line.attributes}, dialects[name], old[name])
+            line.kind, line.attributes = data.pop("type"), data
 
 
 def _sections(text: str, arrays: Mapping[str, np.ndarray], types: Mapping[str, type[EdgeType]]) -> list[_Section]:
