@@ -19,6 +19,7 @@ from graphrewrite.formats.files import beside, contents, digest_of, opened
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import check_storable
 from graphrewrite.formats.text.raw_arrays import array_from
+from graphrewrite.types import handed_over
 
 __all__ = ["Archive", "Collected", "arrays_beside", "write_archive"]
 
@@ -97,7 +98,7 @@ class Archive:
     """The arrays of an untrusted `.npz`.
 
     Entries must be stored uncompressed, so that an array is never larger than the file. Large arrays are views of its
-    contents, if these are mapped to memory; writing to one does not change the file.
+    contents, if these are mapped to memory; all are read-only.
 
     Examples
     --------
@@ -170,4 +171,4 @@ def _shaped(shape: Any, in_columns: Any, dtype: np.dtype[Any], data: memoryview,
     if isinstance(array, str) or np.dtype(dtype.str) != dtype:
         path.fail(array if isinstance(array, str) else f"the dtype {dtype} is not supported")
     assert array.size == math.prod(sizes)
-    return np.ascontiguousarray(array.T) if in_columns else array
+    return handed_over(np.ascontiguousarray(array.T)) if in_columns else array

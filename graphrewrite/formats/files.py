@@ -83,7 +83,7 @@ def contents(stream: BufferedReader, size: int) -> bytes | mmap.mmap:
     if size < _MAPPED:
         stream.seek(0)
         return stream.read()
-    return mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_COPY)
+    return mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ)
 
 
 def read_utf8(path: Path, *, limit: int) -> str:

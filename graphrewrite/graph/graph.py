@@ -21,7 +21,7 @@ from graphrewrite.op.library import find_op
 from graphrewrite.op.literals import as_constant, constant_type
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED, annotations_in, attributes_in
-from graphrewrite.types import Element, Type, as_type, element_of, fitted, one_object
+from graphrewrite.types import Element, Type, arrays_in, as_type, element_of, fitted, handed_over, one_object, owned
 
 __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
 
@@ -58,6 +58,8 @@ class Graph(GraphMethods, Dataflow, Body):
         if isinstance(incoming_graph_data, str):
             attributes["name"], incoming_graph_data = incoming_graph_data, None
         super().__init__(incoming_graph_data, **attributes)
+        for data in self._node.values():
+            data.update(own(data))  # networkx shares what is in the dictionaries
         self.ops: dict[str, Op] = GivenOps.of(ops).ops
         if isinstance(incoming_graph_data, Graph):
             self.ops = {**incoming_graph_data.ops, **self.ops}
@@ -100,7 +102,8 @@ class Graph(GraphMethods, Dataflow, Body):
         Parameters
         ----------
         value : array-like
-            The array, or mantissas where ``type`` has a fixed-point element; kept in the dtype of a given type.
+            The array, or mantissas where ``type`` has a fixed-point element; kept in the dtype of a given type. It is
+            copied, unless it and all its bases are read-only; the constant's array is.
         name : str, optional
             A fresh ``constant_…`` where not given.
         type : Tensor or element type, optional
@@ -108,9 +111,10 @@ class Graph(GraphMethods, Dataflow, Body):
         origin : iterable of str
             Names in the graph that it was made from.
         """
-        array = np.asarray(value)
+        array = owned(value)
         result = as_type(element_of(array.dtype) if type is None else type, array.shape)
-        array = array if type is None and array.dtype.kind != "U" else fitted(result, value)
+        if type is not None or array.dtype.kind == "U":
+            array = owned(fitted(result, array if isinstance(value, np.ndarray) else value))
         name = self.fresh("constant") if name is None else name
         self._new(name, {"type": "constant", "value": array, "result": one_object(result), "origin": tuple(origin)})
         return Value(self, name)
@@ -330,7 +334,7 @@ class Graph(GraphMethods, Dataflow, Body):
         return Value(self, node, result)
 
     def copy(self, as_view: bool = False) -> Self:
-        """Return a copy that can be changed freely, but for its arrays: they are shared; `copy.deepcopy` copies all.
+        """Return a copy that can be changed freely; read-only arrays are shared, which `copy.deepcopy` copies, too.
 
         Parameters
         ----------
@@ -342,3 +346,10 @@ class Graph(GraphMethods, Dataflow, Body):
         new = self.__class__(ops=self.ops.values(), **own(self.graph))
         copy_into(self, new)
         return new
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)  # of a pickle or a deep copy, whose arrays are nobody else's
+        edges = (data for readers in self._succ.values() for data in readers.values())
+        for data in (*self._node.values(), *edges, self.graph):
+            for array in arrays_in(data):
+                handed_over(array)

@@ -18,7 +18,7 @@ from graphrewrite.schema import IrData, field
 from graphrewrite.schema.backing import Backing
 from graphrewrite.schema.equality import same_data
 from graphrewrite.schema.fields import Field
-from graphrewrite.types import Type
+from graphrewrite.types import Type, read_only
 
 if TYPE_CHECKING:
     from graphrewrite.graph.graph import Graph
@@ -161,9 +161,7 @@ class Node(IrData):
         data = self.graph.nodes[operand.node]
         if data.get("type") != "constant":
             return Value(self.graph, *operand)
-        array: np.ndarray = np.asarray(data["value"]).view()
-        array.flags.writeable = False  # copies of the graph share it
-        return array
+        return read_only(np.asarray(data["value"]))
 
     def _read(self, name: str) -> Any:
         """Return the operand, attribute or derived value of that name."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import networkx as nx
+import numpy as np
+
+from graphrewrite.types import owned
 
 __all__ = ["copy_into", "own", "stores_plainly"]
 
@@ -27,7 +30,9 @@ def stores_plainly(graph: nx.DiGraph) -> bool:
 
 
 def own(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of an attribute dictionary: lists and dictionaries are copied at any depth, all else is shared.
+    """Return a copy of an attribute dictionary that shares only what nobody can change.
+
+    At any depth, lists, dictionaries and arrays that somebody may write to are copied.
 
     Examples
     --------
@@ -37,14 +42,14 @@ def own(data: dict[str, Any]) -> dict[str, Any]:
     {'shape': {'length': 4}}
     """
     new = data.copy()
-    for value in data.values():
-        if type(value) in _SHARED_NEVER:
-            return {key: _own(value) for key, value in data.items()}
+    for key, value in data.items():
+        if type(value) in _CHANGEABLE:
+            new[key] = _own(value)
     return new
 
 
-_SHARED_NEVER = frozenset({dict, list, set})
-_NESTING = _SHARED_NEVER | {tuple}
+_CHANGEABLE = frozenset({dict, list, set, np.ndarray, np.memmap})
+_NESTING = _CHANGEABLE | {tuple}
 
 
 def _own(value: Any) -> Any:
@@ -53,7 +58,9 @@ def _own(value: Any) -> Any:
         return {key: _own(v) for key, v in value.items()}
     if kind is tuple and _NESTING.isdisjoint(map(type, value)):
         return value
-    return kind(map(_own, value)) if kind in (list, tuple, set) else value
+    if kind in (list, tuple, set):
+        return kind(map(_own, value))
+    return owned(value) if isinstance(value, np.ndarray) else value
 
 
 def copy_into(source: Any, target: Any) -> None:
@@ -62,7 +69,7 @@ def copy_into(source: Any, target: Any) -> None:
     Parameters
     ----------
     source, target : networkx.DiGraph
-        Arrays and types are shared; the dictionaries, and lists and dictionaries in them, are not.
+        Types and read-only arrays are shared; the dictionaries, and what could be changed in them, are not.
     """
     if not (stores_plainly(source) and stores_plainly(target)):
         target.add_nodes_from((name, own(data)) for name, data in source._node.items())
@@ -77,5 +84,5 @@ def copy_into(source: Any, target: Any) -> None:
     for name, readers in source._succ.items():
         succ[name] = copied = {}
         for reader, data in readers.items():
-            copied[reader] = pred[reader][name] = data.copy()
+            copied[reader] = pred[reader][name] = data.copy() if len(data) == 1 else own(data)
     nx._clear_cache(target)

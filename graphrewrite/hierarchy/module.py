@@ -16,7 +16,7 @@ from graphrewrite.graph.methods import ModuleMethods
 from graphrewrite.hierarchy.graph_ops import GraphOp, nested_ops
 from graphrewrite.hierarchy.membership import admit, rebind
 from graphrewrite.hierarchy.sharing import Sharing
-from graphrewrite.types import Type
+from graphrewrite.types import Type, handed_over
 
 __all__ = ["Module"]
 
@@ -219,9 +219,7 @@ class Module(ModuleMethods, Sharing, MutableMapping[str, Graph]):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         new = memo[id(self)] = self.__class__(self.name)
-        for name, array in self._constants.items():
-            new._constants[name] = deepcopy(array, memo)
-            new._constants[name].setflags(write=False)
+        new._constants = {name: handed_over(deepcopy(array, memo)) for name, array in self._constants.items()}
         new._types = dict(self._types)
         new.attributes = deepcopy(self.attributes, memo)
         new._graphs = deepcopy(self._graphs, memo)
@@ -230,7 +228,7 @@ class Module(ModuleMethods, Sharing, MutableMapping[str, Graph]):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         for array in self._constants.values():
-            array.setflags(write=False)
+            handed_over(array)
 
     def __repr__(self) -> str:
         counts = {"graph": len(self), "constant": len(self._constants), "placeholder": len(self.placeholders)}

@@ -21,6 +21,7 @@ from graphrewrite.types import (
     element_dtype,
     element_of,
     one_object,
+    owned,
 )
 
 if TYPE_CHECKING:
@@ -101,12 +102,13 @@ class Shared:
 
 
 def frozen(name: str, value: Any, type: Type | Element | None = None) -> tuple[np.ndarray, Type]:
-    """Return a read-only copy of an array, and its type; `name` is for messages."""
+    """Return an array that nobody can change, and its type; `name` is for messages."""
     if isinstance(type, Stream):
         raise TypeMismatchError(f"the type of the constant {name!r} is a Tensor, got {type}")
     element = None if type is None else type.element if isinstance(type, Tensor) else as_element(type)
     try:
-        array = np.array(value, None if element is None or isinstance(value, np.ndarray) else element_dtype(element))
+        dtype = None if element is None or isinstance(value, np.ndarray) else element_dtype(element)
+        array = owned(value if dtype is None else np.array(value, dtype))
     except (OverflowError, TypeError, ValueError) as error:
         expected = "numbers in lists of equal lengths" if type is None else f"numbers of {type}"
         raise TypeMismatchError(f"the constant {name!r} needs {expected}: {error}") from error
@@ -114,5 +116,4 @@ def frozen(name: str, value: Any, type: Type | Element | None = None) -> tuple[n
     wrong = contradiction(kind, array)
     if wrong is not None:
         raise TypeMismatchError(f"the constant {name!r} {wrong}, and is declared {kind}")
-    array.setflags(write=False)
     return array, one_object(kind)

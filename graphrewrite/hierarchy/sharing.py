@@ -152,8 +152,8 @@ class Sharing:
         self._change(name, {"result": one_object(type)})
         self._types[name] = one_object(type)
 
-    def unshare(self: Any, graph: str, node: str) -> np.ndarray:
-        """Replace a shared constant in one graph by a copy of its own, and return the writable array.
+    def unshare(self: Any, graph: str, node: str, value: Any = None) -> np.ndarray:
+        """Replace a shared constant in one graph by one of its own, and return its read-only array.
 
         Parameters
         ----------
@@ -161,17 +161,15 @@ class Sharing:
             Name of a graph.
         node : str
             A constant of it.
-
-        Returns
-        -------
-        ndarray
-            A copy; writing to it does not change other graphs.
+        value : array-like, optional
+            The new array, of the same type; the shared one where not given.
         """
         owner: Graph = self[graph]
         data = owner.nodes[owner.value(node).node]
         if data.get("type") != "constant":
             raise GraphError(f"is of type {data.get('type')!r}, not a constant", node=node)
-        data["value"] = np.array(data["value"])
+        if value is not None:
+            data["value"] = frozen(node, value, data["result"])[0]
         data.pop("shared", None)
         return data["value"]  # type: ignore[no-any-return]  # data holds anything
 

@@ -17,13 +17,13 @@ from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.domain import check_elements
 from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import CURRENT, Symbolic
-from graphrewrite.types import Type, as_element, as_size, one_object
+from graphrewrite.types import Type, as_element, as_size, one_object, owned
 
 __all__ = ["Alternatives", "Cost", "Infer", "Op"]
 
 
 def as_attribute(value: Any) -> Any:
-    """Return an attribute's value as it is stored: lists, sets and ranges as tuples at any depth, graphs frozen.
+    """Return an attribute's value as it is stored: lists, sets and ranges as tuples, arrays owned, graphs frozen.
 
     Examples
     --------
@@ -36,6 +36,8 @@ def as_attribute(value: Any) -> Any:
         return tuple(map(as_attribute, sorted(value, key=repr)))
     if type(value) is dict:
         return {key: as_attribute(v) for key, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return owned(value)
     return value.as_body() if isinstance(value, Body) else value
 
 

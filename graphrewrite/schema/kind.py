@@ -13,6 +13,7 @@ import numpy as np
 
 from graphrewrite.errors import DataError
 from graphrewrite.schema.backing import Backing
+from graphrewrite.types import owned, read_only
 
 __all__ = [
     "BOOL",
@@ -159,12 +160,18 @@ class Instance(Kind):
 
 @dataclass(frozen=True)
 class Array(Kind):
-    """A numpy array, stored as it is: whoever writes the data to a file has a form for arrays."""
+    """A numpy array that nobody can change: whoever writes the data to a file has a form for arrays."""
 
     name: str
     dtype: Any = np.generic
 
-    def store(self, value: Any, path: str) -> Any:
+    def store(self, value: Any, path: str) -> np.ndarray:
+        return owned(self._checked(value, path))
+
+    def load(self, stored: Any, path: str, parent: Backing | None = None, key: str | None = None) -> np.ndarray:
+        return read_only(self._checked(stored, path))
+
+    def _checked(self, value: Any, path: str) -> np.ndarray:
         if not isinstance(value, np.ndarray):
             raise self.wrong(value, path, "np.asarray makes an array of it")
         if value.dtype.hasobject:

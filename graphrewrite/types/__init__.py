@@ -22,6 +22,7 @@ from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.layout import check_layout, permutation
 from graphrewrite.types.named import HELD_WIDER, NAMES, OBJECT, SHORT_INTEGERS, TEXT, USUAL_NAMES, integer_limits
 from graphrewrite.types.own import EdgeType, boxed, unboxed
+from graphrewrite.types.ownership import arrays_in, handed_over, owned, read_only
 from graphrewrite.types.quantised import STORAGES, Quantised
 from graphrewrite.types.size import (
     Size,
@@ -60,6 +61,7 @@ __all__ = [
     "Stream",
     "Tensor",
     "Type",
+    "arrays_in",
     "as_element",
     "as_size",
     "as_type",
@@ -72,6 +74,7 @@ __all__ = [
     "element_of",
     "evaluate_size",
     "fitted",
+    "handed_over",
     "hold",
     "integer_limits",
     "is_at_most",
@@ -80,12 +83,14 @@ __all__ = [
     "nearest_small",
     "one_object",
     "out_of_range",
+    "owned",
     "pairs_of",
     "parse_element",
     "parse_type",
     "parse_types",
     "permutation",
     "product",
+    "read_only",
     "size_max",
     "size_min",
     "sizes_in",

@@ -14,6 +14,7 @@ import numpy as np
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.functions import all_nodes
+from graphrewrite.types import handed_over
 
 if TYPE_CHECKING:
     import onnx
@@ -38,7 +39,7 @@ def array_of(tensor: Any) -> np.ndarray:
     from onnx import numpy_helper
 
     try:
-        return np.asarray(numpy_helper.to_array(tensor))
+        return handed_over(np.asarray(numpy_helper.to_array(tensor)))
     except ValueError as error:
         raise ModelError(
             f"the constant {tensor.name!r} of shape {list(tensor.dims)} does not hold as many numbers ({error})"
@@ -71,7 +72,7 @@ class ExternalData:
         data = self._bytes(tensor)
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type))
         if dtype.kind in "iufb" and tensor.data_type not in _BITS:
-            return np.require(data.view(dtype.newbyteorder("<")).reshape(tensor.dims), requirements="A")
+            return handed_over(np.require(data.view(dtype.newbyteorder("<")).reshape(tensor.dims), requirements="A"))
         filled = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=data.tobytes())
         return array_of(filled)
 

@@ -23,7 +23,7 @@ from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues
 from graphrewrite.lowering.exchange.symbols import holds_symbols
 from graphrewrite.op.op import Op
-from graphrewrite.types import TEXT, hold, symbols
+from graphrewrite.types import TEXT, handed_over, hold, symbols
 
 if TYPE_CHECKING:
     import onnx
@@ -107,7 +107,10 @@ class Importer:
         # Of the floats that numpy lacks, onnx gives arrays of the kind V.
         values = hold(kind, array.astype(np.float32) if array.dtype.kind == "V" and "f" in kind else array)
         self.values[name] = self.graph.constant(
-            values, type=Tensor(kind, values.shape), name=self.free(name), origin=(name,)
+            values if values is array else handed_over(values),
+            type=Tensor(kind, values.shape),
+            name=self.free(name),
+            origin=(name,),
         )
 
     def bind(self, info: Any) -> None:

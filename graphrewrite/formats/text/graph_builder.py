@@ -19,7 +19,7 @@ from graphrewrite.op.generic_op import generic
 from graphrewrite.op.given_ops import unknown_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, is_attribute
-from graphrewrite.types import Tensor, Type, element_dtype, element_of, is_local, one_object
+from graphrewrite.types import Tensor, Type, element_dtype, element_of, handed_over, is_local, one_object
 
 __all__ = ["constant_of", "fill"]
 
@@ -177,7 +177,7 @@ def constant_of(line: NodeLine, shared: Mapping[str, np.ndarray]) -> dict[str, A
     if declared is not None and not isinstance(declared, Tensor):
         line.cursor.fail(f"the type of a constant is a tensor, got {declared}", at=line.columns["types"])
     if not isinstance(value, np.ndarray):
-        value = _numbers(line, value, declared, at)
+        value = handed_over(_numbers(line, value, declared, at))
     elif declared is not None and value.shape != declared.shape:
         _refuse_shape(line, value, declared, at)
     with line.cursor.reporting(line.columns["kind"]):

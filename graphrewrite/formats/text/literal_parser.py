@@ -26,6 +26,7 @@ from graphrewrite.types import (
     Element,
     Type,
     element_dtype,
+    handed_over,
     parse_element,
     parse_type,
 )
@@ -274,7 +275,7 @@ def array_of(cursor: Cursor, entries: Any, element: Element, *, at: int) -> np.n
     # More infinities than were written: numbers that overflow.
     if dtype.kind == "f" and np.isinf(array).any() and np.isinf(array).sum() > sum(abs(v) == math.inf for v in leaves):
         cursor.fail(f"a number is too large for {element}", at=at)
-    return array
+    return handed_over(array)
 
 
 def _array_aside(cursor: Cursor) -> np.ndarray:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from graphrewrite.types import handed_over
+
 __all__ = ["array_from"]
 
 _DTYPE = re.compile(
@@ -16,11 +18,11 @@ _DTYPE = re.compile(
 _RANK = 32
 _LAST_CHARACTER = 0x10FFFF
 _LARGE = 1 << 20
-"""Size in bytes from which an array is a view of bytes that may be written to."""
+"""Size in bytes from which an array is a view of the bytes that it is made of."""
 
 
 def array_from(dtype: Any, shape: Any, data: bytes | bytearray | memoryview) -> np.ndarray | str:
-    r"""Return the array of some bytes in C order, or an error message; a large one may be a view of the bytes.
+    r"""Return the read-only array of some bytes in C order, or an error message; a large one is a view of the bytes.
 
     Examples
     --------
@@ -52,4 +54,4 @@ def array_from(dtype: Any, shape: Any, data: bytes | bytearray | memoryview) -> 
         return "a byte of a boolean is 0 or 1"
     if kind.kind == "U" and (np.frombuffer(data, f"{dtype[0]}u4") > _LAST_CHARACTER).any():
         return "a character is not valid Unicode"
-    return array if array.nbytes >= _LARGE and array.flags.behaved else array.copy()
+    return handed_over(array if array.nbytes >= _LARGE and array.flags.aligned else array.copy())

@@ -12,7 +12,7 @@ from graphrewrite.errors import RuleError
 from graphrewrite.formats.text.array_printer import abbreviated
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op.op import Op
-from graphrewrite.types import Type
+from graphrewrite.types import Type, read_only
 
 __all__ = ["Embedding", "MatchedValue", "Obstacle", "UnitMatches"]
 
@@ -137,13 +137,12 @@ class MatchedValue:
 
     @property
     def value(self) -> np.ndarray:
-        """The array of a constant."""
+        """The array of a constant, read-only."""
         if self.data.get("type") != "constant":
             raise RuleError(
                 "has no value to read, for it is no constant; annotate the variable with Constant", node=self.node
             )
-        array: np.ndarray = self.data["value"]
-        return array
+        return read_only(self.data["value"])
 
     @property
     def is_constant(self) -> bool:

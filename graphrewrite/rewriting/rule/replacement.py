@@ -19,7 +19,7 @@ from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.rewriting.match import MatchedValue, UnitMatches
 from graphrewrite.rewriting.pattern import Every, Pattern, PatternNode, Repeated
 from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
-from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold, sizes_in
+from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold, owned, sizes_in
 
 __all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline"]
 
@@ -141,7 +141,7 @@ class Known(Part):
     """A constant that a replacement has computed."""
 
     def __init__(self, replay: Replay, value: np.ndarray, type: Type | None = None) -> None:
-        self.replay, self.value = replay, value
+        self.replay, self.value = replay, owned(value)
         self.type = Tensor(element_of(value.dtype), value.shape) if type is None else type
 
 

@@ -1,0 +1,83 @@
+"""Ownership: arrays that nobody can change any more, as graphs, modules and typed views hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["arrays_in", "handed_over", "owned", "read_only"]
+
+_WITHOUT_ARRAYS = (list, tuple, int, float, complex, str, np.generic)
+"""What numpy makes a new array of."""
+
+
+def owned(value: Any) -> np.ndarray:
+    """Return an array that nobody can change: the array itself if it and all its bases are read-only, else a copy.
+
+    A memory map that was opened for reading only is such an array, and one made of ``bytes``. Whoever has just made an
+    array, and keeps no other view of it, saves the copy by `handed_over`.
+
+    Examples
+    --------
+    >>> mine = np.zeros(2)
+    >>> held = owned(mine)
+    >>> mine += 1
+    >>> held.tolist(), held.flags.writeable, owned(held) is held
+    ([0.0, 0.0], False, True)
+    """
+    array = np.asarray(value)
+    if isinstance(value, _WITHOUT_ARRAYS):
+        return handed_over(array)
+    return array if _is_unchangeable(array) else handed_over(array.copy("K"))
+
+
+def handed_over(array: np.ndarray) -> np.ndarray:
+    """Make an array read-only, with the arrays that it is a view of, and return it; nobody else may have them.
+
+    Examples
+    --------
+    >>> made = np.arange(4)
+    >>> owned(handed_over(made[1:])).base is made
+    True
+    """
+    view: Any = array
+    while isinstance(view, np.ndarray):
+        view.flags.writeable = False
+        view = view.base
+    return array
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return an array that cannot be written to; its owner may still change it."""
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def arrays_in(data: Any) -> Iterator[np.ndarray]:
+    """Yield the arrays in data, at any depth of dictionaries, lists and tuples."""
+    if isinstance(data, np.ndarray):
+        yield data
+    elif isinstance(data, dict):
+        for value in data.values():
+            yield from arrays_in(value)
+    elif isinstance(data, list | tuple):
+        for value in data:
+            yield from arrays_in(value)
+
+
+def _is_unchangeable(array: np.ndarray) -> bool:
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            return False
+        base = base.base
+    if base is None:
+        return True
+    try:
+        return memoryview(base).readonly
+    except TypeError:  # memory of somebody else's, such as a tensor's
+        return False
