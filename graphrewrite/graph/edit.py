@@ -6,7 +6,7 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.graph.storage import stores_plainly
+from graphrewrite.graph.storage import own, stores_plainly
 
 __all__ = ["Edit", "apply_edit", "difference", "is_unchanged", "reapply_edit", "revert_edit"]
 
@@ -83,15 +83,15 @@ def apply_edit(graph: nx.DiGraph, edit: Edit) -> None:
     """Apply an edit to a graph."""
     if stores_plainly(graph):
         # The graph gets dictionaries of its own: the edit stays as it is however they change later.
-        own = Edit(
-            [(name, data.copy()) for name, data in edit.added],
+        copied = Edit(
+            [(name, own(data)) for name, data in edit.added],
             [(source, destination, data.copy()) for source, destination, data in edit.linked],
             edit.unlinked,
-            [(name, data.copy()) for name, data in edit.changed],
+            [(name, own(data)) for name, data in edit.changed],
             edit.removed,
         )
-        apply_directly(graph, own)
-        edit.lost = own.lost
+        apply_directly(graph, copied)
+        edit.lost = copied.lost
         nx._clear_cache(graph)
     else:
         apply_publicly(graph, edit)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from graphrewrite.errors import GraphRewriteError, VerificationError
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.verification import verify
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import ARGUMENT, DETERMINISTIC, INTERFACE, WELL_FORMED
-from graphrewrite.testing.snapshot import interface, snapshot
+from graphrewrite.testing.snapshot import first_change, interface, snapshot
 from graphrewrite.testing.subject import Outcome, Subject
 
 __all__ = ["Applied", "Refuted", "applied", "check_interface", "check_repeatable", "rebuilt"]
@@ -82,15 +80,15 @@ def applied(subject: Subject, graph: Any) -> Applied:
         If it fails, does not end, changes its argument, or if after one of its steps the verifier finds a fault.
     """
     old = snapshot(graph)
-    argument = graph.copy()  # shares its arrays, so that writing into one changes the graph as well
+    argument = graph.copy()
     try:
         outcome = subject.apply(argument)
     except Exception as error:  # rules and functions should raise no error at all
         raise _failed(subject, graph, error) from None
     result = outcome.graph
-    if snapshot(argument) != old or list(argument) != list(graph):
-        _restore(graph, old)
-        reason = f"{subject.name} changed the graph that it was given"
+    left = snapshot(argument)
+    if left != old or list(argument) != list(graph):
+        reason = f"{subject.name} changed the graph that it was given: {first_change(old, left)} is not what it was"
         raise Refuted(Counterexample(graph, argument, reason, claim=ARGUMENT), "argument")
     new = snapshot(result)
     changed = bool(outcome.fired) or new != old
@@ -111,16 +109,14 @@ def _failed(subject: Subject, graph: Any, error: Exception) -> Refuted:
         )
         reason = f"{subject.name} leaves an edge dangling: {lost[0]}" if lost else form
         kind = "dangling" if lost else "not well formed"
+    elif _is_refused_write(error):
+        reason = f"{subject.name} writes into an array of the graph that it was given: {message}"
     return Refuted(Counterexample(graph, None, reason, claim=WELL_FORMED), kind)
 
 
-def _restore(graph: Any, old: dict[str, Any]) -> None:
-    """Undo changes of arrays that a graph shares with its copy."""
-    for node, data in graph._node.items():
-        for key, value in data.items():
-            if isinstance(value, np.ndarray) and value.dtype != object:
-                dtype, shape, content = old["nodes"][node][key]
-                data[key] = np.frombuffer(content, dtype).reshape(shape).copy()
+def _is_refused_write(error: Exception) -> bool:
+    """Tell whether numpy refused to write into an array, here or where an error came from."""
+    return "read-only" in str(error) and "ValueError" in f"{type(error).__name__} {error}"
 
 
 def _check_form(subject: Subject, graph: Any, result: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite.graph import Graph
 from graphrewrite.types import FixedPoint, Tensor, Type, pairs_of, solved, with_sizes
 
-__all__ = ["interface", "snapshot"]
+__all__ = ["first_change", "interface", "snapshot"]
 
 
 def interface(graph: Graph, before: Graph | None = None) -> dict[str, list[tuple[str, str]]]:
@@ -66,6 +66,29 @@ def snapshot(graph: Any) -> dict[str, dict[Any, Any]]:
         "edges": {(a, b): _slots(data) for a, targets in graph._succ.items() for b, data in targets.items()},
         "graph": {key: _frozen(value) for key, value in graph.graph.items()},
     }
+
+
+def first_change(old: Mapping[str, dict[Any, Any]], new: Mapping[str, dict[Any, Any]]) -> str:
+    r"""Return what differs first between two snapshots, in words.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> old = snapshot(g)
+    >>> g.nodes["r"]["type"] = "neg"
+    >>> first_change(old, snapshot(g))
+    "'type' of the node 'r'"
+    """
+    for what, shown in (("nodes", "node {!r}"), ("edges", "edge {0[0]!r} -> {0[1]!r}"), ("graph", "attribute {!r}")):
+        for name in dict.fromkeys((*old[what], *new[what])):
+            was, became = old[what].get(name), new[what].get(name)
+            if was == became:
+                continue
+            keys: list[Any] = []
+            if isinstance(was, dict) and isinstance(became, dict):
+                keys = [key for key in {**was, **became} if was.get(key) != became.get(key)]
+            return f"{f'{keys[0]!r} of ' if keys else ''}the {shown.format(name)}"
+    return "the order of its nodes"
 
 
 def _slots(data: Mapping[str, Any]) -> Any:

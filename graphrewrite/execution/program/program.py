@@ -25,7 +25,7 @@ from graphrewrite.graph.arguments import as_graph
 from graphrewrite.op import constant
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.runtime.progress import progress
-from graphrewrite.types import Type, unboxed
+from graphrewrite.types import Type, owned, read_only, unboxed
 
 __all__ = ["Program", "compile_graph"]
 
@@ -205,7 +205,7 @@ def compile_graph(
             continue
         value = None if node in own else constant_value(graph, node)
         if value is not None:
-            constants[node] = (value,)
+            constants[node] = (owned(value),)
             continue
         call = computed_by(own[node], graph, node) if node in own else Call.of(graph, node)
         if not (call.op is constant or _is_folded(call, constants)):
@@ -213,6 +213,7 @@ def compile_graph(
             continue
         try:
             call.run(constants)
+            constants[node] = tuple(map(read_only, constants[node]))  # results of every run
         except EvaluationError:
             calls.append(call)  # raises again when the program runs
     arrays, kept = _single(constants), {*wanted, *constants}

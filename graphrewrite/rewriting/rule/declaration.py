@@ -145,7 +145,11 @@ class Rule(Displayed, PatternRule):
         except GraphRewriteError as error:
             raise self.complain(f"failed at {node!r}: {error}") from error
         except Exception as error:
-            raise self.complain(f"fails below its yield, at {node!r}: {type(error).__name__}: {error}") from error
+            writes = isinstance(error, ValueError) and "read-only" in str(error)
+            advice = "; arrays of a graph cannot be changed, compute a new one, as w.value * 2 does" if writes else ""
+            raise self.complain(
+                f"fails below its yield, at {node!r}: {type(error).__name__}: {error}{advice}"
+            ) from error
         raise self.complain("yields twice; a rule has one yield")
 
     def _aligned(self, returned: Any, replaced: list[list[Root]]) -> list[Any]:

@@ -128,7 +128,7 @@ def _steps(rules: Any, graph: Graph) -> Iterator[tuple[Any, Graph, Graph]]:
         return
     members = members_of(rules)
     if len(members) == 1 and not isinstance(members[0], Rule | GraphRewriting | Pass):
-        after = members[0](graph)
+        after = members[0](graph.copy())
         if isinstance(after, Graph):
             yield members[0], graph, after
         return
