@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphrewrite.errors import GraphError
 from graphrewrite.op.op import Op
-from graphrewrite.op.operators import Operators
+from graphrewrite.op.operators import TypedOperators
 from graphrewrite.types import Type
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Value"]
 
 
-class Value(Operators):
+class Value(TypedOperators):
     """One result of a node of a graph; ops applied to it add nodes to that graph.
 
     Examples
@@ -25,8 +25,8 @@ class Value(Operators):
     >>> g = Graph("double")
     >>> x = g.input("x", Tensor("f32", ("N", 4)))
     >>> y = x + x
-    >>> y.node, str(y.type)
-    ('add_1', 'f32[N,4]')
+    >>> y.node, str(y.type), str((y[:, 0] ** 2).type)
+    ('add_1', 'f32[N,4]', 'f32[N]')
     """
 
     __slots__ = ("graph", "node", "result")

@@ -117,6 +117,11 @@ class Traced(Operators):
     def __iter__(self) -> Iterator[Any]:
         raise RuleError("a pattern node has one result, which cannot be unpacked")
 
+    def __getitem__(self, index: Any) -> Any:
+        raise RuleError(
+            "a subscript depends on the shape, which is known only below the yield; above it, write op.slice"
+        )
+
 
 @dataclass(eq=False, repr=False)
 class Variable(Traced):
@@ -194,6 +199,9 @@ class PatternNode(Traced):
         if self.results == 1:
             raise RuleError(f"{self.called} has one result, which cannot be unpacked")
         return iter([Result(self.tracing, self, i) for i in range(self.results)])
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(self)[index] if self.results != 1 else super().__getitem__(index)
 
     def __repr__(self) -> str:
         shown = [repr(x) for x in self.operands] + [f"{k}={v!r}" for k, v in self.attributes.items()]

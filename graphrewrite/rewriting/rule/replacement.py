@@ -14,6 +14,7 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered
 from graphrewrite.op import as_constant, constant_type
 from graphrewrite.op.op import Op
+from graphrewrite.op.operators import TypedOperators
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.rewriting.match import MatchedValue, UnitMatches
@@ -60,17 +61,15 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
-class Part(RunValue):
+class Part(RunValue, TypedOperators):
     """A value in a replacement: bound by the match, a computed constant, or new."""
 
     __slots__ = ()
     replay: Replay
     type: Type
 
-    @property
-    def shape(self) -> tuple[int | str, ...]:
-        """The shape of the value."""
-        return self.type.shape
+    def __iter__(self) -> Iterator[Any]:
+        raise RuleError("has one result, which cannot be unpacked")
 
 
 class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read from the graph
@@ -95,6 +94,13 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
         if results == 1:
             raise RuleError("has one result, which cannot be unpacked", node=self.node)
         return iter([Bound(self.replay, Operand(self.node, i)) for i in range(results)])
+
+
+class BoundNode(Bound):
+    """A matched node with several results."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(self)[index]
 
 
 class Absent(Part):
@@ -198,7 +204,8 @@ class Replay(RuleRun):
         term = self.pattern.terms[self.position]
         self.position += 1
         if isinstance(image, str):
-            return Bound(self, Operand(image))
+            has_several = isinstance(term, PatternNode) and term.results != 1
+            return (BoundNode if has_several else Bound)(self, Operand(image))
         if isinstance(image, UnitMatches):
             assert isinstance(term, Repeated | Every)
             return Members(self, image, tuple(v.name for v in term.unit.own), isinstance(term, Repeated))

@@ -79,7 +79,9 @@ class Unknown:
 
     __call__ = __getitem__ = __array_ufunc__ = __array_function__ = _absorb
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _absorb
-    __matmul__ = __rmatmul__ = __pow__ = __mod__ = __floordiv__ = __neg__ = __and__ = __or__ = __invert__ = _absorb
+    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __mod__ = __floordiv__ = __neg__ = __and__ = __or__ = __invert__ = (
+        _absorb
+    )
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _absorb
 
 
@@ -126,6 +128,10 @@ class Symbol(RunValue):
         if not isinstance(term, PatternNode) or term.results == 1:
             raise TypeError("one result cannot be unpacked")
         return iter([Symbol(self.replay, Result(term.tracing, term, i)) for i in range(term.results)])
+
+    def __getitem__(self, index: Any) -> Any:
+        is_several = isinstance(self._term, PatternNode) and self._term.results != 1
+        return tuple(self)[index] if is_several else self.replay.unknown()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("make_node", "tracing", "variable"):  # of patterns; matches have none
