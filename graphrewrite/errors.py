@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 __all__ = [
+    "AttributeValueError",
     "DataError",
     "EvaluationError",
     "FieldError",
@@ -97,6 +98,10 @@ class DataError(GraphRewriteError):
     def __init__(self, message: str, *, path: str = "", node: str | None = None) -> None:
         self.path = path
         super().__init__(f"{path}: {message}" if path else message, node=node)
+
+
+class AttributeValueError(DataError, TypeMismatchError):
+    """An attribute of a node does not have the type that its op declares; the message starts with op and attribute."""
 
 
 class FieldError(DataError, AttributeError):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from graphrewrite.errors import DataError, FieldError, GraphError, did_you_mean, not_there
-from graphrewrite.graph.node_class import class_of, kind_of_attribute
+from graphrewrite.errors import FieldError, GraphError, did_you_mean, not_there
+from graphrewrite.graph.node_class import class_of
 from graphrewrite.graph.value import Value
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.library import find_op
@@ -151,7 +151,7 @@ class Node(IrData):
         op = self.op
         if op is not None:
             missing |= {
-                key: kind_of_attribute(op, key).name
+                key: op.checks[key].kind.name
                 for key, default in op.attributes.items()
                 if default is inspect.Parameter.empty and key not in self.data
             }
@@ -202,10 +202,7 @@ class Node(IrData):
             raise FieldError("is an operand, which is an edge of the graph; rewrite the node with a rule", path=path)
         if meaning not in op.attributes and not isinstance(op, Generic):
             raise self._unknown(name)
-        try:
-            stored = op.as_attributes({meaning: kind_of_attribute(op, meaning).store(value, path)})[meaning]
-        except RecursionError:
-            raise DataError("is nested too deeply, or contains itself", path=path) from None
+        (stored,) = op.as_attributes({name: value}, path=self._path).values()
         self._backing.refuse_cycle(stored, path)
         data = self._backing.write()
         # Defaults are not stored, unless they already are: an assignment of the same value changes nothing.

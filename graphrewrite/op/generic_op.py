@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
+from graphrewrite.op.attribute_check import ANYTHING, AttributeCheck
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED
 from graphrewrite.types import Type
@@ -25,6 +26,10 @@ class Generic(Op):
         taken = sorted(attributes.keys() & (RESERVED - {"result"}))
         if taken:
             raise TypeMismatchError(f"{self.name}: {taken[0]!r} is a reserved key of nodes; rename the attribute")
+
+    def check_of(self, attribute: str) -> AttributeCheck:
+        """Return that an attribute takes any value that can be stored."""
+        return ANYTHING
 
     def stands_for(self, other: Op) -> bool:
         """Tell whether another op is a generic one of the same shape."""

@@ -3,52 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import RuleError, TypeMismatchError
+from graphrewrite.op.attribute_check import AttributeCheck, as_attribute
 from graphrewrite.op.axes import Arrangement, Axes
 from graphrewrite.op.body import Body
 from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.domain import check_elements
 from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import CURRENT, Symbolic
-from graphrewrite.types import Type, as_element, as_size, one_object, owned
+from graphrewrite.types import Type, one_object
 
 __all__ = ["Alternatives", "Cost", "Infer", "Op"]
-
-
-def as_attribute(value: Any) -> Any:
-    """Return an attribute's value as it is stored: lists, sets and ranges as tuples, arrays owned, graphs frozen.
-
-    Examples
-    --------
-    >>> as_attribute([1, {"y": range(3)}])
-    (1, {'y': (0, 1, 2)})
-    """
-    if type(value) in (list, tuple, range):
-        return tuple(map(as_attribute, value))
-    if type(value) in (set, frozenset):
-        return tuple(map(as_attribute, sorted(value, key=repr)))
-    if type(value) is dict:
-        return {key: as_attribute(v) for key, v in value.items()}
-    if isinstance(value, np.ndarray):
-        return owned(value)
-    return value.as_body() if isinstance(value, Body) else value
-
-
-def _normal_sizes(value: Any) -> Any:
-    """Return the value of an attribute with sizes in normal form; a word that is no size stays as it is."""
-    if isinstance(value, str):
-        with suppress(TypeMismatchError):
-            return as_size(value)
-    if isinstance(value, list | tuple) and any(isinstance(each, str | list | tuple) for each in value):
-        return tuple(map(_normal_sizes, value))
-    return value
 
 
 _REMEMBERED = 4096
@@ -82,8 +54,6 @@ class Op(Signature):
         Kinds of element types that it computes with (`graphrewrite.op.domain`); None where inference decides.
     axes : Axes, optional
         The order in which the function has the axes of its operands; None where inference decides what layouts mean.
-    derived : mapping
-        Further names in the view of a node (`graphrewrite.graph.Node`): of an operand or attribute, or functions of it.
     cost : callable, optional
         Multiply-accumulates for one sample, from operand types, result type and attributes; none if not given.
     sized : frozenset of str
@@ -99,7 +69,6 @@ class Op(Signature):
     stateful: bool = False
     elements: frozenset[str] | None = None
     axes: Axes | None = None
-    derived: Mapping[str, Any] = field(default_factory=dict, repr=False)
     cost: Cost | None = field(default=None, repr=False)
     sized: frozenset[str] = field(default=frozenset(), repr=False)
     doc: str = field(default="", repr=False)
@@ -113,13 +82,13 @@ class Op(Signature):
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""
-        attributes = self._in_normal_form(attributes)
         for operand in operands:
             if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)
         current = CURRENT.get()
         if current is not None:  # inside of a rule, an op of literals only is part of the pattern, too
             return current.apply_op(self, operands, attributes)
+        attributes = self.as_attributes(attributes)
         self.check(len(operands), attributes)
         try:
             return self.function(*operands, **attributes)
@@ -248,15 +217,36 @@ class Op(Signature):
             return tuple(map(np.asarray, results))
         return tuple(np.transpose(array, arrangement.result) for array in results)
 
-    def as_attributes(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    @cached_property
+    def checks(self) -> Mapping[str, AttributeCheck]:
+        """What values each attribute takes."""
+        return {
+            name: AttributeCheck.of(self.function, name, default, is_sized=name in self.sized)
+            for name, default in self.attributes.items()
+        }
+
+    def check_of(self, attribute: str) -> AttributeCheck | None:
+        """Return what values an attribute takes; None if the op has no such attribute."""
+        return self.checks.get(attribute)
+
+    def as_attributes(self, attributes: Mapping[str, Any], *, path: str = "") -> dict[str, Any]:
         """Return attributes in the form in which nodes have them.
 
-        An element type may be written as in other packages, and a size as an expression in any form.
+        An attribute may have another name, as in other frameworks; an element type may be written as in other packages,
+        and a size as an expression in any form. An attribute that the op does not have stays as it is: `check` refuses
+        it.
 
         Parameters
         ----------
         attributes : mapping
             Keyword attributes.
+        path : str
+            Of the node in messages; the op's name where not given.
+
+        Raises
+        ------
+        AttributeValueError
+            If an attribute does not have the type that the op's function annotates.
 
         Examples
         --------
@@ -265,16 +255,18 @@ class Op(Signature):
         ({'element': 'f16'}, {'perm': (1, 0)})
         >>> op.reshape.as_attributes({"shape": ["seq*2", 4]})
         {'shape': ('2*seq', 4)}
+        >>> op.clip.as_attributes({"low": "a"})
+        Traceback (most recent call last):
+        ...
+        graphrewrite.errors.AttributeValueError: clip.low: expected float | None, got str 'a'; for example low=0.5
         """
-        return {key: as_attribute(value) for key, value in self._in_normal_form(attributes).items()}
-
-    def _in_normal_form(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        given = dict(attributes)
-        for key in self.sized & given.keys():
-            given[key] = _normal_sizes(given[key])
-        if "element" in given and "element" in self.attributes:
-            with suppress(TypeMismatchError):  # a variable of a rule, or something that inference refuses
-                given["element"] = as_element(given["element"])
+        given: dict[str, Any] = {}
+        for written, value in attributes.items():
+            key = self.canonical_name(written)
+            if key in given:
+                raise TypeMismatchError(f"{self.name}: {written!r} is another name of {key!r}, which is given, too")
+            check = self.check_of(key)
+            given[key] = as_attribute(value) if check is None else check.stored(value, f"{path or self.name}.{written}")
         return given
 
     def stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:

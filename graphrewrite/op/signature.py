@@ -33,6 +33,8 @@ class Signature:
         Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     results : int
         Number of results; 0 if it depends on attributes, see `number_of_results`.
+    derived : mapping
+        Further names: of an attribute or operand, or functions of the view of a node (`graphrewrite.graph.Node`).
     results_of : callable, optional
         Gives the number of results for the attributes, where that is not fixed.
     any_attributes : bool
@@ -46,6 +48,7 @@ class Signature:
     attributes: Mapping[str, Any]
     commutative: bool = False
     results: int = 1
+    derived: Mapping[str, str | Callable[[Any], Any]] = field(default_factory=dict, repr=False)
     results_of: Callable[[Mapping[str, Any]], int] | None = field(default=None, repr=False)
     any_attributes: ClassVar[bool] = False
     __signature__ = OfInstances(signature_of)
@@ -84,14 +87,34 @@ class Signature:
             raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
         for key in attributes:
             if key not in self.attributes:
-                known = ", ".join(self.attributes) or "none"
-                raise TypeMismatchError(
-                    f"{self.name} has no attribute {key!r} (known: {known}){did_you_mean(key, self.attributes)}"
-                )
+                raise TypeMismatchError(self._no_attribute(key))
         if complete:
             for key, default in self.attributes.items():
                 if default is inspect.Parameter.empty and key not in attributes:
                     raise TypeMismatchError(f"{self.name} needs the attribute {key!r}")
+
+    def canonical_name(self, name: str) -> str:
+        """Return the name of the attribute that a name means; the name itself if it is none of an attribute.
+
+        Examples
+        --------
+        >>> from graphrewrite import op
+        >>> op.conv.canonical_name("stride"), op.conv.canonical_name("in_channels")
+        ('strides', 'in_channels')
+        """
+        meaning = self.derived.get(name)
+        return meaning if isinstance(meaning, str) and meaning in self.attributes else name
+
+    def _no_attribute(self, name: str) -> str:
+        """Return the message that the op does not have an attribute."""
+        meaning = self.derived.get(name, name)
+        if meaning in self.operands:
+            return f"{self.name}: {name!r} is operand {self.operands.index(meaning)}; pass it without its name"
+        if name in self.derived:
+            return f"{self.name}: {name!r} follows from the operands; leave it out"
+        aliases = [other for other in self.derived if self.canonical_name(other) != other]
+        hint = did_you_mean(name, [*self.attributes, *aliases])
+        return f"{self.name} has no attribute {name!r} (known: {', '.join(self.attributes) or 'none'}){hint}"
 
     def without_omitted(self, operands: Iterable[Any]) -> list[Any]:
         """Return operands without those that are omitted (None) at the end.

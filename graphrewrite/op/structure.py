@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError
 from graphrewrite.op.define import define_op
-from graphrewrite.types import Tensor, Type, element_of
+from graphrewrite.types import Element, Tensor, Type, element_of
 
 __all__ = ["constant", "counter", "input_", "output", "transfer"]
 
@@ -62,7 +62,7 @@ def constant(*, value: Any) -> np.ndarray:
 
 
 @define_op(level="structure", stateful=True, infer=lambda element: Tensor(element, ()))
-def counter(*, element: Any) -> NoReturn:
+def counter(*, element: Element) -> NoReturn:
     """A register that counts cycles: independent of every input, and yet not constant.
 
     Parameters

@@ -11,6 +11,7 @@ from __future__ import annotations
 from graphrewrite.types.edge import Type, as_type, one_object
 from graphrewrite.types.element import (
     Element,
+    ElementName,
     as_element,
     check_element,
     element_dtype,
@@ -54,6 +55,7 @@ __all__ = [
     "Dimension",
     "EdgeType",
     "Element",
+    "ElementName",
     "FixedPoint",
     "Quantised",
     "Size",

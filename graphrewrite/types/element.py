@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -11,10 +11,22 @@ from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.named import HELD_WIDER, NAMES, OBJECT, TEXT, as_name, named_dtype
 from graphrewrite.types.quantised import Quantised
 
-__all__ = ["Element", "as_element", "check_element", "element_dtype", "element_kind", "element_of", "stores"]
+__all__ = [
+    "Element",
+    "ElementName",
+    "as_element",
+    "check_element",
+    "element_dtype",
+    "element_kind",
+    "element_of",
+    "stores",
+]
 
 Element = str | FixedPoint | Quantised
 """An element type: a name such as ``"f32"``, a fixed-point format, or a quantised one."""
+
+ElementName = Annotated[str, "element type"]
+"""A named element type; as an attribute of an op it may be written in the words of any framework."""
 
 _BY_DTYPE = {named_dtype(name): name for name in NAMES if name not in HELD_WIDER}
 _OBJECT = np.dtype(object)

@@ -57,7 +57,7 @@ def test_a_change_that_fits_not_all_changes_none() -> None:
     assert graph == before
     assert layer.attributes["strides"] == (1, 1)
     with pytest.raises(TypeMismatchError, match="did you mean 'strides'"):
-        layer.set(stride=(2, 2))
+        layer.set(stridse=(2, 2))
     assert graph == before
 
 
@@ -122,8 +122,8 @@ def test_wrong_use() -> None:
         Operator(graph, op.conv, W, name="conv_a")
     with pytest.raises(GraphError, match="is a value of another graph"):
         Operator(graph, op.conv, W, Graph("h").input("x", X))
-    with pytest.raises(TypeMismatchError, match="no attribute 'stride'"):
-        Operator(graph, op.conv, W, stride=2)
+    with pytest.raises(TypeMismatchError, match="no attribute 'stridse'"):
+        Operator(graph, op.conv, W, stridse=2)
     with pytest.raises(TypeMismatchError, match="takes at most"):
         Operator(graph, op.relu, W, W)
     assert graph == before

@@ -149,7 +149,7 @@ class TestTypes:
         [
             (lambda c, x: op.cond(x, x, then=DOUBLE, otherwise=DOUBLE), "the condition must be one entry of bool"),
             (lambda c, x: op.cond(c, then=DOUBLE, otherwise=DOUBLE), r"its then has the inputs x, and 0 values"),
-            (lambda c, x: op.cond(c, x, then=op.relu, otherwise=DOUBLE), "its then must be a Graph"),
+            (lambda c, x: op.cond(c, x, then=op.relu, otherwise=DOUBLE), "cond.then: expected Graph, got Op"),
             (lambda c, x: op.cond(c, x, then=DOUBLE, otherwise=SUMS), "its otherwise has the inputs i, x, step"),
             (lambda c, x: op.loop(3, c, x, x, body=SUMS, carried=1), r"the count must be one entry of i64.*np\.int64"),
             (lambda c, x: op.loop(np.int64(3), c, x, x, body=SUMS, carried=4), "carries 4 values, and 2 are given"),

@@ -85,6 +85,7 @@ def _as(op: Op, graph: Graph, node: str, names: Mapping[str, str | None]) -> dic
         if new_name is not None:
             attributes[new_name] = value
     try:
+        attributes = op.as_attributes(attributes)
         op.check(len(graph.operands(node)), attributes)
     except TypeMismatchError as error:
         raise TypeMismatchError(f"{error}; rename attributes with attributes={{…}}", node=node) from None

@@ -111,7 +111,7 @@ def _infer_interpolate(
 ) -> Tensor:
     operand, starts, slopes = _format(x), np.asarray(base, np.int64), np.asarray(slope, np.int64)
     fits = starts.ndim > 0 and slopes.shape == starts.shape and starts.shape[:-1] in ((), x.shape[1:2])
-    if not fits or rest < 0 or starts.shape[-1] << rest != 1 << operand.width:
+    if not fits or not 0 <= rest <= operand.width or starts.shape[-1] << rest != 1 << operand.width:
         raise TypeMismatchError(
             f"{starts.shape} bases and {slopes.shape} slopes of segments of {rest} bits do not cover the range of "
             f"{operand}; give one of each for each value of the bits above, or a row of them for each channel"

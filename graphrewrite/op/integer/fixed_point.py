@@ -10,7 +10,7 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import FLOATS, MANTISSAS, NUMBERS
-from graphrewrite.types import Element, FixedPoint, Tensor, check_element, hold
+from graphrewrite.types import Element, ElementName, FixedPoint, Tensor, check_element, hold
 
 __all__ = ["from_fixed", "limits", "mantissas", "quantise", "to_fixed"]
 
@@ -167,7 +167,7 @@ def _infer_from_fixed(x: Tensor, *, fraction: int, element: Element = "f32") -> 
 
 
 @define_op(level="bridge", infer=_infer_from_fixed, elements=MANTISSAS)
-def from_fixed(x: np.ndarray, *, fraction: int, element: str = "f32") -> np.ndarray:
+def from_fixed(x: np.ndarray, *, fraction: int, element: ElementName = "f32") -> np.ndarray:
     """The real numbers that mantissas stand for: ``x * 2**-fraction``.
 
     Parameters

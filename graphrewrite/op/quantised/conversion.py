@@ -9,7 +9,7 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import FLOATS
-from graphrewrite.types import Quantised, Tensor, check_element, element_kind, hold
+from graphrewrite.types import ElementName, Quantised, Tensor, check_element, element_kind, hold
 
 __all__ = ["from_quantised", "to_quantised"]
 
@@ -65,7 +65,7 @@ def _infer_from_quantised(x: Tensor, *, source: object, element: str = "f32") ->
 
 
 @define_op(level="bridge", infer=_infer_from_quantised, elements=frozenset({"quantised", "integer"}))
-def from_quantised(x: np.ndarray, *, source: Quantised, element: str = "f32") -> np.ndarray:
+def from_quantised(x: np.ndarray, *, source: Quantised, element: ElementName = "f32") -> np.ndarray:
     """The real numbers that stored integers stand for: ``scale * (q - zero_point)`` (ONNX, DequantizeLinear).
 
     Computed in float32, or float64 for that element type.

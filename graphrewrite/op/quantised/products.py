@@ -15,7 +15,7 @@ from graphrewrite.op.domain import NUMBERS
 from graphrewrite.op.nn.convolution import convolve, infer_conv
 from graphrewrite.op.quantised.quantise_linear import stored, stored_element
 from graphrewrite.op.tensor.linear_algebra import matmul
-from graphrewrite.types import SMALL_FLOATS, Element, Tensor, element_kind, element_of
+from graphrewrite.types import SMALL_FLOATS, Element, ElementName, Tensor, element_kind, element_of
 
 __all__ = ["conv_integer", "matmul_integer", "qlinear_conv", "qlinear_matmul"]
 
@@ -243,7 +243,7 @@ def qlinear_matmul(
     y_scale: np.ndarray,
     y_zero_point: np.ndarray,
     *,
-    element: str | None = None,
+    element: ElementName | None = None,
 ) -> np.ndarray:
     """Matrix product of quantised numbers: ``round((a - za) @ (b - zb) * (sa*sb/sy)) + zy``, saturated.
 
@@ -324,7 +324,7 @@ def qlinear_conv(
     pads: Sequence[int] = (0, 0, 0, 0),
     dilations: Sequence[int] = (1, 1),
     groups: int = 1,
-    element: str | None = None,
+    element: ElementName | None = None,
 ) -> np.ndarray:
     """Convolution of quantised numbers: ``round((conv(x - zx, w - zw) + b) * (sx*sw/sy)) + zy``, saturated.
 

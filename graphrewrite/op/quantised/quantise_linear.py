@@ -14,6 +14,7 @@ from graphrewrite.types import (
     HELD_WIDER,
     SMALL_FLOATS,
     Element,
+    ElementName,
     Tensor,
     check_element,
     element_dtype,
@@ -155,7 +156,7 @@ def quantize_linear(
     axis: int = 1,
     block_size: int = 0,
     saturate: bool = True,
-    element: str | None = None,
+    element: ElementName | None = None,
 ) -> np.ndarray:
     """The stored numbers nearest to real ones: ``round(x / scale) + zero_point``, half to even, saturated.
 
@@ -219,7 +220,7 @@ def dequantize_linear(
     *,
     axis: int = 1,
     block_size: int = 0,
-    element: str | None = None,
+    element: ElementName | None = None,
 ) -> np.ndarray:
     """The real numbers that stored ones stand for: ``scale * (x - zero_point)``, in the element type of the scale.
 

@@ -7,7 +7,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import NUMBERS, check_elements
-from graphrewrite.types import Tensor, element_dtype, element_of
+from graphrewrite.types import ElementName, Tensor, element_dtype, element_of
 from graphrewrite.types.named import HELD_WIDER
 
 __all__ = ["bit_cast"]
@@ -28,7 +28,7 @@ def _infer(x: Tensor, *, element: str) -> Tensor:
 
 
 @define_op(infer=_infer)
-def bit_cast(x: np.ndarray, *, element: str) -> np.ndarray:
+def bit_cast(x: np.ndarray, *, element: ElementName) -> np.ndarray:
     """The same bits as numbers of another element type of the same width (ONNX specification, BitCast).
 
     A byte that is not 0 is true.

@@ -12,6 +12,7 @@ from graphrewrite.types import (
     SHORT_INTEGERS,
     SMALL_FLOATS,
     Element,
+    ElementName,
     FixedPoint,
     Quantised,
     Tensor,
@@ -43,7 +44,7 @@ def _infer_cast(x: Tensor, *, element: Element, round_mode: str = "up", **_: obj
 
 
 @define_op(infer=_infer_cast)
-def cast(x: np.ndarray, *, element: str, saturate: bool = True, round_mode: str = "up") -> np.ndarray:
+def cast(x: np.ndarray, *, element: ElementName, saturate: bool = True, round_mode: str = "up") -> np.ndarray:
     """The same numbers in another element type (ONNX specification, Cast).
 
     Floats round to the nearest, ties to even; to integers they are truncated. Integers wrap around, in two's

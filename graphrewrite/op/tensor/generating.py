@@ -15,6 +15,7 @@ from graphrewrite.op.tensor.cutting import check_whole_channels
 from graphrewrite.types import (
     NAMES,
     Dimension,
+    ElementName,
     Tensor,
     as_size,
     check_element,
@@ -73,7 +74,7 @@ def _check_number(value: float, element: str, what: str) -> None:
     limits = integer_limits(element)
     wrong = value not in (0, 1) if element == "bool" else False
     if limits is not None:
-        wrong = value != int(value) or not limits[0] <= value <= limits[1]
+        wrong = not limits[0] <= value <= limits[1] or value != int(value)
     if wrong:
         raise TypeMismatchError(f"{what} {value} does not fit into {element}; give another element type")
 
@@ -117,7 +118,7 @@ def _infer_range(*, start: float | str = 0, limit: float | str, delta: float = 1
 
 @define_op(infer=_infer_range)
 def range_(
-    *, start: float | Dimension = 0, limit: float | Dimension, delta: float = 1, element: str = "i64"
+    *, start: float | Dimension = 0, limit: float | Dimension, delta: float = 1, element: ElementName = "i64"
 ) -> np.ndarray:
     """Numbers in a row: ``start + i·delta``, as long as they are before the limit (ONNX specification, Range).
 
@@ -155,7 +156,7 @@ def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, el
 
 
 @define_op(infer=_infer_constant_of_shape)
-def constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, element: str = "f32") -> np.ndarray:
+def constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, element: ElementName = "f32") -> np.ndarray:
     """One value everywhere (ONNX specification, ConstantOfShape).
 
     Parameters
@@ -186,7 +187,7 @@ def _infer_eye_like(x: Tensor, *, k: int = 0, element: str | None = None) -> Ten
 
 
 @define_op(infer=_infer_eye_like, elements=ANY)
-def eye_like(x: np.ndarray, *, k: int = 0, element: str | None = None) -> np.ndarray:
+def eye_like(x: np.ndarray, *, k: int = 0, element: ElementName | None = None) -> np.ndarray:
     """Ones on a diagonal, zeros elsewhere, in the shape of the operand (ONNX specification, EyeLike).
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import NUMBERS, check_elements
-from graphrewrite.types import Tensor, check_element, hold
+from graphrewrite.types import ElementName, Tensor, check_element, hold
 
 __all__ = ["rand_like", "randn_like"]
 
@@ -28,7 +28,7 @@ def _drawn(numbers: np.ndarray, x: np.ndarray, element: str | None) -> np.ndarra
 
 @define_op(infer=_infer)
 def rand_like(
-    x: np.ndarray, *, low: float = 0.0, high: float = 1.0, seed: int = 0, element: str | None = None
+    x: np.ndarray, *, low: float = 0.0, high: float = 1.0, seed: int = 0, element: ElementName | None = None
 ) -> np.ndarray:
     """Uniform random numbers between two limits, in the shape of an operand (ONNX specification, RandomUniformLike).
 
@@ -57,7 +57,7 @@ def rand_like(
 
 @define_op(infer=_infer)
 def randn_like(
-    x: np.ndarray, *, mean: float = 0.0, scale: float = 1.0, seed: int = 0, element: str | None = None
+    x: np.ndarray, *, mean: float = 0.0, scale: float = 1.0, seed: int = 0, element: ElementName | None = None
 ) -> np.ndarray:
     """Normal random numbers in the shape of an operand (ONNX specification, RandomNormalLike).
 

@@ -12,7 +12,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import FLOATS, NUMBERS, check_elements, one_element
 from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.op.tensor.along import axis_of
-from graphrewrite.types import Dimension, Tensor, as_size, hold, is_at_most
+from graphrewrite.types import Dimension, ElementName, Tensor, as_size, hold, is_at_most
 
 __all__ = ["dft", "mel_weight_matrix", "stft"]
 
@@ -158,7 +158,7 @@ def mel_weight_matrix(
     sample_rate: int,
     lower_edge: float,
     upper_edge: float,
-    element: str = "f32",
+    element: ElementName = "f32",
 ) -> np.ndarray:
     """Weights of the frequencies of half a spectrum in bands of equal pitch (ONNX specification, MelWeightMatrix).
 

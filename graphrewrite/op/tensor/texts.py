@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.domain import TEXTS
-from graphrewrite.types import Size, Tensor, check_element, element_dtype, element_kind, hold, out_of_range
+from graphrewrite.types import ElementName, Size, Tensor, check_element, element_dtype, element_kind, hold, out_of_range
 
 __all__ = ["encode_labels", "regex_full_match", "string_concat", "string_normalize", "string_split"]
 
@@ -38,7 +38,7 @@ def _infer_labels(x: Tensor, *, keys: Sequence[Any], values: Sequence[Any], defa
 
 @define_op(infer=_infer_labels)
 def encode_labels(
-    x: np.ndarray, *, keys: Sequence[Any], values: Sequence[Any], default: Any, element: str
+    x: np.ndarray, *, keys: Sequence[Any], values: Sequence[Any], default: Any, element: ElementName
 ) -> np.ndarray:
     """Labels, numbers or texts, mapped to others (ONNX specification, LabelEncoder).
 

@@ -62,6 +62,7 @@ class Tracing:
             raise RuleError(f"two variadic operands of a commutative {ops[0].name} are one; write one *variable")
         for op in ops:
             # *xs may match as many operands as the op still needs.
+            attributes = _as_pattern(op, attributes)
             op.check(max(len(terms) - loose, op.required) if loose else len(terms), attributes, complete=False)
         node: PatternNode = self.keep(PatternNode(self, ops, terms, attributes))
         return node
@@ -69,6 +70,19 @@ class Tracing:
     def term(self, value: Any) -> Term:
         """Return a value as a term of the pattern."""
         return value if isinstance(value, Term) else Literal.of(value)
+
+
+def _as_pattern(op: Op, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes of a pattern in the form in which nodes have them: values, and those in sets of values."""
+    wanted: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if isinstance(value, Where | Variable | range):
+            wanted[op.canonical_name(name)] = value
+        elif isinstance(value, set | frozenset):
+            wanted[op.canonical_name(name)] = {one for each in value for one in op.as_attributes({name: each}).values()}
+        else:
+            wanted |= op.as_attributes({name: value})
+    return wanted
 
 
 class Traced(Operators):

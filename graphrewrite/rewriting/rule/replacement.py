@@ -219,7 +219,8 @@ class Replay(RuleRun):
             return self.next_made()
         like = attributes.pop("like", None)
         if like is not None:
-            attributes = {**{k: v for k, v in like.data.items() if k in op.attributes}, **attributes}
+            own = {op.canonical_name(k): v for k, v in attributes.items()}
+            attributes = {k: v for k, v in like.data.items() if k in op.attributes} | own
         attributes = op.as_attributes(attributes)
         slots = op.without_omitted(operands)
         first = next((x for x in slots if isinstance(x, Part)), None)

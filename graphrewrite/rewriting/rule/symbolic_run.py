@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graphrewrite.op.attribute_check import AttributeCheck
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import (
     Either,
@@ -237,7 +238,7 @@ class SymbolicRun(RuleRun):
         """Return the value of an application of one of some ops, above or below the yield."""
         if not self.below:
             return self.next_made()
-        own = {k: v for k, v in attributes.items() if k != "like"}
+        own = {ops[0].canonical_name(k): v for k, v in attributes.items() if k != "like"}
         is_like = attributes.get("like") is not None
         like = getattr(attributes["like"], "_term", None) if is_like else None
         # An op on unknowns alone is computed when the rule runs: its result is unknown, too.
@@ -255,7 +256,19 @@ class SymbolicRun(RuleRun):
         # The value that a variable binds may be a whole attribute, but no part of one.
         if op.results != 1 or op.stateful or _holds_symbol([v for v in own.values() if type(v) is not BoundAttribute]):
             raise NotDeterminedError
+        if not all(self._fits(value, op.check_of(key)) for key, value in own.items()):
+            raise NotDeterminedError
         op.check(len(operands), own, complete=not is_like)
+
+    def _fits(self, value: Any, check: AttributeCheck | None) -> bool:
+        """Tell whether each value that a variable may bind is one that an attribute takes."""
+        if check is None or type(value) is not BoundAttribute:
+            return True
+        nodes = [term for term in self.pattern.terms if isinstance(term, PatternNode)]
+        sources = [
+            op.check_of(k) for n in nodes for op in n.ops for k, v in n.attributes.items() if v is value._variable
+        ]
+        return bool(sources) and all(one is not None and one.kind.name == check.kind.name for one in sources)
 
     def term(self, value: Any) -> Any:
         """Return the term of a value."""

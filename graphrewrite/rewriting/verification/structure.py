@@ -97,16 +97,23 @@ def operands_fit(graph: Any, node: Any) -> str | list[str] | None:
 
 
 @check
-def attributes_fit(graph: Any, node: Any) -> str | None:
-    """A node has all attributes of its op that have no default."""
+def attributes_fit(graph: Any, node: Any) -> list[str] | None:
+    """A node has all attributes of its op that have no default; each has the type that the op declares."""
     op = known_op(graph, node)
     if op is None:
         return None
-    try:
-        op.check(op.required, attributes_in(graph._node[node], op))
-    except TypeMismatchError as error:
-        return str(error)
-    return None
+    attributes = attributes_in(graph._node[node], op)
+    messages: dict[str, None] = {}  # in order, each once
+    for some in (attributes, *({key: value} for key, value in attributes.items())):
+        try:
+            op.check(op.required, some, complete=some is attributes)
+            op.as_attributes({key: value for key, value in some.items() if key != "index"})  # see ports_are_numbered
+        except TypeMismatchError as error:  # the first fault; each attribute alone shows whether there are others
+            messages[str(error)] = None
+        else:
+            if some is attributes:
+                return None
+    return list(messages)
 
 
 @check

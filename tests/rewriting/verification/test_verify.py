@@ -111,9 +111,9 @@ BREAKS = {
     ),
     "wild attribute": (
         lambda g: g.nodes["relu_1"].update(type="transpose", perm="no"),
-        "results_follow",
+        "attributes_fit",
         "relu_1",
-        "transpose",
+        "transpose.perm: expected Sequence",
     ),
     "wrong shape": (
         lambda g: g.nodes["constant_1"].update(value=np.ones(3, np.float32)),
