@@ -56,7 +56,7 @@ def test_a_change_that_fits_not_all_changes_none() -> None:
         layer.set(strides=(2, 2))
     assert graph == before
     assert layer.attributes["strides"] == (1, 1)
-    with pytest.raises(TypeMismatchError, match="did you mean 'strides'"):
+    with pytest.raises(TypeMismatchError, match="did you mean 'stride"):
         layer.set(stridse=(2, 2))
     assert graph == before
 

@@ -23,7 +23,7 @@ def written(body: str):
         ("def r(x):\n  yield op.rellu(x)\n  return x", "unknown op 'rellu'; did you mean 'relu'?"),
         (
             "def r(x, w):\n  yield op.conv(x, w, stridse=2)\n  return x",
-            "has no attribute 'stridse'.*did you mean 'strides'",
+            "has no attribute 'stridse'.*did you mean 'stride",
         ),
         ("def r(x):\n  yield op.add(x)\n  return x", "add needs operand 'y'"),
         ("def r(x):\n  yield op.relu(x, x)\n  return x", "relu takes at most 1 operands"),
