@@ -17,7 +17,7 @@ F = Tensor("f32", ("N", 2))
 
 
 @define_op(level="stream", stateful=True, infer=lambda x: x)
-def delay(x):
+def held(x):
     """What it was given in the cycle before."""
     return x
 
@@ -29,7 +29,7 @@ def both(x):
 
 
 def sound() -> Graph:
-    graph = Graph("g", ops=[delay, both])
+    graph = Graph("g", ops=[held, both])
     x = graph.input("x", F)
     graph.output("y", op.relu(x) - x * np.ones(2, np.float32))
     return graph
@@ -282,9 +282,9 @@ def test_constants_out_of_range(element):
 
 
 def loop() -> Graph:
-    graph = Graph("loop", ops=[delay])
+    graph = Graph("loop", ops=[held])
     x = graph.input("x", F)
-    graph.add_node("d", type="delay", result=F)
+    graph.add_node("d", type="held", result=F)
     total = x + graph.value("d")
     graph.add_edge(total.node, "d", slots=((0, 0),))
     graph.output("y", total)
@@ -294,7 +294,7 @@ def loop() -> Graph:
 def test_cycles_are_legal_through_state():
     graph = loop()
     verify(graph)
-    graph.add_node("e", type="delay", result=F)
+    graph.add_node("e", type="held", result=F)
     graph.add_edge("e", "e", slots=((0, 0),))
     verify(graph)
     graph.edges["e", "e"].update(slots=(), kind="control")
