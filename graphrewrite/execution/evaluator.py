@@ -12,6 +12,7 @@ from graphrewrite.execution.program import compile_graph
 from graphrewrite.execution.program.arguments import by_name
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
+from graphrewrite.types import unboxed
 
 __all__ = ["evaluate", "evaluate_nodes"]
 
@@ -38,7 +39,7 @@ def evaluate(graph: Graph, inputs: Any, *, implementations: Iterable[Implementat
     Returns
     -------
     dict of str to ndarray
-        One array per output, batch first.
+        One array per output, batch first; of a type of a dialect, what its ops give.
 
     Raises
     ------
@@ -54,7 +55,8 @@ def evaluate(graph: Graph, inputs: Any, *, implementations: Iterable[Implementat
     """
     graph = as_graph(graph, "that can be evaluated")
     given = by_name(graph.inputs, (inputs,), {})
-    return evaluate_nodes(graph, given, graph.outputs, implementations=implementations)
+    values = evaluate_nodes(graph, given, graph.outputs, implementations=implementations)
+    return {name: unboxed(value) for name, value in values.items()}
 
 
 def evaluate_nodes(
@@ -65,6 +67,8 @@ def evaluate_nodes(
     implementations: Iterable[Implementation] = (),
 ) -> dict[str, np.ndarray]:
     r"""Return the values of chosen nodes; a node with several results gives its first.
+
+    What is no tensor comes in an array without axes that holds it.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -151,7 +151,9 @@ def _beyond(
 
 
 def _kinds(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the kinds of differences: 0 for numbers, 1 for signs of zeros, 2 for infinities and NaN."""
+    """Return the kinds of differences: 0 for numbers and objects, 1 for signs of zeros, 2 for infinities and NaN."""
+    if a.dtype == object:
+        return np.zeros(a.shape, int)
     return np.where(np.isfinite(a) & np.isfinite(b), a == b, 2)
 
 
@@ -197,11 +199,11 @@ def _message(error: Exception) -> str:
 
 def _values(graph: Graph, inputs: Mapping[str, np.ndarray], *, inside: bool) -> dict[str, np.ndarray]:
     """Return the values of the outputs, and with `inside` of all nodes that they depend on."""
-    outputs = graph.outputs
-    if not inside:
-        return evaluate_nodes(graph, inputs, outputs)
-    needed = set(outputs).union(*(graph.upstream(o) for o in outputs))
-    return evaluate_nodes(graph, inputs, [n for n in graph.in_order() if n in needed])
+    nodes: Iterable[str] = graph.outputs
+    if inside:
+        needed = set(graph.outputs).union(*(graph.upstream(o) for o in graph.outputs))
+        nodes = [n for n in graph.in_order() if n in needed]
+    return evaluate_nodes(graph, inputs, nodes)
 
 
 def _coarsest(graph: Graph) -> float:

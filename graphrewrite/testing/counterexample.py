@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.graph import Graph
-from graphrewrite.testing.failure.claims import BITS, INTERFACE, NEAR, WELL_FORMED
+from graphrewrite.testing.failure.claims import BITS, EQUAL, INTERFACE, NEAR, WELL_FORMED
 from graphrewrite.testing.failure.code import array_code, failing_test
 from graphrewrite.testing.failure.columns import ListingLine, aligned, beside, lines
 from graphrewrite.testing.failure.culprit import Culprit, culprit_of, members_of, name_of, ports
@@ -209,7 +209,10 @@ class Counterexample:
             return WELL_FORMED
         if after != ports(self.before):
             return INTERFACE
-        return WELL_FORMED if not self._values[0].arrays else BITS if self.bound is None else NEAR
+        values = self._values[0].arrays
+        if any(array.dtype == object for array in values.values()):
+            return EQUAL
+        return WELL_FORMED if not values else BITS if self.bound is None else NEAR
 
 
 def _titled(title: str, graph: Any) -> str:

@@ -68,7 +68,8 @@ class EdgeType:
     def as_value(self, given: Any) -> Any:
         """Return the value that an object stands for, which is what ops get: the object itself, if not overridden.
 
-        Raise `TypeMismatchError` or `ValueError` for an object that is no value of this type.
+        Values that mean the same should be equal: by them `graphrewrite.testing` compares what graphs give. An object
+        that is no value of this type is refused by an error, such as `TypeMismatchError`.
 
         Parameters
         ----------
@@ -76,16 +77,6 @@ class EdgeType:
             What an evaluation was given as an input, or what an op has returned.
         """
         return given
-
-    def same(self, one: Any, other: Any) -> bool:
-        """Tell whether two values are equal.
-
-        Parameters
-        ----------
-        one, other : object
-            Values of this type.
-        """
-        return bool(np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other)
 
     def sample(self, rng: np.random.Generator) -> Any:
         """Return some value, with which `graphrewrite.testing` tries rules.
@@ -140,11 +131,11 @@ def boxed(value: Any) -> np.ndarray:
     """
     if isinstance(value, np.ndarray) and value.dtype == object and not value.ndim:
         return value
-    box = np.empty((), object)
-    box[()] = value
-    return box
+    box = np.empty(1, object)
+    box[0] = value
+    return box.reshape(())
 
 
 def unboxed(array: Any) -> Any:
-    """Return the object that an array without axes holds; any other array itself."""
-    return array.item() if array.dtype == object and not array.ndim else array
+    """Return the object that an array without axes holds; anything else itself."""
+    return array.item() if isinstance(array, np.ndarray) and array.dtype == object and not array.ndim else array

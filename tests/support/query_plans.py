@@ -20,14 +20,11 @@ class Relation(EdgeType, dialect=rel):
     columns: tuple[str, ...]
 
     def as_value(self, given: Any) -> Rows:
-        rows = [dict(row) for row in given]
+        rows = sorted((dict(sorted(row.items())) for row in given), key=lambda row: [*row.values()])
         wrong = next((row for row in rows if set(row) != set(self.columns)), None)
         if wrong is not None:
             raise TypeMismatchError(f"the row {wrong} has other columns than {', '.join(self.columns)}")
         return rows
-
-    def same(self, one: Rows, other: Rows) -> bool:
-        return sorted(map(sorted, map(dict.items, one))) == sorted(map(sorted, map(dict.items, other)))
 
     def sample(self, rng: np.random.Generator) -> Rows:
         return [{c: int(rng.integers(0, 4)) for c in self.columns} for _ in range(rng.integers(0, 5))]

@@ -106,7 +106,7 @@ def _array(name: str, kind: Type, value: Any) -> np.ndarray:
     what, dtype = f"the input {name!r} is {kind}", element_dtype(kind.element)
     if isinstance(kind, EdgeType):
         try:
-            return boxed(kind.as_value(unboxed(value) if isinstance(value, np.ndarray) else value))
+            return boxed(kind.as_value(unboxed(value)))
         except Exception as error:  # it is somebody else's code
             raise EvaluationError(f"{what}, and got another value: {error}") from error
     given = value if kind.element == TEXT else _as_array(what, value)

@@ -147,7 +147,7 @@ class Call:
         computed = self.op.function(*map(unboxed, arrays), **self.attributes)
         each = (computed,) if len(self.results) == 1 else tuple(computed)
         return tuple(
-            boxed(kind.as_value(value)) if isinstance(kind, EdgeType) else np.asarray(value)
+            boxed(kind.as_value(unboxed(value))) if isinstance(kind, EdgeType) else np.asarray(value)
             for kind, value in zip(self.results, each, strict=True)
         )
 

@@ -25,7 +25,7 @@ from graphrewrite.graph.arguments import as_graph
 from graphrewrite.op import constant
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.runtime.progress import progress
-from graphrewrite.types import Type, owned, read_only, unboxed
+from graphrewrite.types import Type, owned, read_only
 
 __all__ = ["Program", "compile_graph"]
 
@@ -84,7 +84,7 @@ class Program:
                 self._run(step, values, sizes)
                 for node in dead:
                     values.pop(node, None)
-        return {node: unboxed(values[node][0]) for node in self.results}
+        return {node: values[node][0] for node in self.results}
 
     def watch(self, inputs: Mapping[str, Any]) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
         r"""Yield the results of each node as they are computed: constants and inputs first, then calls.

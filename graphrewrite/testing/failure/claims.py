@@ -6,7 +6,7 @@ In each of them ``before`` is the graph, ``inputs`` are the arrays, and ``{made}
 
 from __future__ import annotations
 
-__all__ = ["ARGUMENT", "BITS", "DETERMINISTIC", "IDEMPOTENT", "INTERFACE", "IN_FORMAT", "NEAR", "WELL_FORMED"]
+__all__ = ["ARGUMENT", "BITS", "DETERMINISTIC", "EQUAL", "IDEMPOTENT", "INTERFACE", "IN_FORMAT", "NEAR", "WELL_FORMED"]
 
 BITS = """\
 after = {made}
@@ -25,6 +25,13 @@ for name, wanted in evaluate(before, inputs).items():
     np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=0, atol={bound})
 """
 """Every output is near enough."""
+
+EQUAL = """\
+after = {made}
+for name, wanted in evaluate(before, inputs).items():
+    assert same_data(evaluate(after, inputs)[name], wanted)
+"""
+"""Every output is equal, of which some are no tensors."""
 
 INTERFACE = """\
 def interface(graph):

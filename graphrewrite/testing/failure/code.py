@@ -21,6 +21,7 @@ from graphrewrite.rewriting.engine.entry import GraphRewriting
 from graphrewrite.rewriting.passes import Pass
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.failure.origin import Origin, origin_of
+from graphrewrite.types import unboxed
 from graphrewrite.view.plain import plain
 
 __all__ = ["array_code", "failing_test", "graph_code"]
@@ -31,6 +32,7 @@ _LETTERS = 100_000
 _ELSEWHERE = {
     "evaluate_nodes": "from graphrewrite.execution.evaluator import evaluate_nodes",
     "out_of_range": "from graphrewrite.types import out_of_range",
+    "same_data": "from graphrewrite.schema.equality import same_data",
     "to_text": "from graphrewrite.formats.text import to_text",
     "nx": "import networkx as nx",
     "np": "import numpy as np",
@@ -125,11 +127,11 @@ def _names(code: str) -> set[str]:
 
 
 def _own_ops(graph: Any) -> list[Any]:
-    """Return the ops of a graph's nodes that are not in the library; nested graphs are part of the text."""
+    """Return the ops of a graph's nodes that are not in the library, or their dialects."""
     ops = getattr(graph, "ops", {})
     kinds = sorted({data.get("type") for _, data in graph.nodes(data=True) if isinstance(data.get("type"), str)})
     own = [ops[kind] for kind in kinds if kind in ops and ops[kind] is not LIBRARY.get(kind)]
-    return [op for op in own if not isinstance(op, GraphOp)]
+    return list(dict.fromkeys(op.dialect or op for op in own if not isinstance(op, GraphOp)))
 
 
 def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
@@ -181,7 +183,7 @@ def _inputs(inputs: Mapping[str, np.ndarray]) -> str:
 
 
 def array_code(array: np.ndarray) -> str:
-    """Return an expression whose value is an array, bit for bit.
+    """Return an expression whose value is an array, bit for bit; of an object that is no tensor, what it prints.
 
     Examples
     --------
@@ -190,6 +192,8 @@ def array_code(array: np.ndarray) -> str:
     >>> array_code(np.ones((40, 40)))
     'np.full((40, 40), 1.0, np.float64)'
     """
+    if array.dtype == object:
+        return repr(unboxed(array))
     array = np.ascontiguousarray(array).reshape(np.shape(array))
     named = getattr(np, array.dtype.name, None)
     dtype = f"np.{array.dtype.name}" if isinstance(named, type) and array.dtype == np.dtype(named) else None

@@ -14,12 +14,14 @@ from graphrewrite.formats.text import format_attribute
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.value import Value
-from graphrewrite.types import FixedPoint, Stream, symbols
+from graphrewrite.types import FixedPoint, Stream, symbols, unboxed
 
 __all__ = ["NO_VALUES", "Values", "as_reals", "evaluated", "is_batched", "result_count", "shown"]
 
 _SHORT = 28
 """Longer values are abbreviated."""
+_LONG = 100
+"""So are longer texts of objects."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def _number(entry: Any) -> str:
     return format_attribute(np.asarray(entry)[()])
 
 
-def shown(array: np.ndarray, *, batched: bool = False) -> str:
+def shown(array: Any, *, batched: bool = False) -> str:
     """Return a value as text: in full if it is small, else its beginning and the number of entries.
 
     Parameters
@@ -129,6 +131,10 @@ def shown(array: np.ndarray, *, batched: bool = False) -> str:
     >>> shown(np.float32([[0.1, -0.0]]), batched=True), shown(np.arange(20)), shown(np.float32([3]), batched=True)
     ('[0.1, -0.0]', '[0, 1, 2, 3, 4, 5, … 20 values]', '3.0')
     """
+    if not isinstance(array, np.ndarray | np.generic) or array.dtype == object:  # no tensor
+        text = repr(unboxed(array))
+        return text if len(text) <= _LONG else f"{text[:_LONG]}…"
+    array = np.asarray(array)
     array = array[0] if batched and array.ndim and len(array) == 1 else array
     if array.size <= _SHORT:
         text = _number(array)

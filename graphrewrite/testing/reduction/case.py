@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.execution.evaluator import evaluate
+from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.testing.strategies.inputs import batch_for
@@ -108,7 +108,7 @@ def value_of(case: Case, operand: Operand) -> np.ndarray:
     probe.output(probe.fresh("probe"), probe.value(*operand))
     try:
         with np.errstate(all="ignore"):
-            (value,) = evaluate(probe, case.inputs).values()
+            (value,) = evaluate_nodes(probe, case.inputs, probe.outputs).values()
     except GraphRewriteError:
         alone = Graph("probe")
         alone.input("x", kind)

@@ -25,9 +25,9 @@ def _renamed(by_name: bool, case: Case) -> Case | None:
     names: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for node in order:
-        kind = str(graph._node[node]["type"])
-        stem = {"input": "x", "output": "y"}.get(kind, kind)
-        port = stem != kind
+        op = graph.op(node)
+        stem = {"input": "x", "output": "y"}.get(op.name, op.stem)
+        port = stem in ("x", "y")
         names[node] = stem if port and not counts[stem] else f"{stem}{'' if port else '_'}{counts[stem] + (not port)}"
         counts[stem] += 1
     if len(set(names.values())) < len(names) or all(old == new for old, new in names.items()):

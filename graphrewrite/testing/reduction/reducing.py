@@ -112,5 +112,5 @@ def _key(case: Case) -> bytes:
     digest = blake2b(repr(snapshot(case.graph)).encode())
     for name, array in case.inputs.items():
         digest.update(f"{name}{array.shape}".encode())
-        digest.update(array.tobytes())
+        digest.update(repr(array.item()).encode() if array.dtype == object else array.tobytes())
     return digest.digest()

@@ -11,11 +11,14 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.testing.failure.values import is_batched
 from graphrewrite.testing.reduction.case import Case, Ways
 from graphrewrite.testing.rows import rows_of
+from graphrewrite.types import EdgeType, Type, boxed, unboxed
 
 __all__ = ["simplify_constants", "simplify_inputs", "take_rows"]
 
 _SIMPLE = (0, 1, -1, 2, -2, 3, 4, 8)
 """The simplest first."""
+_SAMPLES = 16
+"""Values of a type of a dialect to try."""
 _ENTRIES = 24
 """Of larger arrays, not every entry is tried on its own."""
 
@@ -65,7 +68,7 @@ def _simplified(case: Case, leaves: Iterable[str]) -> Ways:
     for leaf in leaves:
         array = case.array(leaf)
         if array is not None:
-            for change in _changes(array):
+            for change in _changes(array) if array.dtype != object else _shorter(array, case.graph.result_type(leaf)):
                 yield partial(_changed, leaf, change)
 
 
@@ -85,6 +88,25 @@ def _changes(array: np.ndarray) -> Iterator[Change]:
         for index in np.ndindex(array.shape):
             for number in _SIMPLE:
                 yield partial(_filled, number, index)
+
+
+def _shorter(box: np.ndarray, kind: Type) -> Iterator[Change]:
+    """Yield ways to a simpler value that is no tensor: another one of its type, a list without one of its entries."""
+    if isinstance(kind, EdgeType):
+        for seed in range(_SAMPLES):
+            yield partial(_sampled, kind, seed)
+    if isinstance(unboxed(box), list | tuple):
+        for index in reversed(range(len(unboxed(box)))):
+            yield partial(_without, index)
+
+
+def _sampled(kind: EdgeType, seed: int, _: np.ndarray) -> np.ndarray:
+    return boxed(kind.as_value(kind.sample(np.random.default_rng(seed))))
+
+
+def _without(index: int, box: np.ndarray) -> np.ndarray:
+    entries = unboxed(box)
+    return boxed(entries[:index] + entries[index + 1 :])
 
 
 def _filled(number: int, index: tuple[int, ...] | None, array: np.ndarray) -> np.ndarray:
@@ -139,6 +161,8 @@ def _changed(leaf: str, change: Change, case: Case) -> Case | None:
 
 def _complexity(array: np.ndarray) -> float:
     """Return how complicated an array is: small integers, then fractions, then infinities and NaN."""
+    if array.dtype == object:
+        return len(repr(unboxed(array)))
     numbers = array.astype(np.float64).ravel()
     finite = np.isfinite(numbers)
     values = np.where(finite, numbers, 0.0)

@@ -13,7 +13,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.testing.generation.open_sizes import NUMBERS
 from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, shifts_in
-from graphrewrite.types import Dimension, Stream, Type, element_dtype, evaluate_size, hold, symbols
+from graphrewrite.types import Dimension, EdgeType, Stream, Type, boxed, element_dtype, evaluate_size, hold, symbols
 
 __all__ = ["batch_for", "inputs_for"]
 
@@ -28,7 +28,8 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
     Every batch holds each edge value of an input's element type: the extremes of the format and their neighbours, ties
     at each place where the graph rounds, and of floats both zeros, subnormals, infinities and NaN. Inputs that the
     graph rounds to integers have no infinities and no NaN, and those that are indices lie within their axes. An input
-    without a batch is one sample. Shrinks to the first batch.
+    without a batch is one sample. An input of a type of a dialect is what its `sample` gives, in an array without axes.
+    Shrinks to the first batch.
 
     Parameters
     ----------
@@ -56,8 +57,14 @@ def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, n
     >>> batch_for(g, 0)["x"][0].tolist()
     [0.0, 0.0]
     """
+    declared = {name: graph.result_type(name) for name in graph.inputs}
+    objects = {
+        name: boxed(kind.as_value(kind.sample(np.random.default_rng((seed, position)))))
+        for position, (name, kind) in enumerate(declared.items())
+        if isinstance(kind, EdgeType)
+    }
     formats, shifts = formats_in(graph), shifts_in(graph)
-    kinds = {name: graph.result_type(name) for name in graph.inputs}
+    kinds = {name: kind for name, kind in declared.items() if name not in objects}
     whole = _rounded(graph)
     edges = {
         name: edges_of(kind.element, formats, shifts, numbers=name in whole, near=moderate)
@@ -78,7 +85,8 @@ def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, n
         name: _batch(kind, edges[name], seed, i, sizes, dense if name in batched else None)
         for i, (name, kind) in enumerate(kinds.items())
     }
-    return {**found, **{name: within(found[name], limits) for name, limits in limits_in(graph).items()}}
+    limited = {name: within(found[name], limits) for name, limits in limits_in(graph).items()}
+    return {**objects, **found, **limited}
 
 
 def _shape(kind: Type) -> tuple[Dimension, ...]:
