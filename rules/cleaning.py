@@ -8,8 +8,10 @@ from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import predicate_in
 from graphrewrite.graph.rewiring import remove, rewire
+from graphrewrite.graph.storage import own
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
+from graphrewrite.op import constant
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in, inherited
 from graphrewrite.types import sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
@@ -47,6 +49,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     for node in rim:
         type_, origin = graph.result_type(node), graph.origin(node)
         value = graph.constant(values[node], type=type_, origin=origin)
+        graph.nodes[value.node].update(own(inherited(graph.nodes[node], graph.op(node), constant)))
         rewire(graph, node, Operand(value.node))
     removed, _ = remove(graph, folded)
     return removed

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph.dataflow import PREDICATE
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, is_attribute
+from graphrewrite.op.signature import Signature
 from graphrewrite.types import Type
 
-__all__ = ["unsound_edge", "unsound_node"]
+__all__ = ["check_annotations", "unsound_edge", "unsound_node"]
 
 _MOST = 10**9 - 1
 """Greatest slot and result: the text form has nine digits for them."""
@@ -41,6 +43,29 @@ def unsound_node(data: Mapping[Any, Any]) -> tuple[str, str] | None:
         if not isinstance(data[key], str | int | float | None):
             return key, "expected a string or a number"
     return None
+
+
+def check_annotations(annotations: Any, op: Signature | None) -> None:
+    """Raise unless a value is a dictionary of annotations for a node of an op.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> check_annotations({"low": 3}, op.clip)
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.TypeMismatchError: clip: 'low' is an attribute of the op, no annotation; write low=…
+    """
+    name = "unknown op" if op is None else op.name
+    if not isinstance(annotations, Mapping):
+        raise TypeMismatchError(f"{name}: annotations is a dictionary of names and values, got {annotations!r:.60}")
+    for key in annotations:
+        if key in STRUCTURAL:
+            raise TypeMismatchError(f"{name}: {key!r} is a reserved key of nodes, no annotation; rename it")
+        if is_attribute(key, op):
+            raise TypeMismatchError(f"{name}: {key!r} is an attribute of the op, no annotation; write {key}=…")
+    if wrong := unsound_node(annotations):
+        raise TypeMismatchError(f"{name}: the annotation {wrong[0]!r} is no value for it: {wrong[1]}")
 
 
 def _is_result(result: Any) -> bool:

@@ -7,11 +7,22 @@ from typing import Any
 
 from graphrewrite.op.signature import Signature
 
-__all__ = ["RESERVED", "RESERVED_ANNOTATIONS", "STRUCTURAL", "annotations_in", "attributes_in", "is_attribute"]
+__all__ = [
+    "RESERVED",
+    "RESERVED_ANNOTATIONS",
+    "STRUCTURAL",
+    "annotations_in",
+    "attributes_in",
+    "inherited",
+    "is_attribute",
+]
 
 RESERVED_ANNOTATIONS = frozenset({"backend", "implementation", "operator", "shared", "use_kernel"})
 """Annotations of nodes of any op: the backend, the graph or kernel that implements it, the operator that it shares with
 other nodes, and the constant or placeholder of a module that it stands for."""
+
+OF_THE_OP = frozenset({"implementation", "operator", "use_kernel"})
+"""Reserved annotations that say something of a node's op; to a node of another op they do not apply."""
 
 STRUCTURAL = frozenset({"type", "result", "origin"})
 """Keys that every node may have."""
@@ -66,3 +77,34 @@ def annotations_in(data: Mapping[Any, Any], op: Signature | None) -> dict[Any, A
     {'backend': 'dsp', 'latency': 3}
     """
     return {key: value for key, value in data.items() if key not in STRUCTURAL and not is_attribute(key, op)}
+
+
+def inherited(data: Mapping[Any, Any], op: Signature | None, heir: Signature) -> dict[Any, Any]:
+    """Return the annotations of a node that a new node takes over: all that apply to it.
+
+    Those of its op go only to a node of the same op, ``shared`` to none, and none becomes an attribute of the new op.
+
+    Parameters
+    ----------
+    op : Op, optional
+        The node's op; None if it is unknown.
+    heir : Op
+        The op of the new node.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> data = {"type": "relu", "origin": (), "backend": "dsp", "implementation": "fast", "latency": 3, "low": 1}
+    >>> inherited(data, op.relu, op.relu)
+    {'backend': 'dsp', 'implementation': 'fast', 'latency': 3, 'low': 1}
+    >>> inherited(data, op.relu, op.clip)
+    {'backend': 'dsp', 'latency': 3}
+    """
+    if len(data) < 4 and STRUCTURAL.issuperset(data):  # fast path: most nodes have none
+        return {}
+    is_same = op is not None and op.name == heir.name
+    return {
+        key: value
+        for key, value in annotations_in(data, op).items()
+        if key != "shared" and not is_attribute(key, heir) and (is_same or key not in OF_THE_OP)
+    }

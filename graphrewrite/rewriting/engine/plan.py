@@ -12,11 +12,13 @@ from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.dataflow import predicate_edge, predicate_in, without_predicate
 from graphrewrite.graph.edit import Edit, is_unchanged
+from graphrewrite.graph.storage import own
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.bound_sizes import with_data_sizes
 from graphrewrite.op import find_op
+from graphrewrite.op.reserved_keys import inherited
 from graphrewrite.rewriting.match import Root
-from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Part
+from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, Made, New, Part
 from graphrewrite.types import Dimension, Type, pairs_of, solved, symbols, with_sizes
 
 __all__ = ["closes_cycle", "plan"]
@@ -37,20 +39,33 @@ class _Plan:
     ordered: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     predicates: dict[str, Operand] = field(default_factory=dict)
     sizes: Mapping[str, Dimension] = field(default_factory=dict)
+    replaced: dict[int, list[str]] = field(default_factory=dict)
 
     def add_parts(self, parts: Sequence[Any]) -> list[Operand]:
         """Add the new nodes of the parts of a replacement, operands first; return the value of each part."""
         for part in new_parts(parts):
             if isinstance(part, Known):
                 name = self.fresh("constant")
-                self.add(name, {"type": "constant", "value": part.value, "result": part.type, "origin": ()}, ())
+                data = {"type": "constant", "value": part.value, "result": part.type, "origin": ()}
+                self.add(name, {**data, **self.annotations_of(part)}, ())
             else:
                 name = self.fresh(part.op.stem)
                 data = with_data_sizes(new_data(part), part.op, self.sizes) if self.sizes else new_data(part)
-                self.add(name, data, [self.value_of(p) for p in part.operands])
+                self.add(name, {**data, **self.annotations_of(part)}, [self.value_of(p) for p in part.operands])
                 self.graph.adopt(part.op)
             self.new_names[id(part)] = name
         return [self.value_of(part) for part in parts]
+
+    def annotations_of(self, part: Made) -> dict[Any, Any]:
+        """Return the annotations of a new node: those that the rule states, or of the root that it replaces."""
+        if part.stated is not None:
+            return own(dict(part.stated))
+        found: dict[Any, Any] = {}
+        # The last one wins: the node that it is like, else its first root.
+        for node in [*reversed(self.replaced.get(id(part), ())), *(() if part.like is None else (part.like,))]:
+            data = self.graph._node[node]
+            found.update(inherited(data, find_op(data.get("type"), self.graph.ops), part.op))
+        return own(found)
 
     def value_of(self, part: Part) -> Operand:
         """Return the value of a part that was in the graph or has been added."""
@@ -67,7 +82,7 @@ class _Plan:
             operands = [
                 Operand(self.copy(o.node), o.result) if o.node in self.copies else o for o in self.graph.operands(node)
             ]
-            data = dict(self.graph._node[node])
+            data = own(self.graph._node[node])
             name = self.new_names[key] = self.fresh(self.graph.op(node).stem)
             self.add(name, data, operands)
             if (predicate := self.graph.predicate(node)) is not None:
@@ -242,6 +257,9 @@ def plan(
         copies = frozenset(n for n in inner if any(r not in matched for r in graph._succ[n]))
     work = _Plan(graph, fresh, matched, copies, sizes={**sizes, **refined})
     work.edit.matched = tuple(matched)
+    for node, _, part in moves:
+        if isinstance(part, Made):
+            work.replaced.setdefault(id(part.first if isinstance(part, New) else part), []).append(node)
     targets = work.add_parts([part for _, _, part in moves])
     work.inherit(moves)
     for (node, result, _), target in zip(moves, targets, strict=True):

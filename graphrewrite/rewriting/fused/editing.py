@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphrewrite.graph.provenance import SHORT
+from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
 from graphrewrite.rewriting.fused.record import joined
 from graphrewrite.rewriting.pattern import Pattern, PatternNode
@@ -76,6 +77,7 @@ class EditWriter(MatchWriter):
         self.line("w = node[n0].get('result')")
         for name in [*nodes, *self.read]:
             self.line(f"d_{name} = node[{name}]")
+        self.refuse_annotated()
         for new in self.template.nodes:
             if all(isinstance(v, Hole) for v in new.operands):  # an op on constants alone is computed
                 tests = [f"d_{name}['type'] == 'constant'" for name in dict.fromkeys(map(self.name, new.operands))]
@@ -93,6 +95,14 @@ class EditWriter(MatchWriter):
             self.line(f"if t is None: t = typed(({listed}), w)")
         self.line("if t is None: return general(n0)")
         return [f"t[{i}]" for i in range(len(self.template.nodes))]
+
+    def refuse_annotated(self) -> None:
+        """Write that nodes whose annotations go to new ones are left to the general path."""
+        heirs = ["n0"] if isinstance(self.value, TemplateNode) else []
+        heirs += [self.names[id(self.pattern.terms[new.like])] for new in self.template.nodes if new.like is not None]
+        for name in dict.fromkeys(heirs):
+            own = self.let(frozenset.intersection(*[STRUCTURAL.union(op.attributes) for op in self.term_of(name).ops]))
+            self.line(f"if not {own}.issuperset(d_{name}): return general(n0)")
 
     def attributes_of(self, new: TemplateNode, index: int) -> str:
         """Write the attributes of a new node; return their name."""

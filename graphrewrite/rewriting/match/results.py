@@ -160,6 +160,11 @@ class MatchedValue:
         return self.graph.op(self.node)
 
     @property
+    def annotations(self) -> dict[Any, Any]:
+        """The annotations of the node: data beside the attributes of its op."""
+        return self.graph.annotations(self.node)
+
+    @property
     def readers(self) -> int:
         """The number of nodes that read it."""
         return len(self.graph._succ[self.node])

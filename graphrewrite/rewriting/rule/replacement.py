@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,8 @@ import numpy as np
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered
-from graphrewrite.op import as_constant, constant_type
+from graphrewrite.graph.validation import check_annotations
+from graphrewrite.op import as_constant, constant, constant_type
 from graphrewrite.op.op import Op
 from graphrewrite.op.operators import TypedOperators
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
@@ -73,7 +74,7 @@ class Part(RunValue, TypedOperators):
 
 
 class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read from the graph
-    """A value that the match bound: its type and shape, the array of a constant, and every attribute by name."""
+    """A value that the match bound: its type and shape, the array of a constant, attributes and annotations by name."""
 
     def __init__(self, replay: Replay, operand: Operand) -> None:
         self.replay = replay
@@ -82,12 +83,12 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        attributes = self.graph.attributes(self.node)
-        if name not in attributes:
+        known = {**self.annotations, **self.graph.attributes(self.node)}
+        if name not in known:
             if name in RESERVED_ANNOTATIONS:
-                return self.graph._node[self.node].get(name)
-            raise RuleError(f"has no attribute {name!r}{did_you_mean(name, attributes)}", node=self.node)
-        return attributes[name]
+                return None
+            raise RuleError(f"has no attribute or annotation {name!r}{did_you_mean(name, known)}", node=self.node)
+        return known[name]
 
     def __iter__(self) -> Iterator[Bound]:
         results = self.op.number_of_results(self.graph.attributes(self.node))
@@ -143,15 +144,33 @@ class Members(Part):
         return self._own[name]
 
 
-class Known(Part):
+class Made(Part):
+    """A value that a replacement makes.
+
+    Attributes
+    ----------
+    like : str, optional
+        The matched node whose annotations it takes.
+    stated : mapping, optional
+        Exactly the annotations that it gets, where the rule says so.
+    """
+
+    op: Op
+    like: str | None = None
+    stated: Mapping[Any, Any] | None = None
+
+
+class Known(Made):
     """A constant that a replacement has computed."""
+
+    op = constant
 
     def __init__(self, replay: Replay, value: np.ndarray, type: Type | None = None) -> None:
         self.replay, self.value = replay, owned(value)
         self.type = Tensor(element_of(value.dtype), value.shape) if type is None else type
 
 
-class New(Part):
+class New(Made):
     """A node that a replacement adds; one of its results."""
 
     def __init__(
@@ -217,11 +236,22 @@ class Replay(RuleRun):
         """Return the value of ``op(*operands, **attributes)``: a matched node above the yield, a new one below."""
         if not self.below:
             return self.next_made()
-        like = attributes.pop("like", None)
+        like, stated = attributes.pop("like", None), attributes.pop("annotations", None)
         if like is not None:
             own = {op.canonical_name(k): v for k, v in attributes.items()}
             attributes = {k: v for k, v in like.data.items() if k in op.attributes} | own
-        attributes = op.as_attributes(attributes)
+        made = self.make(op, operands, op.as_attributes(attributes))
+        first = made[0] if isinstance(made, tuple) else made
+        if like is not None:
+            first.like = like.node
+        if stated is not None:
+            for each in dict.fromkeys((op, first.op)):  # an op of constants may have become one
+                check_annotations(stated, each)
+            first.stated = stated
+        return made
+
+    def make(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Known | New | tuple[New, ...]:
+        """Return a new node's results, or the constant that an op of constants alone is."""
         slots = op.without_omitted(operands)
         first = next((x for x in slots if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in slots)

@@ -86,6 +86,14 @@ class Unknown:
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _absorb
 
 
+class UnknownMapping(Unknown):
+    """A mapping that depends on the match; ``**`` finds nothing in it."""
+
+    def keys(self) -> tuple[str, ...]:
+        """Return no keys."""
+        return ()
+
+
 class BoundAttribute(Unknown):
     """The value of an attribute that a variable binds: unknown, but a new node may have it as an attribute."""
 
@@ -140,7 +148,7 @@ class Symbol(RunValue):
         if name == "op" and isinstance(self._term, PatternNode):
             ops = self._term.ops
             return ops[0] if len(ops) == 1 else self.replay.unknown(MatchedOp, ops)
-        return self.replay.unknown()
+        return self.replay.unknown(UnknownMapping if name == "annotations" else Unknown)
 
 
 class SeveralSymbol(Symbol):
@@ -238,7 +246,10 @@ class SymbolicRun(RuleRun):
         """Return the value of an application of one of some ops, above or below the yield."""
         if not self.below:
             return self.next_made()
-        own = {ops[0].canonical_name(k): v for k, v in attributes.items() if k != "like"}
+        if self.is_strict and attributes.get("annotations") is not None:
+            raise NotDeterminedError  # they are data of the match, or beside it
+        written = {k: v for k, v in attributes.items() if k not in ("like", "annotations")}
+        own = {ops[0].canonical_name(k): v for k, v in written.items()}
         is_like = attributes.get("like") is not None
         like = getattr(attributes["like"], "_term", None) if is_like else None
         # An op on unknowns alone is computed when the rule runs: its result is unknown, too.
