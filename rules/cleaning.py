@@ -46,13 +46,29 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     unknown = {name for kind in kinds.values() for name in kind.unknowns}
     found = [pair for n in rim if kinds[n].unknowns for pair in zip(kinds[n].shape, values[n].shape, strict=True)]
     replace_sizes(graph, solved(found, unknown))
-    for node in rim:
-        type_, origin = graph.result_type(node), graph.origin(node)
-        value = graph.constant(values[node], type=type_, origin=origin)
+    for node, origin in _origins(graph, rim, folded).items():
+        value = graph.constant(values[node], type=graph.result_type(node), origin=origin)
         graph.nodes[value.node].update(own(inherited(graph.nodes[node], graph.op(node), constant)))
         rewire(graph, node, Operand(value.node))
     removed, _ = remove(graph, folded)
     return removed
+
+
+def _origins(graph: Graph, rim: list[str], folded: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the origins of the constants that replace a rim: each node below it belongs to the first that needs it."""
+    left = set(folded) - set(rim)
+    origins: dict[str, tuple[str, ...]] = {}
+    for node in rim:
+        found = dict.fromkeys(graph.origin(node))
+        work = [node]
+        while work:
+            for source, _ in graph.operands(work.pop()):
+                if source in left:
+                    left.remove(source)
+                    work.append(source)
+                    found.update(dict.fromkeys(graph.origin(source)))
+        origins[node] = tuple(found)
+    return origins
 
 
 def _is_open(graph: Graph, node: str) -> bool:
@@ -85,6 +101,7 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
         if first != node:
             for index in range(op.number_of_results(graph.attributes(node))):
                 rewire(graph, node, Operand(first, index), index)
+            graph.nodes[first]["origin"] = tuple(dict.fromkeys((*graph.origin(first), *graph.origin(node))))
             graph.remove_node(node)
             merged.append(node)
     return merged

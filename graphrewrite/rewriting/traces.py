@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from graphrewrite.graph.arguments import check_digraph
 from graphrewrite.graph.edit import Edit, difference, reapply_edit
 from graphrewrite.hierarchy.region_tracking import tracking_regions
 from graphrewrite.op import find_op
+from graphrewrite.op.op import Op
 from graphrewrite.rewriting.engine.attempt import Change
 from graphrewrite.rewriting.engine.entry import Rules, rewrite
 from graphrewrite.rewriting.passes import Pass, Pipeline
@@ -45,12 +46,15 @@ class Step:
         The match, and the edit.
     seconds : float
         Time since the previous step.
+    ops : mapping of str to Op
+        The ops of the graph that are not in the library.
     """
 
     rule: str
     source: str
     change: Any
     seconds: float
+    ops: Mapping[str, Op] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<step: {self.bindings}>"
@@ -84,7 +88,7 @@ class Step:
         # Operands first, as a graph is printed.
         order = dict.fromkeys([n for n in self.edit.matched if n in gone])
         order = dict.fromkeys([*(n for n in self.edit.removed if n not in order), *order])
-        return {name: _line(name, gone[name][1], sources[name]) for name in order}
+        return {name: self._line(name, gone[name][1], sources[name]) for name in order}
 
     @cached_property
     def added(self) -> dict[str, str]:
@@ -93,7 +97,10 @@ class Step:
         for source, destination, data in self.edit.linked:
             if destination in sources:
                 sources[destination][source] = data
-        return {name: _line(name, data, sources[name]) for name, data in self.edit.added}
+        return {name: self._line(name, data, sources[name]) for name, data in self.edit.added}
+
+    def _line(self, name: str, data: dict[str, Any], sources: dict[Any, Any]) -> str:
+        return line_of_data(name, data, sources, find_op(data.get("type"), self.ops))
 
     @property
     def moved(self) -> list[str]:
@@ -138,7 +145,8 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
     @cached_property
     def steps(self) -> list[Step]:
         """In order."""
-        return [Step(*step) for step in self.noted]
+        ops = {name: op for graph in (self.before, self.graph) for name, op in getattr(graph, "ops", {}).items()}
+        return [Step(*step, ops) for step in self.noted]
 
     @property
     def headline(self) -> str:
@@ -254,10 +262,6 @@ def _phases(rules: Any) -> Iterator[Any]:
         yield [rules]
     else:
         yield rules
-
-
-def _line(name: str, data: dict[str, Any], sources: dict[Any, Any]) -> str:
-    return line_of_data(name, data, sources, find_op(data.get("type")))
 
 
 def _arrow(sign: str, source: Any, destination: Any) -> str:

@@ -158,6 +158,10 @@ def dense(rng: Any, size: int = 16) -> Graph:
             values.append(found(*(pick() for _ in range(found.required))))
     for i, value in enumerate(values[-3:]):
         graph.output(f"o{i}", value)
+    for node, data in graph.nodes(data=True) if rng.random() < 0.5 else ():
+        if rng.random() < 0.3:  # a rate is an annotation where it is no attribute
+            key, value = rng.choice([("latency", [node]), ("rate", 7), ("backend", node), ("use_kernel", node)])
+            data.setdefault(key, value)
     if rng.random() < 0.3:  # networkx lets an edge have more than its slots
         for _, _, data in graph.edges(data=True):
             data["weight"] = 1

@@ -87,7 +87,7 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
         if name not in known:
             if name in RESERVED_ANNOTATIONS:
                 return None
-            raise RuleError(f"has no attribute or annotation {name!r}{did_you_mean(name, known)}", node=self.node)
+            raise RuleError(f"has no attribute {name!r}{did_you_mean(name, known)}", node=self.node)
         return known[name]
 
     def __iter__(self) -> Iterator[Bound]:
