@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import networkx as nx
 import numpy as np
@@ -105,6 +105,23 @@ class GraphMethods(_Documents):
     def with_sizes(self, sizes: Mapping[str, int | str]) -> Graph:
         """Return a graph with numbers in place of symbolic sizes; see `graphrewrite.hierarchy.graph_sizes`."""
         return _above("hierarchy.graph_sizes.graph_with_sizes")(self, sizes)
+
+    def renamed(self, names: Mapping[Hashable, str] | Callable[[str], str]) -> Self:
+        r"""Return a graph whose nodes have other names, as a mapping of old to new ones, or a function, says.
+
+        Parameters
+        ----------
+        names : mapping of str to str, or callable
+            Nodes that a mapping lacks keep their names; see `graphrewrite.hierarchy.renaming`.
+
+        Examples
+        --------
+        >>> from graphrewrite import Graph
+        >>> graph = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+        >>> list(graph.renamed({"r": "positive"})), list(graph.renamed("left_{}".format))
+        (['x', 'positive', 'y'], ['left_x', 'left_r', 'left_y'])
+        """
+        return _above("hierarchy.renaming.renamed")(self, names)
 
     def evaluate(self: Any, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
         r"""Return the values of the outputs for values of the inputs, batch first; see `graphrewrite.evaluate`.

@@ -250,7 +250,8 @@ class Node(IrData):
         def __setattr__(self, name: str, value: Any) -> None:
             if name == "name":
                 raise FieldError(
-                    "is the node's in the graph; networkx.relabel_nodes renames it", path=f"{self._path}.name"
+                    "is the node's in the graph; graph.renamed(…) gives it another",
+                    path=f"{self._path}.name",
                 )
             if hasattr(type(self), name):
                 super().__setattr__(name, value)

@@ -418,5 +418,5 @@ def test_what_cannot_be_a_view_and_what_is_no_name():
         g.node("conv_1", int)  # type: ignore[type-var]
     with pytest.raises(GraphError, match=r"node \['conv_1'\]: is not in the graph"):
         g.node(["conv_1"])  # type: ignore[call-overload]
-    with pytest.raises(FieldError, match=r"nodes.conv_1.name: is the node's in the graph; networkx.relabel_nodes"):
+    with pytest.raises(FieldError, match=r"nodes.conv_1.name: .*graph.renamed\(…\) gives it another"):
         g.node("conv_1").name = "other"

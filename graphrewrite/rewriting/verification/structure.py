@@ -46,7 +46,7 @@ def names_are_unique(graph: Any) -> Iterator[tuple[Any, str]]:
         if printed[str(node)] > 1:
             message = f"there is another node whose name prints as {str(node)!r}; rename one of them"
         else:
-            message = f"node names are non-empty strings, got {node!r}; rename it, e.g. with networkx.relabel_nodes"
+            message = f"node names are non-empty strings, got {node!r}; give it another with graph.renamed"
         yield node, message
 
 
@@ -140,6 +140,19 @@ def cycles_pass_state(graph: Any) -> Iterator[tuple[Any, str]]:
     for node, readers in graph._succ.items():
         if node in readers and not slots_of(readers[node]) and holds_state(graph, node):
             yield node, "runs after itself; remove that edge"
+
+
+@check(whole=True)
+def views_have_nodes(graph: Any) -> Iterator[str]:
+    """The views of a graph name nodes of it."""
+    for view, data in graph.graph.get("views", {}).items():
+        for node in (*data["nodes"], *(node for node, _ in (*data["inputs"], *data["outputs"]))):
+            if node not in graph:
+                yield (
+                    f"its view {view!r} has a node {node!r} that the graph has not; rename nodes with graph.renamed, "
+                    "or store the view again"
+                )
+                break
 
 
 # ---------------------------------------------------------------------- inputs and outputs

@@ -35,5 +35,6 @@ CHECKS: tuple[Check, ...] = (
     # Inputs and outputs.
     structure.ports_are_numbered,
     structure.outputs_are_reached,
+    structure.views_have_nodes,
 )
 """Requirements on every graph. ``verify(graph, (*CHECKS, mine))`` adds one."""
