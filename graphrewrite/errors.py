@@ -13,6 +13,7 @@ __all__ = [
     "FieldError",
     "GraphError",
     "GraphRewriteError",
+    "ImplementationError",
     "MissingDependencyError",
     "ParseError",
     "RewriteError",
@@ -62,6 +63,10 @@ class UnknownGraphError(GraphError, KeyError):
 
     def __str__(self) -> str:
         return Exception.__str__(self)  # a KeyError would put its message into quotes
+
+
+class ImplementationError(GraphError):
+    """What a node names as its implementation is missing, or does not fit the node."""
 
 
 class TypeMismatchError(GraphRewriteError):

@@ -38,6 +38,13 @@ class Graph(GraphMethods, Dataflow, Body):
     **attributes
         Attributes of the graph.
 
+    Attributes
+    ----------
+    ops : dict of str to Op
+        Ops beside the library's that its nodes may name.
+    library : Mapping or None
+        The module that it is a graph of, in which implementations of its nodes are found by name.
+
     Examples
     --------
     >>> from graphrewrite import Tensor, op
@@ -61,8 +68,10 @@ class Graph(GraphMethods, Dataflow, Body):
         for data in self._node.values():
             data.update(own(data))  # networkx shares what is in the dictionaries
         self.ops: dict[str, Op] = GivenOps.of(ops).ops
+        self.library: Mapping[str, Graph] | None = None
         if isinstance(incoming_graph_data, Graph):
             self.ops = {**incoming_graph_data.ops, **self.ops}
+            self.library = incoming_graph_data.library
         self._fresh = GreatestNumbers(self._node)
 
     # ------------------------------------------------------------------ building
@@ -344,6 +353,7 @@ class Graph(GraphMethods, Dataflow, Body):
         if as_view:
             return super().copy(as_view=True)  # type: ignore[no-any-return]  # networkx is untyped here
         new = self.__class__(ops=self.ops.values(), **own(self.graph))
+        new.library = self.library
         copy_into(self, new)
         return new
 

@@ -45,7 +45,8 @@ def admit(module: Module, name: Any, graph: nx.DiGraph) -> None:
 
 
 def rebind(graph: Graph, module: Module, *, of: Module | None = None) -> None:
-    """Let graph ops of a graph (all, or those of the module `of`) look their graphs up in a module that has them."""
+    """Let a graph find implementations in a module, and graph ops (all, or those of the module `of`) their graphs."""
+    graph.library = module
     for name, op in graph.ops.items():
         if isinstance(op, GraphOp) and name in module and (of is None or op.library is of):
             graph.ops[name] = module.op(name)

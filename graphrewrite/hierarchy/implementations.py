@@ -1,0 +1,231 @@
+"""Implementations: the graph, op or component that a node names as what computes it, found in a library."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from graphrewrite.errors import ImplementationError, TypeMismatchError, did_you_mean
+from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.type_inference import declared_types
+from graphrewrite.hierarchy.graph_ops import GraphOp, nested_graphs, nested_ops
+from graphrewrite.hierarchy.module import Module
+from graphrewrite.op import LIBRARY, find_op
+from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import STRUCTURAL, annotations_in, attributes_in
+from graphrewrite.op.transport import enter, leave
+from graphrewrite.types import Stream, Tensor, Type
+
+__all__ = ["Implementing", "Library", "implemented", "implementing"]
+
+Library = Mapping[str, Any]
+"""Graphs, ops, and components, which stand for their ops, by name; a module is one."""
+
+_OF_THE_OP = frozenset({"implementation", "use_kernel", "operator"})
+"""Annotations that say something about a node's op, which another op has not."""
+_PORTS = frozenset({"input", "output", "constant"})
+
+
+def implemented(graph: Graph, library: Library | None = None) -> Graph:
+    r"""Return a graph in which each node that names its implementation is a node of that, in nested graphs as well.
+
+    A node's annotation ``implementation`` names a graph, an op or a hardware component. A graph gets the node's
+    operands; an op also its attributes, and constant operands that are attributes of that op. What is hardware is put
+    between `graphrewrite.lowering.enter` and ``leave``, where the node is none.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph; untouched.
+    library : mapping of str to Graph, Op or Component, optional
+        Where names are looked up first, then in the module of the graph. Without either, the graph stays as it is.
+
+    Returns
+    -------
+    Graph
+        The graph itself if no node names an implementation.
+
+    Raises
+    ------
+    ImplementationError
+        If an implementation is missing, does not fit its node, or is implemented by itself.
+
+    Examples
+    --------
+    >>> fast = Graph.parse("graph fast\nx = input() : f32[M]\na = abs(x)\nb = add(a, x)\ny = output(b)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> g.nodes["r"]["implementation"] = "fast"
+    >>> implemented(g, {"fast": fast}).op("r")
+    <op fast>
+    >>> implemented(g, {"fats": fast})
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.ImplementationError: node 'r': is implemented by 'fast', and there is no such graph, op or
+    component; did you mean 'fats'?
+    """
+    if not any("implementation" in data for each in nested_graphs(graph) for data in each._node.values()):
+        return graph
+    return _Resolution().graph(graph, () if library is None else (library,))
+
+
+class Implementing(NamedTuple):
+    """What implements a node: an op, its attributes and operands, and the annotations that the node keeps.
+
+    The types are those that the op takes: streams, where it is hardware.
+    """
+
+    op: Op
+    attributes: dict[str, Any]
+    operands: tuple[Operand, ...]
+    types: tuple[Type, ...]
+    annotations: dict[Any, Any]
+
+
+def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Implementing:
+    r"""Return what implements a node; raise if that is missing, or does not fit the node.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x) {implementation='fast'}\ny = output(r)")
+    >>> implementing(g, "r", [{"fast": find_op("abs")}]).op
+    <op abs>
+    """
+    wanted = graph._node[node]["implementation"]
+    held = next((each for each in libraries if wanted in each), None)
+    if held is None:
+        hint = did_you_mean(str(wanted), [str(name) for each in libraries for name in each])
+        raise ImplementationError(
+            f"is implemented by {wanted!r}, and there is no such graph, op or component{hint or '; add it'}",
+            node=node,
+        )
+    entry = held[wanted]
+    op = _graph_op(wanted, entry, held) if isinstance(entry, Graph) else getattr(entry, "op", entry)
+    if not isinstance(op, Op):
+        raise ImplementationError(
+            f"is implemented by {wanted!r}, which is no graph, op or component but {entry!r}", node=node
+        )
+    try:
+        return _fitted(graph, node, op)
+    except TypeMismatchError as error:
+        raise ImplementationError(f"is implemented by {wanted!r}, which does not fit: {error}", node=node) from None
+
+
+def _graph_op(name: str, graph: Graph, library: Library) -> GraphOp:
+    """Return a graph of a library as an op, under a name that no op of the library has."""
+    if name in LIBRARY:
+        name = f"{name}_graph"
+    return library.op(name) if isinstance(library, Module) and name in library else GraphOp(name, {name: graph})
+
+
+def _fitted(graph: Graph, node: str, op: Op) -> Implementing:
+    """Return an op as what implements a node; raise TypeMismatchError if it takes or gives something else."""
+    data, own = graph._node[node], find_op(graph._node[node].get("type"), graph.ops)
+    operands, attributes = list(graph.operands(node)), dict[str, Any]()
+    stated, annotations = attributes_in(data, own), annotations_in(data, own)
+    if own is None or own.any_attributes:  # nobody knows which of its keys are attributes: those of the op are
+        annotations.update({key: value for key, value in stated.items() if key not in op.attributes})
+        stated = {key: value for key, value in stated.items() if key in op.attributes}
+    if not isinstance(op, GraphOp):
+        defaults = {} if own is None else {k: v for k, v in own.attributes.items() if k in op.attributes}
+        attributes = {**defaults, **stated}
+        for name, operand in list(zip(() if own is None else own.operands, operands, strict=False)):
+            held = graph._node[operand.node]
+            if name in op.attributes and held.get("type") == "constant":
+                attributes[name] = held["value"]
+                operands.remove(operand)
+    op.check(len(operands), attributes)
+    types = tuple(graph.result_type(*operand) for operand in operands)
+    if op.level == "stream":
+        types = tuple(kind if isinstance(kind, Stream) else enter.infer(kind)[0] for kind in types)
+    results, declared = op.infer(*types, **attributes), declared_types(graph, node)
+    if declared is not None and not (len(results) == len(declared) and all(map(_agree, results, declared))):
+        given, wanted = (", ".join(map(str, of)) for of in (results, declared))
+        raise TypeMismatchError(f"it gives {given}, and the node is {wanted}")
+    kept = {key: value for key, value in annotations.items() if key not in (*_OF_THE_OP, *op.attributes)}
+    return Implementing(op, attributes, tuple(operands), types, kept)
+
+
+def _agree(given: Type, declared: Type) -> bool:
+    """Tell whether a result is what a node declares; of a stream that is to be a tensor, all but the batch is known."""
+    if isinstance(given, Stream) and isinstance(declared, Tensor):
+        return given.element == declared.element and given.shape == declared.shape[1:]
+    return given == declared or bool(given.unknowns or declared.unknowns)
+
+
+class _Resolution:
+    """Graphs with implementations in place of the nodes that name them; each graph is resolved once."""
+
+    def __init__(self) -> None:
+        self.done: dict[int, tuple[Graph, Graph]] = {}
+        self.open: dict[int, str] = {}
+
+    def graph(self, graph: Graph, libraries: tuple[Library, ...]) -> Graph:
+        """Return a graph with implementations; the graph itself, if it and its nested graphs name none."""
+        if id(graph) in self.done:
+            return self.done[id(graph)][1]
+        if id(graph) in self.open:
+            names = [*list(self.open.values())[list(self.open).index(id(graph)) :], graph.name]
+            raise ImplementationError(
+                f"the graph {graph.name!r} is implemented by itself: {' -> '.join(names)}; remove an annotation "
+                "'implementation'"
+            )
+        self.open[id(graph)] = graph.name
+        if graph.library is not None and not any(graph.library is each for each in libraries):
+            libraries = (*libraries, graph.library)
+        new = graph.copy()
+        is_changed = False
+        for op in nested_ops(graph):
+            body = op.library.get(op.name)
+            if body is not None and (inner := self.graph(body, libraries)) is not body:
+                new.ops[op.name] = GraphOp(op.name, {op.name: inner})
+                is_changed = True
+        named = [n for n, data in graph._node.items() if "implementation" in data and data.get("type") not in _PORTS]
+        found = {node: implementing(graph, node, libraries) for node in (named if libraries else ())}
+        for node, by in found.items():
+            op: Op = by.op
+            if isinstance(op, GraphOp) and (inner := self.graph(op.body, libraries)) is not op.body:
+                op = GraphOp(op.name, {op.name: inner})
+            _put(new, node, by._replace(op=_adopted(new, op, found)))
+        del self.open[id(graph)]
+        self.done[id(graph)] = graph, new if is_changed or found else graph
+        return self.done[id(graph)][1]
+
+
+def _adopted(graph: Graph, op: Op, replaced: Container[str]) -> Op:
+    """Let nodes of a graph be of an op; a graph op of a taken name gets another one."""
+    present = graph.ops.get(op.name)
+    if present is None or not present.stands_for(op):
+        others = (n for n, data in graph._node.items() if data.get("type") == op.name and n not in replaced)
+        if present is not None and next(others, None) is None:
+            del graph.ops[op.name]  # it has no nodes any more
+        elif present is not None and isinstance(op, GraphOp):
+            return _adopted(graph, GraphOp(f"{op.name}_graph", {f"{op.name}_graph": op.body}), replaced)
+    graph.adopt(op)
+    return graph.ops[op.name]
+
+
+def _put(graph: Graph, node: str, by: Implementing) -> None:
+    """Make a node one of its implementation, in place; if that is hardware and the node is not, behind bridges."""
+    kinds = [graph.result_type(*operand) for operand in by.operands]
+    inside = {"type": by.op.name, **by.op.stored(by.op.as_attributes(by.attributes)), **by.annotations}
+    data, operands = graph._node[node], by.operands
+    structural = {key: value for key, value in data.items() if key in STRUCTURAL and key != "type"}
+    if any(kind != wanted for kind, wanted in zip(kinds, by.types, strict=True)):
+        entered = [
+            graph.value(*operand) if kind == wanted else enter(graph.value(*operand))
+            for operand, kind, wanted in zip(operands, kinds, by.types, strict=True)
+        ]
+        value = graph.add(by.op, entered, by.attributes, origin=graph.origin(node))
+        graph._node[value.node].update(by.annotations)
+        graph.adopt(leave)
+        inside, operands = {"type": leave.name}, (Operand(value.node, value.result),)
+    data.clear()
+    data.update({**inside, **structural})
+    for source, edge in list(graph._pred[node].items()):
+        edge["slots"] = ()
+        if "kind" not in edge:
+            graph.remove_edge(source, node)
+    for slot, operand in enumerate(operands):
+        slots = graph._pred[node].get(operand.node, {}).get("slots", ())
+        graph.add_edge(operand.node, node, slots=(*slots, (slot, operand.result)))
