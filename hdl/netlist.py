@@ -1,5 +1,6 @@
 """A stream graph as a netlist: which component each node is, and how they are connected."""
 
+from collections import ChainMap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from graphrewrite.hdl.component import Component, Resources, Site
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.errors import ComponentError, NetlistError
 from graphrewrite.hdl.timing.network import Link, Network
-from graphrewrite.hierarchy import Block, blocks_of
+from graphrewrite.hierarchy import Block, blocks_of, flattened
+from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.types import Stream
 
-__all__ = ["Instance", "Netlist", "netlist", "stream_graph"]
+__all__ = ["Instance", "Netlist", "hardware_names", "netlist", "stream_graph"]
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,12 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     return Netlist(graph.name, instances, inputs, outputs, network, blocks_of(graph))
 
 
-def stream_graph(graph: Any, components: tuple[Component, ...] = COMPONENTS) -> Graph:
-    """Return a graph of components: itself, or a view of a plain digraph whose nodes may be components.
+def stream_graph(
+    graph: Any, components: tuple[Component, ...] = COMPONENTS, implementations: Library | None = None
+) -> Graph:
+    """Return a graph of components, without nested graphs and with what nodes name as their implementations.
+
+    A plain digraph becomes a graph, whose nodes may be components.
 
     Examples
     --------
@@ -139,7 +145,25 @@ def stream_graph(graph: Any, components: tuple[Component, ...] = COMPONENTS) -> 
     2
     """
     check_digraph(graph, "of components")
-    return graph if isinstance(graph, Graph) else Graph(graph, ops=[component.op for component in components])
+    typed = graph if isinstance(graph, Graph) else Graph(graph, ops=[component.op for component in components])
+    return flattened(typed, hardware_names(typed, components, implementations))
+
+
+def hardware_names(graph: Graph, components: tuple[Component, ...], implementations: Library | None = None) -> Library:
+    """Return what nodes can name as implementations: entries given, graphs of the module, components by op or entity.
+
+    Examples
+    --------
+    >>> names = hardware_names(Graph("g"), COMPONENTS)
+    >>> names["stream_clip"] is names["clip"]
+    True
+    """
+    by_entity: dict[str, list[Component]] = {}
+    for component in components:
+        by_entity.setdefault(component.entity, []).append(component)
+    entities = {entity: sharing[0] for entity, sharing in by_entity.items() if len(sharing) == 1}
+    by_op = {component.op.name: component for component in components}
+    return ChainMap(*map(dict, (implementations or {}, graph.library or {}, by_op, entities)))
 
 
 def _check_ends(graph: Graph) -> None:

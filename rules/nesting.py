@@ -13,6 +13,7 @@ from graphrewrite.graph.edit import Edit
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.hierarchy.expansion import expand
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting
+from graphrewrite.hierarchy.implementations import graph_op_of
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.example import check_example, pattern_of, roots_of
@@ -34,7 +35,7 @@ class GraphNode:
 
 
 class Inlining:
-    """A rule that inlines nodes that are graphs, at any depth.
+    """A rule that inlines nodes that are graphs, or that graphs of their module implement, at any depth.
 
     A new node has the name ``node.inner``. Arrays are shared, and constants that the graphs of a module share become
     one node.
@@ -66,12 +67,14 @@ class Inlining:
 
     def matches_at(self, graph: Any, node: Any, obstacle: Any = None) -> Iterator[GraphNode]:
         """Yield the node if it is a graph."""
-        if isinstance(graph, Graph) and isinstance(graph.ops.get(graph._node[node].get("type", "")), GraphOp):
+        if isinstance(graph, Graph) and graph_op_of(graph, node) is not None:
             yield GraphNode(node)
 
     def edit(self, graph: Any, match: GraphNode) -> Edit:
         """Plan the rewrite of a node."""
-        check_nesting(graph.op(match.node).body, inside=graph)
+        op = graph_op_of(graph, match.node)
+        if op is not None:
+            check_nesting(op.body, inside=graph)
         names = GreatestNumbers(graph._fresh.names)
         names.update(graph._fresh)
         return expand(graph, match.node, lambda stem: names.fresh(stem, graph._node))
@@ -89,7 +92,8 @@ class Inlining:
         kind = graph.nodes[graph.value(at).node].get("type")
         about: dict[str, Any] = {"rule": self, "graph": graph, "at": at}
         for match in self.matches_at(graph, at):
-            message = f"inline matches at {at!r}: it is the graph {kind!r}."
+            op = graph_op_of(graph, at)
+            message = f"inline matches at {at!r}: it is the graph {kind if op is None else op.name!r}."
             return Explanation(message, match=match, nodes=(at,), **about)
         message = f"inline does not match at {at!r}: {kind!r} is no graph."
         return Explanation(message, node=at, reason=f"{kind!r} is no graph", **about)

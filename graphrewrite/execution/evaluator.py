@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.execution.implementation import Implementation
+from graphrewrite.execution.implementation import Implementations
 from graphrewrite.execution.program import compile_graph
 from graphrewrite.execution.program.arguments import by_name
 from graphrewrite.graph import Graph
@@ -20,7 +20,7 @@ _FEW = 32
 """With fewer frames, translating a graph to instructions takes longer than it saves."""
 
 
-def evaluate(graph: Graph, inputs: Any, *, implementations: Iterable[Implementation] = ()) -> dict[str, np.ndarray]:
+def evaluate(graph: Graph, inputs: Any, *, implementations: Implementations = ()) -> dict[str, np.ndarray]:
     r"""Return the outputs of a graph for inputs.
 
     The graph is compiled on each call, as it may have changed; `graphrewrite.execution.compile_graph` compiles it once
@@ -33,8 +33,10 @@ def evaluate(graph: Graph, inputs: Any, *, implementations: Iterable[Implementat
     inputs : mapping of str to array-like, or array-like
         One array per input, batch first; mantissas if the type is fixed point. Only the array, if there is one input.
         Lists of numbers are arrays, and so is what numpy takes for one, such as a tensor of PyTorch.
-    implementations : iterable of Implementation
-        Functions that compute ops in place of the ops' own; see `graphrewrite.execution.implementation`.
+    implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
+        Functions that compute ops in place of the ops' own (see `graphrewrite.execution.implementation`), or what nodes
+        name by their annotation ``implementation`` (see `graphrewrite.hierarchy.implemented`); names are looked up in
+        the module of the graph, too.
 
     Returns
     -------
@@ -46,6 +48,8 @@ def evaluate(graph: Graph, inputs: Any, *, implementations: Iterable[Implementat
     EvaluationError
         If inputs are missing, unknown or of the wrong shape, an op is unknown, or an op fails; or if implementations
         are passed and a node asks for a backend that none of them has.
+    ImplementationError
+        If an implementation that a node names is missing, or does not fit.
 
     Examples
     --------
@@ -64,7 +68,7 @@ def evaluate_nodes(
     inputs: Mapping[str, Any],
     nodes: Iterable[str],
     *,
-    implementations: Iterable[Implementation] = (),
+    implementations: Implementations = (),
 ) -> dict[str, np.ndarray]:
     r"""Return the values of chosen nodes; a node with several results gives its first.
 

@@ -6,6 +6,7 @@ from graphrewrite.hierarchy.building import Built, parallel, residual, sequentia
 from graphrewrite.hierarchy.composition import compose
 from graphrewrite.hierarchy.expansion import expand, flatten
 from graphrewrite.hierarchy.graph_ops import GraphOp, graph_op
+from graphrewrite.hierarchy.implementations import implemented
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.hierarchy.operator import Operator
 from graphrewrite.hierarchy.region import GraphView
@@ -27,6 +28,7 @@ __all__ = [
     "flatten",
     "flattened",
     "graph_op",
+    "implemented",
     "layers",
     "parallel",
     "residual",

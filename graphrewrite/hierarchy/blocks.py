@@ -11,6 +11,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import apply_edit
 from graphrewrite.hierarchy.expansion import expand
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
+from graphrewrite.hierarchy.implementations import Library, implemented
 from graphrewrite.hierarchy.module import Module
 
 __all__ = ["Block", "blocks_of", "flattened", "innermost", "main_graph", "of_graph"]
@@ -47,7 +48,7 @@ class Block:
         return origin.removeprefix(f"{self.path}.")
 
 
-def flattened(network: Graph | Module) -> Graph:
+def flattened(network: Graph | Module, library: Library | None = None) -> Graph:
     r"""Return a graph without nested graphs, which remembers their uses in its attribute ``blocks``.
 
     The origin of a node names the path to it, as in ``"block_1.relu_1"``, and stays with what later replaces the node.
@@ -56,6 +57,8 @@ def flattened(network: Graph | Module) -> Graph:
     ----------
     network : Graph or Module
         A graph, or a module whose main graph is meant; untouched.
+    library : mapping of str to Graph, Op or Component, optional
+        Where implementations that nodes name are looked up first; see `graphrewrite.hierarchy.implemented`.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def flattened(network: Graph | Module) -> Graph:
     >>> flat.origin("block_2.r"), [(path, block.graph) for path, block in blocks_of(flat).items()]
     (('block_2.r',), [('block_1', 'block'), ('block_2', 'block')])
     """
-    graph = main_graph(network)
+    graph = implemented(main_graph(network), library)
     if not nested_ops(graph):
         return graph
     check_nesting(graph)

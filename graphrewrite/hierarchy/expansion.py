@@ -13,6 +13,7 @@ from graphrewrite.graph.type_inference import declared_types, infer_node
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.bound_sizes import bind_sizes, with_data_sizes
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_once, nested_ops
+from graphrewrite.hierarchy.implementations import graph_op_of, implemented
 from graphrewrite.op import find_op
 from graphrewrite.types import Dimension, Type, pairs_of, solved
 
@@ -24,6 +25,8 @@ _INHERITED = ("backend",)
 
 def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> Graph:
     r"""Return a graph in which nodes of graph ops are replaced by the nodes of their graphs, at any depth.
+
+    A node that names an implementation is replaced by that; see `graphrewrite.hierarchy.implemented`.
 
     Parameters
     ----------
@@ -58,6 +61,7 @@ def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> G
     block_2.r = relu(block_1.r) : f32[8]
     y = output(block_2.r)
     """
+    graph = implemented(graph)
     if not nested_ops(graph):
         return graph
     flat, new = graph.copy(), list(graph)
@@ -77,7 +81,7 @@ def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> G
 
 
 def expand(graph: Graph, node: str, fresh: Callable[[str], str] | None = None) -> Edit:
-    """Plan the replacement of a node of a graph op by the nodes of that graph.
+    """Plan the replacement of a node by the nodes of its graph: that of its op, or one that implements it.
 
     New nodes are named ``node.inner``, have the origin of the node, and keep their annotations. Arrays are not copied;
     a constant that graphs of a module share becomes one node.
@@ -98,9 +102,9 @@ def expand(graph: Graph, node: str, fresh: Callable[[str], str] | None = None) -
     TypeMismatchError
         If the types of the graph have changed since the node was made.
     """
-    op = graph.op(node)
-    if not isinstance(op, GraphOp):
-        raise GraphError(f"is of the op {op.name}, which is not a graph and cannot be expanded", node=node)
+    op = graph_op_of(graph, node)
+    if op is None:
+        raise GraphError(f"is of the op {graph.op(node).name}, which is not a graph and cannot be expanded", node=node)
     return _Expansion(graph, node, op, graph.fresh if fresh is None else fresh).edit()
 
 

@@ -17,7 +17,7 @@ from graphrewrite.op.reserved_keys import STRUCTURAL, annotations_in, attributes
 from graphrewrite.op.transport import enter, leave
 from graphrewrite.types import Stream, Tensor, Type
 
-__all__ = ["Implementing", "Library", "implemented", "implementing"]
+__all__ = ["Implementing", "Library", "graph_op_of", "implemented", "implementing"]
 
 Library = Mapping[str, Any]
 """Graphs, ops, and components, which stand for their ops, by name; a module is one."""
@@ -111,6 +111,24 @@ def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Imple
         raise ImplementationError(f"is implemented by {wanted!r}, which does not fit: {error}", node=node) from None
 
 
+def graph_op_of(graph: Graph, node: str) -> GraphOp | None:
+    r"""Return the graph op of a node: a graph of its module that implements it, or its own op if that is a graph.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
+    >>> print(graph_op_of(g, "x"))
+    None
+    """
+    data = graph._node[node]
+    op: Op | None
+    if graph.library is not None and data.get("implementation") in graph.library:
+        op = _Resolution().op(implementing(graph, node, (graph.library,)).op, (graph.library,))
+    else:
+        op = graph.ops.get(data.get("type", ""))
+    return op if isinstance(op, GraphOp) else None
+
+
 def _graph_op(name: str, graph: Graph, library: Library) -> GraphOp:
     """Return a graph of a library as an op, under a name that no op of the library has."""
     if name in LIBRARY:
@@ -176,20 +194,22 @@ class _Resolution:
         new = graph.copy()
         is_changed = False
         for op in nested_ops(graph):
-            body = op.library.get(op.name)
-            if body is not None and (inner := self.graph(body, libraries)) is not body:
-                new.ops[op.name] = GraphOp(op.name, {op.name: inner})
-                is_changed = True
+            if op.name in op.library:
+                new.ops[op.name] = self.op(op, libraries)
+                is_changed |= new.ops[op.name] is not op
         named = [n for n, data in graph._node.items() if "implementation" in data and data.get("type") not in _PORTS]
         found = {node: implementing(graph, node, libraries) for node in (named if libraries else ())}
         for node, by in found.items():
-            op: Op = by.op
-            if isinstance(op, GraphOp) and (inner := self.graph(op.body, libraries)) is not op.body:
-                op = GraphOp(op.name, {op.name: inner})
-            _put(new, node, by._replace(op=_adopted(new, op, found)))
+            _put(new, node, by._replace(op=_adopted(new, self.op(by.op, libraries), found)))
         del self.open[id(graph)]
         self.done[id(graph)] = graph, new if is_changed or found else graph
         return self.done[id(graph)][1]
+
+    def op(self, op: Op, libraries: tuple[Library, ...]) -> Op:
+        """Return an op; of a graph with implementations in it."""
+        if not isinstance(op, GraphOp) or (inner := self.graph(op.body, libraries)) is op.body:
+            return op
+        return GraphOp(op.name, {op.name: inner})
 
 
 def _adopted(graph: Graph, op: Op, replaced: Container[str]) -> Op:
@@ -202,7 +222,7 @@ def _adopted(graph: Graph, op: Op, replaced: Container[str]) -> Op:
         elif present is not None and isinstance(op, GraphOp):
             return _adopted(graph, GraphOp(f"{op.name}_graph", {f"{op.name}_graph": op.body}), replaced)
     graph.adopt(op)
-    return graph.ops[op.name]
+    return find_op(op.name, graph.ops) or op
 
 
 def _put(graph: Graph, node: str, by: Implementing) -> None:

@@ -23,6 +23,7 @@ from graphrewrite.hdl.generics import literal
 from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph
 from graphrewrite.hdl.port_encoding import Encoding
 from graphrewrite.hdl.simulation.simulation import Gates, check_encodings
+from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.types import Stream
 
 __all__ = ["emit"]
@@ -42,6 +43,7 @@ def emit(
     frames: int = 20,
     seed: int = 0,
     components: tuple[Component, ...] = COMPONENTS,
+    implementations: Library | None = None,
 ) -> Design:
     """Return the VHDL project of a stream graph, with a self-checking test bench.
 
@@ -66,6 +68,9 @@ def emit(
         How many random frames, and which.
     components : tuple of Component
         What nodes may be: ``(*COMPONENTS, yours)`` with components of your own, whose VHDL is copied into the design.
+    implementations : mapping of str to Graph, Op or Component, optional
+        Where names that nodes have in their annotation ``implementation`` are looked up first; then come the module of
+        the graph, and the components by their op or entity.
 
     Raises
     ------
@@ -86,7 +91,7 @@ def emit(
     >>> design.files["compile_order.txt"].split()[:4]
     ['components/lanes.vhd', 'components/stream_buffer.vhd', 'components/clip.vhd', 'rectify.vhd']
     """
-    graph = stream_graph(graph, components)
+    graph = stream_graph(graph, components, implementations)
     net = netlist(graph, components)
     if library != identifier(library) and library != "work":
         raise DesignError(f"library={library!r} is no name of a VHDL library; {identifier(library)!r} would be one")

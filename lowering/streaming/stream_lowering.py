@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from graphrewrite import Graph, Module, Rule, pass_
+from graphrewrite import Graph, Module, Rule, decline, pass_, rule
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import rewire
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.component import Component, Site, streams
 from graphrewrite.hdl.components import COMPONENTS
-from graphrewrite.hierarchy.blocks import flattened
+from graphrewrite.hdl.netlist import hardware_names
+from graphrewrite.hierarchy.blocks import flattened, main_graph
+from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, ParallelismError, declined_reasons, origins_text
 from graphrewrite.lowering.folding.folder import Limits, fold
 from graphrewrite.lowering.folding.folding_report import FoldingReport
@@ -37,6 +39,16 @@ __all__ = ["LOWER_TO_STREAM", "to_stream"]
 
 LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_SOURCES, *MAP_MOVEMENT)
 """From integer tensors to components on streams."""
+
+
+@rule(kind="lowering")
+def stay_in_stream(x):
+    """A stream that is left and entered again is itself."""
+    entered = enter(leave(x))
+    yield entered
+    if x.type != entered.type:
+        return decline(f"it carries {x.type}, and is entered as {entered.type}", at=entered)
+    return x
 
 
 @pass_
@@ -70,6 +82,7 @@ def to_stream(
     shift_add: bool = False,
     rules: Sequence[Rule] = (*LOWER_TO_STREAM, *MAP_COUNTING),
     components: tuple[Component, ...] = COMPONENTS,
+    implementations: Library | None = None,
     steps: list[Step] | None = None,
     reports: list[FoldingReport] | None = None,
 ) -> Graph:
@@ -98,6 +111,9 @@ def to_stream(
         From ops of the integer level to components, and from components to cheaper ones.
     components : tuple of Component
         What the rules may use: yours beside `COMPONENTS`.
+    implementations : mapping of str to Graph, Op or Component, optional
+        Where names that nodes have in their annotation ``implementation`` are looked up first; then come the module of
+        the graph, and the components by their op or entity.
     steps : list of Step, optional
         Collects what each rule did.
     reports : list of FoldingReport, optional
@@ -111,6 +127,8 @@ def to_stream(
 
     Raises
     ------
+    ImplementationError
+        If an implementation that a node names is missing, or does not fit.
     LoweringError
         Naming every node that has no component, and why.
     ParallelismError
@@ -133,7 +151,8 @@ def to_stream(
     _check_numbers(
         stages, interval=interval, latency=latency, max_multipliers=max_multipliers, max_memory_bits=max_memory_bits
     )
-    core = _with_usual_batch(partition(flattened(graph)).core)
+    names = hardware_names(main_graph(graph), components, implementations)
+    core = _with_usual_batch(partition(flattened(graph, names)).core)
     forget_names_of_axes(core)
     for name in core.inputs:
         if core.succ[name]:
@@ -148,7 +167,9 @@ def to_stream(
                     "free batch",
                     node=name,
                 )
-    lowered = recorded(core, (spread_operand, *rules, split_channels, eliminate_dead_nodes, merge_equal_nodes), steps)
+    lowered = recorded(
+        core, (spread_operand, *rules, stay_in_stream, split_channels, eliminate_dead_nodes, merge_equal_nodes), steps
+    )
     _check_lowered(lowered, rules)
     _check_components(lowered, components)
     limits = Limits(interval, max_multipliers, max_memory_bits, latency)

@@ -21,12 +21,17 @@ from __future__ import annotations
 
 from graphrewrite.execution.implementation.choice import Fit, Wanted, choose, fits
 from graphrewrite.execution.implementation.generic_nodes import replace_generic
-from graphrewrite.execution.implementation.implementation import Implementation, check_implementations
+from graphrewrite.execution.implementation.implementation import (
+    Implementation,
+    Implementations,
+    check_implementations,
+)
 from graphrewrite.execution.implementation.insertion import insert_conversions
 
 __all__ = [
     "Fit",
     "Implementation",
+    "Implementations",
     "Wanted",
     "check_implementations",
     "choose",

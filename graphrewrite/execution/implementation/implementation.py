@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.op.op import Op
 from graphrewrite.types import Element, FixedPoint, Quantised, as_element, check_layout
 
-__all__ = ["Implementation", "bits_of", "check_implementations"]
+__all__ = ["Implementation", "Implementations", "bits_of", "check_implementations"]
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,10 @@ class Implementation:
     def __repr__(self) -> str:
         said = ", ".join(f"{name} {value}" for name, value in self.stated.items())
         return f"<implementation of {self.name}: {said or 'anywhere'}>"
+
+
+Implementations = Iterable[Implementation] | Library
+"""Functions from which the best is chosen for each node; or graphs, ops and components by name, which nodes name."""
 
 
 def bits_of(element: Element) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, UnknownOpError
-from graphrewrite.execution.implementation import Implementation, check_implementations, insert_conversions
+from graphrewrite.execution.implementation import Implementations, check_implementations, insert_conversions
 from graphrewrite.execution.implementation.insertion import chosen
 from graphrewrite.execution.program.arguments import by_name, checked
 from graphrewrite.execution.program.call import Call, Values, constant_value
@@ -22,6 +22,7 @@ from graphrewrite.execution.program.schedule import Steps, has_real_work, schedu
 from graphrewrite.execution.program.size_values import found_in_results, sizes_of_inputs
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
+from graphrewrite.hierarchy.implementations import implemented
 from graphrewrite.op import constant
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.runtime.progress import progress
@@ -154,7 +155,7 @@ def compile_graph(
     nodes: Iterable[str] | None = None,
     *,
     instructions: bool = True,
-    implementations: Iterable[Implementation] = (),
+    implementations: Implementations = (),
 ) -> Program:
     r"""Compile a graph, or the part of it that chosen nodes depend on.
 
@@ -168,9 +169,9 @@ def compile_graph(
     instructions : bool
         Whether to translate nodes to instructions. Without, every node is a call: faster to compile, slower to run, and
         the same results, except that convolutions of real numbers may be rounded differently in large batches.
-    implementations : iterable of Implementation
-        The best implementation computes each node, with the conversions that it needs. Values of converted nodes are
-        those of the implementation; outputs have their declared types.
+    implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
+        Of functions, the best one computes each node, with the conversions that it needs. Values of converted nodes are
+        those of the implementation; outputs have their declared types. A mapping holds what nodes name.
 
     Raises
     ------
@@ -178,6 +179,8 @@ def compile_graph(
         If ops of needed nodes are unknown; lists all of them.
     EvaluationError
         If a node asks for a backend or kernel that no implementation has.
+    ImplementationError
+        If an implementation that a node names is missing, or does not fit.
 
     Examples
     --------
@@ -187,7 +190,9 @@ def compile_graph(
     """
     graph = as_graph(graph, "that can be evaluated")
     wanted = tuple(graph.outputs if nodes is None else nodes)
-    candidates = check_implementations(implementations)
+    library = implementations if isinstance(implementations, Mapping) else None
+    graph = implemented(graph, library)
+    candidates = check_implementations(() if isinstance(implementations, Mapping) else implementations)
     if candidates:
         graph = insert_conversions(candidates)(opened(graph, candidates, wanted))
     own = chosen(candidates, graph) if candidates else {}

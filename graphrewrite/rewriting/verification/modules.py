@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from graphrewrite.errors import GraphError, did_you_mean
+from graphrewrite.errors import GraphError, ImplementationError
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
+from graphrewrite.hierarchy.implementations import implemented, implementing
 from graphrewrite.hierarchy.operator import disagreements
 from graphrewrite.rewriting.verification.checks import check
 
@@ -75,13 +76,20 @@ def graphs_are_the_modules(module: Any) -> Iterator[tuple[str, str] | tuple[str,
 
 @check(module=True)
 def implementations_are_there(module: Any) -> Iterator[tuple[str, Any, str]]:
-    """The implementation that a node names is a graph of the module."""
+    """The implementation that a node names is a graph of the module, which fits the node and does not need itself."""
     for name, graph in module.items():
+        misfits = False
         for node, data in graph.nodes(data=True):
-            wanted = data.get("implementation")
-            if wanted is not None and wanted not in module:
-                hint = did_you_mean(str(wanted), module)
-                yield name, node, f"is implemented by {wanted!r}, and the module has no such graph{hint}; add it"
+            if "implementation" in data:
+                try:
+                    implementing(graph, node, (module,))
+                except ImplementationError as error:
+                    misfits = True
+                    yield name, node, str(error).removeprefix(f"node {node!r}: ")
+        try:
+            _ = None if misfits else implemented(graph, module)
+        except ImplementationError as error:
+            yield name, error.node, str(error)
 
 
 @check(module=True)
