@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrewrite import FixedPoint, Graph, define_op
+from graphrewrite import FixedPoint, Graph, define_op, evaluate, op
+from graphrewrite.errors import ImplementationError
 from graphrewrite.hdl import COMPONENTS, Component, NetlistError, Schedule, Site, cosimulate, emit, predict, simulate
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.checking import check_component
@@ -18,6 +19,7 @@ from graphrewrite.hdl.component import per_beat
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.fork import FORK, fork
 from graphrewrite.hdl.errors import ComponentError, ContractError, GhdlMissingError, MismatchError, SimulatorError
+from graphrewrite.lowering import to_stream
 from graphrewrite.types import Stream
 from tests.support.own_components import absolute, component, draw, generics
 
@@ -46,6 +48,40 @@ def test_emitted_cosimulated_and_checked(tmp_path: Path) -> None:
     report = cosimulate(design)
     assert report.equal, report
     assert report.beats == 24
+
+
+@pytest.mark.ghdl
+@pytest.mark.parametrize("name", ["absolute", "block"])
+def test_nodes_name_it_as_their_implementation(tmp_path: Path, name: str) -> None:
+    """At the integer level and at that of streams; itself, or a graph of it."""
+    components = (*COMPONENTS, component(tmp_path))
+    block, stream = Graph("block"), Stream(NIBBLE, (2, 3))
+    block.output("y", absolute(block.input("x", stream)))
+    integer = Graph.parse(f"""graph g
+x = input() : f32[B,2,3]
+f = to_fixed(x, element=s4f0)
+a = ?Magnitude(f) {{implementation={name!r}}} : u4f0[B,2,3]
+z = from_fixed(a, fraction=0)
+y = output(z)""")
+    given: dict[str, Any] = {"components": components, "implementations": {"block": block}}
+    lowered = to_stream(integer, **given)
+    hand_made = Graph("g")
+    unknown = op.generic("Magnitude")(hand_made.input("x", stream), result=Stream(FixedPoint(False, 4), (2, 3)))
+    hand_made.output("y", unknown)
+    hand_made.nodes["Magnitude_1"]["implementation"] = name
+    for graph in (lowered, hand_made):
+        design = emit(graph, frames=3, **given)
+        report = cosimulate(design)
+        assert report.equal, report
+        assert "components/absolute.vhd" in design.files
+    frame = np.array([[[-1, 2, 3], [-8, 0, 7]]])
+    values = evaluate(integer, {"x": frame}, implementations={"block": block, "absolute": components[-1]})
+    np.testing.assert_array_equal(values["y"], abs(frame))
+    np.testing.assert_array_equal(evaluate(lowered, {"x": frame})["y"], abs(frame))
+    hand_made.nodes["Magnitude_1"]["implementation"] = integer.nodes["a"]["implementation"] = "absolut"
+    for lower, graph in ((to_stream, integer), (emit, hand_made)):
+        with pytest.raises(ImplementationError, match=r"'absolut', and there is no such .* did you mean 'absolute'"):
+            lower(graph, **given)
 
 
 @pytest.mark.ghdl
