@@ -64,6 +64,9 @@ def implemented(graph: Graph, library: Library | None = None) -> Graph:
     graphrewrite.errors.ImplementationError: node 'r': is implemented by 'fast', and there is no such graph, op or
     component; did you mean 'fats'?
     """
+    for name, entry in () if library is None or isinstance(library, Module) else library.items():
+        if not isinstance(entry, Graph) and not isinstance(getattr(entry, "op", entry), Op):
+            raise ImplementationError(f"the implementation {name!r} is no graph, op or component but {entry!r}")
     if not any("implementation" in data for each in nested_graphs(graph) for data in each._node.values()):
         return graph
     return _Resolution().graph(graph, () if library is None else (library,))
@@ -100,11 +103,7 @@ def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Imple
             node=node,
         )
     entry = held[wanted]
-    op = _graph_op(wanted, entry, held) if isinstance(entry, Graph) else getattr(entry, "op", entry)
-    if not isinstance(op, Op):
-        raise ImplementationError(
-            f"is implemented by {wanted!r}, which is no graph, op or component but {entry!r}", node=node
-        )
+    op: Op = _graph_op(wanted, entry, held) if isinstance(entry, Graph) else getattr(entry, "op", entry)
     try:
         return _fitted(graph, node, op)
     except TypeMismatchError as error:

@@ -134,7 +134,7 @@ def test_a_node_as_its_own_implementation_changes_nothing(graph, data):
     [
         (main(), {"fats": fast()}, "node 'r': is implemented by 'fast', and there is no .*; did you mean 'fats'?"),
         (main(), {}, "there is no such graph, op or component; add it"),
-        (main(), {"fast": 3}, "'fast', which is no graph, op or component but 3"),
+        (main(), {"fast": 3}, "the implementation 'fast' is no graph, op or component but 3"),
         (main(), {"fast": fast("f32[M,3]")}, r"does not fit: .*its input 'x' is f32\[M,3\], got f32\[N,2\]"),
         (main(), {"fast": fast("f16[M,2]")}, r"does not fit: .*its input 'x' is f16\[M,2\]"),
         (main(), {"fast": op.add}, "does not fit: add needs operand .y."),

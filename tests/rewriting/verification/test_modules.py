@@ -62,7 +62,7 @@ def cyclic(module: Module) -> None:
         ),
         (foreign, "graphs_are_the_modules", "node 'other_1': is 'other', a graph that is not the module's"),
         (cyclic, "nesting_ends", "contain itself: block -> main -> block"),
-        (lambda m: m.__delitem__("block"), "implementations_are_there", "the module has no such graph"),
+        (lambda m: m.__delitem__("block"), "implementations_are_there", "there is no such graph"),
     ],
 )
 def test_each_fault_is_named(damage, check: str, said: str) -> None:
