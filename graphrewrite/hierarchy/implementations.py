@@ -103,7 +103,7 @@ def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Imple
             node=node,
         )
     entry = held[wanted]
-    op: Op = _graph_op(wanted, entry, held) if isinstance(entry, Graph) else getattr(entry, "op", entry)
+    op: Any = _graph_op(wanted, entry, held) if isinstance(entry, Graph) else getattr(entry, "op", entry)
     try:
         return _fitted(graph, node, op)
     except TypeMismatchError as error:
