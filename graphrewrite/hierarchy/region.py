@@ -180,7 +180,7 @@ class GraphView:
         >>> print(g.view("all", ["r"]).set(backend="gpu"))
         graph g(views={'all': {'nodes': ['r'], 'inputs': [['x', 0]], 'outputs': [['r', 0]]}})
         x = input() : f32[N]
-        r = relu(x, backend='gpu') : f32[N]
+        r = relu(x) {backend='gpu'} : f32[N]
         y = output(r)
         """
         return settle_view(self, settings)
