@@ -145,7 +145,7 @@ def to_stream(
     >>> print(to_stream(g))
     graph g
     x = input() : stream s8f4[3]
-    stream_clip_1 = stream_clip(x, high=127, low=0) : stream s8f4[3]
+    stream_clip_1 = stream_clip(x, low=0, high=127) : stream s8f4[3]
     y = output(stream_clip_1)
     """
     _check_numbers(
