@@ -177,8 +177,8 @@ class Graph(GraphMethods, Dataflow, Body):
         TypeMismatchError
             If operands or attributes do not fit the op; the graph is as it was.
         """
-        operands = op.without_omitted(operands)
         attributes = op.as_attributes(attributes or {})
+        operands = op.completed(operands, attributes)
         op.check(len(operands), attributes)
         values = [x for x in operands if isinstance(x, Value)]
         for value in values:

@@ -12,6 +12,7 @@ from graphrewrite.op.axes import Axes, common_layout
 from graphrewrite.op.dialect import Dialect, checked_level
 from graphrewrite.op.domain import NUMBERS, check_kinds, one_element
 from graphrewrite.op.op import Cost, Infer, Op
+from graphrewrite.op.signature import Neutral
 from graphrewrite.op.sizes import advice, shown
 from graphrewrite.types import Dimension, Tensor
 
@@ -108,6 +109,7 @@ def define_op(
     axes: str | None = ...,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = ...,
     cost: Cost | None = ...,
+    neutral: Mapping[str, Neutral] | None = ...,
 ) -> Callable[[Callable[..., Any]], Op]: ...
 def define_op(
     function: Callable[..., Any] | None = None,
@@ -124,6 +126,7 @@ def define_op(
     axes: str | None = None,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = None,
     cost: Cost | None = None,
+    neutral: Mapping[str, Neutral] | None = None,
 ) -> Op | Callable[[Callable[..., Any]], Op]:
     """Make an op of a numpy function.
 
@@ -165,6 +168,10 @@ def define_op(
     cost : callable, optional
         Multiply-accumulates for one sample: a function of the operand types, the first result's type and the
         attributes (`graphrewrite.op.cost` has the usual ones). None if not given.
+    neutral : mapping, optional
+        Operands that a caller may leave out before others, or pass None for, although the function needs them: each
+        name, to a function of the types of all operands (None of missing ones) and the attributes, which returns an
+        array that changes nothing. Nodes have it as a constant.
 
     Returns
     -------
@@ -219,6 +226,7 @@ def define_op(
             derived=dict(derived or {}),
             results_of=None if isinstance(results, int) else results,
             cost=cost,
+            neutral=dict(neutral or {}),
             sized=frozenset(p.name for p in keywords if _names_sizes(str(p.annotation))),
             doc=inspect.getdoc(body) or "",
         )

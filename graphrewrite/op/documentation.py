@@ -52,7 +52,7 @@ def signature_of(op: Op) -> inspect.Signature:
     annotations = getattr(op.function, "__annotations__", {})
     fixed = op.operands[:-1] if op.variadic else op.operands
     parameters = [
-        kinds(name, kinds.POSITIONAL_ONLY, default=kinds.empty if i < op.required else None)
+        kinds(name, kinds.POSITIONAL_ONLY, default=None if i >= op.required or name in op.neutral else kinds.empty)
         for i, name in enumerate(fixed)
     ]
     parameters += [kinds(name, kinds.VAR_POSITIONAL) for name in op.operands[len(fixed) :]]

@@ -89,6 +89,7 @@ class Op(Signature):
         if current is not None:  # inside of a rule, an op of literals only is part of the pattern, too
             return current.apply_op(self, operands, attributes)
         attributes = self.as_attributes(attributes)
+        operands = tuple(self.completed(operands, attributes)) if self.neutral else operands
         self.check(len(operands), attributes)
         try:
             return self.function(*operands, **attributes)

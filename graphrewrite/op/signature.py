@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+
 from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
 from graphrewrite.op.documentation import OfInstances, documentation, signature_of
+from graphrewrite.op.symbolic import Symbolic
+from graphrewrite.types import Tensor, element_of
 
-__all__ = ["Signature"]
+__all__ = ["Neutral", "Signature"]
+
+Neutral = Callable[[Sequence[Any], Mapping[str, Any]], np.ndarray]
+"""Takes the types of all operands, None of missing ones, and the attributes; returns one that changes nothing."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,6 +44,9 @@ class Signature:
         Further names: of an attribute or operand, or functions of the view of a node (`graphrewrite.graph.Node`).
     results_of : callable, optional
         Gives the number of results for the attributes, where that is not fixed.
+    neutral : mapping
+        Names of operands that may be missing before others, to functions of the types of all operands (None of missing
+        ones) and the attributes, which return an array that changes nothing.
     any_attributes : bool
         Whether nodes may have any attributes, as those of unknown ops.
     """
@@ -50,6 +60,7 @@ class Signature:
     results: int = 1
     derived: Mapping[str, str | Callable[[Any], Any]] = field(default_factory=dict, repr=False)
     results_of: Callable[[Mapping[str, Any]], int] | None = field(default=None, repr=False)
+    neutral: Mapping[str, Neutral] = field(default_factory=dict, repr=False)
     any_attributes: ClassVar[bool] = False
     __signature__ = OfInstances(signature_of)
 
@@ -116,6 +127,34 @@ class Signature:
         hint = did_you_mean(name, [*self.attributes, *aliases])
         return f"{self.name} has no attribute {name!r} (known: {', '.join(self.attributes) or 'none'}){hint}"
 
+    def completed(self, operands: Iterable[Any], attributes: Mapping[str, Any]) -> list[Any]:
+        """Return operands with neutral ones in place of missing ones, and without those that are omitted at the end.
+
+        Examples
+        --------
+        >>> from graphrewrite import op
+        >>> a, b = np.ones((2, 3), np.uint8), np.ones((3, 2), np.uint8)
+        >>> op.matmul_integer.completed([a, b, None, np.uint8(1)], {})[2:]
+        [array(0, dtype=uint8), np.uint8(1)]
+        """
+        every = list(operands)
+        if self.neutral:
+            every += [None] * (self.required - len(every))
+            missing = {name for name, x in zip(self.operands, every, strict=False) if x is None}
+            if missing and not missing & (set(self.operands[: self.required]) - self.neutral.keys()):
+                end = max(self.required, *(i for i, x in enumerate(every) if x is not None))
+                types = [None if x is None else _type_of(x) for x in every]
+                for i, name in enumerate(self.operands[:end]):
+                    if name in missing & self.neutral.keys():
+                        try:
+                            every[i] = self.neutral[name](types, attributes)
+                        except (IndexError, KeyError, TypeError, ValueError) as error:
+                            known = ", ".join(str(t) for t in types if t is not None)
+                            raise TypeMismatchError(
+                                f"{self.name} needs operand {name!r}: what is neutral does not follow from {known}"
+                            ) from error
+        return self.without_omitted(every)
+
     def without_omitted(self, operands: Iterable[Any]) -> list[Any]:
         """Return operands without those that are omitted (None) at the end.
 
@@ -135,6 +174,8 @@ class Signature:
         missing = next((i for i, x in enumerate(every[: len(present)]) if x is None), None)
         if missing is not None:
             name = self.operands[missing] if missing < len(self.operands) else missing
+            if missing < self.required:
+                raise TypeMismatchError(f"{self.name} needs operand {name!r}")
             raise TypeMismatchError(
                 f"{self.name}: the operand {name!r} is missing although a later one is given; pass a neutral value"
             )
@@ -163,3 +204,11 @@ class Signature:
                 f"the number of results of {self.name} depends on its attributes: "
                 f"write them as literal numbers ({error})"
             ) from None
+
+
+def _type_of(operand: Any) -> Any:
+    """Return the type of a value, or of an array."""
+    if isinstance(operand, Symbolic):
+        return operand.type  # type: ignore[attr-defined]  # values of graphs and matches have one
+    array = np.asarray(operand)
+    return Tensor(element_of(array.dtype), array.shape)

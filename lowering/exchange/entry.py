@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.op.op import Op
+from graphrewrite.op.signature import Neutral
 from graphrewrite.types import Tensor
 
 __all__ = ["Entry", "Named", "Unfit", "same_names", "written_as"]
@@ -65,12 +67,9 @@ class Entry:
     operands : tuple of int, optional
         Indices of the ONNX inputs that become operands, in the library's order; by default all that are not in
         `constants`.
-    neutral : mapping
-        Index of an optional ONNX input, to a function of the attributes and the types of the inputs (None for a
-        missing one) that returns a neutral array.
     zeros : tuple of int
-        Indices among these for which a constant of zeros is read as a missing input: one that is for the exported
-        batch only would be in the way of any other.
+        Indices of optional ONNX inputs for which a constant of zeros is read as a missing input: one that is for the
+        exported batch only would be in the way of any other.
     defaults : mapping
         Library attributes whose ONNX default differs from the library's.
     outputs : int
@@ -91,15 +90,17 @@ class Entry:
     complete: Callable[[dict[str, Any], list[Tensor]], dict[str, Any]] | None = None
     ignored: tuple[str, ...] = ()
     operands: tuple[int, ...] | None = None
-    neutral: Mapping[int, Callable[[Mapping[str, Any], Sequence[Tensor | None]], np.ndarray]] = field(
-        default_factory=dict
-    )
     zeros: tuple[int, ...] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)
     outputs: int = 1
     counted: str | None = None
     fits: Callable[[Mapping[str, Any], Sequence[Tensor]], str | None] | None = None
     shown: Callable[[dict[str, Any], Sequence[Tensor]], dict[str, Any]] | None = None
+
+    def neutral(self) -> Iterator[Neutral | None]:
+        """Return what stands in for each operand that is missing, None where nothing does; without end."""
+        known = map(self.op.neutral.get, self.op.operands) if isinstance(self.op, Op) else ()
+        return chain(known, repeat(None))
 
     def read_attributes(self, attributes: Mapping[str, Any], used: int) -> dict[str, Any]:
         """Convert the attributes of an ONNX node that uses so many outputs, or raise `Unfit`.

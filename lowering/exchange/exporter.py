@@ -225,8 +225,8 @@ class Exporter:
         )
         inputs = {
             position: self.name(*operand)
-            for position, operand in zip(indices, operands, strict=False)
-            if not (position in entry.neutral and self.is_neutral(operand.node))
+            for position, operand, neutral in zip(indices, operands, entry.neutral(), strict=False)
+            if not (neutral is not None and self.is_neutral(operand.node))
             and not (position in entry.zeros and self.is_spread(node, operand.node))
         }
         written: dict[str, Any] = {

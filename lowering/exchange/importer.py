@@ -297,14 +297,14 @@ class Importer:
         reason = entry.fits(attributes, present) if entry.fits is not None else None
         if reason is not None:
             raise Unfit(reason)
-        for position, index in enumerate(indices):
-            if index not in entry.neutral:
-                continue
+        for position, (index, neutral_of) in enumerate(zip(indices, entry.neutral(), strict=False)):
             operand = operands[position]
-            neutral = entry.neutral[index](attributes, types) if operand is None or index in entry.zeros else None
+            if neutral_of is None or (operand is not None and index not in entry.zeros):
+                continue
+            neutral = neutral_of(types, attributes)
             if operand is None:
                 operands[position] = neutral
-            elif neutral is not None and self.is_zero(operand) and not self.is_constant_of(operand, neutral.shape):
+            elif self.is_zero(operand) and not self.is_constant_of(operand, neutral.shape):
                 self.consumed.append(operand.node)
                 operands[position] = neutral
         while operands and operands[-1] is None:

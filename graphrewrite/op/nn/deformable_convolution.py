@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from graphrewrite.op.domain import FLOATS, one_element
 from graphrewrite.op.nn.convolution import infer_conv, per_axis
 from graphrewrite.op.nn.sampling import interpolated
 from graphrewrite.op.precision import narrowed, widened
-from graphrewrite.types import Tensor
+from graphrewrite.types import Tensor, element_dtype
 
 __all__ = ["deform_conv"]
 
@@ -45,7 +46,11 @@ def _infer(
     return result
 
 
-@define_op(infer=_infer, elements=FLOATS, derived=CONVOLUTION)
+def _no_bias(types: Sequence[Any], attributes: Mapping[str, Any]) -> np.ndarray:
+    return np.zeros(int(types[1].shape[0]), element_dtype(types[1].element))
+
+
+@define_op(infer=_infer, elements=FLOATS, derived=CONVOLUTION, neutral={"b": _no_bias})
 def deform_conv(
     x: np.ndarray,
     w: np.ndarray,

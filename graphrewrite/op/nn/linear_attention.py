@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import FLOATS, check_elements, one_element
 from graphrewrite.op.nn.sampling import check_word
 from graphrewrite.op.precision import narrowed, widened
-from graphrewrite.types import Dimension, Tensor
+from graphrewrite.types import Dimension, Tensor, element_dtype
 
 __all__ = ["linear_attention"]
 
@@ -70,7 +71,17 @@ def _check_gate(name: str, kind: Tensor | None, batch: Dimension, steps: Dimensi
         raise TypeMismatchError(f"{name} is [{batch},{steps},{sizes[0]}] or [{batch},{steps},{sizes[1]}], got {kind}")
 
 
-@define_op(infer=_infer, results=2)
+def _no_state(types: Sequence[Any], attributes: Mapping[str, Any]) -> np.ndarray:
+    query, value, count = types[0], types[2], attributes["kv_heads"]
+    shape = (1, count, int(query.shape[2]) // attributes["heads"], int(value.shape[2]) // count)
+    return np.zeros(shape, element_dtype(query.element))
+
+
+def _no_decay(types: Sequence[Any], attributes: Mapping[str, Any]) -> np.ndarray:
+    return np.zeros((1, 1, 1), element_dtype(types[0].element))
+
+
+@define_op(infer=_infer, results=2, neutral={"past": _no_state, "decay": _no_decay})
 def linear_attention(
     query: np.ndarray,
     key: np.ndarray,

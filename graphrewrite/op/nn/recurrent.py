@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.op.nn.gates import gates
 from graphrewrite.op.nn.sequences import Step, along_sequences, check_shape, infer_sequences, limited, of_sequences
 from graphrewrite.op.precision import widened
-from graphrewrite.types import Tensor
+from graphrewrite.op.signature import Neutral
+from graphrewrite.types import Tensor, element_dtype
 
 __all__ = ["gru", "lstm", "rnn"]
 
@@ -44,13 +45,34 @@ def _infer(gate_count: int, activation_count: int, state_count: int) -> Callable
     return infer
 
 
+def _zeros(shape_of: Callable[[int, int, int], tuple[int, ...]]) -> Neutral:
+    """Return the function for zeros of a shape given by directions, gates times hidden size, and hidden size."""
+
+    def neutral(types: Sequence[Any], attributes: Mapping[str, Any]) -> np.ndarray:
+        directions, gates, hidden = types[2].shape
+        return np.zeros(shape_of(directions, gates, hidden), element_dtype(types[2].element))
+
+    return neutral
+
+
+def _state(types: Sequence[Any], attributes: Mapping[str, Any]) -> np.ndarray:
+    """Return an initial state of zeros for a batch of any size, in the layout of the node."""
+    if attributes.get("layout"):
+        return _zeros(lambda directions, gates, hidden: (1, directions, hidden))(types, attributes)
+    return _zeros(lambda directions, gates, hidden: (directions, 1, hidden))(types, attributes)
+
+
+_STARTS = {"b": _zeros(lambda directions, gates, hidden: (directions, 2 * gates)), "initial_h": _state}
+_CELL_STARTS = {**_STARTS, "initial_c": _state, "p": _zeros(lambda directions, gates, hidden: (directions, 3 * hidden))}
+
+
 def _biases(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the biases of the input and of the state, [D, gates * H] each."""
     of_input, of_state = np.split(widened(b), 2, axis=1)
     return of_input, of_state
 
 
-@define_op(infer=_infer(1, 1, 1), elements=NUMBERS, results=2, cost=of_sequences)
+@define_op(infer=_infer(1, 1, 1), elements=NUMBERS, results=2, cost=of_sequences, neutral=_STARTS)
 def rnn(
     x: np.ndarray,
     w: np.ndarray,
@@ -81,9 +103,9 @@ def rnn(
     r
         Weights of the state [D, H, H].
     b
-        Biases of input and state [D, 2 H].
+        Biases of input and state [D, 2 H]; zeros if not given.
     initial_h
-        Initial state [D, N, H], or [D, 1, H] for the whole batch.
+        Initial state [D, N, H], or [D, 1, H] for the whole batch; zeros if not given.
     sequence_lens
         Lengths of the sequences [N]; all of the input if not given.
     hidden_size
@@ -118,7 +140,7 @@ def rnn(
     return y, last
 
 
-@define_op(infer=_infer(3, 2, 1), elements=NUMBERS, results=2, cost=of_sequences)
+@define_op(infer=_infer(3, 2, 1), elements=NUMBERS, results=2, cost=of_sequences, neutral=_STARTS)
 def gru(
     x: np.ndarray,
     w: np.ndarray,
@@ -150,9 +172,9 @@ def gru(
     r
         Weights of the state [D, 3 H, H].
     b
-        Biases of input and state [D, 6 H].
+        Biases of input and state [D, 6 H]; zeros if not given.
     initial_h
-        Initial state [D, N, H], or [D, 1, H] for the whole batch.
+        Initial state [D, N, H], or [D, 1, H] for the whole batch; zeros if not given.
     sequence_lens
         Lengths of the sequences [N]; all of the input if not given.
     hidden_size
@@ -205,7 +227,7 @@ def gru(
     return y, last
 
 
-@define_op(infer=_infer(4, 3, 2), elements=NUMBERS, results=3, cost=of_sequences)
+@define_op(infer=_infer(4, 3, 2), elements=NUMBERS, results=3, cost=of_sequences, neutral=_CELL_STARTS)
 def lstm(
     x: np.ndarray,
     w: np.ndarray,
@@ -240,13 +262,13 @@ def lstm(
     r
         Weights of the state [D, 4 H, H].
     b
-        Biases of input and state [D, 8 H].
+        Biases of input and state [D, 8 H]; zeros if not given.
     initial_h
-        Initial state [D, N, H], or [D, 1, H] for the whole batch.
+        Initial state [D, N, H], or [D, 1, H] for the whole batch; zeros if not given.
     initial_c
-        Initial cell, in the shape of the initial state.
+        Initial cell, in the shape of the initial state; zeros if not given.
     p
-        Peepholes [D, 3 H] of i, o and f.
+        Peepholes [D, 3 H] of i, o and f; zeros if not given.
     sequence_lens
         Lengths of the sequences [N]; all of the input if not given.
     hidden_size

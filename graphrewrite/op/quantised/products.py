@@ -15,7 +15,7 @@ from graphrewrite.op.domain import NUMBERS
 from graphrewrite.op.nn.convolution import convolve, infer_conv
 from graphrewrite.op.quantised.quantise_linear import stored, stored_element
 from graphrewrite.op.tensor.linear_algebra import matmul
-from graphrewrite.types import SMALL_FLOATS, Element, ElementName, Tensor, element_kind, element_of
+from graphrewrite.types import SMALL_FLOATS, Element, ElementName, Tensor, element_dtype, element_kind, element_of
 
 __all__ = ["conv_integer", "matmul_integer", "qlinear_conv", "qlinear_matmul"]
 
@@ -62,6 +62,11 @@ def _convolved(x: np.ndarray, w: np.ndarray, **attributes: Any) -> np.ndarray:
 def _wrapped(y: np.ndarray) -> np.ndarray:
     """Return the lower 32 bits."""
     return y.astype(np.int64).astype(np.int32)  # integers wrap around; of floats beyond int32 numpy leaves it open
+
+
+def _no_zero_point(types: Sequence[Any], attributes: Mapping[str, Any]) -> np.ndarray:
+    """Return a zero point of zero, in the type of the operand that it belongs to."""
+    return np.zeros((), element_dtype(types[0].element))
 
 
 def _infer_product(a: Tensor, b: Tensor) -> Tensor:
@@ -113,7 +118,7 @@ def _infer_matmul_integer(
     return Tensor("i32", _infer_product(a, b).shape)
 
 
-@define_op(infer=_infer_matmul_integer, elements=_INTEGERS, cost=of_matrices)
+@define_op(infer=_infer_matmul_integer, elements=_INTEGERS, cost=of_matrices, neutral={"a_zero_point": _no_zero_point})
 def matmul_integer(
     a: np.ndarray, b: np.ndarray, a_zero_point: np.ndarray | None = None, b_zero_point: np.ndarray | None = None
 ) -> np.ndarray:
@@ -149,7 +154,12 @@ def _infer_conv_integer(
 
 
 @define_op(
-    infer=_infer_conv_integer, elements=_INTEGERS, axes="NC*, OI*, O, O -> NC*", derived=CONVOLUTION, cost=of_weights
+    infer=_infer_conv_integer,
+    elements=_INTEGERS,
+    axes="NC*, OI*, O, O -> NC*",
+    derived=CONVOLUTION,
+    cost=of_weights,
+    neutral={"x_zero_point": _no_zero_point},
 )
 def conv_integer(
     x: np.ndarray,

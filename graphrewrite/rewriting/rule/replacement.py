@@ -252,7 +252,7 @@ class Replay(RuleRun):
 
     def make(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Known | New | tuple[New, ...]:
         """Return a new node's results, or the constant that an op of constants alone is."""
-        slots = op.without_omitted(operands)
+        slots = op.completed(operands, attributes)
         first = next((x for x in slots if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in slots)
         # An op of constants alone is computed at once, unless its result would need another dtype.

@@ -255,6 +255,8 @@ class SymbolicRun(RuleRun):
         # An op on unknowns alone is computed when the rule runs: its result is unknown, too.
         terms = tuple(self.term(x) for x in operands if x is not None)
         if self.is_strict:
+            if any(x is None for x in operands[: len(terms)]):  # it depends on types what stands in for it
+                raise NotDeterminedError
             self._check(ops[0], terms, own, is_like=is_like)
             if is_like and (not isinstance(like, PatternNode) or isinstance(like, NewNode)):
                 raise NotDeterminedError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -160,19 +159,6 @@ def _element(number_: Any) -> str | None:
     return element(number_) if number_ else None
 
 
-def _state(attributes: Mapping[str, Any], types: Sequence[Tensor | None]) -> np.ndarray:
-    query, value = types[0], types[2]
-    if query is None or value is None:
-        raise ValueError("its queries or values are missing")
-    count = attributes["kv_heads"]
-    shape = (1, count, int(query.shape[2]) // attributes["heads"], int(value.shape[2]) // count)
-    return np.zeros(shape, element_dtype(query.element))
-
-
-def _no_decay(_: object, types: Sequence[Tensor | None]) -> np.ndarray:
-    return np.zeros((1, 1, 1), element_dtype(types[0].element if types[0] is not None else "f32"))
-
-
 def _scale(value: Any) -> float | None:
     return number(value) or None
 
@@ -204,7 +190,6 @@ ATTENTION: tuple[Entry, ...] = (
             "update_rule": ("update_rule", word),
         },
         ignored=("chunk_size",),
-        neutral={3: _state, 4: _no_decay},
     ),
     Entry("CausalConvWithState", _causal_conv, {"activation": ("activation", word)}, outputs=2),
 )

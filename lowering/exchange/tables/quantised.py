@@ -5,25 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import data_type, element, number, truth, whole, word
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION, complete_conv, shown
-from graphrewrite.types import HELD_WIDER, element_dtype
+from graphrewrite.types import HELD_WIDER
 
 __all__ = ["BLOCKED", "QUANTISED"]
 
 BLOCKED: dict[str, Any] = same_names(whole, "axis", "block_size")
 _QONNX_DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")
 """Names that the domain has had; the first one is written."""
-
-
-def _no_zero_point(_: Mapping[str, Any], types: Sequence[Tensor | None]) -> np.ndarray:
-    """A zero point of zero, in the type of the operand that it belongs to."""
-    first = types[0]
-    return np.zeros((), element_dtype(first.element) if first is not None else np.uint8)
 
 
 def _complete_quantised(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
@@ -73,7 +65,6 @@ QUANTISED: tuple[Entry, ...] = (
         "ConvInteger",
         op.conv_integer,
         CONVOLUTION,
-        neutral={2: _no_zero_point},
         complete=complete_conv,
         ignored=("kernel_shape",),
         shown=shown,
@@ -84,7 +75,7 @@ QUANTISED: tuple[Entry, ...] = (
         {**BLOCKED, "output_dtype": ("element", _element_or_none, _or_undefined)},
     ),
     Entry("DynamicQuantizeLinear", op.dynamic_quantize_linear),
-    Entry("MatMulInteger", op.matmul_integer, neutral={2: _no_zero_point}),
+    Entry("MatMulInteger", op.matmul_integer),
     Entry(
         "QLinearConv",
         op.qlinear_conv,

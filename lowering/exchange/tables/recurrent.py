@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import number, numbers, snake_case, truth, whole, word, words
 from graphrewrite.lowering.exchange.entry import Entry, Named, same_names
 from graphrewrite.op.op import Op
-from graphrewrite.types import element_dtype
 
 __all__ = ["RECURRENT"]
 
@@ -38,31 +35,6 @@ _CELL: dict[str, Any] = {
     **same_names(number, "clip"),
     "activations": ("activations", lambda names: tuple(map(_snake, words(names)))),
 }
-Neutral = Callable[[Mapping[str, Any], Sequence[Tensor | None]], np.ndarray]
-
-
-def _zeros(shape_of: Callable[[int, int, int], tuple[int, ...]]) -> Neutral:
-    """Zeros of a shape given by directions, gates and hidden size."""
-
-    def neutral(attributes: Mapping[str, Any], types: Sequence[Tensor | None]) -> np.ndarray:
-        recurrence = types[2]
-        if recurrence is None:
-            raise ValueError("its recurrence weights are missing")
-        directions, gates, hidden = recurrence.shape
-        return np.zeros(shape_of(int(directions), int(gates), int(hidden)), element_dtype(recurrence.element))
-
-    return neutral
-
-
-def _state(attributes: Mapping[str, Any], types: Sequence[Tensor | None]) -> np.ndarray:
-    """An initial state of zeros for a batch of any size, in the layout of the node."""
-    if attributes.get("layout"):
-        return _zeros(lambda directions, gates, hidden: (1, directions, hidden))(attributes, types)
-    return _zeros(lambda directions, gates, hidden: (directions, 1, hidden))(attributes, types)
-
-
-_BIAS = _zeros(lambda directions, gates, hidden: (directions, 2 * gates))
-_PEEPHOLE = _zeros(lambda directions, gates, hidden: (directions, 3 * hidden))
 
 
 def _activations(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
@@ -85,10 +57,10 @@ def _sized(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     return {"hidden_size": int(types[2].shape[2]), **attributes}
 
 
-_CELLS: tuple[tuple[str, Op, dict[str, Named], tuple[int, ...], dict[int, Neutral]], ...] = (
-    ("RNN", op.rnn, {}, (5, 4), {}),
-    ("GRU", op.gru, same_names(truth, "linear_before_reset"), (5, 4), {}),
-    ("LSTM", op.lstm, same_names(truth, "input_forget"), (5, 6, 7, 4), {6: _state, 7: _PEEPHOLE}),
+_CELLS: tuple[tuple[str, Op, dict[str, Named], tuple[int, ...]], ...] = (
+    ("RNN", op.rnn, {}, (5, 4)),
+    ("GRU", op.gru, same_names(truth, "linear_before_reset"), (5, 4)),
+    ("LSTM", op.lstm, same_names(truth, "input_forget"), (5, 6, 7, 4)),
 )
 RECURRENT: tuple[Entry, ...] = tuple(
     Entry(
@@ -96,10 +68,9 @@ RECURRENT: tuple[Entry, ...] = tuple(
         cell,
         {**_CELL, **further},
         operands=(0, 1, 2, 3, *operands),
-        neutral={3: _BIAS, 5: _state, **neutral},
         zeros=(5, 6) if cell is op.lstm else (5,),
         complete=_sized,
         shown=_activations,
     )
-    for name, cell, further, operands, neutral in _CELLS
+    for name, cell, further, operands in _CELLS
 )

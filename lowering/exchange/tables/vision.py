@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import (
     data_type,
@@ -21,7 +19,6 @@ from graphrewrite.lowering.exchange.attribute_values import (
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION, complete_conv, complete_pool, shown
 from graphrewrite.op.nn.convolution import per_axis
-from graphrewrite.types import element_dtype
 
 __all__ = ["VISION"]
 
@@ -64,13 +61,6 @@ def _unpooled_shown(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict
     return written if size is None else {**written, "size": (*types[0].shape[:2], *size)}
 
 
-def _no_bias(_: object, types: Sequence[Tensor | None]) -> np.ndarray:
-    weights = types[1]
-    if weights is None:
-        raise ValueError("its weights are missing")
-    return np.zeros(int(weights.shape[0]), element_dtype(weights.element))
-
-
 VISION: tuple[Entry, ...] = (
     Entry("AffineGrid", op.affine_grid, _ALIGN, {1: ("size", sizes)}),
     Entry(
@@ -88,7 +78,6 @@ VISION: tuple[Entry, ...] = (
         _OFFSETS,
         complete=complete_conv,
         ignored=("kernel_shape",),
-        neutral={3: _no_bias},
         shown=shown,
     ),
     Entry(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite import Graph, Tensor, evaluate, op, rewrite, rule
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.summary import multiply_accumulates
 from tests.support.node_cases import Case, cases_of
@@ -23,15 +23,10 @@ BETAS = {"Affine", "ScaledTanh", "HardSigmoid"}
 ACTIVATIONS = sorted({*ALPHAS, "Relu", "Tanh", "Sigmoid", "Softsign", "Softplus"})
 
 
-def operands_of(kind: str, given_: list[Any], *, hidden: int, layout: int) -> list[np.ndarray]:
-    """Ours of ONNX's: zeros for what is left out, and the lengths at the end, if there are any."""
+def operands_of(kind: str, given_: list[Any]) -> list[Any]:
+    """Ours of ONNX's: the lengths come last, and what is left out is None."""
     x, w, r, b, lengths, h, c, p = [*given_, *[None] * (8 - len(given_))]
-    count, zeros = len(w), lambda *shape: np.zeros(shape, x.dtype)
-    state = (1, count, hidden) if layout else (count, 1, hidden)
-    found = [x, w, r, zeros(count, 2 * w.shape[1]) if b is None else b, zeros(*state) if h is None else h]
-    if kind == "LSTM":
-        found += [zeros(*state) if c is None else c, zeros(count, 3 * hidden) if p is None else p]
-    return found if lengths is None else [*found, lengths]
+    return [x, w, r, b, h, *([c, p] if kind == "LSTM" else []), lengths]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +35,7 @@ def operands_of(kind: str, given_: list[Any], *, hidden: int, layout: int) -> li
 def test_onnx_s_cases(kind, case: Case):
     tested = LAYERS[kind][0]
     attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in case.attributes.items()}
-    operands = operands_of(kind, case.operands, hidden=attributes["hidden_size"], layout=attributes.get("layout", 0))
+    operands = tested.completed(operands_of(kind, case.operands), attributes)
     found = tested(*operands, **attributes)
     kinds = tested.infer(*(Tensor("i32" if x.dtype == np.int32 else "f32", x.shape) for x in operands), **attributes)
     assert [(kind.shape, "f32") for kind in kinds] == [
@@ -107,7 +102,7 @@ def by_onnx_runtime(kind: str, arrays: dict[str, Any], attributes: dict[str, Any
 @given(layers())
 def test_onnx_runtime_agrees(layer):
     kind, arrays, attributes = layer
-    operands = operands_of(kind, [*arrays.values()], hidden=attributes["hidden_size"], layout=0)
+    operands = operands_of(kind, [*arrays.values()])
     found = LAYERS[kind][0](*operands, **attributes)
     for ours, theirs in zip(found, by_onnx_runtime(kind, arrays, attributes), strict=True):
         assert ours.dtype == theirs.dtype
@@ -118,17 +113,17 @@ def test_onnx_runtime_agrees(layer):
 @settings(max_examples=20)
 def test_the_batch_may_come_first_and_states_may_be_one_for_all(layer):
     kind, arrays, attributes = layer
-    tested, hidden = LAYERS[kind][0], attributes["hidden_size"]
+    tested = LAYERS[kind][0]
     states = [name for name in ("h", "c") if name in arrays]
     first = {n: np.swapaxes(a, 0, 1) if n in ("x", *states) else a for n, a in arrays.items()}
-    plain = tested(*operands_of(kind, [*arrays.values()], hidden=hidden, layout=0), **attributes)
-    found = tested(*operands_of(kind, [*first.values()], hidden=hidden, layout=1), **attributes, layout=1)
+    plain = tested(*operands_of(kind, [*arrays.values()]), **attributes)
+    found = tested(*operands_of(kind, [*first.values()]), **attributes, layout=1)
     np.testing.assert_allclose(found[0], np.transpose(plain[0], (2, 0, 1, 3)), rtol=1e-5, atol=1e-6)
     for last, same in zip(found[1:], plain[1:], strict=True):
         np.testing.assert_allclose(last, np.swapaxes(same, 0, 1), rtol=1e-5, atol=1e-6)
     one = {n: a[:, :1] if n in states else a for n, a in arrays.items()}
     all_ = {n: np.repeat(a, arrays["x"].shape[1], 1) if n in states else a for n, a in one.items()}
-    pair = [tested(*operands_of(kind, [*v.values()], hidden=hidden, layout=0), **attributes) for v in (one, all_)]
+    pair = [tested(*operands_of(kind, [*v.values()]), **attributes) for v in (one, all_)]
     np.testing.assert_array_equal(pair[0][0], pair[1][0])
 
 
@@ -139,7 +134,7 @@ def test_a_short_sequence_is_one_by_itself_with_zeros_behind(kind, direction):
     count, rng = 2 if direction == "bidirectional" else 1, np.random.default_rng(0)
     shapes = [(5, 3, 2), (count, gates * 4, 2), (count, gates * 4, 4), (count, 8 * gates), None, (count, 3, 4)]
     given_ = [None if shape is None else rng.normal(size=shape) for shape in shapes]
-    operands = operands_of(kind, given_, hidden=4, layout=0)
+    operands = tested.completed(operands_of(kind, given_), {})
     lengths = np.array([5, 2, 0])
     y, last, *_ = tested(*operands, lengths, hidden_size=4, direction=direction)
     alone, alone_last, *_ = tested(
@@ -232,3 +227,42 @@ def test_refusals():
     one, four = Tensor("f32", (1, 1, 1)), Tensor("f32", (1, 4, 1))
     with pytest.raises(TypeMismatchError, match=r"peepholes must have the shape \[1,3\]"):
         op.lstm.infer(one, four, four, b, one, one, p, hidden_size=1)
+
+
+@given(st.sampled_from(sorted(LAYERS)), st.lists(st.booleans(), min_size=5, max_size=5), st.sampled_from([0, 1]))
+@settings(max_examples=15)
+def test_operands_that_are_missing_are_zeros_in_graphs_and_rules(kind, are_missing, layout):
+    layer, gates, _ = LAYERS[kind]
+    numbers = np.random.default_rng(0)
+    shapes = (3, 2, 4), (1, 5 * gates, 4), (1, 5 * gates, 5), (1, 10 * gates)
+    x, w, r, b = (numbers.standard_normal(shape).astype(np.float32) for shape in shapes)
+    state = np.ones((1, 1, 5), np.float32)
+    further = [b, state, *([state, np.ones((1, 15), np.float32)] if kind == "LSTM" else []), np.array([3, 1])]
+    if layout:
+        further[-1] = np.array([2, 1, 2])
+    left = [None if is_missing else array for array, is_missing in zip(further, are_missing, strict=False)]
+    zeros = [further[i] * 0 if v is None else v for i, v in enumerate(left[:-1])] + left[-1:]
+
+    @rule
+    def build(x):
+        """A layer in place of an unknown op."""
+        yield op.generic("Layer")(x)
+        return layer(x, w, r, *left, hidden_size=5, layout=layout)[0]
+
+    built, unknown = Graph("built"), Graph("unknown")
+    built.output("y", layer(built.input("x", Tensor("f32", x.shape)), w, r, *left, hidden_size=5, layout=layout)[0])
+    wanted = layer(x, w, r, *zeros, hidden_size=5, layout=layout)[0]
+    y = op.generic("Layer")(unknown.input("x", Tensor("f32", x.shape)), result=Tensor("f32", wanted.shape))
+    unknown.output("y", y)
+    for graph in (built, rewrite(unknown, [build], verify=True)):
+        np.testing.assert_array_equal(evaluate(graph, {"x": x})["y"], wanted)
+
+
+def test_what_stands_in_must_be_known():
+    x, w, r = np.ones((3, 2, 4)), np.ones((1, 5, 4)), np.ones((1, 5, 5))
+    with pytest.raises(TypeMismatchError, match="rnn needs operand 'r'"):
+        op.rnn(x, w, hidden_size=5)
+    with pytest.raises(TypeMismatchError, match="rnn needs operand 'w'"):
+        op.rnn(x, None, r, hidden_size=5)
+    with pytest.raises(TypeMismatchError, match=r"needs operand 'b': what is neutral does not follow from .*f64\[5\]"):
+        op.rnn(x, w, np.ones(5), hidden_size=5)
