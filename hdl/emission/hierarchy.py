@@ -91,11 +91,11 @@ class Hierarchy:
     def _notes(self, path: str) -> Iterator[str]:
         """Yield where the hierarchy differs from that of the network."""
         for node, origins in self.placement.astray.items():
-            where = self.placement.of[node]
-            if path in around(where, self.net.blocks):
-                yield f"{node} also computes {', '.join(origins)}, which a rewrite has fused with it"
-            elif lost := [o for o in origins if o.startswith(f"{path}.")]:
-                yield f"{node}, outside, computes {', '.join(lost)}, which a rewrite has fused with it"
+            is_inside = path in around(self.placement.of[node], self.net.blocks)
+            crossing = [o for o in origins if o.startswith(f"{path}.") is not is_inside]
+            if crossing:
+                where = "also" if is_inside else "outside,"
+                yield f"{node} {where} computes {', '.join(crossing)}, which a rewrite has fused with it"
         if path not in self.of:
             yield "no component is left in it"
             return

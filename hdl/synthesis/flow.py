@@ -110,7 +110,7 @@ class _Run:
         return {str(c["instance"]): self.module_of(str(c["instance"])) for c in self.components}
 
     def module_of(self, instance: str) -> str:
-        module = self.verilog.instances.get(instance.lower())
+        module = self.verilog.module_of(instance)
         if module is None:
             raise SynthesisError(f"GHDL gives no module for {instance}; compile the model again")
         return module

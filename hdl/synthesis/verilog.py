@@ -40,8 +40,8 @@ class Verilog:
     ...     .a(a));
     ... endmodule'''
     >>> design = Verilog.of(text, "outer")
-    >>> design.instances
-    {'one_i': 'inner'}
+    >>> design.module_of("one_i")
+    'inner'
     >>> design.ports("inner")
     [('a', True, 1), ('b', False, 2)]
     """
@@ -58,11 +58,20 @@ class Verilog:
             raise SynthesisError(f"GHDL gives no module {top}; it gives {', '.join(modules) or 'none'}")
         return cls(name, modules)
 
+    def module_of(self, instance: str) -> str | None:
+        """Return the module of an instance, which is named after those around it, as in ``block_1_i.conv_1_i``."""
+        module: str | None = self.top
+        for label in instance.lower().split("."):
+            module = self._instances.get(module or "", {}).get(label)
+        return module
+
     @cached_property
-    def instances(self) -> dict[str, str]:
-        """The modules of the top's instances, by the instance's name in small letters."""
-        pairs = _INSTANCE.findall(self.modules[self.top])
-        return {label.lower(): module for module, label in pairs if module in self.modules}
+    def _instances(self) -> dict[str, dict[str, str]]:
+        """The modules of instances, by the module around them and their name in small letters."""
+        return {
+            name: {label.lower(): module for module, label in _INSTANCE.findall(text) if module in self.modules}
+            for name, text in self.modules.items()
+        }
 
     def closure(self, module: str) -> str:
         """Return the text of a module with all that it is made of."""

@@ -42,6 +42,7 @@ class _Rebuilding:
         self.new = Graph(graph.name, ops=graph.ops.values())
         self.new.graph.update(graph.graph)
         self.values: dict[tuple[str, int], Value] = {}
+        self.refolded: dict[tuple[str, int, int], Value] = {}
         self.blocks: dict[str, int] = {}
         """Windows that give one group of channels after the other, with the number of groups."""
 
@@ -136,9 +137,12 @@ class _Rebuilding:
         present = _stream(x).lanes
         path = [lanes] if max(present, lanes) % min(present, lanes) == 0 else [math.gcd(present, lanes), lanes]
         for step in path if present != lanes else []:
-            refolded = self.new.add(refold, [x], {"lanes": step}, origin=self.new.origin(x.node))
-            assert isinstance(refolded, Value)  # it has one result
-            x = refolded
+            key = x.node, x.result, step
+            if key not in self.refolded:  # readers that want the same share it
+                refolded = self.new.add(refold, [x], {"lanes": step}, origin=self.new.origin(x.node))
+                assert isinstance(refolded, Value)  # it has one result
+                self.refolded[key] = refolded
+            x = self.refolded[key]
         return x
 
 
