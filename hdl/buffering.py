@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph import Graph, Operand, Value
+from graphrewrite.graph.dataflow import Reader
 from graphrewrite.graph.rewiring import move_slot
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.netlist import netlist
+from graphrewrite.hdl.placement import CONNECTING, around, common, places_of
 from graphrewrite.hdl.timing.cycles import predict_cycles
 from graphrewrite.hdl.timing.depths import fifo_depths
 from graphrewrite.hdl.timing.network import Link, Network
+from graphrewrite.hierarchy import blocks_of
 
 __all__ = ["insert_fifos", "insert_forks"]
 
@@ -36,11 +39,12 @@ def insert_forks(graph: Graph) -> Graph:
     y = output(stream_add_1)
     """
     new = graph.copy()
+    forks = _Forks(new)
     for node in graph.in_order():
         if graph.nodes[node].get("type") == "output":
             continue
         for result in range(new.op(node).results if graph.nodes[node]["type"] != "input" else 1):
-            _split(new, node, result)
+            forks.split(node, result)
     for node in new.outputs:
         source = new.operands(node)[0]
         # An output that is an input would be a mere wire, and no component would be there to be predicted.
@@ -100,14 +104,45 @@ def _pauses(network: Network) -> list[Link]:
     return [k for k in inner if k not in joins and network.beats(k) < network.components[k.sink].steps]
 
 
-def _split(graph: Graph, node: str, result: int) -> None:
-    """Give each reader of a value a branch of its own: a chain of forks, one fewer than there are readers."""
-    readers = [r for r in graph.readers(node) if r.result == result]
-    value = graph.value(node, result)
-    while len(readers) > 1:
-        branch, rest = graph.add(fork, [value], origin=graph.origin(node))
-        first = readers.pop(0)
-        move_slot(graph, first.node, first.slot, Operand(branch.node, branch.result))
-        value = rest
-    if value.node != node:
-        move_slot(graph, readers[0].node, readers[0].slot, Operand(value.node, value.result))
+class _Forks:
+    """Gives each reader of a stream a branch of its own: chains of forks, one fewer than there are readers.
+
+    What a block gives or takes crosses its border once, and is divided outside or inside.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.blocks = graph, blocks_of(graph)
+        kinds = {node: graph.nodes[node].get("type") for node in graph.in_order()}
+        self.places = dict.fromkeys(kinds, "")
+        if self.blocks:
+            own = [node for node, kind in kinds.items() if kind not in {*CONNECTING, "input", "output"}]
+            self.places |= places_of({node: graph.origin(node) for node in own}, self.blocks)
+        for node in reversed(kinds) if self.blocks else ():
+            if kinds[node] in CONNECTING:
+                self.places[node] = common([self.places[reader.node] for reader in graph.readers(node)], self.blocks)
+
+    def split(self, node: str, result: int) -> None:
+        """Divide a result among its readers."""
+        readers = [reader for reader in self.graph.readers(node) if reader.result == result]
+        if len(readers) > 1:
+            self.divide(self.graph.value(node, result), readers, self.places[node])
+
+    def divide(self, value: Value, readers: list[Reader], region: str) -> None:
+        """Divide a value, which has come as far as a block, among readers anywhere."""
+        groups: dict[tuple[str, int], list[Reader]] = {}
+        for number, reader in enumerate(readers):
+            way = around(self.places[reader.node], self.blocks)
+            if way[0] == region:
+                groups[region, number] = [reader]
+            else:
+                beyond = way[way.index(region) - 1] if region in way else around(region, self.blocks)[1]
+                groups.setdefault((beyond, -1), []).append(reader)
+        origin = self.graph.origin(value.node)
+        for left, ((path, _), members) in zip(reversed(range(len(groups))), groups.items(), strict=True):
+            branch = value
+            if left:
+                branch, value = self.graph.add(fork, [value], origin=origin)
+            if len(members) > 1:
+                self.divide(branch, members, path)
+            else:
+                move_slot(self.graph, members[0].node, members[0].slot, Operand(branch.node, branch.result))

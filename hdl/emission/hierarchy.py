@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from graphrewrite.hdl.emission.placement import around, place
 from graphrewrite.hdl.emission.structure import Parameter, Structure
 from graphrewrite.hdl.emission.units import Use, units_of
 from graphrewrite.hdl.netlist import Netlist
+from graphrewrite.hdl.placement import around, place
 
 __all__ = ["Hierarchy"]
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from graphrewrite.hdl.component import Generic
 from graphrewrite.hdl.emission.names import NameTable, comment, telling
-from graphrewrite.hdl.emission.placement import CONNECTING
 from graphrewrite.hdl.emission.units import Part, Unit, Use, Values, type_of
 from graphrewrite.hdl.generics import literal
 from graphrewrite.hdl.netlist import Netlist
+from graphrewrite.hdl.placement import CONNECTING
 from graphrewrite.hdl.timing.network import Link
 
 __all__ = ["Parameter", "Structure"]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.hdl.component import Generic
-from graphrewrite.hdl.emission.placement import Placement, around
 from graphrewrite.hdl.netlist import Netlist
+from graphrewrite.hdl.placement import Placement, around
 from graphrewrite.hdl.timing.network import Link
 
 __all__ = ["Part", "Unit", "Use", "Values", "type_of", "units_of"]

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Module, Tensor, op
+from graphrewrite.graph import Value
 from tests.support.random_networks import PIECES, Network, convolution, head, numbers
 
 __all__ = ["nested_networks", "residual_module"]
@@ -13,19 +14,20 @@ __all__ = ["nested_networks", "residual_module"]
 
 @st.composite
 def nested_networks(draw: st.DrawFn) -> Network:
-    """A stem, one to three uses of a block, perhaps with a block in it, and a head; weights within or beside blocks."""
+    """A stem, one to three uses of a block, perhaps with a block in it or a way around it, and a head."""
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     channels = draw(st.integers(1, 3))
     shape = (channels, 3, draw(st.integers(2, 3)))
     module = Module("nested")
-    block(draw, random, module, "block", shape, inner=draw(st.booleans()))
+    block(draw, random, module, "block", shape, inner=draw(st.booleans()), gives_two=draw(st.booleans()))
     main = module.add_graph("main")
     value = main.input("x", Tensor("f64", ("N", *shape)))
     if draw(st.booleans()):
         value = convolution(draw, random, value, keeps=True)
     for _ in range(draw(st.integers(1, 3))):
-        weights = numbers(random, channels, channels, 1, 1)
-        value = module.op("block")(value, weights)
+        made = module.op("block")(value, numbers(random, channels, channels, 1, 1))
+        made = made if isinstance(made, Value) else op.add(*made)
+        value = op.add(made, value) if draw(st.booleans()) else made
     if draw(st.booleans()):
         block(draw, random, module, "ending", shape, inner=False, keeps=False)
         value = module.op("ending")(value, numbers(random, channels, channels, 1, 1))
@@ -42,8 +44,9 @@ def block(
     *,
     inner: bool,
     keeps: bool = True,
+    gives_two: bool = False,
 ) -> None:
-    """Add a graph of some pieces whose first weights are an input; one that keeps the shape, if asked to."""
+    """Add a graph of some pieces whose first weights are an input; one that keeps the shape, or gives two values."""
     graph = Graph()
     first = graph.input("x", Tensor("f64", ("N", *shape)))
     weights = graph.input("w", Tensor("f64", (shape[0], shape[0], 1, 1)))
@@ -58,6 +61,8 @@ def block(
     else:
         value = draw(st.sampled_from(PIECES))(draw, random, value)
     graph.output("y", value)
+    if gives_two:
+        graph.output("z", op.relu(first))
     module[name] = graph
 
 

@@ -1,13 +1,13 @@
 """Which block of the network each component of a design stands in."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from graphrewrite.hdl.netlist import Netlist
 from graphrewrite.hdl.timing.network import Link
 from graphrewrite.hierarchy.blocks import innermost
 
-__all__ = ["CONNECTING", "Placement", "around", "place"]
+__all__ = ["CONNECTING", "Placement", "around", "common", "place", "places_of"]
 
 _FORK, _WIRES = "fork", frozenset({"fifo", "refold"})
 CONNECTING = frozenset({_FORK, *_WIRES})
@@ -23,18 +23,36 @@ class Placement:
     of : dict of str to str
         By component, the path of the innermost block; empty at the top level.
     astray : dict of str to tuple of str
-        By component, origins of it that stand in other blocks: a rewrite has fused it across a border.
+        By component, origins of it that are computed in other blocks only: a rewrite has fused it across a border.
     """
 
     of: dict[str, str]
     astray: dict[str, tuple[str, ...]]
 
 
+def places_of(origins: Mapping[str, tuple[str, ...]], blocks: Collection[str]) -> dict[str, str]:
+    """Return the block that each component stands in: that of the origin that it is called after.
+
+    Of origins in several blocks only those count that no other component has alone.
+
+    Examples
+    --------
+    >>> places_of({"product": ("b.linear", "relu"), "sum": ("b.add",), "mean": ("b.add", "mean")}, ["b"])
+    {'product': 'b', 'sum': 'b', 'mean': ''}
+    """
+    if not blocks:
+        return dict.fromkeys(origins, "")
+    places = {node: {o: innermost(o, blocks) for o in origin} for node, origin in origins.items()}
+    known = {o for found in places.values() if len({*found.values()}) == 1 for o in found}
+    return {
+        node: next((path for o, path in found.items() if o not in known), next(iter(found.values())))
+        for node, found in places.items()
+    }
+
+
 def place(net: Netlist) -> Placement:
-    """Return where the components of a netlist stand: in the block of the origin that they are called after."""
+    """Return where the components of a netlist stand."""
     kinds = {node: instance.component.op.name for node, instance in net.instances.items()}
-    if not net.blocks:
-        return Placement(dict.fromkeys(kinds, ""), {})
     into: dict[str, list[Link]] = {node: [] for node in kinds}
     out_of: dict[str, list[Link]] = {node: [] for node in kinds}
     for link in net.network.links:
@@ -43,7 +61,8 @@ def place(net: Netlist) -> Placement:
         if link.source in out_of:
             out_of[link.source].append(link)
     connecting = {node for node, kind in kinds.items() if kind in CONNECTING}
-    of = {node: innermost(net.instances[node].origin[0], net.blocks) for node in kinds if node not in connecting}
+    origins = {node: net.instances[node].origin for node in kinds if node not in connecting}
+    of = places_of(origins, net.blocks)
 
     def ends(node: str) -> Iterator[str]:
         """Yield the places of what reads a component, behind wires."""
@@ -64,12 +83,12 @@ def place(net: Netlist) -> Placement:
         if kinds[node] == _FORK:
             here, places = source(node), [*ends(node)]
             own = [each for each in places if here in around(each, net.blocks)]
-            of[node] = here if own and len(own) < len(places) else _common(places, net.blocks)
+            of[node] = here if own and len(own) < len(places) else common(places, net.blocks)
     for node, kind in kinds.items():
         if kind in _WIRES:
             before = into[node][0].source
-            of[node] = _common([of.get(before, ""), *ends(node)], net.blocks)
-    return Placement(of, {node: found for node in of if (found := _astray(net, node, of[node]))})
+            of[node] = common([of.get(before, ""), *ends(node)], net.blocks)
+    return Placement(of, _astray(origins, of, net.blocks))
 
 
 def around(path: str, blocks: Collection[str]) -> list[str]:
@@ -86,15 +105,22 @@ def around(path: str, blocks: Collection[str]) -> list[str]:
     return found
 
 
-def _common(paths: Iterable[str], blocks: Collection[str]) -> str:
-    """Return the innermost block that contains several."""
+def common(paths: Iterable[str], blocks: Collection[str]) -> str:
+    """Return the innermost block that contains several.
+
+    Examples
+    --------
+    >>> common(["a.b", "a.c"], ["a", "a.b", "a.c"])
+    'a'
+    """
     first, *others = (around(path, blocks) for path in paths)
     return next(path for path in first if all(path in other for other in others))
 
 
-def _astray(net: Netlist, node: str, path: str) -> tuple[str, ...]:
-    """Return the origins of a component that stand neither in its block nor in one within."""
-    origin: Iterable[str] = net.instances[node].origin if net.blocks else ()
-    if net.instances[node].component.op.name in CONNECTING:
-        return ()
-    return tuple(o for o in origin if path not in around(innermost(o, net.blocks), net.blocks))
+def _astray(
+    origins: Mapping[str, tuple[str, ...]], of: Mapping[str, str], blocks: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return by component its origins that are computed in other blocks than their own only."""
+    at_home = {o for node, origin in origins.items() for o in origin if innermost(o, blocks) == of[node]}
+    found = {node: tuple(o for o in origin if o not in at_home) for node, origin in origins.items()}
+    return {node: origin for node, origin in found.items() if origin}
