@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from graphrewrite.hdl.emission.structure import Parameter, Structure
-from graphrewrite.hdl.emission.units import Use, units_of
+from graphrewrite.hdl.emission.units import Key, Use, units_of
 from graphrewrite.hdl.netlist import Netlist
 from graphrewrite.hdl.placement import around, place
 
@@ -51,27 +51,27 @@ class Hierarchy:
         """The top level."""
         return self.structures[-1]
 
-    def label(self, path: str, key: str) -> str:
+    def label(self, path: str, key: Key) -> str:
         """Return the name of an instance, after those of the blocks that it stands in."""
         structure, _ = self.of[path]
         own = f"{structure.labels[self.firsts[path, key]]}_i"
-        return own if not path else f"{self.label(around(path, self.net.blocks)[1], path)}.{own}"
+        return own if not path else f"{self.label(around(path, self.net.blocks)[1], (path, True))}.{own}"
 
     def instances(self) -> dict[str, str]:
         """Return the names of the components' instances, by node."""
-        return {node: self.label(self.placement.of[node], node) for node in self.net.instances}
+        return {node: self.label(self.placement.of[node], (node, False)) for node in self.net.instances}
 
     def generics(self, node: str) -> list[dict[str, str]]:
         """Return what a component's instance gets, wherever in the hierarchy that is said."""
         path = self.placement.of[node]
-        return [{"name": name, "value": self._text(path, node, name)} for name in self.values[node]]
+        return [{"name": name, "value": self._text(path, (node, False), name)} for name in self.values[node]]
 
-    def _text(self, path: str, key: str, generic: str) -> str:
+    def _text(self, path: str, key: Key, generic: str) -> str:
         structure, _ = self.of[path]
         first = self.firsts[path, key]
         value = structure.generics[first][generic]
         if isinstance(value, Parameter):
-            return self._text(around(path, self.net.blocks)[1], path, value.name)
+            return self._text(around(path, self.net.blocks)[1], (path, True), value.name)
         return structure.text(first, generic)
 
     def blocks(self) -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ class Hierarchy:
                 "graph": block.graph,
                 "origin": list(block.origin),
                 "entity": self.of[path][0].name if path in self.of else None,
-                "instance": self.label(around(path, self.net.blocks)[1], path) if path in self.of else None,
+                "instance": self.label(around(path, self.net.blocks)[1], (path, True)) if path in self.of else None,
                 "notes": list(self._notes(path)),
             }
             for path, block in self.net.blocks.items()

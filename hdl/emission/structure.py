@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite.hdl.component import Generic
 from graphrewrite.hdl.emission.names import NameTable, comment, telling
-from graphrewrite.hdl.emission.units import Part, Unit, Use, Values, type_of
+from graphrewrite.hdl.emission.units import Key, Part, Unit, Use, Values, type_of
 from graphrewrite.hdl.generics import literal
 from graphrewrite.hdl.netlist import Netlist
 from graphrewrite.hdl.placement import CONNECTING
@@ -79,10 +79,10 @@ class Structure:
         self.names = NameTable(["clk", "rst", name, *reserved])
         self.ports = {link: self.names.give(port) for link, port in self._wanted_ports()}
         self.origins = {part.key: self._origins_of(part) for part in self.use.parts}
-        stems = telling({part.key: self.origins[part.key] for part in self.use.parts if not part.is_block})
+        stems = telling({part.name: self.origins[part.key] for part in self.use.parts if not part.is_block})
         self.labels = {
             part.key: self.names.give(
-                self._inside(part.key) if part.is_block else f"{stems[part.key]} {self._entity_of(part)}"
+                self._inside(part.name) if part.is_block else f"{stems[part.name]} {self._entity_of(part)}"
             )
             for part in self.use.parts
         }
@@ -151,14 +151,14 @@ class Structure:
         return found
 
     def _is_connecting(self, part: Part) -> bool:
-        return not part.is_block and self.net.instances[part.key].component.op.name in CONNECTING
+        return not part.is_block and self.net.instances[part.name].component.op.name in CONNECTING
 
     def _own_origins(self, part: Part) -> tuple[str, ...]:
-        return (part.key,) if part.is_block else self.net.instances[part.key].origin
+        return (part.name,) if part.is_block else self.net.instances[part.name].origin
 
     def _origins_of(self, part: Part) -> tuple[str, ...]:
         """Return where a part comes from, as it is called within the graph; for a connection what it carries."""
-        origins = self.net.blocks[part.key].origin if part.is_block else self.net.instances[part.key].origin
+        origins = self.net.blocks[part.name].origin if part.is_block else self.net.instances[part.name].origin
         if not self.use.path or part.is_block:
             return origins
         if not self._is_connecting(part):
@@ -167,24 +167,24 @@ class Structure:
         return (self.ports[link],) if link in self.ports else self._origins_of(self.givers[link])
 
     def _entity_of(self, part: Part) -> str:
-        return self.inner[part.key].name if part.is_block else self.net.instances[part.key].component.entity
+        return self.inner[part.name].name if part.is_block else self.net.instances[part.name].component.entity
 
     def _comment(self, part: Part) -> str:
         """Return which node a part is, back to the imported model."""
         origins = ", ".join(self.origins[part.key])
         if part.is_block:
-            return comment(f"{self._inside(part.key)}, a use of {self.net.blocks[part.key].graph}, from {origins}")
-        return comment(f"{part.key}, from {origins}" if not self.use.path else f"from {origins}")
+            return comment(f"{self._inside(part.name)}, a use of {self.net.blocks[part.name].graph}, from {origins}")
+        return comment(f"{part.name}, from {origins}" if not self.use.path else f"from {origins}")
 
     # ------------------------------------------------------------------ generics
 
     def _generics_of(self, part: Part, values: Values) -> list[str]:
-        return [p.name for p in self.inner[part.key].parameters] if part.is_block else list(values[part.key])
+        return [p.name for p in self.inner[part.name].parameters] if part.is_block else list(values[part.name])
 
     def _value(self, part: Part, generic: str, values: Values) -> Generic:
         if not part.is_block:
-            return values[part.key][generic]
-        return next(p for p in self.inner[part.key].parameters if p.name == generic).values[part.key]
+            return values[part.name][generic]
+        return next(p for p in self.inner[part.name].parameters if p.name == generic).values[part.name]
 
     def _shared(self, values: Mapping[str, Generic], name: str) -> Generic | Parameter:
         """Return the value that all uses have, or a new parameter for those that differ."""
@@ -194,15 +194,15 @@ class Structure:
         self.parameters.append(Parameter(self.names.give(name).upper(), values))
         return self.parameters[-1]
 
-    def _long(self, key: str) -> list[str]:
+    def _long(self, key: Key) -> list[str]:
         """Names of the generics that stand in a package: read-only memories, which would bury the instance."""
         values = self.generics[key].items()
         return [name for name, value in values if isinstance(value, np.ndarray) and value.size > _INLINE]
 
-    def _constant_name(self, key: str, generic: str) -> str:
+    def _constant_name(self, key: Key, generic: str) -> str:
         return f"{self.packages[key]}_{generic.lower()}"
 
-    def constants(self, key: str) -> list[dict[str, Any]]:
+    def constants(self, key: Key) -> list[dict[str, Any]]:
         """Return the contents of a part's package."""
         found = {
             name: value for name in self._long(key) if not isinstance(value := self.generics[key][name], Parameter)
@@ -212,7 +212,7 @@ class Structure:
             for name, value in found.items()
         ]
 
-    def text(self, key: str, generic: str) -> str:
+    def text(self, key: Key, generic: str) -> str:
         """Return what the instance of a part gives to a generic."""
         value = self.generics[key][generic]
         if isinstance(value, Parameter):
@@ -233,7 +233,7 @@ class Structure:
     def _formal(self, part: Part) -> Iterator[tuple[str, str]]:
         """Yield the streams of a part: the name in its entity, and the one here."""
         if part.is_block:
-            inner = self.inner[part.key]
+            inner = self.inner[part.name]
             names = [inner.ports[link] for link in (*inner.use.takes, *inner.use.gives)]
         else:
             names = [*"xy"[: len(part.takes)]]

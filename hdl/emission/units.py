@@ -15,8 +15,10 @@ from graphrewrite.hdl.netlist import Netlist
 from graphrewrite.hdl.placement import Placement, around
 from graphrewrite.hdl.timing.network import Link
 
-__all__ = ["Part", "Unit", "Use", "Values", "type_of", "units_of"]
+__all__ = ["Key", "Part", "Unit", "Use", "Values", "type_of", "units_of"]
 
+Key = tuple[str, bool]
+"""The node of a component, or the path of a block with True: a node may be called like a block."""
 Values = Mapping[str, Mapping[str, Generic]]
 """Generics of components, by node."""
 
@@ -27,7 +29,7 @@ class Part:
 
     Attributes
     ----------
-    key : str
+    name : str
         The node or the path.
     is_block : bool
         Whether it is a block.
@@ -35,10 +37,15 @@ class Part:
         What enters and leaves it, port by port.
     """
 
-    key: str
+    name: str
     is_block: bool
     takes: tuple[Link, ...]
     gives: tuple[Link, ...]
+
+    @property
+    def key(self) -> Key:
+        """What tells it from the other parts."""
+        return self.name, self.is_block
 
 
 @dataclass(frozen=True)
@@ -95,12 +102,12 @@ def type_of(value: Generic) -> str:
 
 def units_of(net: Netlist, placement: Placement, values: Values) -> list[Unit]:
     """Return the entities of a design, inner ones first and the top level last."""
-    inside: dict[str, dict[str, None]] = {"": {}}
+    inside: dict[str, dict[Key, None]] = {"": {}}
     for node in net.instances:
-        key = node
+        key = node, False
         for path in around(placement.of[node], net.blocks):
             inside.setdefault(path, {})[key] = None
-            key = path
+            key = path, True
     builder = _Builder(net, values)
     # Deeper blocks first, and of one depth in the order of the netlist.
     for path in sorted(inside, key=lambda path: -len(around(path, net.blocks))):
@@ -121,9 +128,9 @@ class _Builder:
             self.takes.setdefault(link.sink, []).append(link)
             self.gives.setdefault(link.source, []).append(link)
 
-    def add(self, path: str, keys: Sequence[str]) -> None:
+    def add(self, path: str, keys: Sequence[Key]) -> None:
         """Add a use of a nested graph, whose blocks are there already."""
-        parts = [self.part(key) for key in keys]
+        parts = [self.part(*key) for key in keys]
         if path:
             parts = self.arranged(path, parts)
         number = {part.key: index for index, part in enumerate(parts)}
@@ -146,21 +153,21 @@ class _Builder:
         self.units[unit].uses.append(use)
         self.blocks[path] = unit, use
 
-    def part(self, key: str) -> Part:
-        if key in self.net.instances:
-            takes = sorted(self.takes.get(key, ()), key=lambda link: link.sink_port)
-            gives = sorted(self.gives.get(key, ()), key=lambda link: link.source_port)
-            return Part(key, False, tuple(takes), tuple(gives))
-        use = self.blocks[key][1]
-        return Part(key, True, use.takes, use.gives)
+    def part(self, name: str, is_block: bool) -> Part:
+        if is_block:
+            use = self.blocks[name][1]
+            return Part(name, True, use.takes, use.gives)
+        takes = sorted(self.takes.get(name, ()), key=lambda link: link.sink_port)
+        gives = sorted(self.gives.get(name, ()), key=lambda link: link.source_port)
+        return Part(name, False, tuple(takes), tuple(gives))
 
     def kind(self, part: Part) -> tuple[Any, ...]:
         """What is equal where two parts are instances of one entity, with generics of the same names."""
         if part.is_block:
-            return 1, self.blocks[part.key][0]
-        generics = self.values[part.key]
+            return 1, self.blocks[part.name][0]
+        generics = self.values[part.name]
         types = tuple(sorted((name, type_of(value)) for name, value in generics.items()))
-        return 0, self.net.instances[part.key].component.entity, types
+        return 0, self.net.instances[part.name].component.entity, types
 
     def arranged(self, path: str, parts: list[Part]) -> list[Part]:
         """Return parts in an order that depends on their kinds and connections, and where these agree on names."""
@@ -194,7 +201,7 @@ class _Builder:
             classes = finer
 
         def names(part: Part) -> list[str]:
-            origins = (part.key,) if part.is_block else self.net.instances[part.key].origin
+            origins = (part.name,) if part.is_block else self.net.instances[part.name].origin
             return sorted(block.inner(origin) for origin in origins if origin.startswith(f"{path}."))
 
         order = sorted(range(len(parts)), key=lambda number: (classes[number], names(parts[number]), number))
