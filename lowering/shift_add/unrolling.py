@@ -32,7 +32,7 @@ def scalar_graph(weights: np.ndarray, element: FixedPoint) -> Graph:
     x_1 = input() : u4f0[N]
     shifted_sum_1 = shifted_sum(x_0, x_1, shifts=[0, 1]) : u6f0[N]
     shifted_sum_2 = shifted_sum(shifted_sum_1, shifted_sum_1, shifts=[0, 2], subtract=True) : s9f0[N]
-    linear_sums_4 = linear_sums(shifted_sum_1, shifted_sum_2, element=s9f0, matrix=i64[[1, 0], [0, -1]]) : s9f0[N,2]
+    linear_sums_4 = linear_sums(shifted_sum_1, shifted_sum_2, matrix=i64[[1, 0], [0, -1]], element=s9f0) : s9f0[N,2]
     z = output(linear_sums_4)
     """
     matrix = np.asarray(weights, np.int64)

@@ -116,6 +116,7 @@ class _Language:
 
         Examples
         --------
+        >>> from graphrewrite import rewrite
         >>> g = Graph.parse('''graph g
         ... x = input() : f32[N,4]
         ... a = neg(x)

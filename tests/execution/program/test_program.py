@@ -13,7 +13,6 @@ from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
 from graphrewrite.errors import EvaluationError, UnknownOpError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.program import compile_graph, kernel
-from graphrewrite.op import define_op
 from tests.support.program_graphs import by_functions, inputs_of, integer_graphs
 
 
@@ -140,16 +139,6 @@ def test_a_program_keeps_what_was_compiled():
     after = compile_graph(g)(inputs)
     assert not np.array_equal(after["y"], before["y"])
     assert_same(after, by_functions(g, inputs, ["y"]))
-
-
-def test_an_op_of_the_same_name_is_another_op():
-    @define_op(name="requantise", level="integer", infer=lambda x, *, shift, element: Tensor(element, x.shape))
-    def mine(x, *, shift, element):
-        return x + shift
-
-    g = Graph("g", ops=[mine])
-    g.output("y", mine(g.input("x", Tensor(FixedPoint(True, 8), ("N", 1))), shift=2, element=FixedPoint(True, 8)))
-    assert evaluate(g, {"x": [[1]]})["y"].tolist() == [[3]]
 
 
 def test_functions_between_kernels():
