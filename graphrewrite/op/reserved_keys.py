@@ -21,8 +21,11 @@ RESERVED_ANNOTATIONS = frozenset({"backend", "implementation", "operator", "shar
 """Annotations of nodes of any op: the backend, the graph or kernel that implements it, the operator that it shares with
 other nodes, and the constant or placeholder of a module that it stands for."""
 
-OF_THE_OP = frozenset({"implementation", "operator", "use_kernel"})
+OF_THE_OP = frozenset({"implementation", "use_kernel"})
 """Reserved annotations that say something of a node's op; to a node of another op they do not apply."""
+
+OF_THE_NODE = frozenset({"operator", "shared"})
+"""Reserved annotations that tie a node to others; a rule that makes a new node cannot know that it still fits them."""
 
 STRUCTURAL = frozenset({"type", "result", "origin"})
 """Keys that every node may have."""
@@ -82,7 +85,7 @@ def annotations_in(data: Mapping[Any, Any], op: Signature | None) -> dict[Any, A
 def inherited(data: Mapping[Any, Any], op: Signature | None, heir: Signature) -> dict[Any, Any]:
     """Return the annotations of a node that a new node takes over: all that apply to it.
 
-    Those of its op go only to a node of the same op, ``shared`` to none, and none becomes an attribute of the new op.
+    Those of its op go only to a node of the same op, those that tie it to other nodes to none, and none becomes an attribute of the new op.
 
     Parameters
     ----------
@@ -106,5 +109,5 @@ def inherited(data: Mapping[Any, Any], op: Signature | None, heir: Signature) ->
     return {
         key: value
         for key, value in annotations_in(data, op).items()
-        if key != "shared" and not is_attribute(key, heir) and (is_same or key not in OF_THE_OP)
+        if key not in OF_THE_NODE and not is_attribute(key, heir) and (is_same or key not in OF_THE_OP)
     }
