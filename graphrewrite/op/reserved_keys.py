@@ -85,8 +85,8 @@ def annotations_in(data: Mapping[Any, Any], op: Signature | None) -> dict[Any, A
 def inherited(data: Mapping[Any, Any], op: Signature | None, heir: Signature) -> dict[Any, Any]:
     """Return the annotations of a node that a new node takes over: all that apply to it.
 
-    Those of its op go only to a node of the same op, those that tie it to other nodes to none. None becomes an attribute
-    of the new op.
+    Those of its op go only to a node of the same op, those that tie it to other nodes to none. None becomes an
+    attribute of the new op.
 
     Parameters
     ----------
