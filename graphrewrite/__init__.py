@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from graphrewrite.rewriting.rule.replacement import decline
     from graphrewrite.rewriting.traces import trace
     from graphrewrite.rewriting.verification.verifier import verify
+    from graphrewrite.runtime.plugins import plugin
     from graphrewrite.schema import IrData
     from graphrewrite.types import EdgeType, FixedPoint, Stream, Tensor
     from graphrewrite.view.dispatch import show
@@ -71,6 +72,7 @@ __all__ = [
     "evaluation",
     "op",
     "pass_",
+    "plugin",
     "rewrite",
     "rule",
     "show",
@@ -99,6 +101,7 @@ _HOMES = {
     "evaluate": "execution.evaluator",
     "evaluation": "execution.statistics",
     "pass_": "rewriting.passes",
+    "plugin": "runtime.plugins",
     "rewrite": "rewriting.engine.entry",
     "rule": "rewriting.rule.language",
     "show": "view.dispatch",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from graphrewrite.cli.sources import rules_named
 from graphrewrite.cli.terminal import say, table_of
-from graphrewrite.rewriting.rule_sets import named
 from graphrewrite.testing import Report, check
 from graphrewrite.testing.failure.page import ReportsPage
 from graphrewrite.view.display import Display
@@ -23,11 +22,13 @@ _STYLES = {"refuted": "bold red", "never fired": "yellow"}
 _PROFILE = "graphrewrite check"
 
 
-def check_all(targets: tuple[str, ...], *, seed: int, examples: int | None, progress: Progress) -> dict[str, Report]:
+def check_all(
+    targets: tuple[str, ...], *, seed: int, examples: int | None, progress: Progress, plugins: tuple[str, ...] = ()
+) -> dict[str, Report]:
     """Test the rules that some names denote."""
     reports = {}
     with _examples(examples):
-        for each in named(targets, folder=Path.cwd()):
+        for each in rules_named(targets, plugins):
             with progress(each.name):
                 reports[f"{each.target}::{each.name}"] = check(each.subject, seed=seed)
     return reports

@@ -13,7 +13,7 @@ from graphrewrite.cli.diff import diff_command
 from graphrewrite.cli.explain import explain_command
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
 from graphrewrite.cli.optimise import optimise_command
-from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Widths
+from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Widths, plugin_option
 from graphrewrite.cli.outputs import PAGE, output_option
 from graphrewrite.cli.show import show_command
 from graphrewrite.cli.terminal import console_for, spinner
@@ -185,6 +185,7 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     callback=_library,
     help="VHDL library that the design's scripts compile into: one each for designs that must not meet.",
 )
+@plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def compile_command(
     model: Path,
@@ -210,7 +211,7 @@ def compile_command(
         from graphrewrite.cli.report import as_data, print_report
 
         if options["host"] == ("list",):
-            click.echo("\n".join(cut_lines(model)))
+            click.echo("\n".join(cut_lines(model, options["plugins"])))
             return
         compiled = compile_model(
             model,
@@ -291,9 +292,17 @@ def synth_command(folder: Path, family: str, whole: bool, clock: bool, verify: b
     type=click.IntRange(min=1),
     help="Graphs for a rule; more where it fires seldom. Default: as the profile of Hypothesis says.",
 )
+@plugin_option
 @output_option("--html", "page", endings=PAGE, text="Write all of it to a file, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def check_command(rules: tuple[str, ...], seed: int, examples: int | None, page: Path | None, as_json: bool) -> None:
+def check_command(
+    rules: tuple[str, ...],
+    seed: int,
+    examples: int | None,
+    plugins: tuple[str, ...],
+    page: Path | None,
+    as_json: bool,
+) -> None:
     """Test every rule of RULES on generated graphs.
 
     RULES is a rule, a pass, a pipeline, a function on graphs, or a tuple of them: package.module:NAME; or a module,
@@ -307,7 +316,9 @@ def check_command(rules: tuple[str, ...], seed: int, examples: int | None, page:
     with failures_as_exit_codes():
         from graphrewrite.cli.check import as_data, as_page, check_all, print_reports
 
-        reports = check_all(rules, seed=seed, examples=examples, progress=lambda name: spinner(console, name))
+        reports = check_all(
+            rules, seed=seed, examples=examples, progress=lambda name: spinner(console, name), plugins=plugins
+        )
         if page is not None:
             as_page(reports).save(page)
         if as_json:

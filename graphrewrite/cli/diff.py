@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes, wrong_usage
-from graphrewrite.cli.option_types import ModelFile
+from graphrewrite.cli.option_types import ModelFile, plugin_option
 from graphrewrite.cli.outputs import PICTURE, output_option
 from graphrewrite.cli.terminal import console_for
 
@@ -20,10 +20,11 @@ _STYLES = {"+": "green", "-": "red", "~": "yellow", ">": "blue"}
 @click.command("diff")
 @click.argument("before", type=ModelFile())
 @click.argument("after", type=ModelFile())
+@plugin_option
 @output_option(
     "-o", "--output", "output", endings=PICTURE, text="A file for the comparison: .html, .svg, .dot, .png; or .txt."
 )
-def diff_command(before: Path, after: Path, output: Path | None) -> None:
+def diff_command(before: Path, after: Path, plugins: tuple[str, ...], output: Path | None) -> None:
     """Compare two models node by node: - removed, + inserted, ~ changed, > reads others.
 
     BEFORE and AFTER are as for show. The exit code is 0 if they are equal, and 1 if they differ.
@@ -36,7 +37,7 @@ def diff_command(before: Path, after: Path, output: Path | None) -> None:
         from graphrewrite import diff
         from graphrewrite.cli.sources import read_model
 
-        models = read_model(before), read_model(after)
+        models = read_model(before, plugins), read_model(after, plugins)
         with wrong_usage():
             found = diff(*models)
         if output is not None:

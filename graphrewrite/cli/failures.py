@@ -30,6 +30,7 @@ from graphrewrite.lowering import (
     UnsupportedOpsError,
 )
 from graphrewrite.rewriting.rule_sets import NamingError
+from graphrewrite.runtime.plugins import PluginError
 from graphrewrite.view.written import PictureError
 
 __all__ = ["CODES", "UNEQUAL", "failures_as_exit_codes", "wrong_usage"]
@@ -45,6 +46,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (ParseError, 3),
     (SerialError, 3),
     (NamingError, 2),
+    (PluginError, 2),
     (QuantisationLossError, 16),
     (QuantisationError, 5),
     (LoweringError, 6),

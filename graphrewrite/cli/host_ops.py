@@ -29,9 +29,9 @@ def cut_for(graph: Graph, names: tuple[str, ...], head: str, notes: list[str]) -
     return known, head_behind(cut, head)
 
 
-def cut_lines(model: Path) -> list[str]:
+def cut_lines(model: Path, plugins: tuple[str, ...] = ()) -> list[str]:
     """Return the places where the network in a file can be cut, a line each, and the ops that have no hardware."""
-    graph = from_onnx(model)
+    graph = from_onnx(model, plugins=plugins)
     missing = without_hardware(graph)
     lines = [f"behind {cut.named(graph)}" for cut in cuts(graph)] or ["no single value divides the network"]
     return [*lines, f"without hardware: {', '.join(names_of(graph, missing)) or 'nothing'}"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
-from graphrewrite.cli.option_types import ModelFile
+from graphrewrite.cli.option_types import ModelFile, plugin_option
 from graphrewrite.cli.outputs import MODEL, output_option
 from graphrewrite.cli.terminal import console_for, say, spinner, table_of
 
@@ -33,6 +33,7 @@ __all__ = ["optimise_command"]
 )
 @click.option("--fold", is_flag=True, help="With graphrewrite.rules:FOLDING, too: results change by float rounding.")
 @click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
+@plugin_option
 @click.option("--check/--no-check", default=True, help="Whether to compare the outputs before and after.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the samples on which they are compared.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
@@ -42,6 +43,7 @@ def optimise_command(
     targets: tuple[str, ...],
     fold: bool,
     name: str | None,
+    plugins: tuple[str, ...],
     check: bool,
     seed: int,
     as_json: bool,
@@ -59,11 +61,11 @@ def optimise_command(
     with failures_as_exit_codes():
         from graphrewrite import verify
         from graphrewrite.cli.sources import graph_in, read_model, write_model
-        from graphrewrite.cli.trace import rule_set, traced
+        from graphrewrite.cli.trace import default_targets, rule_set, traced
 
-        targets = targets or ("graphrewrite.rules:RULES",)
-        rules = rule_set((*targets, "graphrewrite.rules:FOLDING") if fold else targets)
-        graph = graph_in(read_model(model), model, name)
+        targets = targets or default_targets(plugins)
+        rules = rule_set((*targets, "graphrewrite.rules:FOLDING") if fold else targets, plugins)
+        graph = graph_in(read_model(model, plugins), model, name)
         with spinner(console, "rewriting"):
             found = traced(graph, rules, targets)
             verify(found.graph)

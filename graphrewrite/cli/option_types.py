@@ -1,4 +1,4 @@
-"""Types of arguments and options: models, multipliers, widths by layer, shares."""
+"""Types of arguments and options: models, multipliers, widths by layer, shares; and the option for plugins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ import click
 
 from graphrewrite import models
 
-__all__ = ["ModelFile", "Parallelism", "Share", "Widths"]
+__all__ = ["ModelFile", "Parallelism", "Share", "Widths", "plugin_option"]
+
+plugin_option = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="NAME",
+    help="What an installed package offers by entry points of that name: ops, rules, lowerings, components, importers "
+    "(may be repeated).",
+)
+"""The option for plugins, which are looked for only where one is named."""
 
 _LEAST, _MOST = 4, 16
 

@@ -18,6 +18,8 @@ from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
 from graphrewrite.cli.host_ops import cut_for, offering_the_host
 from graphrewrite.cli.quantising import causes, check_loss, loss_text, quantised
 from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, emit, predict
+from graphrewrite.hdl.component import Component
+from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.emission.design import check_target
 from graphrewrite.hdl.emission.vectors import random_gates
 from graphrewrite.hdl.netlist import netlist
@@ -38,6 +40,7 @@ from graphrewrite.lowering.quantisation.guards import Finding
 from graphrewrite.lowering.quantisation.sample_review import doubtful_labels, weak_samples
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
+from graphrewrite.runtime.plugins import offered
 
 __all__ = ["Compiled", "Options", "compile_model"]
 
@@ -86,6 +89,8 @@ class Options:
         left to the host; ``"softmax"``: it gives probabilities, the softmax of every vector of scores.
     host : tuple of str
         Nodes that the host computes, with all before them or all behind them; patterns of names.
+    plugins : tuple of str
+        Plugins whose importers, lowerings and components are used, too.
     frames : int
         Frames of the test bench, from the test samples.
     seed : int
@@ -110,6 +115,7 @@ class Options:
     shift_add: bool = False
     head: str = "auto"
     host: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
     frames: int = 20
     seed: int = 0
     name: str | None = None
@@ -191,7 +197,7 @@ def compile_model(
     found = Compiled(model.stem, folder)
     run = _Run(found, chosen, progress or (lambda _: nullcontext()))
     with run.step("reading the model"):
-        cut, end = cut_for(from_onnx(model), chosen.host, chosen.head, found.notes)
+        cut, end = cut_for(from_onnx(model, plugins=chosen.plugins), chosen.host, chosen.head, found.notes)
         imported = cut.graph
         trained, file = is_quantised(cut.core), calibration or sample_files.beside(model)
         if file is None and trained:
@@ -221,6 +227,7 @@ def compile_model(
         found.notes.extend(head_notes(cut.core, integer))
         integer = cut.joined(integer)
         run.note_bounds(integer)
+    components = (*COMPONENTS, *offered(chosen.plugins, "components"))
     with run.step("lowering to streams"):
         stream = to_stream(
             integer,
@@ -231,6 +238,7 @@ def compile_model(
             max_memory_bits=chosen.max_memory_bits,
             stages=chosen.stages,
             shift_add=chosen.shift_add,
+            plugins=chosen.plugins,
             steps=run.steps,
             reports=found.foldings,
         )
@@ -243,7 +251,7 @@ def compile_model(
         run.agree(parts, reference, samples)
     with run.step("writing VHDL"):
         head = {name: array[: chosen.frames] for name, array in samples.test.items()}
-        gates = random_gates(netlist(stream), chosen.seed)
+        gates = random_gates(netlist(stream, components), chosen.seed)
         found.design = emit(
             stream,
             name=chosen.name or model.stem,
@@ -251,11 +259,12 @@ def compile_model(
             encodings=port_encodings(parts),
             inputs=parts.encode(head),
             gates=gates,
+            components=components,
         )
         if chosen.name not in (None, found.design.name):
             found.notes.append(f"the design is called {found.design.name}: VHDL cannot call it {chosen.name!r}")
     with run.step("predicting cycles"):
-        run.predict(stream)
+        run.predict(stream, components)
     found.design.write(folder)  # also where GHDL is missing
     with run.step("cosimulating with GHDL"):
         try:
@@ -340,11 +349,11 @@ class _Run:
         found.agreement = {level: reference.agreement(outputs) for level, outputs in levels.items()}
         found.loss = loss_text(found.agreement["stream"])
 
-    def predict(self, stream: Graph) -> None:
+    def predict(self, stream: Graph, components: tuple[Component, ...]) -> None:
         design = self.found.design
         assert design is not None
         parts = design.description["components"]
-        cycles = predict(stream, self.options.frames)
+        cycles = predict(stream, self.options.frames, components=components)
         out = [link for link in cycles.network.links if link.sink in cycles.network.outputs]
         self.found.timing = {
             "latency": design.description["latency"],

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from graphrewrite.cli.failures import failures_as_exit_codes, wrong_usage
-from graphrewrite.cli.option_types import ModelFile
+from graphrewrite.cli.option_types import ModelFile, plugin_option
 from graphrewrite.cli.outputs import PAGE, PICTURE, output_option
 from graphrewrite.cli.terminal import console_for, say
 
@@ -32,6 +32,7 @@ __all__ = ["show_command"]
 @click.option(
     "--max-nodes", type=click.IntRange(min=1), default=200, show_default=True, help="Of more, the summary is shown."
 )
+@plugin_option
 def show_command(
     model: Path,
     output: Path | None,
@@ -43,6 +44,7 @@ def show_command(
     name: str | None,
     direction: str | None,
     max_nodes: int,
+    plugins: tuple[str, ...],
 ) -> None:
     """Show MODEL: a tree in a terminal, text in a pipe, a picture in a file.
 
@@ -61,7 +63,7 @@ def show_command(
         from graphrewrite.view.scene.part import part_of
         from graphrewrite.view.written import PictureError
 
-        read = read_model(model)
+        read = read_model(model, plugins)
         asked = {"around": list(around) or None, "depth": depth, "between": between or None, "search": search}
         part: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
         with wrong_usage():

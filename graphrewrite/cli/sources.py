@@ -12,6 +12,7 @@ from graphrewrite.lowering import ModelError, from_onnx, to_onnx
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.rule_sets import Named, NamingError, named
+from graphrewrite.runtime.plugins import plugin
 
 __all__ = ["graph_in", "read_model", "rule_named", "rules_named", "write_model"]
 
@@ -21,7 +22,7 @@ _SHOWN = 8
 """Names that an error lists."""
 
 
-def read_model(path: Path) -> Graph | Module:
+def read_model(path: Path, plugins: tuple[str, ...] = ()) -> Graph | Module:
     """Read a model: ONNX, the text form, or JSON, as its file's name says."""
     ending = path.suffix.lower()
     if ending not in _FORMS:
@@ -30,8 +31,9 @@ def read_model(path: Path) -> Graph | Module:
         near = [p.name for p in path.parent.glob("*") if p.suffix.lower() in _FORMS]
         raise ModelError(f"there is no file {str(path)!r}{did_you_mean(path.name, near)}")
     if ending == ".onnx":
-        return from_onnx(path)
-    return read_text(path, ops=_ops()) if ending in _TEXT else load(path, ops=_ops())
+        return from_onnx(path, plugins=plugins)
+    read = read_text if ending in _TEXT else load
+    return read(path, ops=_ops(), plugins=plugins)
 
 
 def write_model(graph: Graph, path: Path) -> None:
@@ -58,14 +60,15 @@ def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Grap
     raise UnknownGraphError(f"{path.name!r} has no graph {name!r}{did_you_mean(name, graphs)}; its graphs: {shown}")
 
 
-def rules_named(targets: tuple[str, ...]) -> list[Named]:
-    """Return the rules, passes and pipelines that some names denote, of modules in the current folder as well."""
-    return named(targets, folder=Path.cwd())
+def rules_named(targets: tuple[str, ...], plugins: tuple[str, ...] = ()) -> list[Named]:
+    """Return the rules, passes and pipelines that names denote: of modules, in the current folder too, and plugins."""
+    own = {name: (*plugin(name).rules, *plugin(name).lowerings) for name in plugins}
+    return named(targets, folder=Path.cwd(), sets=own)
 
 
-def rule_named(target: str) -> Rule | GraphRule:
+def rule_named(target: str, plugins: tuple[str, ...] = ()) -> Rule | GraphRule:
     """Return the one rule that a name denotes."""
-    found = rules_named((target,))
+    found = rules_named((target,), plugins)
     rules = [each.subject for each in found if isinstance(each.subject, Rule | GraphRule)]
     if len(found) == 1 and rules:
         return rules[0]

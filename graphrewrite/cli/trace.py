@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from graphrewrite.cli.failures import failures_as_exit_codes
-from graphrewrite.cli.option_types import ModelFile
+from graphrewrite.cli.option_types import ModelFile, plugin_option
 from graphrewrite.cli.outputs import PAGE, output_option
 from graphrewrite.cli.terminal import console_for, spinner, table_of
 from graphrewrite.rewriting.profile import HEAD
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphrewrite.rewriting.rule_sets import Named
     from graphrewrite.rewriting.traces import Trace
 
-__all__ = ["rule_set", "trace_command", "traced"]
+__all__ = ["default_targets", "rule_set", "trace_command", "traced"]
 
 _STYLES = {"-": "red", "+": "green", "~": "yellow"}
 
@@ -37,8 +37,11 @@ _STYLES = {"-": "red", "+": "green", "~": "yellow"}
     help="Rules, passes, pipelines or functions on graphs (may be repeated). Default: graphrewrite.rules:RULES.",
 )
 @click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
+@plugin_option
 @output_option("-o", "--output", "output", endings=PAGE, text="A file for the rewrite viewer: .html; or .txt.")
-def trace_command(model: Path, targets: tuple[str, ...], name: str | None, output: Path | None) -> None:
+def trace_command(
+    model: Path, targets: tuple[str, ...], name: str | None, plugins: tuple[str, ...], output: Path | None
+) -> None:
     """Rewrite MODEL, and show each step.
 
     With -o trace.html, writes the rewrite viewer: a page to step through, that needs no network and no server.
@@ -51,8 +54,8 @@ def trace_command(model: Path, targets: tuple[str, ...], name: str | None, outpu
     with failures_as_exit_codes():
         from graphrewrite.cli.sources import graph_in, read_model
 
-        rules = rule_set(targets)
-        graph = graph_in(read_model(model), model, name)
+        rules = rule_set(targets, plugins)
+        graph = graph_in(read_model(model, plugins), model, name)
         console = console_for()
         with spinner(console, "rewriting"):
             found = traced(graph, rules, targets)
@@ -66,12 +69,19 @@ def trace_command(model: Path, targets: tuple[str, ...], name: str | None, outpu
             click.echo(f"{found}\n\n{found.profile}")
 
 
-def rule_set(targets: tuple[str, ...]) -> Any:
+def default_targets(plugins: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the rules that apply where none are given: the library's, and those of plugins."""
+    from graphrewrite.runtime.plugins import plugin
+
+    return ("graphrewrite.rules:RULES", *(name for name in plugins if plugin(name).rules))
+
+
+def rule_set(targets: tuple[str, ...], plugins: tuple[str, ...] = ()) -> Any:
     """Return one rule set of rules and passes; a pipeline of phases where there are pipelines or functions, too."""
     from graphrewrite import Pass, Pipeline
     from graphrewrite.cli.sources import rules_named
 
-    found = rules_named(targets or ("graphrewrite.rules:RULES",))
+    found = rules_named(targets or default_targets(plugins), plugins)
     # Runs of rules and passes become one set each, without duplicates, and apply until nothing changes.
     phases: list[Any] = []
 

@@ -22,6 +22,7 @@ from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.graph import Graph
 from graphrewrite.op.given_ops import OpOrDialect
 from graphrewrite.runtime.gc_pause import gc_paused
+from graphrewrite.runtime.plugins import offered
 
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.module import Module
@@ -95,7 +96,13 @@ _compact = json.JSONEncoder(allow_nan=False).encode
 
 
 @gc_paused()
-def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), limit: int = LIMIT) -> Graph | Module:
+def load(
+    path: str | PathLike[str],
+    *,
+    ops: Iterable[OpOrDialect] = (),
+    plugins: Iterable[str] = (),
+    limit: int = LIMIT,
+) -> Graph | Module:
     """Read a graph or module from a file that `save` has written.
 
     The file need not be trusted: nothing in it is executed, no other file than its file of arrays is read, and memory
@@ -107,6 +114,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), limit: i
         The JSON file.
     ops : iterable of Op and Dialect
         Ops of the graph that are not in the library.
+    plugins : iterable of str
+        Names of plugins whose ops are known, too; see `graphrewrite.plugin`.
     limit : int
         Maximum size of the file, and of the file of arrays, in bytes.
 
@@ -125,7 +134,7 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), limit: i
     ...
     graphrewrite.errors.SerialError: g.json: line 1, column 2: expected JSON: ...
     """
-    source = Path(path)
+    source, ops = Path(path), (*ops, *offered(plugins, "ops"))
     with opened(source, limit=limit) as (stream, size):
         document = contents(stream, size)
     kept, pieces = without_arrays(document)

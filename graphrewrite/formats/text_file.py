@@ -22,6 +22,7 @@ from graphrewrite.formats.text.graph_printer import text_in
 from graphrewrite.formats.text.literal_printer import Form
 from graphrewrite.graph import Graph
 from graphrewrite.op.given_ops import OpOrDialect
+from graphrewrite.runtime.plugins import offered
 
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.module import Module
@@ -81,7 +82,13 @@ def write_text(thing: nx.DiGraph | Module, path: str | PathLike[str]) -> None:
     replaced(target, write, partial(write_archive, arrays=collected.arrays) if collected.arrays else None)
 
 
-def read_text(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), limit: int = LIMIT) -> Graph | Module:
+def read_text(
+    path: str | PathLike[str],
+    *,
+    ops: Iterable[OpOrDialect] = (),
+    plugins: Iterable[str] = (),
+    limit: int = LIMIT,
+) -> Graph | Module:
     """Read a graph or module from a file that `write_text` has written.
 
     Parameters
@@ -90,6 +97,8 @@ def read_text(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), lim
         The text file, which need not be trusted: no other file than its file of arrays is read.
     ops : iterable of Op and Dialect
         Ops that are not in the library.
+    plugins : iterable of str
+        Names of plugins whose ops are known, too; see `graphrewrite.plugin`.
     limit : int
         Maximum size of each file, in bytes.
 
@@ -100,7 +109,7 @@ def read_text(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), lim
     SerialError
         If a file cannot be read, or the file of arrays was not written with the text.
     """
-    source = Path(path)
+    source, ops = Path(path), (*ops, *offered(plugins, "ops"))
     text = read_utf8(source, limit=limit)
     head = _COMMENTS.findall(text)[0].splitlines()
     versions = {found[1]: int(found[2]) for found in map(_DIALECT.match, head) if found}

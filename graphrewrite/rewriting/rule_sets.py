@@ -6,7 +6,7 @@ import importlib
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -48,7 +48,9 @@ class Named:
     subject: Any
 
 
-def named(targets: Iterable[str], *, folder: Path | None = None) -> list[Named]:
+def named(
+    targets: Iterable[str], *, folder: Path | None = None, sets: Mapping[str, Sequence[Any]] | None = None
+) -> list[Named]:
     """Return the rules that some names denote, one by one.
 
     Parameters
@@ -56,6 +58,10 @@ def named(targets: Iterable[str], *, folder: Path | None = None) -> list[Named]:
     targets : iterable of str
         ``package.module:NAME`` of a rule, a pass, a pipeline, a function on graphs, or a tuple or list of them; or
         ``package.module`` for all rules, passes and pipelines that the module defines or exports.
+    folder : Path, optional
+        Where modules are looked for, too.
+    sets : mapping of str to sequence of rules, optional
+        Further names, such as those of plugins.
 
     Raises
     ------
@@ -72,16 +78,22 @@ def named(targets: Iterable[str], *, folder: Path | None = None) -> list[Named]:
     graphrewrite.rewriting.rule_sets.NamingError: 'graphrewrite.rules' has no 'RULLES'; did you mean 'RULES'?
     """
     subjects: list[Named] = []
+    own = sets or {}
     for target in dict.fromkeys(targets):
-        module_name, _, name = target.partition(":")
-        module = _module(module_name, target, folder)
-        members = list(_members(_attribute(module, name, target), target)) if name else list(_all(module, target))
+        members = list(_members(own[target], target) if target in own else _denoted(target, folder))
         seen: Counter[str] = Counter()
         for member in members:
             word = _called(member)
             seen[word] += 1
             subjects.append(Named(target, word if seen[word] == 1 else f"{word}-{seen[word]}", member))
     return subjects
+
+
+def _denoted(target: str, folder: Path | None) -> Iterable[Any]:
+    """Return the rules of a module, or of one of its names."""
+    module_name, _, name = target.partition(":")
+    module = _module(module_name, target, folder)
+    return _members(_attribute(module, name, target), target) if name else _all(module, target)
 
 
 def _module(module_name: str, target: str, folder: Path | None) -> ModuleType:

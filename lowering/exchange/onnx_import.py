@@ -13,6 +13,7 @@ from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.importer import Importer
 from graphrewrite.lowering.exchange.model_file import load_model
 from graphrewrite.lowering.exchange.tables import TABLE, by_op
+from graphrewrite.runtime.plugins import offered
 from graphrewrite.runtime.progress import progress
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def from_onnx(
     constants: Mapping[str, Any] | None = None,
     batch: str | None = "N",
     entries: Iterable[Entry] = (),
+    plugins: Iterable[str] = (),
 ) -> Graph:
     """Return the graph of an ONNX model.
 
@@ -43,6 +45,8 @@ def from_onnx(
         The name of the first dimension of every input, where the model works for any batch; None keeps it as it is.
     entries : iterable of Entry
         Entries for ops of your own, or replacements: they take precedence over the library's.
+    plugins : iterable of str
+        Names of plugins whose importers are such entries; see `graphrewrite.plugin`.
 
     Returns
     -------
@@ -68,7 +72,7 @@ def from_onnx(
     >>> graph.inputs, len(graph.outputs)
     (('input',), 1)
     """
-    table = {**TABLE, **by_op(entries)}
+    table = {**TABLE, **by_op((*offered(plugins, "importers"), *entries))}
     try:
         proto, weights = load_model(model, table)
         with progress(proto.graph.node, "import") as nodes:

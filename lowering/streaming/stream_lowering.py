@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -33,6 +33,7 @@ from graphrewrite.lowering.streaming.scaling import MAP_SCALING
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
+from graphrewrite.runtime.plugins import offered
 from graphrewrite.types import Stream, symbols
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
@@ -83,6 +84,7 @@ def to_stream(
     rules: Sequence[Rule] = (*LOWER_TO_STREAM, *MAP_COUNTING),
     components: tuple[Component, ...] = COMPONENTS,
     implementations: Library | None = None,
+    plugins: Iterable[str] = (),
     steps: list[Step] | None = None,
     reports: list[FoldingReport] | None = None,
 ) -> Graph:
@@ -114,6 +116,8 @@ def to_stream(
     implementations : mapping of str to Graph, Op or Component, optional
         Where names that nodes have in their annotation ``implementation`` are looked up first; then come the module of
         the graph, and the components by their op or entity.
+    plugins : iterable of str
+        Names of plugins whose components and lowerings are used, too, the lowerings first; see `graphrewrite.plugin`.
     steps : list of Step, optional
         Collects what each rule did.
     reports : list of FoldingReport, optional
@@ -148,6 +152,8 @@ def to_stream(
     stream_clip_1 = stream_clip(x, low=0, high=127) : stream s8f4[3]
     y = output(stream_clip_1)
     """
+    rules = (*offered(plugins, "lowerings"), *rules)
+    components = (*components, *offered(plugins, "components"))
     _check_numbers(
         stages, interval=interval, latency=latency, max_multipliers=max_multipliers, max_memory_bits=max_memory_bits
     )
