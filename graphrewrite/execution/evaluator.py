@@ -12,6 +12,7 @@ from graphrewrite.execution.program import compile_graph
 from graphrewrite.execution.program.arguments import by_name
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
+from graphrewrite.hierarchy.region import GraphView
 from graphrewrite.types import unboxed
 
 __all__ = ["evaluate", "evaluate_nodes"]
@@ -20,7 +21,7 @@ _FEW = 32
 """With fewer frames, translating a graph to instructions takes longer than it saves."""
 
 
-def evaluate(graph: Graph, inputs: Any, *, implementations: Implementations = ()) -> dict[str, np.ndarray]:
+def evaluate(graph: Graph | GraphView, inputs: Any, *, implementations: Implementations = ()) -> dict[str, np.ndarray]:
     r"""Return the outputs of a graph for inputs.
 
     The graph is compiled on each call, as it may have changed; `graphrewrite.execution.compile_graph` compiles it once
@@ -28,8 +29,8 @@ def evaluate(graph: Graph, inputs: Any, *, implementations: Implementations = ()
 
     Parameters
     ----------
-    graph : Graph
-        A graph of any level.
+    graph : Graph or GraphView
+        A graph of any level, or a region of one.
     inputs : mapping of str to array-like, or array-like
         One array per input, batch first; mantissas if the type is fixed point. Only the array, if there is one input.
         Lists of numbers are arrays, and so is what numpy takes for one, such as a tensor of PyTorch.
@@ -57,6 +58,8 @@ def evaluate(graph: Graph, inputs: Any, *, implementations: Implementations = ()
     >>> evaluate(g, {"x": [[-1, 2]]})["y"].tolist()
     [[0.0, 2.0]]
     """
+    if isinstance(graph, GraphView):
+        return graph.evaluate(by_name(graph.inputs, (inputs,), {}), implementations=implementations)
     graph = as_graph(graph, "that can be evaluated")
     given = by_name(graph.inputs, (inputs,), {})
     values = evaluate_nodes(graph, given, graph.outputs, implementations=implementations)

@@ -123,13 +123,15 @@ class GraphMethods(_Documents):
         """
         return _above("hierarchy.renaming.renamed")(self, names)
 
-    def evaluate(self: Any, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
+    def evaluate(self: Any, /, *inputs: Any, implementations: Any = (), **named: Any) -> dict[str, np.ndarray]:
         r"""Return the values of the outputs for values of the inputs, batch first; see `graphrewrite.evaluate`.
 
         Parameters
         ----------
         *inputs : array-like, or one mapping of str to array-like
             In the order of the inputs, or by name.
+        implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
+            As `graphrewrite.evaluate` takes them.
         **named : array-like
             By name.
 
@@ -143,7 +145,7 @@ class GraphMethods(_Documents):
         ([0.0, 2.0], [0.0, 2.0])
         """
         given = _above("execution.program.arguments.by_name")(self.inputs, inputs, named)
-        return _above("execution.evaluator.evaluate")(self, given)
+        return _above("execution.evaluator.evaluate")(self, given, implementations=implementations)
 
     def __call__(self: Any, /, *inputs: Any, **named: Any) -> Any:
         r"""Return the output's array for values of the inputs; a tuple of arrays where there are several outputs.
@@ -185,6 +187,28 @@ class GraphMethods(_Documents):
     def view(self, name: str, nodes: Any = None, *, inputs: Any = None, outputs: Any = None) -> GraphView:
         """Return the view of that name, made and stored if nodes are given; see `graphrewrite.hierarchy.GraphView`."""
         return _above("hierarchy.region.make_view")(self, name, nodes, inputs, outputs)
+
+    def set(self, **settings: Any) -> Graph:
+        r"""Return a graph in which all nodes have another backend, element type, layout, kernel or implementation.
+
+        Parameters
+        ----------
+        **settings
+            Those of `graphrewrite.hierarchy.GraphView.set`: inputs and outputs keep their types.
+
+        Examples
+        --------
+        >>> from graphrewrite import Graph
+        >>> graph = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+        >>> print(graph.set(backend="gpu", element="f16"))
+        graph g
+        x = input() : f32[N]
+        cast_1 = cast(x, element='f16') {backend='gpu'} : f16[N]
+        r = relu(cast_1) {backend='gpu'} : f16[N]
+        cast_2 = cast(r, element='f32') {backend='gpu'} : f32[N]
+        y = output(cast_2)
+        """
+        return _above("hierarchy.region.whole")(self).set(**settings)
 
     @property
     def views(self: Any) -> tuple[str, ...]:

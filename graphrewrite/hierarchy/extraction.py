@@ -56,6 +56,7 @@ def extract(view: GraphView) -> Extract:
     read = [*(o for operands in reads.values() for o in operands), *leaving]
     kept = dict.fromkeys([*(o.node for o in read if o not in fed), *reads])
     part = Graph(view.name or whole.name, ops=whole.ops.values())
+    part.library = whole.library
     renamed: dict[Operand, Operand] = {}
     inputs: dict[str, str] = {}
     for value in fed:

@@ -9,16 +9,18 @@ from graphrewrite.errors import GraphError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.graph.value import Value
+from graphrewrite.hierarchy.region_conversion import MARKS, mark
 from graphrewrite.op import as_constant
 from graphrewrite.op.library import find_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in, is_attribute
+from graphrewrite.runtime.display import Displayed
 from graphrewrite.schema.equality import same_data
 
 __all__ = ["Operator", "disagreements"]
 
 
-class Operator:
+class Operator(Displayed):
     """An op with attributes and parameters, shared by the nodes that apply it.
 
     Each call adds a node. The annotation ``operator`` of the nodes names the operator; their attributes are changed
@@ -132,13 +134,15 @@ class Operator:
         Parameters
         ----------
         **attributes
-            New values.
+            New values. ``backend``, ``implementation`` and ``use_kernel`` annotate each node; None removes the
+            annotation.
 
         Raises
         ------
         TypeMismatchError
             If the op does not have the attribute, or type inference fails; the graph is unchanged.
         """
+        marks = {key: attributes.pop(key) for key in MARKS if key in attributes and key not in self.op.attributes}
         new = {**self.attributes, **self.op.as_attributes(attributes)}
         self.op.check(len(self.op.operands), new)
         nodes = self.nodes
@@ -150,6 +154,7 @@ class Operator:
                 data.clear()
                 data.update({key: value for key, value in old.items() if not is_attribute(key, self.op)})
                 data.update(self.op.stored(new))
+            mark(self.graph, nodes, marks)
             infer(self.graph, nodes)
         except BaseException:
             for node, old in zip(nodes, before, strict=True):

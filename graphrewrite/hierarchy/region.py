@@ -14,11 +14,12 @@ from graphrewrite.graph.value import Value
 from graphrewrite.hierarchy.border import arranged, in_graph_order, label_of
 from graphrewrite.hierarchy.extraction import extract
 from graphrewrite.hierarchy.region_conversion import settle_view
+from graphrewrite.runtime.display import Displayed
 
 __all__ = ["GraphView", "make_view"]
 
 
-class GraphView:
+class GraphView(Displayed):
     """Some nodes of a graph, with the values that enter and leave them, in order.
 
     Made by ``graph.view(name, nodes)``, which stores it in the graph, and by set operations, which do not. Stored views
@@ -193,13 +194,15 @@ class GraphView:
         """
         return extract(self).graph
 
-    def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    def evaluate(self, inputs: Mapping[str, Any], *, implementations: Any = ()) -> dict[str, np.ndarray]:
         """Return the values of the outputs for values of the inputs.
 
         Parameters
         ----------
         inputs : mapping of str to array-like
             By the names in `inputs`, batch first.
+        implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
+            As `graphrewrite.evaluate` takes them.
 
         Returns
         -------
@@ -220,7 +223,8 @@ class GraphView:
         for label in part.inputs:
             if label not in inputs:
                 raise EvaluationError(f"{self!r}: the input {label!r} is missing; its inputs are {names}")
-        results = part.graph.evaluate({part.inputs[label]: value for label, value in inputs.items()})
+        given = {part.inputs[label]: value for label, value in inputs.items()}
+        results = part.graph.evaluate(given, implementations=implementations)
         return {label: results[name] for label, name in part.outputs.items()}
 
     def summary(self) -> str:
@@ -231,6 +235,17 @@ class GraphView:
         inputs, outputs = (", ".join(map(label_of, operands)) for operands in self._arranged())
         name = "view" if self.name is None else f"view {self.name}"
         return f"<{name}: {len(self)} node{'s' if len(self) != 1 else ''}, ({inputs}) -> ({outputs})>"
+
+
+def whole(graph: Graph) -> GraphView:
+    r"""Return the view of all nodes of a graph, which is not stored.
+
+    Examples
+    --------
+    >>> whole(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"))
+    <view: 2 nodes, (x) -> (x)>
+    """
+    return GraphView(graph, None, _stored(in_graph_order(graph, graph), (), ()))
 
 
 def make_view(graph: Graph, name: Any, nodes: Any = None, inputs: Any = None, outputs: Any = None) -> GraphView:

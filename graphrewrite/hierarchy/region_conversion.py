@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
@@ -19,27 +19,20 @@ from graphrewrite.types import Type
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.region import GraphView
 
-__all__ = ["converted", "settle_view"]
+__all__ = ["MARKS", "converted", "mark", "settle_view"]
 
-_ANNOTATIONS = ("backend", "implementation", "use_kernel")
+MARKS = ("backend", "implementation", "use_kernel")
+"""Annotations that say what computes a node."""
 
 
 def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
     """Apply settings to a copy of a view's graph; see `graphrewrite.hierarchy.region.GraphView.set`."""
-    names = (*_ANNOTATIONS, "element", "layout")
+    names = (*MARKS, "element", "layout")
     for name in settings:
         if name not in names:
-            raise GraphError(f"settings of a view are {', '.join(names)}, got {name!r}{did_you_mean(name, names)}")
-    for key in _ANNOTATIONS:
-        if not isinstance(settings.get(key), str | None):
-            raise GraphError(f"the {key} of a view is a string or None, got {settings[key]!r}")
+            raise GraphError(f"settings are {', '.join(names)}, got {name!r}{did_you_mean(name, names)}")
     graph = view.graph.copy()
     members = [node for node in view if graph.nodes[node].get("type") not in ("input", "output")]
-    for key in _ANNOTATIONS:
-        for node in members if key in settings else ():
-            graph.nodes[node].pop(key, None)
-            if settings[key] is not None:
-                graph.nodes[node][key] = settings[key]
     kinds: list[Conversion] = []
     if settings.get("element") is not None:
         kinds.append(Casting(settings["element"]))
@@ -47,7 +40,8 @@ def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
         kinds.append(Permuting(settings["layout"]))
     for kind in kinds:
         if not any(map(kind.is_about, _types(graph, members))):
-            raise TypeMismatchError(f"no value in the view {view.name or ''!r} can have {kind}")
+            region = "graph" if view.name is None else f"view {view.name!r}"
+            raise TypeMismatchError(f"no value in the {region} can have {kind}")
         if not any(is_open(graph, node) or graph.nodes[node].get("type") == "constant" for node in members):
             raise TypeMismatchError(
                 f"{kind} cannot be set: {graph.nodes[members[0]].get('type')} is an unknown op, or a graph to be "
@@ -65,7 +59,29 @@ def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
             stored = {"nodes": nodes, **{side: tuple(map(tuple, values)) for side, values in sides}}
             graph.graph["views"] = {**graph.graph["views"], view.name: stored}
             view = graph.view(view.name)
+    marks = {key: settings[key] for key in MARKS if key in settings}
+    mark(graph, [node for node in members if node in graph], marks)
     return graph
+
+
+def mark(graph: Graph, nodes: Iterable[str], marks: Mapping[str, Any]) -> None:
+    r"""Annotate nodes in place with what computes them; None removes an annotation.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> mark(g, ["r"], {"backend": "gpu"})
+    >>> g.annotations("r")
+    {'backend': 'gpu'}
+    """
+    for key, value in marks.items():
+        if not isinstance(value, str | None):
+            raise GraphError(f"the {key} is a string or None, got {value!r}")
+    for node in nodes:
+        for key, value in marks.items():
+            graph.nodes[node].pop(key, None)
+            if value is not None:
+                graph.nodes[node][key] = value
 
 
 def _types(graph: Graph, nodes: Iterable[str]) -> Iterator[Type]:

@@ -11,6 +11,7 @@ import networkx as nx
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph.arguments import check_digraph
 from graphrewrite.hierarchy.module import Module
+from graphrewrite.hierarchy.operator import Operator
 from graphrewrite.hierarchy.region import GraphView
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.passes import Pass, Pipeline
@@ -30,15 +31,16 @@ from graphrewrite.view.written import PictureError
 __all__ = ["show", "to_svg"]
 
 
-def _view_picture(view: GraphView, **options: Any) -> Picture:
-    return graph_picture(view.graph, **{"around": list(view), "depth": 0, **options})
+def _region_picture(region: GraphView | Operator, **options: Any) -> Picture:
+    nodes = list(region if isinstance(region, GraphView) else region.nodes)
+    return graph_picture(region.graph, **{"around": nodes, "depth": 0, **options})
 
 
 _KINDS: tuple[tuple[type | tuple[type, ...], str, Callable[..., Display]], ...] = (
     ((Rule, GraphRule), "rules", show_rule),
     ((Pass, Pipeline, tuple, list), "rule sets", show_rules),
     (Module, "modules", module_picture),
-    (GraphView, "views of graphs", _view_picture),
+    ((GraphView, Operator), "views of graphs and operators", _region_picture),
     ((Tensor, Stream, FixedPoint, Quantised), "types", show_type),
     (nx.DiGraph, "graphs", graph_picture),
 )
@@ -98,7 +100,7 @@ def show(thing: Any, **options: Any) -> Any:
 
 
 def _check_options(thing: Any, function: Callable[..., Display], options: dict[str, Any]) -> None:
-    target = graph_picture if function is _view_picture else function
+    target = graph_picture if function is _region_picture else function
     names = [name for name, p in inspect.signature(target).parameters.items() if p.kind is p.KEYWORD_ONLY]
     for name in options:
         if name not in names:

@@ -428,8 +428,8 @@ def test_a_view_is_called_by_a_word(name):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"backend": 3}, "the backend of a view is a string or None, got 3"),
-        ({"use_kernel": ["fast"]}, "the use_kernel of a view is a string or None"),
+        ({"backend": 3}, "the backend is a string or None, got 3"),
+        ({"use_kernel": ["fast"]}, "the use_kernel is a string or None"),
         ({"layout": 3}, "letters A to Z, got 3"),
         ({"layout": ["N", "C"]}, r"letters A to Z, got \['N', 'C'\]"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from graphrewrite.errors import EvaluationError, UnknownOpError
+from graphrewrite.errors import EvaluationError, UnknownOpError, did_you_mean
 from graphrewrite.execution.implementation.implementation import Implementation, bits_of
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.conversion import FLOATS, Casting, Conversion, Permuting, layout_of
@@ -124,10 +124,13 @@ def choose(implementations: Iterable[Implementation], wanted: Wanted) -> Fit | N
     requirements = [
         f"{key} {value!r}" for key, value in (("backend", wanted.backend), ("kernel", wanted.kernel)) if value
     ]
-    available = ", ".join(repr(i) for i in candidates if i.name == wanted.name) or "none"
+    own = [each for each in candidates if each.name == wanted.name]
+    available = ", ".join(map(repr, own)) or "none"
+    hint = did_you_mean(wanted.backend or "", {each.backend or "" for each in own} - {wanted.backend})
     shown = ", ".join(map(str, wanted.types))
     raise EvaluationError(
-        f"no implementation of {wanted.name}({shown}) has the {' and the '.join(requirements)}; available: {available}",
+        f"no implementation of {wanted.name}({shown}) has the {' and the '.join(requirements)}{hint}; available: "
+        f"{available}",
         node=wanted.node,
     )
 

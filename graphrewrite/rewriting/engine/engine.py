@@ -15,6 +15,7 @@ from graphrewrite.graph.edit import Edit, apply_directly, apply_edit, apply_publ
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.provenance import Provenance
 from graphrewrite.graph.storage import stores_plainly
+from graphrewrite.hierarchy.region_tracking import RegionTracking
 from graphrewrite.rewriting.engine.affected_nodes import Neighbourhood, affected_nodes_of
 from graphrewrite.rewriting.engine.attempt import Change, attempt_of
 from graphrewrite.rewriting.engine.bodies import BodyRewriting
@@ -137,8 +138,7 @@ class Engine:
             self.complain(removed[0])
         if self.watcher is not None:
             self.watcher.passed(self.graph, member.name, removed)
-        if self.table is not None:
-            self.table.verify(self.graph, after=member.name)
+        self.verify(member)
         return True
 
     def sweep(self, report: Callable[[int], None] | None = None) -> None:
@@ -188,13 +188,13 @@ class Engine:
     def prepare(self, entry: Entry) -> Callable[[Any], Any]:
         """Return the function that tries a rule at a node: true if it applied it, and queued the affected nodes."""
         entry.attempt = self.general(entry)
-        # The fast path writes into networkx's dictionaries, and knows no measure.
+        # The fast path writes into networkx's dictionaries, and knows no measure and no region.
         rule = entry.member
         if (
             isinstance(rule, PatternRule)
             and isinstance(self.graph, Graph)
             and self.stores_plainly
-            and self.strategy.measure is None
+            and not self.strategy.judges
         ):
             entry.attempt = self.fused(rule, entry.attempt) or entry.attempt
         return entry.attempt
@@ -208,7 +208,7 @@ class Engine:
             outcomes = planned_at(node)
             # In place, an interrupt waits for the end of a step; while matches are searched it may come at once.
             for match, planned in outcomes if interrupts is None else interrupts.interruptible(outcomes):
-                if strategy.measure is not None and isinstance(planned, Edit):
+                if strategy.judges and isinstance(planned, Edit):
                     planned = strategy.judge(graph, planned)
                 if watcher is not None:
                     watcher.tried(member, node, planned)
@@ -216,6 +216,7 @@ class Engine:
                     continue
                 self.apply_edit(graph, planned)
                 self.provenance.note(planned)
+                strategy.follow(planned)
                 if not strategy.is_single:
                     self.look_again(planned, node)
                 self.after(member, Change(match, planned), planned)
@@ -276,13 +277,21 @@ class Engine:
             self.journal.append(entry)
         if self.watcher is not None:
             self.watcher.rewritten(self.graph, member, change)
+        self.verify(member)
+
+    def verify(self, member: Any) -> None:
+        """Verify the graph after a step, with its views as they are now."""
         if self.table is not None:
+            if isinstance(self.watcher, RegionTracking):
+                self.watcher.settle()
             self.table.verify(self.graph, after=member.name)
 
     # ------------------------------------------------------------------ nodes to look at again
 
     def push(self, node: Any, near: Any) -> None:
-        """Queue a node."""
+        """Queue a node, unless rules may not look at it."""
+        if self.strategy.region is not None and node not in self.strategy.region:
+            return
         kind = self.graph._node[node].get("type")
         for index, work in self.pairs:
             if index.kinds is None or kind in index.kinds:

@@ -72,8 +72,10 @@ def rewrite(
         `at` is given. Of a module, every graph is rewritten, those included that a rule brings along as graph ops.
     rules : iterable of Rule and Pass
         A rule set.
-    at : node or list of nodes, optional
-        Apply rules there only, and at each of them once.
+    at : node, list of nodes, GraphView or Operator, optional
+        Apply rules there only, and at each of them once. In a view, or at the nodes of an operator, apply them until
+        none matches that replaces nodes of it only; what replaces these belongs to it. Passes look at the whole graph,
+        and are left out then.
     once : bool
         Whether to visit each node of the graph once instead of coming back to nodes where a step enabled a match.
     order : {"bottom-up", "top-down"}
@@ -131,10 +133,12 @@ def rewrite(
         return _rewrite_graphs(graph, lambda each: rewrite(each, members, **options))  # type: ignore[return-value]
     # ---- check the arguments
     check_digraph(graph, "that can be rewritten")
-    strategy = Strategy(at=at, once=once, order=order, first=first, measure=measure)
+    strategy = Strategy.of(graph, at, once=once, order=order, first=first, measure=measure)
     members = members_of(rules)
     own: list[Any] = [m for m in members if isinstance(m, PatternRule | GraphRewriting)]
     passes: list[Any] = [m for m in members if not isinstance(m, PatternRule | GraphRewriting)]
+    if strategy.region is not None:
+        passes = []
     if passes and not copy:
         raise RuleError(
             f"{passes[0].name!r} is a pass, which cannot be undone; rewrite with copy=True, or leave it out"

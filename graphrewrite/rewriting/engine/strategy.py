@@ -9,6 +9,8 @@ from typing import Any
 from graphrewrite.errors import GraphError, RewriteError, RuleError, not_there
 from graphrewrite.graph.dataflow import Dataflow
 from graphrewrite.graph.edit import Edit
+from graphrewrite.hierarchy.operator import Operator
+from graphrewrite.hierarchy.region import GraphView
 from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.rule.replacement import Declined
 
@@ -24,6 +26,22 @@ class Strategy:
     order: str = "bottom-up"
     first: str = "place"
     measure: Callable[[dict[str, Any]], float] | None = None
+    region: set[Any] | None = None
+    """The nodes that rules may replace, where ``at`` is a region: new nodes join it."""
+
+    @classmethod
+    def of(cls, graph: Any, at: Any, **options: Any) -> Strategy:
+        """Return the strategy for a graph."""
+        if not isinstance(at, GraphView | Operator):
+            return cls(at=at, **options)
+        if at.graph is not graph:
+            raise RuleError(f"{at!r} is of another graph than {graph!r}; get that of this one")
+        return cls(region=set(at.nodes), **options)
+
+    @property
+    def judges(self) -> bool:
+        """Whether it may decline an edit."""
+        return self.measure is not None or self.region is not None
 
     @property
     def is_single(self) -> bool:
@@ -70,10 +88,20 @@ class Strategy:
         if self.at is not None:
             chosen = set(self.chosen(graph))
             order = [n for n in order if n in chosen]
-        return order
+        return order if self.region is None else [n for n in order if n in self.region]
+
+    def follow(self, edit: Edit) -> None:
+        """Let the region follow an edit."""
+        if self.region is not None:
+            self.region.difference_update(edit.removed)
+            self.region.update(name for name, _ in edit.added)
 
     def judge(self, graph: Any, edit: Edit) -> Edit | Declined:
-        """Decline an edit that gains nothing."""
+        """Decline an edit that gains nothing, or replaces something outside of the region."""
+        touched = (*edit.removed, *(node for node, _ in edit.changed)) if self.region is not None else ()
+        for node in touched:  # a constant that only the region reads goes with its readers
+            if node not in (self.region or ()) and graph._node[node].get("type") != "constant":
+                return Declined(f"it would replace {node!r}, which is outside of the region")
         if self.measure is None:
             return edit
         before = sum(self.measure(graph._node[n]) for n in edit.removed)
