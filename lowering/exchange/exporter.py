@@ -17,7 +17,7 @@ from graphrewrite.lowering.exchange.external_data import LARGE
 from graphrewrite.lowering.exchange.functions import OURS
 from graphrewrite.lowering.exchange.generic_nodes import free_names
 from graphrewrite.lowering.exchange.importer import COPY
-from graphrewrite.lowering.exchange.metadata import write_metadata
+from graphrewrite.lowering.exchange.metadata import write_annotations, write_metadata
 from graphrewrite.lowering.exchange.size_nodes import SizeNodes, has_symbols
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
@@ -111,6 +111,10 @@ class Exporter:
         every = [*self.constants, *self.sizes.constants]
         left_out = {self.name(n, 0) for n in self.graph if self.is_left_out(n)}
         constants = [tensor for tensor in every if tensor.name in read or tensor.name not in left_out]
+        if self.around is None:
+            ports = [*zip(self.graph.inputs, inputs, strict=True), *zip(self.graph.outputs, outputs, strict=True)]
+            for node, info in ports:
+                write_annotations(self.graph, node, info)
         return self.onnx.helper.make_graph(nodes, self.graph.name or "graph", inputs, outputs, constants)
 
     def declared(self, name: str, kind: Type) -> Any:
@@ -158,6 +162,7 @@ class Exporter:
             if kind == "constant":
                 name, kept = self.name(node, 0), self.graph.nodes[node]["value"]
                 self.constants.append(self.tensor(name, kept, self.graph.result_type(node)))
+                write_annotations(self.graph, node, self.constants[-1])
             elif write_control_flow(self, node):
                 return
             elif isinstance(self.graph.op(node), Generic):
@@ -332,6 +337,7 @@ class Exporter:
         self.nodes.append(
             self.onnx.helper.make_node(name, inputs, outputs, name=node, domain=domain, **_typed(attributes))
         )
+        write_annotations(self.graph, node, self.nodes[-1])
 
 
 def by_our_op(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:

@@ -18,7 +18,7 @@ from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.external_data import array_of
 from graphrewrite.lowering.exchange.functions import all_nodes
 from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
-from graphrewrite.lowering.exchange.metadata import keep_metadata
+from graphrewrite.lowering.exchange.metadata import keep_annotations, keep_metadata
 from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues
 from graphrewrite.lowering.exchange.symbols import holds_symbols
@@ -73,10 +73,13 @@ class Importer:
     def run(self, nodes: Iterable[Any]) -> Graph:
         """Return the graph."""
         self.inputs = [info for info in self.inputs if info.name not in self.values]
+        infos = {info.name: info for info in self.proto.graph.input}
         for tensor in self.proto.graph.initializer:
             self.constant(tensor.name, array_of(tensor), element(tensor.data_type))
+            keep_annotations(self.graph, self.values[tensor.name].node, tensor)
         for name, (array, number) in self.weights.items():
             self.constant(name, array, element(number))
+            keep_annotations(self.graph, self.values[name].node, infos[name])
         inputs = [info.name for info in self.inputs]
         for name in (*self.shapes, *self.constants):
             if name not in inputs:
@@ -92,11 +95,13 @@ class Importer:
                 self.bind(info)
             else:
                 self.values[info.name] = self.graph.input(info.name, types[info.name])
+                keep_annotations(self.graph, info.name, info)
         for node in nodes:
             self.node(node)
         for output in self.proto.graph.output:
             name = output.name if output.name not in self.graph else self.graph.fresh(output.name)
             self.graph.output(name, self.value(output.name, "the output"))
+            keep_annotations(self.graph, name, output)
         self.remove_consumed()
         if self.root is self:
             keep_metadata(self.proto, self.graph, COPY)
@@ -163,8 +168,15 @@ class Importer:
         return self.values[name]
 
     def node(self, node: Any) -> None:
-        """Add the translation of a node of the model."""
+        """Add the translation of a node of the model, with its annotations."""
         label = node.name or next(filter(None, node.output), node.op_type)
+        self.translate(node, label)
+        made = self.values.get(next(filter(None, node.output), ""))
+        if made is not None and self.graph.origin(made.node) == (label,):
+            keep_annotations(self.graph, made.node, node)
+
+    def translate(self, node: Any, label: str) -> None:
+        """Add the translation of a node of the model."""
         self.root.left -= 1
         if self.root.left < 0:
             raise ModelError(f"node {label!r} ({node.op_type}) is in too many loops within loops; unroll some of them")

@@ -1,15 +1,26 @@
-"""Documentation and metadata of a model and of its nodes."""
+"""Documentation and metadata of a model and of its nodes, and the annotations of ours among them."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite import Graph
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.formats.json.decode import Decoder
+from graphrewrite.formats.json.encode import encode
+from graphrewrite.formats.json.path import JsonPath, key_of, name_of
+from graphrewrite.graph.validation import check_annotations
+from graphrewrite.lowering.errors import ModelError
+from graphrewrite.op.reserved_keys import is_attribute
 
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["keep_metadata", "write_metadata"]
+__all__ = ["keep_annotations", "keep_metadata", "write_annotations", "write_metadata"]
+
+_OURS = "graphrewrite."
+"""Before the name of an annotation; its value is JSON, as in our files."""
 
 
 def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
@@ -37,7 +48,8 @@ def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
 
 def _record_of(proto: Any) -> dict[str, Any]:
     record: dict[str, Any] = {"doc": proto.doc_string} if proto.doc_string else {}
-    metadata = {entry.key: entry.value for entry in getattr(proto, "metadata_props", ())}
+    entries = getattr(proto, "metadata_props", ())
+    metadata = {entry.key: entry.value for entry in entries if not entry.key.startswith(_OURS)}
     return {**record, "metadata": metadata} if metadata else record
 
 
@@ -59,3 +71,27 @@ def _write(record: dict[str, Any], proto: Any) -> None:
         proto.doc_string = str(record["doc"])
     for key, value in record.get("metadata", {}).items():
         proto.metadata_props.add(key=str(key), value=str(value))
+
+
+def write_annotations(graph: Graph, node: str, proto: Any) -> None:
+    """Write the annotations of a node into what it is in a model."""
+    for key, value in graph.annotations(node).items():
+        path = JsonPath() / "nodes" / node / key
+        proto.metadata_props.add(key=_OURS + key_of(key, path), value=json.dumps(encode(value, path)))
+
+
+def keep_annotations(graph: Graph, node: str, proto: Any) -> None:
+    """Give a node the annotations that `write_annotations` has written, but for names that are attributes here."""
+    op = graph.op(node)
+    for entry in getattr(proto, "metadata_props", ()):
+        if not entry.key.startswith(_OURS):
+            continue
+        path = JsonPath() / "nodes" / node / entry.key
+        try:
+            key = name_of(entry.key.removeprefix(_OURS), path)
+            value = Decoder().decode(json.loads(entry.value), path)
+            if not is_attribute(key, op):
+                check_annotations({key: value}, op)
+                graph.nodes[node][key] = value
+        except (GraphRewriteError, ValueError, RecursionError) as error:
+            raise ModelError(f"node {node!r}: its metadata {entry.key!r} is no annotation: {error}") from error

@@ -114,9 +114,9 @@ def without_weights(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, 
             raise ModelError(f"two constants have the name {tensor.name!r}; export the model again")
         weights[tensor.name] = tensor
         if tensor.name not in inputs:
-            light.graph.input.append(
-                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
-            )
+            info = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+            info.metadata_props.extend(tensor.metadata_props)
+            light.graph.input.append(info)
     return light, weights
 
 
