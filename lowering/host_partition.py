@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrewrite import Graph, evaluate
 from graphrewrite.graph import Value
+from graphrewrite.graph.rewiring import inherit
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.op.axes import canonical
@@ -159,6 +160,9 @@ def _part(
         if node in needed and node not in cut:
             needed.update(o.node for o in graph.operands(node))
     values.update({n: part.input(starts[n], graph.result_type(n)) for n in cut})
+    for name in starts.values():
+        if name in graph:
+            inherit(part, name, name, of=graph)
     # The parts' ports have the names of the model's; nodes leave these free.
     reserved = set(names.values()) | set(starts.values())
     for node in order:
@@ -175,9 +179,12 @@ def _part(
             attributes = {k: v for k, v in data.items() if k in graph.op(node).attributes}
             name = _free(part, node, reserved)
             values[node] = part.add(graph.op(node), operands, attributes, name=name, origin=data.get("origin", ()))
+        inherit(part, _pick(values[node], 0).node, node, of=graph)
     for end, (node, result) in ends.items():
         name = names[end] if names[end] not in part else part.fresh(names[end])
         part.output(name, _pick(values[node], result))
+        if names[end] in graph:
+            inherit(part, name, names[end], of=graph)
     return eliminate_dead_nodes(part)
 
 

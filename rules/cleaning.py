@@ -7,11 +7,9 @@ from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import predicate_in
-from graphrewrite.graph.rewiring import remove, rewire
-from graphrewrite.graph.storage import own
+from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
-from graphrewrite.op import constant
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in, inherited
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
 from graphrewrite.types import sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
@@ -48,7 +46,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     replace_sizes(graph, solved(found, unknown))
     for node, origin in _origins(graph, rim, folded).items():
         value = graph.constant(values[node], type=graph.result_type(node), origin=origin)
-        graph.nodes[value.node].update(own(inherited(graph.nodes[node], graph.op(node), constant)))
+        inherit(graph, value.node, node)
         rewire(graph, node, Operand(value.node))
     removed, _ = remove(graph, folded)
     return removed

@@ -6,8 +6,16 @@ from collections.abc import Iterable
 
 from graphrewrite.graph.dataflow import predicate_in
 from graphrewrite.graph.graph import Graph, Operand
+from graphrewrite.graph.storage import own
+from graphrewrite.op.reserved_keys import inherited
 
-__all__ = ["move_slot", "remove", "rewire"]
+__all__ = ["inherit", "move_slot", "remove", "rewire"]
+
+
+def inherit(graph: Graph, node: str, other: str, *, of: Graph | None = None) -> None:
+    """Give a node the annotations of one that it replaces, which may be in another graph: all that apply to it."""
+    source = graph if of is None else of
+    graph.nodes[node].update(own(inherited(source.nodes[other], source.op(other), graph.op(node))))
 
 
 def rewire(graph: Graph, node: str, target: Operand, result: int = 0) -> list[str]:

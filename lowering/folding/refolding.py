@@ -11,6 +11,7 @@ import numpy as np
 from graphrewrite import Graph
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Value
+from graphrewrite.graph.rewiring import inherit
 from graphrewrite.hdl.component import streams
 from graphrewrite.hdl.components.refold import refold
 from graphrewrite.lowering.folding.matrix_foldings import Folding
@@ -57,6 +58,7 @@ class _Rebuilding:
                 self.new.output(node, self.values[source.node, source.result])
             else:
                 self._add(node, kind)
+            inherit(self.new, node, node, of=self.old)
         return self.new
 
     def _add(self, node: str, kind: str) -> None:

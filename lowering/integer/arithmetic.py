@@ -37,7 +37,8 @@ def lower_difference(x: Mantissas, y: Mantissas):
     shifts = (fraction - a.fraction, fraction - b.fraction)
     if max(a.width + shifts[0], b.width + shifts[1]) >= _WIDEST:
         return decline(f"its differences may need more than {_WIDEST} bits", at=difference)
-    return requantised(op.integer_sub(x, y, shifts=shifts, element=combined("sub", a, b)), [fraction], rounded)
+    exact = op.integer_sub(x, y, shifts=shifts, element=combined("sub", a, b), like=difference)
+    return requantised(exact, [fraction], rounded)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -55,7 +56,7 @@ def lower_product(x: Mantissas, y: Mantissas):
     if a.width + b.width > _WIDEST:
         return decline(f"its products may need more than {_WIDEST} bits", at=product)
     element = combined("mul", a, b)
-    return requantised(op.integer_mul(x, y, element=element), [element.fraction], rounded)
+    return requantised(op.integer_mul(x, y, element=element, like=product), [element.fraction], rounded)
 
 
 def _mantissas(c: Any) -> Any:
@@ -72,8 +73,8 @@ def _mantissas(c: Any) -> Any:
     return Known(c.replay, whole, Tensor(element, whole.shape, c.type.layout))
 
 
-def _by_constant(kind: str, x: Any, y: Any, a: FixedPoint, b: FixedPoint, rounded: Any) -> Any:
-    """A sum, difference or product of mantissas and a constant, in the format of a quantiser."""
+def _by_constant(kind: str, x: Any, y: Any, a: FixedPoint, b: FixedPoint, real: Any, rounded: Any) -> Any:
+    """A sum, difference or product of mantissas and a constant, like the real one, in the format of a quantiser."""
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=rounded)
     # Left shifts bring both to the finer binary point, and lose nothing.
@@ -83,9 +84,9 @@ def _by_constant(kind: str, x: Any, y: Any, a: FixedPoint, b: FixedPoint, rounde
         return decline(f"its results may need more than {_WIDEST} bits", at=rounded)
     element = combined(kind, a, b)
     if kind == "mul":
-        exact = op.integer_mul(x, y, element=element)
+        exact = op.integer_mul(x, y, element=element, like=real)
     else:
-        exact = (op.integer_add if kind == "add" else op.integer_sub)(x, y, shifts=shifts, element=element)
+        exact = (op.integer_add if kind == "add" else op.integer_sub)(x, y, shifts=shifts, element=element, like=real)
     return requantised(exact, [element.fraction], rounded)
 
 
@@ -99,19 +100,20 @@ def lower_with_constant(x: Mantissas, c: Constant):
     whole = infinite(x, real) or _mantissas(c)
     if isinstance(whole, str):
         return decline(whole, at=c)
-    return _by_constant(result.op_name, x, whole, format_of(x, real), whole.type.element, rounded)
+    return _by_constant(result.op_name, x, whole, format_of(x, real), whole.type.element, result, rounded)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_from_constant(x: Mantissas, c: Constant):
     """A value on a grid is subtracted from a constant as integers are; assumes that the float difference is exact."""
     real = op.from_fixed(x)
-    rounded = op.quantise(op.sub(c, real))
+    result = op.sub(c, real)
+    rounded = op.quantise(result)
     yield rounded
     whole = infinite(x, real) or _mantissas(c)
     if isinstance(whole, str):
         return decline(whole, at=c)
-    return _by_constant("sub", whole, x, whole.type.element, format_of(x, real), rounded)
+    return _by_constant("sub", whole, x, whole.type.element, format_of(x, real), result, rounded)
 
 
 @rule

@@ -105,9 +105,10 @@ def _lowered_layer(x, real, w, b, rounded, product):
 def lower_linear(x: Mantissas, w: Constant, b: Constant):
     """A fully-connected layer on a grid is integer arithmetic; assumes exact float sums (24 bits in float32)."""
     real = op.from_fixed(x)
-    rounded = op.quantise(op.linear(real, w, b))
+    linear = op.linear(real, w, b)
+    rounded = op.quantise(linear)
     yield rounded
-    return _lowered_layer(x, real, w, b, rounded, op.integer_linear)
+    return _lowered_layer(x, real, w, b, rounded, partial(op.integer_linear, like=linear))
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -141,7 +142,7 @@ def lower_add(x: Mantissas, y: Mantissas):
         return decline("its sum may need more than 63 bits", at=total)
     low = (a.minimum << shifts[0]) + (b.minimum << shifts[1])
     high = (a.maximum << shifts[0]) + (b.maximum << shifts[1])
-    sums = op.integer_add(x, y, shifts=shifts, element=FixedPoint.holding(low, high, fraction))
+    sums = op.integer_add(x, y, shifts=shifts, element=FixedPoint.holding(low, high, fraction), like=total)
     return requantised(sums, [fraction], rounded)
 
 
@@ -157,7 +158,7 @@ def lower_doubling(x: Mantissas):
     if reason := inexact(x, real):
         return decline(reason, at=real)
     element = format_of(x, real)
-    sums = op.integer_add(x, x, element=FixedPoint(element.signed, element.width + 1, element.fraction))
+    sums = op.integer_add(x, x, element=FixedPoint(element.signed, element.width + 1, element.fraction), like=total)
     return requantised(sums, [element.fraction], rounded)
 
 

@@ -18,7 +18,7 @@ from graphrewrite import Graph, op
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Operand
-from graphrewrite.graph.rewiring import move_slot, rewire
+from graphrewrite.graph.rewiring import inherit, move_slot, rewire
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.quantisation.calibration import Widths
 from graphrewrite.lowering.quantisation.channel_ties import ChannelTies
@@ -316,7 +316,9 @@ def _replace(graph: Graph, node: str, slot: int, array: np.ndarray) -> None:
     with np.errstate(over="ignore"):
         new = array.reshape(value.shape).astype(value.dtype)
     if not np.array_equal(new, value):
-        move_slot(graph, node, slot, Operand(graph.constant(new, origin=graph.origin(old)).node))
+        constant = graph.constant(new, origin=graph.origin(old)).node
+        inherit(graph, constant, old)
+        move_slot(graph, node, slot, Operand(constant))
         if not graph.succ[old]:
             graph.remove_node(old)
 

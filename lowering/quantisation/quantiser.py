@@ -12,7 +12,7 @@ from graphrewrite import FixedPoint, Graph, Module, op, rewrite
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Operand
-from graphrewrite.graph.rewiring import move_slot, rewire
+from graphrewrite.graph.rewiring import inherit, move_slot, rewire
 from graphrewrite.hierarchy.blocks import flattened, of_graph
 from graphrewrite.lowering.composite.products import LOWER_SUMS
 from graphrewrite.lowering.errors import QuantisationError
@@ -501,6 +501,7 @@ class _Quantiser:
     def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
         old = self.graph.operands(node)[slot]
         new = self.graph.constant(array, origin=self.graph.origin(old.node))
+        inherit(self.graph, new.node, old.node)
         move_slot(self.graph, node, slot, Operand(new.node))
         if not self.graph.succ[old.node]:
             self.graph.remove_node(old.node)

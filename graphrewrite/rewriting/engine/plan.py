@@ -16,6 +16,7 @@ from graphrewrite.graph.storage import own
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.bound_sizes import with_data_sizes
 from graphrewrite.op import find_op
+from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import inherited
 from graphrewrite.rewriting.match import Root
 from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, Made, New, Part
@@ -39,7 +40,8 @@ class _Plan:
     ordered: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     predicates: dict[str, Operand] = field(default_factory=dict)
     sizes: Mapping[str, Dimension] = field(default_factory=dict)
-    replaced: dict[int, list[str]] = field(default_factory=dict)
+    heirs: dict[int, list[str]] = field(default_factory=dict)
+    bequeathed: set[int] = field(default_factory=set)
 
     def add_parts(self, parts: Sequence[Any]) -> list[Operand]:
         """Add the new nodes of the parts of a replacement, operands first; return the value of each part."""
@@ -61,11 +63,32 @@ class _Plan:
         if part.stated is not None:
             return own(dict(part.stated))
         found: dict[Any, Any] = {}
-        # The last one wins: the node that it is like, else its first root.
-        for node in [*reversed(self.replaced.get(id(part), ())), *(() if part.like is None else (part.like,))]:
-            data = self.graph._node[node]
-            found.update(inherited(data, find_op(data.get("type"), self.graph.ops), part.op))
+        if id(part) not in self.bequeathed:
+            # The last one wins: the node that it is like, else its first root.
+            for node in [*self.heirs.get(id(part), ()), *(() if part.like is None else (part.like,))]:
+                found.update(inherited(self.graph._node[node], self.op_of(node), part.op))
         return own(found)
+
+    def bequeath(self, root: str, part: Made) -> None:
+        """Let a new node take the annotations of a root; what only changes levels passes them on to what it reads."""
+        sources, heir = [root], part
+        while is_bridge(self.op_of(sources[0])):
+            below = [o.node for o in self.graph.operands(sources[0])[:1] if o.node in self.matched]
+            if not below:
+                break
+            sources = below + sources
+        while isinstance(heir, New) and is_bridge(heir.op) and heir.stated is None:
+            below_it = heir.operands[0].first if isinstance(heir.operands[0], New) else heir.operands[0]
+            if not isinstance(below_it, Made):
+                break
+            self.bequeathed.add(id(heir))
+            sources += [] if heir.like is None else [heir.like]
+            heir = below_it
+        self.heirs.setdefault(id(heir), []).extend(sources)
+
+    def op_of(self, node: str) -> Op | None:
+        """Return the op of a node of the graph; None if it is unknown."""
+        return find_op(self.graph._node[node].get("type"), self.graph.ops)
 
     def value_of(self, part: Part) -> Operand:
         """Return the value of a part that was in the graph or has been added."""
@@ -205,6 +228,11 @@ class _Plan:
         return None
 
 
+def is_bridge(op: Op | None) -> bool:
+    """Tell whether an op only changes between levels."""
+    return op is not None and op.level == "bridge"
+
+
 def new_data(part: New) -> dict[str, Any]:
     """Return the data of a new node; defaults of attributes are not stored."""
     data: dict[str, Any] = {"type": part.op.name}
@@ -257,9 +285,9 @@ def plan(
         copies = frozenset(n for n in inner if any(r not in matched for r in graph._succ[n]))
     work = _Plan(graph, fresh, matched, copies, sizes={**sizes, **refined})
     work.edit.matched = tuple(matched)
-    for node, _, part in moves:
+    for node, _, part in reversed(moves):
         if isinstance(part, Made):
-            work.replaced.setdefault(id(part.first if isinstance(part, New) else part), []).append(node)
+            work.bequeath(node, part.first if isinstance(part, New) else part)
     targets = work.add_parts([part for _, _, part in moves])
     work.inherit(moves)
     for (node, result, _), target in zip(moves, targets, strict=True):

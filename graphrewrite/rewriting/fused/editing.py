@@ -98,7 +98,10 @@ class EditWriter(MatchWriter):
 
     def refuse_annotated(self) -> None:
         """Write that nodes whose annotations go to new ones are left to the general path."""
-        heirs = ["n0"] if isinstance(self.value, TemplateNode) else []
+        heirs = []
+        if isinstance(self.value, TemplateNode):
+            is_bridge = any(op.level == "bridge" for op in self.root.ops)  # which passes on those of what it reads
+            heirs = [self.names[id(term)] for term in (self.matched if is_bridge else [self.root])]
         heirs += [self.names[id(self.pattern.terms[new.like])] for new in self.template.nodes if new.like is not None]
         for name in dict.fromkeys(heirs):
             own = self.let(frozenset.intersection(*[STRUCTURAL.union(op.attributes) for op in self.term_of(name).ops]))

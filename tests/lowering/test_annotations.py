@@ -1,0 +1,61 @@
+"""Annotations of nodes on the way from a float network to streams, and through ONNX."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, Tensor, op, verify
+from graphrewrite.lowering import from_onnx, quantise, to_integer, to_onnx, to_stream
+from graphrewrite.lowering.errors import ModelError
+
+
+def net() -> Graph:
+    graph, rng = Graph("net"), np.random.default_rng(0)
+    x = graph.input("x", Tensor("f32", ("N", 1, 6, 6)))
+    w, v = rng.normal(size=(2, 1, 3, 3)).astype(np.float32), rng.normal(size=(3, 8)).astype(np.float32)
+    pooled = op.max_pool(op.conv(x, w, np.zeros(2, np.float32)), kernel=(2, 2), strides=(2, 2))
+    graph.output("y", op.linear(op.flatten(pooled), v, np.zeros(3, np.float32)))
+    for node in graph:
+        graph.nodes[node].update(mine=[node, (1,)], backend="dsp")
+    return graph
+
+
+def owners(graph: Graph) -> dict[str, str]:
+    return {data["type"]: data["mine"][0] for _, data in graph.nodes(data=True) if "mine" in data}
+
+
+def test_what_is_lowered_keeps_those_of_the_node_that_it_was():
+    graph = net()
+    quantised = quantise(graph, {"x": np.random.default_rng(1).normal(size=(4, 1, 6, 6)).astype(np.float32)})
+    integer = to_integer(quantised)
+    stream = to_stream(integer)
+    for each in (quantised, integer, stream):
+        verify(each)
+    expected = {"input": "x", "constant": "constant_4", "conv": "conv_1", "max_pool": "max_pool_1"}
+    assert owners(quantised).items() >= {**expected, "reshape": "flatten_1", "linear": "linear_1"}.items()
+    assert owners(integer)["integer_conv"] == "conv_1"
+    assert [d["mine"][0] for _, d in stream.nodes(data=True) if d["type"] == "matvec"] == ["conv_1", "linear_1"]
+    assert (owners(stream)["stream_maximum"], owners(integer)["integer_linear"]) == ("max_pool_1", "linear_1")
+    assert {stream.nodes[name]["mine"][0] for name in "xy"} == {"x", "y"}
+    assert {data["backend"] for _, data in stream.nodes(data=True) if "mine" in data} == {"dsp"}
+
+
+def test_onnx_carries_them_out_and_in():
+    graph = net()
+    graph.nodes["conv_1"][7] = np.float32([1, 2])
+    model = to_onnx(graph)
+    again = from_onnx(model)
+    assert again == graph
+    assert again.annotations("linear_1") == {"mine": ["linear_1", (1,)], "backend": "dsp"}
+    assert all(isinstance(again.nodes[node]["mine"], list) for node in again)
+    (node,) = (node for node in model.graph.node if node.name == "conv_1")
+    entry = next(entry for entry in node.metadata_props if entry.key == "graphrewrite.mine")
+    entry.key = "graphrewrite.strides"  # an attribute of conv here: it is no annotation
+    assert from_onnx(model).attributes("conv_1") == graph.attributes("conv_1")
+    for key, value in (("graphrewrite.mine", "{"), ("graphrewrite.type", "1"), ("graphrewrite.backend", "[1]")):
+        entry.key, entry.value = key, value
+        with pytest.raises(ModelError, match=f"node 'conv_1': its metadata {re.escape(repr(key))} is no annotation"):
+            from_onnx(model)
