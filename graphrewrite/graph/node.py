@@ -11,9 +11,11 @@ import numpy as np
 from graphrewrite.errors import FieldError, GraphError, did_you_mean, not_there
 from graphrewrite.graph.node_class import class_of
 from graphrewrite.graph.value import Value
+from graphrewrite.op.attribute_check import STORABLE
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.library import find_op
 from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import annotations_in
 from graphrewrite.schema import IrData, field
 from graphrewrite.schema.backing import Backing
 from graphrewrite.schema.equality import same_data
@@ -116,6 +118,11 @@ class Node(IrData):
         """The op that its type names; None if it is unknown."""
         return self._definition()
 
+    @property
+    def annotations(self) -> dict[Any, Any]:
+        """Its data beside the attributes of its op."""
+        return annotations_in(self.data, self.op)
+
     def _definition(self) -> Op | None:
         name = self.data.get("type")
         if not isinstance(name, str):
@@ -150,6 +157,10 @@ class Node(IrData):
         missing = super().get_missing_required_fields()
         op = self.op
         if op is not None:
+            # A subclass's annotation gives a type to the op's own name, or to what every node has.
+            taken = {*op.operands, *op.attributes, *op.derived}
+            taken |= {name for name in missing if isinstance(getattr(Node, name, None), property)}
+            missing = {name: kind for name, kind in missing.items() if name not in taken}
             missing |= {
                 key: op.checks[key].kind.name
                 for key, default in op.attributes.items()
@@ -201,7 +212,11 @@ class Node(IrData):
         if meaning in op.operands:
             raise FieldError("is an operand, which is an edge of the graph; rewrite the node with a rule", path=path)
         if meaning not in op.attributes and not isinstance(op, Generic):
-            raise self._unknown(name)
+            if name not in self.annotations:
+                raise self._unknown(name)
+            self._backing.refuse_cycle(value, path)
+            self._backing.write()[name] = STORABLE.store(value, path)
+            return
         (stored,) = op.as_attributes({name: value}, path=self._path).values()
         self._backing.refuse_cycle(stored, path)
         data = self._backing.write()
@@ -218,7 +233,8 @@ class Node(IrData):
 
     def _unknown(self, name: str) -> FieldError:
         names = self._names()
-        return FieldError(f"has no {name!r} (known: {', '.join(names)}){did_you_mean(name, names)}", path=self._path)
+        hint = did_you_mean(name, names) or f"; an annotation is new data: write data[{name!r}]"
+        return FieldError(f"has no {name!r} (known: {', '.join(names)}){hint}", path=self._path)
 
     def _absent(self, field: Field, path: str) -> Any:
         own = getattr(Node, field.name, None)

@@ -7,6 +7,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from graphrewrite.errors import DataError
 from graphrewrite.types import owned
 
 __all__ = ["copy_into", "own", "stores_plainly"]
@@ -44,7 +45,10 @@ def own(data: dict[str, Any]) -> dict[str, Any]:
     new = data.copy()
     for key, value in data.items():
         if type(value) in _CHANGEABLE:
-            new[key] = _own(value)
+            try:
+                new[key] = _own(value)
+            except RecursionError:
+                raise DataError("is nested too deeply, or contains itself; give it a copy", path=str(key)) from None
     return new
 
 

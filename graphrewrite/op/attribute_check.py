@@ -79,7 +79,7 @@ class Storable(Kind):
         return stored
 
 
-_STORABLE = Storable()
+STORABLE = Storable()
 
 
 class ElementType(Kind):
@@ -162,9 +162,9 @@ def kind_of_attribute(function: Callable[..., Any], name: str, default: Any) -> 
             return Either([NONE, _ELEMENT])
         kind = kind_of(annotation, known={float: NUMBER})  # the bounds of mantissas are whole numbers
     except (DataError, NameError, TypeError, AttributeError):
-        return _STORABLE
+        return STORABLE
     if kind is ANY:
-        return _STORABLE  # an array, a format: whatever the op understands
+        return STORABLE  # an array, a format: whatever the op understands
     kind = _in_graphs(kind)
     return Either([NONE, kind]) if default is None and not isinstance(kind, Either) else kind
 
@@ -255,7 +255,7 @@ class AttributeCheck:
             raise AttributeValueError("is nested too deeply, or contains itself", path=path) from None
 
 
-ANYTHING = AttributeCheck(_STORABLE, "", frozenset(_PLAIN.values()), frozenset())
+ANYTHING = AttributeCheck(STORABLE, "", frozenset(_PLAIN.values()), frozenset())
 """The check of an attribute of which nothing is known."""
 
 

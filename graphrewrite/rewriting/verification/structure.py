@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from graphrewrite.errors import GraphRewriteError, TypeMismatchError
+from graphrewrite.errors import DataError, GraphRewriteError, TypeMismatchError
 from graphrewrite.graph.cycles import holds_state, order_of, shown
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
+from graphrewrite.op.attribute_check import STORABLE
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, annotations_in, attributes_in
 from graphrewrite.rewriting.verification.checks import check
 from graphrewrite.rewriting.verification.reading import (
     advice_for,
@@ -19,6 +20,7 @@ from graphrewrite.rewriting.verification.reading import (
 )
 
 __all__ = [
+    "annotations_are_data",
     "annotations_are_names",
     "attributes_fit",
     "cycles_pass_state",
@@ -117,8 +119,23 @@ def attributes_fit(graph: Any, node: Any) -> list[str] | None:
 
 
 @check
+def annotations_are_data(graph: Any, node: Any) -> Iterator[str]:
+    """The annotations of a node are data that can be stored."""
+    data = graph._node[node]
+    if len(data) < 4 and STRUCTURAL.issuperset(data):  # fast path: most nodes have none
+        return
+    for key, value in annotations_in(data, known_op(graph, node)).items():
+        try:
+            STORABLE.store(value, str(key))
+        except DataError as error:
+            yield str(error)
+        except RecursionError:
+            yield f"{key}: is nested too deeply, or contains itself; give it a copy"
+
+
+@check
 def annotations_are_names(graph: Any, node: Any) -> Iterator[str]:
-    """The annotations of a node are names; its origin is a tuple of names."""
+    """The reserved annotations of a node are names; its origin is a tuple of names."""
     data = graph._node[node]
     for key in sorted(RESERVED_ANNOTATIONS & data.keys()):
         if not isinstance(data[key], str) or not data[key]:

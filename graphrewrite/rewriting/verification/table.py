@@ -14,6 +14,7 @@ CHECKS: tuple[Check, ...] = (
     structure.ops_are_known,
     structure.attributes_fit,
     structure.annotations_are_names,
+    structure.annotations_are_data,
     # Their operands.
     structure.slots_are_numbered,
     structure.operands_fit,

@@ -14,6 +14,7 @@ from graphrewrite.hierarchy.graph_ops import nested_once
 from graphrewrite.rewriting.engine.members import GraphRewriting, Member, PatternRule
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.rewriting.verification.checks import Check, Fault
+from graphrewrite.rewriting.verification.fields import Views, check_views, field_faults
 from graphrewrite.rewriting.verification.reading import reading_once
 from graphrewrite.rewriting.verification.table import CHECKS
 
@@ -23,7 +24,7 @@ Checks = Iterable[Check | Member]
 """A table of checks; a rule is one that fails at every match."""
 
 
-def verify(graph: Any, checks: Checks = CHECKS) -> None:
+def verify(graph: Any, checks: Checks = CHECKS, *, nodes: Views | None = None) -> None:
     r"""Raise unless a graph, or every graph of a module, is well formed.
 
     Parameters
@@ -32,6 +33,9 @@ def verify(graph: Any, checks: Checks = CHECKS) -> None:
         Anything that has nodes with types, or named graphs of them.
     checks : iterable of Check and Rule
         The requirements. A rule among them fails wherever it matches.
+    nodes : view class or mapping of str to view class, optional
+        Of all nodes but inputs, outputs and constants, or of each node that is named: classes of `graphrewrite.Node` or
+        `graphrewrite.IrData`, whose required fields must be there, and all fields of the types that they declare.
 
     Raises
     ------
@@ -47,11 +51,25 @@ def verify(graph: Any, checks: Checks = CHECKS) -> None:
     Traceback (most recent call last):
     ...
     graphrewrite.errors.VerificationError: node 'r': the slots of its operands are missing or collide: ...
+
+    A pass that gives its nodes a latency says so in one place:
+
+    >>> from graphrewrite.graph.node import Node
+    >>> class Timed(Node):
+    ...     latency: int
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
+    >>> g.node("r", Timed).latency = 3
+    >>> verify(g, nodes=Timed)
+    >>> g.nodes["r"]["latency"] = "three"
+    >>> verify(g, nodes=Timed)
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.VerificationError: node 'r': latency: expected int, got str 'three'
     """
-    Table(checks).verify(graph)
+    Table(checks, nodes).verify(graph)
 
 
-def faults(graph: Any, checks: Checks = CHECKS) -> tuple[Fault, ...]:
+def faults(graph: Any, checks: Checks = CHECKS, *, nodes: Views | None = None) -> tuple[Fault, ...]:
     r"""Return the faults of a graph, or of the graphs of a module, in the order of nodes and then of checks.
 
     Parameters
@@ -60,6 +78,8 @@ def faults(graph: Any, checks: Checks = CHECKS) -> tuple[Fault, ...]:
         Anything that has nodes with types, or named graphs of them.
     checks : iterable of Check and Rule
         The requirements.
+    nodes : view class or mapping of str to view class, optional
+        As for `verify`.
 
     Raises
     ------
@@ -75,7 +95,7 @@ def faults(graph: Any, checks: Checks = CHECKS) -> tuple[Fault, ...]:
     >>> [(fault.check, fault.node) for fault in faults(g)]
     [('ops_are_known', 'r')]
     """
-    return Table(checks).faults(graph)
+    return Table(checks, nodes).faults(graph)
 
 
 class Table:
@@ -88,7 +108,7 @@ class Table:
     ()
     """
 
-    def __init__(self, checks: Checks) -> None:
+    def __init__(self, checks: Checks, views: Views | None = None) -> None:
         if not isinstance(checks, Iterable):
             raise RuleError(f"{checks!r} is no table of checks; write (*CHECKS, mine), or [mine] for it alone")
         members = tuple(checks)
@@ -101,6 +121,9 @@ class Table:
         self.graphs = [c for c in own if c.scope == "graph"]
         self.modules = [c for c in own if c.scope == "module"]
         self.by_type: dict[Any, list[Check]] = {}
+        if views is not None:
+            check_views(views)
+        self.views = views
 
     def verify(self, graph: Any, *, after: str | None = None) -> None:
         """Raise unless a graph fulfils all of them."""
@@ -132,6 +155,8 @@ class Table:
                 for entry in _messages(check, (graph,), faults):
                     node, message = entry if isinstance(entry, tuple) else (None, entry)
                     faults.append(Fault(check.name, node, message))
+        if self.views is not None:
+            faults += field_faults(graph, self.views)
         # Rules come last: on a malformed graph, matching may fail.
         for rule in self.rules:
             faults += _matches(rule, graph, faults)
