@@ -39,9 +39,12 @@ __all__ = [
     "conv_transpose",
     "embedding",
     "group_norm",
+    "gru",
     "layer_norm",
     "linear",
+    "lstm",
     "prelu",
+    "rnn",
 ]
 
 
@@ -340,6 +343,58 @@ def prelu(*, slope: float = 0.25, name: str | None = None) -> Layer:
         return {"slope": Weight((_channels(kind, "prelu"), *(1,) * (len(kind.shape) - 2)), slope)}
 
     return Layer(LIBRARY["prelu"], weights, {}, name)
+
+
+def _recurrent(kind: str, gates: int, hidden: int, bias: bool, name: str | None, seed: int, given: Any) -> Layer:
+    """Return a recurrent layer whose gates stand in the rows of its weights; its states begin at zero."""
+    both = 2 if given.get("direction") == "bidirectional" else 1
+
+    def weights(read: Tensor) -> dict[str, Weight | None]:
+        inputs, rows = _size(read, -1, kind), gates * hidden
+        w = Weight((both, rows, inputs), fans=(inputs, hidden))
+        r = Weight((both, rows, hidden), fans=(hidden, hidden))
+        return {"w": w, "r": r, "b": Weight((both, 2 * rows), 0) if bias else None}
+
+    return Layer(LIBRARY[kind], weights, {"hidden_size": hidden, **given}, name, seed)
+
+
+def lstm(hidden: int, *, bias: bool = True, name: str | None = None, seed: int = 0, **attributes: Any) -> Layer:
+    """Return a layer of long short-term memory; its results are those of `op.lstm`.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(*(y.type for y in lstm(4)(graph.input("x", Tensor("f32", ("seq", "N", 3))))))
+    f32[seq,1,N,4] f32[1,N,4] f32[1,N,4]
+    """
+    return _recurrent("lstm", 4, hidden, bias, name, seed, attributes)
+
+
+def gru(hidden: int, *, bias: bool = True, name: str | None = None, seed: int = 0, **attributes: Any) -> Layer:
+    """Return a layer of gated recurrent units; its results are those of `op.gru`.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(*(y.type for y in gru(4, direction="bidirectional")(graph.input("x", Tensor("f32", (5, "N", 3))))))
+    f32[5,2,N,4] f32[2,N,4]
+    """
+    return _recurrent("gru", 3, hidden, bias, name, seed, attributes)
+
+
+def rnn(hidden: int, *, bias: bool = True, name: str | None = None, seed: int = 0, **attributes: Any) -> Layer:
+    """Return a simple recurrent layer; its results are those of `op.rnn`.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> graph = Graph("g")
+    >>> print(*(y.type for y in rnn(4, bias=False)(graph.input("x", Tensor("f32", (5, "N", 3))))))
+    f32[5,1,N,4] f32[1,N,4]
+    """
+    return _recurrent("rnn", 1, hidden, bias, name, seed, attributes)
 
 
 def embedding(entries: int, features: int, *, element: str = "f32", name: str | None = None, seed: int = 0) -> Layer:

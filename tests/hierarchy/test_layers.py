@@ -59,6 +59,13 @@ def test_any_nest_of_layers_is_a_graph_whose_sizes_follow(part, features):
     goes_on(graph, {"x": np.linspace(-1, 1, 144, dtype="f4").reshape(2, 2, 6, 6)})
 
 
+@pytest.mark.parametrize("layer", [layers.lstm, layers.gru, layers.rnn])
+def test_recurrent_layers_begin_at_zero(layer):
+    net = sequential(layer(4, direction="bidirectional"), lambda y, *_: op.reshape(y, shape=("seq", -1, 8)))
+    graph = net.graph(Tensor("f32", ("seq", "N", 3)), name="net")
+    goes_on(graph, {"x": np.linspace(-1, 1, 30, dtype="f4").reshape(5, 2, 3)})
+
+
 def test_a_graph_of_layers_nests():
     block = sequential(layers.conv(2, 3, **SAME), op.relu).graph(IMAGE, name="block")
     net = sequential(graph_op(block), graph_op(block)).graph(IMAGE)
