@@ -116,10 +116,12 @@ def cosimulate(design: Design | str | os.PathLike[str], *, timeout: float | None
     GhdlMissingError
         If there is no GHDL; says how to get it.
     DesignError
-        If the folder holds no design, or files of it are missing.
+        If it is no design, the folder holds none, or files of it are missing.
     SimulatorError
         If GHDL refuses a file, or a stream breaks its contract.
     """
+    if not isinstance(design, Design | str | os.PathLike):
+        raise DesignError(f"expected a Design or a folder, got {type(design).__name__}; call hdl.emit(graph) first")
     with scratch_folder() as scratch:
         folder = scratch / "design"
         if isinstance(design, Design):

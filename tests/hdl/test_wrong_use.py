@@ -13,7 +13,7 @@ from graphrewrite import Graph, GraphRewriteError
 from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import move_slot
-from graphrewrite.hdl import DeadlockError, NetlistError, emit, predict, simulate
+from graphrewrite.hdl import DeadlockError, DesignError, NetlistError, cosimulate, emit, predict, simulate
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.clip import clip
@@ -179,3 +179,8 @@ def test_gates_that_do_not_open() -> None:
 def test_what_no_design_takes(frames: Any, told: str) -> None:
     with pytest.raises(EvaluationError, match=told):
         simulate(rectify(), frames)
+
+
+def test_what_is_no_design_is_not_simulated() -> None:
+    with pytest.raises(DesignError, match=r"got Graph; call hdl.emit\(graph\) first"):
+        cosimulate(rectify())
