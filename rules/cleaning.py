@@ -10,7 +10,7 @@ from graphrewrite.graph.dataflow import predicate_in
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
-from graphrewrite.types import sizes_in, solved
+from graphrewrite.types import EdgeType, sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
@@ -34,6 +34,10 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
             continue
         if all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
+    for node in reversed(graph.in_order()):  # a constant holds a tensor, and no value of a type of one's own
+        is_object = node in fixed and isinstance(graph.nodes[node].get("result"), EdgeType)
+        if is_object and any(reader not in fixed for reader in graph.successors(node)):
+            fixed.remove(node)
     folded = [
         n for n in graph.in_order() if n in fixed and graph.nodes[n]["type"] != "constant" and _has_one_result(graph, n)
     ]

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from graphrewrite.errors import GraphError, UnknownOpError
+from graphrewrite.errors import GraphError, TypeMismatchError, UnknownOpError
 from graphrewrite.graph.argument_errors import check_value, invalid_name, unknown_result
 from graphrewrite.graph.dataflow import Dataflow, Operand, Reader
 from graphrewrite.graph.fresh_names import GreatestNumbers
@@ -21,7 +21,18 @@ from graphrewrite.op.library import find_op
 from graphrewrite.op.literals import as_constant, constant_type
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED, annotations_in, attributes_in
-from graphrewrite.types import Element, Type, arrays_in, as_type, element_of, fitted, handed_over, one_object, owned
+from graphrewrite.types import (
+    EdgeType,
+    Element,
+    Type,
+    arrays_in,
+    as_type,
+    element_of,
+    fitted,
+    handed_over,
+    one_object,
+    owned,
+)
 
 __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
 
@@ -122,6 +133,8 @@ class Graph(GraphMethods, Dataflow, Body):
         """
         array = owned(value)
         result = as_type(element_of(array.dtype) if type is None else type, array.shape)
+        if isinstance(result, EdgeType):
+            raise TypeMismatchError(f"a constant is a tensor, and no {result}; an op without operands can give one")
         if type is not None or array.dtype.kind == "U":
             array = owned(fitted(result, array if isinstance(value, np.ndarray) else value))
         name = self.fresh("constant") if name is None else name

@@ -231,7 +231,7 @@ def define_op(
             doc=inspect.getdoc(body) or "",
         )
         if dialect is not None:
-            dialect.add(word, made)
+            dialect.add_member(word, made)
         return made
 
     return wrap if function is None else wrap(function)

@@ -101,7 +101,7 @@ class Dialect:
         self.types: dict[str, type[EdgeType]] = {}
         """Its types of edges by their full names."""
 
-    def add(self, word: str, member: Op | type[EdgeType]) -> None:
+    def add_member(self, word: str, member: Op | type[EdgeType]) -> None:
         """Add an op or a type of edges, as its definition does; one that is defined again replaces the old one.
 
         Parameters

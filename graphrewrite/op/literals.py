@@ -9,6 +9,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types import (
     HELD_WIDER,
+    OBJECT,
     SHORT_INTEGERS,
     SMALL_FLOATS,
     FixedPoint,
@@ -36,7 +37,7 @@ def as_constant(value: Any, like: Type | None = None) -> np.ndarray:
     like : Tensor or Stream, optional
         The type of another operand.
     """
-    if not isinstance(value, int | float | bool) or like is None:
+    if not isinstance(value, int | float | bool) or like is None or like.element == OBJECT:
         array = np.asarray(value)
         return (
             hold("bf16", array) if like is not None and like.element == "bf16" and array.dtype == np.float32 else array
@@ -72,7 +73,12 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
     >>> print(constant_type(as_constant(7, x), 7, x))
     i4[]
     """
-    element = None if like is None else like.element
+    if array.dtype == object:
+        raise TypeMismatchError(
+            f"the operand {value!r:.60} is no array of numbers or texts, and no constant can hold it; give an input, "
+            "or the result of an op without operands"
+        )
+    element = None if like is None or like.element == OBJECT else like.element
     is_number = isinstance(value, int | float | bool)
     is_mantissa = is_number and (isinstance(element, FixedPoint) or element in SMALL_FLOATS)
     # Element types that numpy lacks are recognised by the dtype that holds them.

@@ -117,6 +117,11 @@ def as_name(element: object) -> str:
     if word in _WITHOUT_BITS:
         short, long = _WITHOUT_BITS[word]
         raise TypeMismatchError(f"{word!r} does not say how many bits it has; write {short!r} or {long!r}")
+    if word == OBJECT:
+        raise TypeMismatchError(
+            "unknown element type 'object'; values that are neither numbers nor texts have a type of their own, "
+            "an EdgeType of a dialect"
+        )
     near = did_you_mean(word.lower(), [*NAMES, *_OTHER_NAMES])
     raise TypeMismatchError(
         f"unknown element type {element!r:.60}; known are {', '.join(NAMES)}, {TEXT}, FixedPoint and Quantised{near}"

@@ -59,7 +59,7 @@ class EdgeType:
             raise TypeMismatchError(f"the field {taken[0]!r} of {cls.__name__} is reserved; rename it")
         dataclass(frozen=True)(cls)
         cls.full_name = f"{dialect.name}.{cls.__name__}"
-        dialect.add(cls.__name__, cls)
+        dialect.add_member(cls.__name__, cls)
 
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass

@@ -5,14 +5,31 @@ from __future__ import annotations
 import copy
 import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Dialect, EdgeType, Graph, Tensor, define_op, diff, evaluate, op, rewrite, rule, trace, verify
+from graphrewrite import (
+    Dialect,
+    EdgeType,
+    Graph,
+    Rule,
+    Tensor,
+    define_op,
+    diff,
+    evaluate,
+    op,
+    rewrite,
+    rule,
+    rules,
+    trace,
+    verify,
+)
 from graphrewrite.errors import EvaluationError, GraphError, RewriteError, RuleError, TypeMismatchError, UnknownOpError
 from graphrewrite.formats import from_dict, load, read_text, save, to_dict, write_text
 from graphrewrite.op.levels import LEVELS
+from graphrewrite.rules import FOLDING
 from tests.support.query_plans import RULES, Relation, hash_join, join_by_table, rel
 
 F = Tensor("f32", ("N",))
@@ -158,6 +175,65 @@ def test_levels_are_checked_and_ordered():
 
     with pytest.raises(RewriteError, match="a lowering goes to a more specific level"):
         rewrite(rewrite(plan(), [join_by_table]), [back])
+
+
+@given(st.lists(st.floats(-20, 20), min_size=1, max_size=4), st.lists(st.floats(-1, 1, width=32), max_size=5))
+def test_a_signal_chain_goes_down_to_ops_of_the_library(gains, samples):
+    sig = Dialect("sig", levels=("signal",), above="nn")
+
+    @define_op(dialect=sig)
+    def gain(x, *, db=0.0):
+        """Louder by some decibels."""
+        return x * np.float32(10 ** (db / 20))
+
+    @rule(keeps="rounding")
+    def merge_gains(x, first, second):
+        """Gains add up."""
+        yield gain(gain(x, db=first), db=second)
+        return gain(x, db=first + second)
+
+    @rule(kind="lowering", keeps="rounding")
+    def gain_as_product(x, db):
+        """A gain is a product."""
+        yield gain(x, db=db)
+        return x * np.float32(10 ** (db / 20))
+
+    graph = Graph("chain", ops=[sig])
+    value = graph.input("x", F)
+    for db in gains:
+        value = sig.gain(value, db=db)
+    graph.output("y", value)
+    merged = rewrite(graph, [merge_gains], verify=True)
+    assert merged.number_of_nodes() == 3
+    lowered = rewrite(merged, [gain_as_product], verify=True)
+    assert "sig." not in str(lowered)
+    for each in (merged, lowered):
+        assert Graph.parse(str(each), ops=[sig]) == from_dict(to_dict(each), ops=[sig]) == each
+        assert np.allclose(evaluate(each, samples)["y"], evaluate(graph, samples)["y"], rtol=1e-4, atol=1e-6)
+    with pytest.raises(RewriteError, match=r"transformation and makes 'mul' of the level nn out of sig.signal"):
+        rewrite(merged, [Rule(gain_as_product.function, keeps="rounding")])
+
+
+def test_no_constant_takes_the_place_of_an_object():
+    @define_op(dialect=(table := Dialect("table")), infer=lambda *, rows: Relation(["id"]))
+    def rows_of(*, rows):
+        return [{"id": row} for row in rows]
+
+    graph = Graph("g", ops=[rel, table])
+    rows = graph.add(rows_of, [], {"rows": (1, 2, 3)})
+    kept = rel.filter(rows, column="id", low=2)
+    graph.output("kept", kept)
+    graph.output("n", rel.count(kept) + 1)
+    folded = rewrite(graph, (*FOLDING, *rules.RULES), verify=True)
+    assert sorted(data["type"] for data in folded.nodes.values()) == [
+        *("constant", "output", "output", "rel.filter", "table.rows_of")
+    ]
+    assert evaluate(folded, {}) == evaluate(graph, {}) == {"kept": [{"id": 2}, {"id": 3}], "n": 3}
+    for refused in (lambda: graph.constant([1], type=Relation(["id"])), lambda: rel.join(rows, [{"id": 1}], on="id")):
+        with pytest.raises(TypeMismatchError, match=r"op.* without operands"):
+            refused()
+    with pytest.raises(TypeMismatchError, match="an EdgeType of a dialect"):
+        op.reshape(rows, shape=(1,))
 
 
 LEVELS_OF_SOME = [
