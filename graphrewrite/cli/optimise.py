@@ -60,7 +60,7 @@ def optimise_command(
     console = console_for(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite import verify
-        from graphrewrite.cli.sources import graph_in, read_model, write_model
+        from graphrewrite.cli.sources import graph_in, read_model
         from graphrewrite.cli.trace import default_targets, rule_set, traced
 
         targets = targets or default_targets(plugins)
@@ -75,7 +75,7 @@ def optimise_command(
                 difference, verdict = _compared(found.before, found.graph, rules, seed)
         if difference is None:
             with spinner(console, f"writing {output}"):
-                write_model(found.graph, output)
+                found.graph.save(output)
         if as_json:
             data = {
                 "before": len(found.before),

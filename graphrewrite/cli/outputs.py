@@ -12,7 +12,7 @@ __all__ = ["MODEL", "PAGE", "PICTURE", "output_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MODEL = (".onnx", ".txt", ".graph", ".json")
+MODEL = (".onnx", ".txt", ".graph", ".json", ".npz")
 """Endings of files for models."""
 PAGE = (".html", ".txt")
 """Endings of files for displays of words and numbers."""

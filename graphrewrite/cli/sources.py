@@ -6,24 +6,22 @@ from pathlib import Path
 
 from graphrewrite import Graph, Module, Rule
 from graphrewrite.errors import UnknownGraphError, did_you_mean
-from graphrewrite.formats.json_file import load, save
-from graphrewrite.formats.text_file import read_text, write_text
-from graphrewrite.lowering import ModelError, from_onnx, to_onnx
+from graphrewrite.formats import load
+from graphrewrite.lowering import ModelError, from_onnx
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.rule_sets import Named, NamingError, named
 from graphrewrite.runtime.plugins import plugin
 
-__all__ = ["graph_in", "read_model", "rule_named", "rules_named", "write_model"]
+__all__ = ["graph_in", "read_model", "rule_named", "rules_named"]
 
-_TEXT = (".txt", ".graph")
-_FORMS = (".onnx", *_TEXT, ".json")
+_FORMS = (".onnx", ".txt", ".graph", ".json", ".npz")
 _SHOWN = 8
 """Names that an error lists."""
 
 
 def read_model(path: Path, plugins: tuple[str, ...] = ()) -> Graph | Module:
-    """Read a model: ONNX, the text form, or JSON, as its file's name says."""
+    """Read a model: ONNX, or a document."""
     ending = path.suffix.lower()
     if ending not in _FORMS:
         raise ModelError(f"{path.name!r} is no model: its name ends in {', '.join(_FORMS[:-1])} or {_FORMS[-1]}")
@@ -32,19 +30,7 @@ def read_model(path: Path, plugins: tuple[str, ...] = ()) -> Graph | Module:
         raise ModelError(f"there is no file {str(path)!r}{did_you_mean(path.name, near)}")
     if ending == ".onnx":
         return from_onnx(path, plugins=plugins)
-    read = read_text if ending in _TEXT else load
-    return read(path, ops=_ops(), plugins=plugins)
-
-
-def write_model(graph: Graph, path: Path) -> None:
-    """Write a graph as ONNX, as text, or as JSON, as the file's name says."""
-    ending = path.suffix.lower()
-    if ending == ".onnx":
-        to_onnx(graph, path)
-    elif ending in _TEXT:
-        write_text(graph, path)
-    else:
-        save(graph, path)
+    return load(path, ops=_ops(), plugins=plugins)
 
 
 def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Graph:

@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphrewrite.formats.documents import load, save
     from graphrewrite.formats.json.decode_graph import from_dict
     from graphrewrite.formats.json.encode_graph import to_dict
-    from graphrewrite.formats.json_file import load, save
     from graphrewrite.formats.text.graph_parser import parse, parse_module
     from graphrewrite.formats.text.graph_printer import to_text
     from graphrewrite.formats.text_file import read_text, write_text
@@ -23,11 +23,11 @@ __all__ = ["from_dict", "load", "parse", "parse_module", "read_text", "save", "t
 
 _HOMES = {
     "from_dict": "json.decode_graph",
-    "load": "json_file",
+    "load": "documents",
     "parse": "text.graph_parser",
     "parse_module": "text.graph_parser",
     "read_text": "text_file",
-    "save": "json_file",
+    "save": "documents",
     "to_dict": "json.encode_graph",
     "to_text": "text.graph_printer",
     "write_text": "text_file",

@@ -26,6 +26,8 @@ __all__ = ["Archive", "Collected", "arrays_beside", "write_archive"]
 _HEADER = 10_000
 """Maximum size of the header of an array, in bytes."""
 _NPY = ".npy"
+_DOCUMENT = "graph.json"
+"""The name of a document among arrays."""
 _LOCAL = 30
 """Size of what stands before an entry of a zip, without its name and its further fields."""
 _ZIP64 = 20
@@ -65,8 +67,10 @@ class Collected:
             return {"$array": self.add(array)}
 
 
-def write_archive(stream: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
+def write_archive(stream: BinaryIO, arrays: Mapping[str, np.ndarray], document: str | None = None) -> None:
     """Write an `.npz`; equal arrays give equal bytes, and each can be mapped to memory.
+
+    A document that refers to the arrays may be in it, too.
 
     Examples
     --------
@@ -76,6 +80,8 @@ def write_archive(stream: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
     [1, 2]
     """
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        if document is not None:
+            archive.writestr(zipfile.ZipInfo(_DOCUMENT), document)  # its date is fixed
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(name + _NPY)  # its date is fixed
             start = stream.tell() + _LOCAL + len(entry.filename) + _PADDING.size + _ZIP64
@@ -129,23 +135,29 @@ class Archive:
     def __contains__(self, name: object) -> bool:
         return f"{name}{_NPY}" in self._entries
 
+    def document(self, path: JsonPath) -> bytes:
+        """Return the document that stands beside the arrays."""
+        if _DOCUMENT not in self._entries:
+            path.fail(f"holds arrays, but no graph: {_DOCUMENT} is missing")
+        return bytes(self._stored(self._entries[_DOCUMENT], path))
+
     def get(self, name: str, path: JsonPath) -> np.ndarray:
         """Return an array, the same object each time."""
         if name not in self._found:
             if name not in self:
                 path.fail(f"the file of arrays has no array {name!r:.60}")
-            self._found[name] = self._read(self._entries[name + _NPY], path)
+            self._found[name] = _array(self._stored(self._entries[name + _NPY], path), path)
         return self._found[name]
 
-    def _read(self, entry: zipfile.ZipInfo, path: JsonPath) -> np.ndarray:
+    def _stored(self, entry: zipfile.ZipInfo, path: JsonPath) -> memoryview:
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size or entry.flag_bits & 1:
-            path.fail("the array is compressed or encrypted; store it as numpy.savez does")
+            path.fail("it is compressed or encrypted; store it as numpy.savez does")
         start = entry.header_offset + _LOCAL
         if bytes(self._data[start - _LOCAL : start][:4]) != b"PK\3\4":
-            path.fail("the array is not where the file says")
+            path.fail("it is not where the file says")
         # The name and the further fields, whose sizes the last four bytes say, stand before the data.
         start += sum(struct.unpack("<HH", self._data[start - 4 : start]))
-        return _array(self._data[start : start + entry.file_size], path)
+        return self._data[start : start + entry.file_size]
 
 
 def _array(data: memoryview, path: JsonPath) -> np.ndarray:

@@ -22,12 +22,11 @@ from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.graph import Graph
 from graphrewrite.op.given_ops import OpOrDialect
 from graphrewrite.runtime.gc_pause import gc_paused
-from graphrewrite.runtime.plugins import offered
 
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.module import Module
 
-__all__ = ["load", "save"]
+__all__ = ["laid_out", "load", "parsed", "save"]
 
 _DIGITS = 4000
 """Longer integers are written in base 16."""
@@ -36,53 +35,26 @@ _LISTED = frozenset({"nodes", "edges", "ops", "constants", "placeholders"})
 
 
 def save(thing: nx.DiGraph | Module, path: str | PathLike[str], *, arrays: Literal["inline", "npz"] = "inline") -> None:
-    r"""Write a graph or module to a JSON file.
-
-    Parameters
-    ----------
-    thing : Graph, networkx.DiGraph or Module
-        Any graph.
-    path : path
-        The JSON file. After an interruption, a kill, a full disk or a power failure, the old graph can be read from it,
-        or the new one.
-    arrays : {"inline", "npz"}
-        Whether arrays are stored in the JSON, a third larger than they are, or in an ``.npz`` beside it, which is
-        faster, and mapped to memory when it is loaded: the choice for large models. Its name is the file's with a part
-        of the digest of the arrays, as in ``net.json.e3b0c44298fc1c14.npz``; keep the two together.
-
-    Raises
-    ------
-    SerialError
-        If a value cannot be stored or the file cannot be written; existing files are unchanged.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> graph = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(graph, Path(folder) / "g.json")
-    ...     load(Path(folder) / "g.json") == graph
-    True
-    """
+    """Write a graph or module to a JSON file, as `graphrewrite.formats.save` does where its name ends in .json."""
     if arrays not in ("inline", "npz"):
         raise SerialError(f"arrays must be 'inline' or 'npz', got {arrays!r}")
     collected = Collected()
     data = to_dict(thing, put=collected.put)
 
     def write(stream: BinaryIO, digest: str) -> None:
-        document = _laid_out({**data, "arrays": {"sha256": digest}} if digest else data)
+        document = laid_out({**data, "arrays": {"sha256": digest}} if digest else data)
         stream.writelines([document.encode("ascii")] if digest else with_arrays(document, collected.arrays))
         stream.write(b"\n")
 
     replaced(Path(path), write, partial(write_archive, arrays=collected.arrays) if arrays == "npz" else None)
 
 
-def _laid_out(data: dict[str, Any], indent: str = " ") -> str:
+def laid_out(data: dict[str, Any], indent: str = " ") -> str:
     """Return the JSON of a graph or module, one node per line."""
     lines = []
     for key, value in data.items():
         if key in ("graphs", "bodies"):
-            inside = [f"{indent} {_compact(k)}: {_laid_out(each, indent + '  ')}" for k, each in value.items()]
+            inside = [f"{indent} {_compact(k)}: {laid_out(each, indent + '  ')}" for k, each in value.items()]
         elif key in _LISTED:
             inside = [f"{indent} {_compact(k)}: {_compact(each)}" for k, each in value.items()]
         else:
@@ -96,53 +68,17 @@ _compact = json.JSONEncoder(allow_nan=False).encode
 
 
 @gc_paused()
-def load(
-    path: str | PathLike[str],
-    *,
-    ops: Iterable[OpOrDialect] = (),
-    plugins: Iterable[str] = (),
-    limit: int = LIMIT,
-) -> Graph | Module:
-    """Read a graph or module from a file that `save` has written.
-
-    The file need not be trusted: nothing in it is executed, no other file than its file of arrays is read, and memory
-    is bounded by the sizes of the files.
-
-    Parameters
-    ----------
-    path : path
-        The JSON file.
-    ops : iterable of Op and Dialect
-        Ops of the graph that are not in the library.
-    plugins : iterable of str
-        Names of plugins whose ops are known, too; see `graphrewrite.plugin`.
-    limit : int
-        Maximum size of the file, and of the file of arrays, in bytes.
-
-    Raises
-    ------
-    SerialError
-        With the path of the error, such as ``nodes.conv_1.weight``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "g.json").write_text("{")
-    ...     load(Path(folder) / "g.json")
-    Traceback (most recent call last):
-    ...
-    graphrewrite.errors.SerialError: g.json: line 1, column 2: expected JSON: ...
-    """
-    source, ops = Path(path), (*ops, *offered(plugins, "ops"))
+def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), limit: int = LIMIT) -> Graph | Module:
+    """Read a graph or module from a JSON file, and its file of arrays."""
+    source = Path(path)
     with opened(source, limit=limit) as (stream, size):
         document = contents(stream, size)
     kept, pieces = without_arrays(document)
     try:
-        data = mapping(_parsed(utf8(kept, source), source.name), JsonPath())
+        data = parsed(kept, source)
     except SerialError:
         if pieces:  # lines and columns are those of the whole document
-            _parsed(utf8(document[:], source), source.name)
+            parsed(document[:], source)
         raise
     if "arrays" not in data:
         return from_dict(data, ops=ops, decoder=Decoder(pieces=pieces))
@@ -152,6 +88,11 @@ def load(
     digest = text(arrays.get("sha256"), where / "sha256")
     with arrays_beside(source, digest, where, limit=limit) as archive:
         return from_dict(data, ops=ops, decoder=Decoder(archive.get, pieces))
+
+
+def parsed(document: bytes, source: Path) -> dict[str, Any]:
+    """Return the data of a document."""
+    return mapping(_parsed(utf8(document, source), source.name), JsonPath())
 
 
 def _parsed(document: str, name: str) -> Any:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import networkx as nx
 import numpy as np
 
-from graphrewrite.errors import GraphError
+from graphrewrite.errors import GraphError, SerialError
 from graphrewrite.op.given_ops import OpOrDialect
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.runtime.display import Displayed
@@ -28,9 +29,17 @@ if TYPE_CHECKING:
     from graphrewrite.hierarchy.region import GraphView
     from graphrewrite.summary import Summary
 
-__all__ = ["GraphMethods", "ModuleMethods"]
+__all__ = ["ENDINGS", "GraphMethods", "ModuleMethods"]
 
 D = TypeVar("D", bound=IrData)
+
+_OF_ONE_GRAPH = {".onnx": "lowering.exchange.onnx_export.to_onnx", ".vhd": "hdl.emission.single_file.save"}
+ENDINGS = {
+    **dict.fromkeys((".json", ".npz", ".txt", ".graph"), "formats.documents.save"),
+    **dict.fromkeys((".html", ".svg", ".png", ".dot"), "view.dispatch.save_picture"),
+    **_OF_ONE_GRAPH,
+}
+"""Endings of names of files, each with the function that writes such a file."""
 
 
 @cache
@@ -46,8 +55,25 @@ class _Documents(Displayed):
     __slots__ = ()
 
     def save(self, path: str | PathLike[str], *, arrays: Literal["inline", "npz"] = "inline") -> None:
-        """Write it to a JSON file; see `graphrewrite.formats.save`."""
-        _above("formats.json_file.save")(self, path, arrays=arrays)
+        """Write it to a file, in the form that the ending of its name says.
+
+        Parameters
+        ----------
+        path : path
+            Ends in .json, .npz, .txt or .graph (the text form), which `graphrewrite.formats.load` reads; in .html,
+            .svg, .png or .dot, for a picture; in .onnx, or, of a graph at the stream level, in .vhd.
+        arrays : {"inline", "npz"}
+            Where the arrays of a .json file go; see `graphrewrite.formats.save`.
+        """
+        ending = Path(path).suffix.lower()
+        if ending not in ENDINGS:
+            *others, last = ENDINGS
+            raise SerialError(f"its name must end in {', '.join(others)} or {last}", path=Path(path).name)
+        if ending in _OF_ONE_GRAPH and isinstance(self, Mapping):
+            one = f"module[{min(self)!r}].save(…)" if self else "a graph"
+            raise SerialError(f"it holds one graph, and not a module; save {one}", path=Path(path).name)
+        options = {"arrays": arrays} if arrays != "inline" else {}
+        _above(ENDINGS[ending])(self, path, **options)
 
     def summary(self) -> Summary:
         """Return a table of the nodes with types, parameters and multiply-accumulates; see `graphrewrite.summary`."""

@@ -66,9 +66,9 @@ class Display:
             If the ending is another, or the file cannot be written.
         """
         path = Path(path)
-        if path.suffix == ".html":
+        if path.suffix.lower() == ".html":
             return written(path, self.document.encode())
-        if path.suffix == ".txt":
+        if path.suffix.lower() == ".txt":
             return written(path, f"{self.text}\n".encode(errors="backslashreplace"))
         raise PictureError(f"cannot write {path.name!r}: this is written to a file that ends in .html or .txt")
 

@@ -120,13 +120,13 @@ class Picture(Display):
             If pydot or Graphviz is not installed.
         """
         path = Path(path)  # its ending chooses the format
-        if path.suffix == ".svg":
+        if path.suffix.lower() == ".svg":
             content = self.svg.encode()
-        elif path.suffix == ".png":
+        elif path.suffix.lower() == ".png":
             content = render_png(self._drawable(), direction=self.direction)
-        elif path.suffix == ".dot":
+        elif path.suffix.lower() == ".dot":
             content = self.dot.to_string().encode()
-        elif path.suffix in (".html", ".txt"):
+        elif path.suffix.lower() in (".html", ".txt"):
             return super().save(path)
         else:
             raise PictureError(f"cannot write {path.name!r}: a picture's file ends in .svg, .png, .dot, .html or .txt")
@@ -135,7 +135,7 @@ class Picture(Display):
     def _drawable(self) -> tuple[Scene, ...]:
         if not self.scenes:
             raise PictureError(
-                "there is nothing to draw: the graph is empty or too large; pass max_nodes=… to draw it all the same"
+                "there is nothing to draw: the graph is empty or too large; show(…, max_nodes=…) draws it all the same"
             )
         return self.scenes
 

@@ -27,9 +27,9 @@ class Illustrated(Display):
     def save(self, path: str | Path) -> Path:
         """Write all of it, or the picture alone, to a file."""
         path = Path(path)
-        if path.suffix in (".html", ".txt"):
+        if path.suffix.lower() in (".html", ".txt"):
             return super().save(path)
-        if path.suffix in (".svg", ".png", ".dot"):
+        if path.suffix.lower() in (".svg", ".png", ".dot"):
             return self.picture.save(path)
         raise PictureError(
             f"cannot write {path.name!r}: this is written to a file that ends in .html or .txt, and its picture to one "
