@@ -33,13 +33,10 @@ __all__ = ["ENDINGS", "GraphMethods", "ModuleMethods"]
 
 D = TypeVar("D", bound=IrData)
 
-_OF_ONE_GRAPH = {".onnx": "lowering.exchange.onnx_export.to_onnx", ".vhd": "hdl.emission.single_file.save"}
-ENDINGS = {
-    **dict.fromkeys((".json", ".npz", ".txt", ".graph"), "formats.documents.save"),
-    **dict.fromkeys((".html", ".svg", ".png", ".dot"), "view.dispatch.save_picture"),
-    **_OF_ONE_GRAPH,
-}
-"""Endings of names of files, each with the function that writes such a file."""
+_DOCUMENTS = (".json", ".npz", ".txt", ".graph")
+_OF_ONE_GRAPH = (".onnx", ".vhd")
+ENDINGS = (*_DOCUMENTS, ".html", ".svg", ".png", ".dot", *_OF_ONE_GRAPH)
+"""Endings of the names of files that `save` writes."""
 
 
 @cache
@@ -72,8 +69,14 @@ class _Documents(Displayed):
         if ending in _OF_ONE_GRAPH and isinstance(self, Mapping):
             one = f"module[{min(self)!r}].save(…)" if self else "a graph"
             raise SerialError(f"it holds one graph, and not a module; save {one}", path=Path(path).name)
-        options = {"arrays": arrays} if arrays != "inline" else {}
-        _above(ENDINGS[ending])(self, path, **options)
+        if ending in _DOCUMENTS or arrays != "inline":
+            _above("formats.documents.save")(self, path, arrays=arrays)
+        elif ending == ".onnx":
+            _above("lowering.exchange.onnx_export.to_onnx")(self, path)
+        elif ending == ".vhd":
+            _above("hdl.emission.single_file.save")(self, path)
+        else:
+            _above("view.dispatch.show")(self).save(path)
 
     def summary(self) -> Summary:
         """Return a table of the nodes with types, parameters and multiply-accumulates; see `graphrewrite.summary`."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -110,11 +108,6 @@ def _check_options(thing: Any, function: Callable[..., Display], options: dict[s
                 f"{type(thing).__name__} is not shown with an option {name!r}{did_you_mean(name, names)} "
                 f"(there are {', '.join(names) or 'none'})"
             )
-
-
-def save_picture(thing: Any, path: str | PathLike[str]) -> None:
-    """Write the picture of a graph or module to a file, in the form that its name says."""
-    show(thing).save(Path(path))
 
 
 def to_svg(graph: nx.DiGraph | Rule | GraphRule, *, direction: str = "TB") -> str:
