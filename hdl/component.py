@@ -141,6 +141,9 @@ class Component:
                 name = "timing" if part == "schedule" else part
                 raise ComponentError(f"{where} has no {name}; give {remedy}")
 
+    def __repr__(self) -> str:
+        return f"<component {self.op.name}>"
+
     @property
     def entity(self) -> str:
         """Name of the VHDL entity."""

@@ -70,7 +70,10 @@ def show_command(
             shown = graph_in(read, model, name) if name is not None or level is not None or part else read
             if level is not None:  # a search by predicate, with the word of --search inside it
                 part.update(search=_at_level(shown, level, search), depth=depth or 0)
-            options = {"max_nodes": max_nodes, **({} if direction is None else {"direction": direction})}
+            options: dict[str, Any] = {
+                "max_nodes": max_nodes,
+                **({} if direction is None else {"direction": direction}),
+            }
             picture = show(shown, **part, **options)
             text = str(picture)
             if picture.data.summaries and isinstance(shown, Graph):

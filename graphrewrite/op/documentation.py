@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graphrewrite.op.op import Op
 
-__all__ = ["OfInstances", "aliases", "documentation", "meanings", "signature_of"]
+__all__ = ["aliases", "documentation", "meanings", "signature_of"]
 
 _HEADING = re.compile(r"^([A-Z]\w*)\n-{3,}\n", re.MULTILINE)
 """The heading of a numpydoc section."""
-
-
-class OfInstances:
-    """Descriptor of something that each instance makes for itself, while its class has another, or none."""
-
-    def __init__(self, make: Callable[[Any], Any], of_class: Any = None) -> None:
-        self.make, self.of_class = make, of_class
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is not None:
-            return self.make(instance)
-        if self.of_class is None:
-            raise AttributeError(f"{owner.__name__} has none of its own")
-        return self.of_class
 
 
 class _Written(str):

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
-from graphrewrite.op.documentation import OfInstances, documentation, signature_of
+from graphrewrite.op.documentation import documentation, signature_of
 from graphrewrite.op.symbolic import Symbolic
+from graphrewrite.runtime.instance_attributes import OfInstances
 from graphrewrite.types import Tensor, element_of
 
 __all__ = ["Neutral", "Signature"]

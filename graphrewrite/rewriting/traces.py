@@ -26,6 +26,7 @@ from graphrewrite.rewriting.engine.entry import Rules, rewrite
 from graphrewrite.rewriting.passes import Pass, Pipeline
 from graphrewrite.rewriting.profile import Profile, RuleProfile
 from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.verification import Checks
 from graphrewrite.runtime.display import Displayed
 from graphrewrite.runtime.source_location import located
 
@@ -187,17 +188,17 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
             views.settle()
         return graph
 
-    def save(self, path: str | Path, **options: Any) -> Path:
+    def save(self, path: str | Path, *, steps: slice | None = None, most: int = 2000) -> Path:
         """Write the rewrite viewer to a file that needs nothing else.
 
         Parameters
         ----------
         path : str or Path
             Ends in .html, or in .txt for the text.
-        **options
+        steps, most
             As for `graphrewrite.view.stepper.show_trace`.
         """
-        saved: Path = self.show(**options).save(path)
+        saved: Path = self.show(steps=steps, most=most).save(path)
         return saved
 
     def __repr__(self) -> str:
@@ -207,7 +208,19 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
         return "\n".join([self.headline, *(f"{i}. {step}" for i, step in enumerate(self.steps, start=1))])
 
 
-def trace(graph: Graph, rules: Rules | Pipeline, **options: Any) -> Trace:
+def trace(
+    graph: Graph,
+    rules: Rules | Pipeline,
+    *,
+    at: Any = None,
+    once: bool = False,
+    order: str = "bottom-up",
+    first: str = "place",
+    measure: Callable[[dict[str, Any]], float] | None = None,
+    copy: bool = True,
+    verify: bool | Checks = False,
+    limit: int | None = None,
+) -> Trace:
     r"""Rewrite a graph by a rule set or a pipeline, and record every step.
 
     Parameters
@@ -216,7 +229,7 @@ def trace(graph: Graph, rules: Rules | Pipeline, **options: Any) -> Trace:
         As for `rewrite`.
     rules : rule set or Pipeline
         As for `rewrite`; or a pipeline, of which a function on graphs is recorded as a pass is, as one step.
-    **options
+    at, once, order, first, measure, copy, verify, limit
         As for `rewrite`.
 
     Examples
@@ -238,14 +251,26 @@ def trace(graph: Graph, rules: Rules | Pipeline, **options: Any) -> Trace:
     - i = identity(x) : f32[N]
     """
     check_digraph(graph, "whose rewriting can be traced")
-    before = graph if options.get("copy", True) else graph.copy()
+    before = graph if copy else graph.copy()
     recorder = _Recorder()
     for phase in _phases(rules):
         if isinstance(phase, list):
             recorder.expect(phase)
             # A pass of a pipeline runs once, as it does when it is called.
-            once: dict[str, Any] = {"once": True} if isinstance(rules, Pipeline) and isinstance(phase[0], Pass) else {}
-            graph = rewrite(graph, phase, watcher=recorder, **options, **once)
+            is_once = once or (isinstance(rules, Pipeline) and isinstance(phase[0], Pass))
+            graph = rewrite(
+                graph,
+                phase,
+                at=at,
+                once=is_once,
+                order=order,
+                first=first,
+                measure=measure,
+                copy=copy,
+                verify=verify,
+                limit=limit,
+                watcher=recorder,
+            )
         else:
             graph = recorder.called(phase, graph)
     return Trace(before, graph, recorder.steps, recorder.profile, recorder.members)

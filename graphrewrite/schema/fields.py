@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from graphrewrite.errors import DataError, FieldError, did_you_mean
@@ -194,6 +194,7 @@ def field(
     doc: str = ...,
     init: bool = ...,
 ) -> Any: ...
+@wraps(Field, assigned=(), updated=())
 def field(**options: Any) -> Any:
     """Declare a field with more than a type.
 

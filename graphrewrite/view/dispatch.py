@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import networkx as nx
 
 from graphrewrite.errors import did_you_mean
+from graphrewrite.execution.statistics import Evaluation
 from graphrewrite.graph.arguments import check_digraph
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.hierarchy.operator import Operator
@@ -25,12 +27,14 @@ from graphrewrite.view.picture import Picture
 from graphrewrite.view.rules.gallery import show_rule, show_rules
 from graphrewrite.view.rules.sketch import rule_picture
 from graphrewrite.view.scene import scene_of
+from graphrewrite.view.scene.part import Search
 from graphrewrite.view.type_words import show_type
 from graphrewrite.view.written import PictureError
 
 __all__ = ["show", "to_svg"]
 
 
+@wraps(graph_picture, assigned=())
 def _region_picture(region: GraphView | Operator, **options: Any) -> Picture:
     nodes = list(region if isinstance(region, GraphView) else region.nodes)
     return graph_picture(region.graph, **{"around": nodes, "depth": 0, **options})
@@ -47,18 +51,41 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str, Callable[..., Display]], ...] 
 """Types that are shown by a function; anything else is shown by its own method ``show``."""
 
 
-def show(thing: Any, **options: Any) -> Any:
+def function_for(thing: Any) -> Callable[..., Any]:
+    """Return the function that draws something which has no method of its own for that."""
+    return next((function for kind, _, function in _KINDS if isinstance(thing, kind)), show)
+
+
+def show(
+    thing: Any,
+    *,
+    highlight: Any = None,
+    around: Any = None,
+    depth: int | None = None,
+    between: tuple[Any, Any] | None = None,
+    search: Search | None = None,
+    values: Evaluation | Mapping[str, Any] | None = None,
+    by: str = "range",
+    direction: str | None = None,
+    nested: bool = True,
+    max_nodes: int = 200,
+    on: nx.DiGraph | None = None,
+    **further: Any,
+) -> Any:
     r"""Return the display of something: the last line of a notebook cell draws it, a terminal prints its text.
 
     Parameters
     ----------
     thing : Graph, networkx.DiGraph, Module, Rule, GraphRule, rule set, type, or anything with a method ``show``
         The object to show.
-    **options
-        Of a graph those of `graphrewrite.view.graphs.graph_picture`: ``highlight``, ``around`` and ``depth``,
-        ``between``, ``search``, ``values`` and ``by``, ``direction``, ``nested``, ``max_nodes``. Of a rule and of a
-        rule set, which is a tuple or list, a pass or a pipeline: ``on``, a graph in which to count matches, and
-        ``direction``.
+    highlight, around, depth, between, search, values, by, nested, max_nodes
+        Of a graph, see `graphrewrite.view.graphs.graph_picture`.
+    direction : {"TB", "LR"}, optional
+        From top to bottom or from left to right.
+    on : Graph, optional
+        Of a rule, and of a rule set, which is a tuple or list, a pass or a pipeline: a graph in which to count matches.
+    **further
+        Of other objects, those of their own method ``show``.
 
     Returns
     -------
@@ -85,12 +112,16 @@ def show(thing: Any, **options: Any) -> Any:
     >>> [box.name for box in picture.scenes[0].boxes if box.mark]
     ['a', 'b']
     """
+    given = locals()
+    defaults = inspect.signature(show).parameters
+    options = {k: given[k] for k, p in defaults.items() if p.kind is p.KEYWORD_ONLY and given[k] is not p.default}
+    options |= further
     if isinstance(thing, Display):
         return thing
-    for kind, _, function in _KINDS:
-        if isinstance(thing, kind):
-            _check_options(thing, function, options)
-            return function(thing, **options)
+    function = function_for(thing)
+    if function is not show:
+        _check_options(thing, function, options)
+        return function(thing, **options)
     own = getattr(thing, "show", None)
     if callable(own) and not isinstance(thing, type):
         return own(**options)
@@ -100,8 +131,7 @@ def show(thing: Any, **options: Any) -> Any:
 
 
 def _check_options(thing: Any, function: Callable[..., Display], options: dict[str, Any]) -> None:
-    target = graph_picture if function is _region_picture else function
-    names = [name for name, p in inspect.signature(target).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    names = [name for name, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
     for name in options:
         if name not in names:
             raise PictureError(

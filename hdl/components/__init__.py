@@ -36,38 +36,41 @@ from graphrewrite.hdl.components.split import SPLIT
 from graphrewrite.hdl.components.threshold import THRESHOLD
 from graphrewrite.hdl.components.total import TOTAL
 from graphrewrite.hdl.components.window import WINDOW
+from graphrewrite.runtime.catalogue import Catalogue
 
 __all__ = ["COMPONENTS"]
 
-COMPONENTS: tuple[Component, ...] = (
-    ACCUMULATE,
-    ADD,
-    ADDER_GRAPH,
-    AFFINE,
-    ARGMAX,
-    CLIP,
-    CONCAT,
-    CONSTANT,
-    DELAY,
-    FIFO,
-    FORK,
-    INTERPOLATE,
-    LOOKUP,
-    MATVEC,
-    MAXIMUM,
-    MULTIPLY,
-    PAD,
-    POPCOUNT,
-    REFOLD,
-    REGISTER,
-    REPEAT,
-    REQUANTISE,
-    RESHAPE,
-    SELECT,
-    SOFTMAX,
-    SPLIT,
-    THRESHOLD,
-    TOTAL,
-    WINDOW,
+COMPONENTS: tuple[Component, ...] = Catalogue(
+    (
+        ACCUMULATE,
+        ADD,
+        ADDER_GRAPH,
+        AFFINE,
+        ARGMAX,
+        CLIP,
+        CONCAT,
+        CONSTANT,
+        DELAY,
+        FIFO,
+        FORK,
+        INTERPOLATE,
+        LOOKUP,
+        MATVEC,
+        MAXIMUM,
+        MULTIPLY,
+        PAD,
+        POPCOUNT,
+        REFOLD,
+        REGISTER,
+        REPEAT,
+        REQUANTISE,
+        RESHAPE,
+        SELECT,
+        SOFTMAX,
+        SPLIT,
+        THRESHOLD,
+        TOTAL,
+        WINDOW,
+    )
 )
 """Every component, by name of its op."""

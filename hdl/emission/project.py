@@ -1,5 +1,7 @@
 """Write a stream graph as a VHDL project."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

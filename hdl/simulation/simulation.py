@@ -1,5 +1,7 @@
 """Values and cycles of a stream graph, in numpy, as the VHDL gives them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

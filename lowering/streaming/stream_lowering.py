@@ -33,6 +33,7 @@ from graphrewrite.lowering.streaming.scaling import MAP_SCALING
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
+from graphrewrite.runtime.catalogue import Catalogue
 from graphrewrite.runtime.plugins import offered
 from graphrewrite.types import Stream, symbols
 
@@ -40,6 +41,8 @@ __all__ = ["LOWER_TO_STREAM", "to_stream"]
 
 LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_SOURCES, *MAP_MOVEMENT)
 """From integer tensors to components on streams."""
+
+_RULES = Catalogue((*LOWER_TO_STREAM, *MAP_COUNTING))
 
 
 @rule(kind="lowering")
@@ -81,7 +84,7 @@ def to_stream(
     max_memory_bits: int | None = None,
     stages: int = 1,
     shift_add: bool = False,
-    rules: Sequence[Rule] = (*LOWER_TO_STREAM, *MAP_COUNTING),
+    rules: Sequence[Rule] = _RULES,
     components: tuple[Component, ...] = COMPONENTS,
     implementations: Library | None = None,
     plugins: Iterable[str] = (),

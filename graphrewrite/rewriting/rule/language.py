@@ -86,10 +86,16 @@ class _Language:
         self, /, *, keeps: str = ..., shared: str = ..., kind: str = ...
     ) -> Callable[[Callable[..., Any]], Rule]: ...
     def __call__(
-        self, function: Callable[..., Any] | None = None, /, **options: str
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        keeps: str = "exact",
+        shared: str = "refuse",
+        kind: str = "transformation",
     ) -> Rule | Callable[[Callable[..., Any]], Rule]:
         def wrap(body: Callable[..., Any]) -> Rule:
-            return Rule(body, **options)
+            return Rule(body, keeps=keeps, shared=shared, kind=kind)
 
         return wrap if function is None else wrap(function)
 
