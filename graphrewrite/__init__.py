@@ -128,6 +128,23 @@ _PACKAGES = frozenset(
 )
 """Documented packages that are attributes without an import of their own: ``graphrewrite.op``."""
 
+_ELSEWHERE = {
+    "RULES": "graphrewrite.rules.RULES",
+    "check": "graphrewrite.testing.check",
+    "emit": "graphrewrite.hdl.emit",
+    "from_onnx": "graphrewrite.lowering.from_onnx",
+    "load": "graphrewrite.formats.load",
+    "optimise": "rewrite(graph, graphrewrite.rules.RULES)",
+    "parse": "Graph.parse",
+    "quantise": "graphrewrite.lowering.quantise",
+    "save": "graphrewrite.formats.save",
+    "simulate": "graphrewrite.hdl.simulate",
+    "to_integer": "graphrewrite.lowering.to_integer",
+    "to_onnx": "graphrewrite.lowering.to_onnx",
+    "to_stream": "graphrewrite.lowering.to_stream",
+}
+"""What is looked for here and stands elsewhere, or goes by another word."""
+
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
@@ -135,7 +152,9 @@ def __getattr__(name: str) -> Any:
     elif name in _PACKAGES:
         found = import_module(f"{__name__}.{name}")
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from graphrewrite.errors import no_attribute
+
+        raise no_attribute(__name__, name, __dir__(), _ELSEWHERE)
     globals()[name] = found
     return found
 

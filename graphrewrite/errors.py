@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "UnknownOpError",
     "VerificationError",
     "did_you_mean",
+    "no_attribute",
     "not_there",
 ]
 
@@ -152,6 +154,23 @@ def not_there(node: Any, nodes: Iterable[Any]) -> GraphError:
     node 'relu_2': is not in the graph; did you mean 'relu_1'?
     """
     return GraphError(f"is not in the graph{did_you_mean(str(node), map(str, nodes))}", node=node)
+
+
+def no_attribute(
+    module: str, name: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({})
+) -> AttributeError:
+    """Return the error for a name that a module does not have, with the nearest one that it has, or that is elsewhere.
+
+    Examples
+    --------
+    >>> no_attribute("graphrewrite.lowering", "quantize", ["quantise"])
+    AttributeError("module 'graphrewrite.lowering' has no attribute 'quantize'; did you mean 'quantise'?")
+    """
+    # Many a tool asks modules for names of its own that begin like this: none is near to anything.
+    near = "" if name.startswith("_") else did_you_mean(name, [*known, *elsewhere])
+    for word, place in elsewhere.items():
+        near = near.replace(f" {word!r}?", f" {place}?")
+    return AttributeError(f"module {module!r} has no attribute {name!r}{near}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,5 +1,8 @@
 """Hardware: components, VHDL, cycle-exact simulation, and GHDL as the judge of both."""
 
+from typing import TYPE_CHECKING, NoReturn
+
+from graphrewrite.errors import no_attribute
 from graphrewrite.hdl.checking.check import CheckReport, check_component
 from graphrewrite.hdl.component import Component, Resources, Site, per_beat, spaced
 from graphrewrite.hdl.components import COMPONENTS
@@ -60,3 +63,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute(__name__, name, __all__)

@@ -3,6 +3,9 @@
 Each step takes a graph and returns one that prints, draws and evaluates; between any two of them one may stop and look.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
+from graphrewrite.errors import no_attribute
 from graphrewrite.lowering.composite import (
     LOWER_ACTIVATIONS,
     LOWER_COMPOSITE,
@@ -134,3 +137,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute(__name__, name, __all__)

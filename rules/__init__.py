@@ -20,6 +20,9 @@ x = input() : f32[N,2,3]
 y = output(x)
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
+from graphrewrite.errors import no_attribute
 from graphrewrite.rules.affine import (
     constant_before_reshape,
     divide_as_multiply,
@@ -161,3 +164,9 @@ FOLDING = (
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute(__name__, name, __all__)

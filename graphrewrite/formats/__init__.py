@@ -11,6 +11,8 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from graphrewrite.errors import no_attribute
+
 if TYPE_CHECKING:
     from graphrewrite.formats.documents import load, save
     from graphrewrite.formats.json.decode_graph import from_dict
@@ -37,7 +39,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise no_attribute(__name__, name, __all__)
     member = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     return member
 

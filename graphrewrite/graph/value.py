@@ -21,12 +21,14 @@ class Value(TypedOperators):
 
     Examples
     --------
-    >>> from graphrewrite import Graph, Tensor
+    >>> from graphrewrite import Graph, Tensor, op
     >>> g = Graph("double")
     >>> x = g.input("x", Tensor("f32", ("N", 4)))
     >>> y = x + x
     >>> y.node, str(y.type), str((y[:, 0] ** 2).type)
     ('add_1', 'f32[N,4]', 'f32[N]')
+    >>> op.relu(y, name="positive")
+    <value positive>
     """
 
     __slots__ = ("graph", "node", "result")
@@ -40,8 +42,14 @@ class Value(TypedOperators):
         return self.graph.result_type(self.node, self.result)
 
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Add a node of that op to the graph; return its value, or its values."""
-        return self.graph.add(op, operands, attributes)
+        """Add a node of that op to the graph; return its value, or its values.
+
+        A `name` is that of the node, unless the op has such an attribute.
+        """
+        if op.any_attributes or "name" in op.attributes:
+            return self.graph.add(op, operands, attributes)
+        name = attributes.pop("name", None)
+        return self.graph.add(op, operands, attributes, name=name)
 
     def __iter__(self) -> Iterator[Value]:
         raise GraphError("has one result, which cannot be unpacked", node=self.node)

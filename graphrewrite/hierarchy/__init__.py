@@ -1,5 +1,8 @@
 """Graphs in graphs: modules, graphs as ops, regions of a graph, and graphs built of parts."""
 
+from typing import TYPE_CHECKING, NoReturn
+
+from graphrewrite.errors import no_attribute
 from graphrewrite.hierarchy import layers
 from graphrewrite.hierarchy.blocks import Block, blocks_of, flattened
 from graphrewrite.hierarchy.building import Built, parallel, residual, sequential
@@ -38,3 +41,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute(__name__, name, __all__)

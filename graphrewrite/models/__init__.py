@@ -6,8 +6,9 @@ For each NAME.onnx there is NAME.npz with `calibration_x` (some training samples
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
-from graphrewrite.errors import GraphRewriteError, did_you_mean
+from graphrewrite.errors import GraphRewriteError, did_you_mean, no_attribute
 
 __all__ = ["NAMES", "path"]
 
@@ -48,3 +49,9 @@ def path(name: str) -> Path:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute(__name__, name, __all__)

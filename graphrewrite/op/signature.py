@@ -124,6 +124,8 @@ class Signature:
             return f"{self.name}: {name!r} is operand {self.operands.index(meaning)}; pass it without its name"
         if name in self.derived:
             return f"{self.name}: {name!r} follows from the operands; leave it out"
+        if name == "name":
+            return f"{self.name} has no attribute 'name'; it names a node that is built on values of a graph only"
         aliases = [other for other in self.derived if self.canonical_name(other) != other]
         hint = did_you_mean(name, [*self.attributes, *aliases])
         return f"{self.name} has no attribute {name!r} (known: {', '.join(self.attributes) or 'none'}){hint}"

@@ -15,7 +15,9 @@ Examples
 >>> assert_preserves(drop_double_negation)
 """
 
-from graphrewrite.errors import MissingDependencyError
+from typing import TYPE_CHECKING, NoReturn
+
+from graphrewrite.errors import MissingDependencyError, no_attribute
 
 try:
     import hypothesis as _hypothesis  # noqa: F401  # asked for here once, so that what follows may rely on it
@@ -55,3 +57,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute(__name__, name, __all__)

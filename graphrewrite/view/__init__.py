@@ -13,6 +13,9 @@ r = relu(x) : f32[N,2]
 y = output(r)
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
+from graphrewrite.errors import no_attribute
 from graphrewrite.view.dispatch import show, to_svg
 from graphrewrite.view.graphs.before_after import before_after
 from graphrewrite.view.graphs.difference import show_diff
@@ -26,3 +29,9 @@ __all__ = ["Picture", "before_after", "explained", "rule_picture", "show", "show
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute(__name__, name, __all__)

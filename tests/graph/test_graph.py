@@ -358,3 +358,17 @@ def test_asking_about_a_node_that_is_not_there():
         for node in ("xx", 3):
             with pytest.raises(GraphError, match="is not in the graph"):
                 ask(node)
+
+
+def test_a_node_is_named_when_it_is_built():
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N",)))
+    assert op.relu(x, name="a").node == "a"
+    assert [value.node for value in op.top_k(x, k=1, name="b")] == ["b", "b"]
+    assert g.attributes(op.generic("Swirl")(x, name="c").node) == {"name": "c"}
+    before = g.copy()
+    with pytest.raises(GraphError, match="node 'a': that name is taken"):
+        op.relu(x, name="a")
+    with pytest.raises(TypeMismatchError, match="relu has no attribute 'name'; it names a node"):
+        op.relu(np.ones(3), name="a")
+    assert g == before
