@@ -23,6 +23,7 @@ __all__ = [
     "GraphOp",
     "check_nesting",
     "graph_op",
+    "graphs_in",
     "has_state",
     "innermost_first",
     "nested_graphs",
@@ -238,7 +239,7 @@ def nested_graphs(graph: Graph) -> Iterator[Graph]:
     work = [graph]
     for each in work:  # grows as it goes
         yield each
-        for inner in _graphs_in(each):
+        for inner in graphs_in(each):
             if id(inner) not in seen:
                 seen.add(id(inner))
                 work.append(inner)
@@ -256,7 +257,7 @@ def innermost_first(graph: Graph, seen: set[int] | None = None) -> Iterator[Grap
     ['g']
     """
     met = set() if seen is None else seen
-    path = [] if id(graph) in met else [(graph, _graphs_in(graph))]
+    path = [] if id(graph) in met else [(graph, graphs_in(graph))]
     met.add(id(graph))
     while path:
         current, below = path[-1]
@@ -266,11 +267,17 @@ def innermost_first(graph: Graph, seen: set[int] | None = None) -> Iterator[Grap
             yield current
         else:
             met.add(id(inner))
-            path.append((inner, _graphs_in(inner)))
+            path.append((inner, graphs_in(inner)))
 
 
-def _graphs_in(graph: Graph) -> Iterator[Graph]:
-    """Yield the graphs in a graph's nodes; graphs that are missing from a library are reported elsewhere."""
+def graphs_in(graph: Graph) -> Iterator[Graph]:
+    r"""Yield the graphs in a graph's nodes; graphs that are missing from a library are reported elsewhere.
+
+    Examples
+    --------
+    >>> list(graphs_in(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")))
+    []
+    """
     yield from (body for op in nested_ops(graph) if (body := op.library.get(op.name)) is not None)
     yield from (body for _, _, body in graph.bodies())
 
@@ -307,7 +314,7 @@ def has_state(graph: Graph) -> bool:
     >>> has_state(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"))
     False
     """
-    return _facts_of(graph, [_facts(each) for each in _graphs_in(graph)])[1]
+    return _facts_of(graph, [_facts(each) for each in graphs_in(graph)])[1]
 
 
 _Facts = tuple[frozenset[str], bool]
@@ -318,7 +325,7 @@ def _facts(graph: Graph) -> _Facts:
     """Return the facts of a nested graph, which are kept as long as nested graphs do not change."""
     facts = (_KNOWN.get() or _Known()).facts
     for each in () if id(graph) in facts else innermost_first(graph, set(facts)):
-        inner = [facts[id(body)][0] for body in _graphs_in(each) if id(body) in facts]
+        inner = [facts[id(body)][0] for body in graphs_in(each) if id(body) in facts]
         facts[id(each)] = _facts_of(each, inner), each
     return facts[id(graph)][0]
 
@@ -352,7 +359,7 @@ def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
     path: list[tuple[str, Graph, Iterator[Graph]]] = []
     if inside is not None:
         path.append((inside.name, inside, iter(())))
-    path.append((graph.name, graph, _graphs_in(graph)))
+    path.append((graph.name, graph, graphs_in(graph)))
     on_path = {id(entry[1]) for entry in path}
     if len(on_path) < len(path):
         raise _cycle([inside.name, graph.name] if inside is not None else [])
@@ -366,7 +373,7 @@ def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
                 start = next(i for i, entry in enumerate(path) if entry[1] is body)
                 raise _cycle([*(name for name, _, _ in path[start:]), body.name])
             on_path.add(id(body))
-            path.append((body.name, body, _graphs_in(body)))
+            path.append((body.name, body, graphs_in(body)))
             break
         else:
             path.pop()

@@ -9,7 +9,14 @@ from graphrewrite.errors import ImplementationError, TypeMismatchError, did_you_
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.type_inference import declared_types
-from graphrewrite.hierarchy.graph_ops import GraphOp, nested_graphs, nested_ops
+from graphrewrite.hierarchy.graph_ops import (
+    GraphOp,
+    check_nesting,
+    graphs_in,
+    innermost_first,
+    nested_graphs,
+    nested_ops,
+)
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.op import Op
@@ -69,7 +76,25 @@ def implemented(graph: Graph, library: Library | None = None) -> Graph:
             raise ImplementationError(f"the implementation {name!r} is no graph, op or component but {entry!r}")
     if not any("implementation" in data for each in nested_graphs(graph) for data in each._node.values()):
         return graph
-    return _Resolution().graph(graph, () if library is None else (library,))
+    check_nesting(graph)
+    # What libraries a nested graph sees follows from the graphs around it; inner ones come first, so that no depth of
+    # nesting recurses.
+    seen: dict[int, tuple[Library, ...]] = {id(graph): () if library is None else (library,)}
+    for each in nested_graphs(graph):
+        seen[id(each)] = _with_own(seen[id(each)], each)
+        for inner in graphs_in(each):
+            seen.setdefault(id(inner), seen[id(each)])
+    resolution = _Resolution()
+    for each in innermost_first(graph):
+        resolution.graph(each, seen[id(each)])
+    return resolution.graph(graph, seen[id(graph)])
+
+
+def _with_own(libraries: tuple[Library, ...], graph: Graph) -> tuple[Library, ...]:
+    """Return libraries, and after them the module of a graph."""
+    if graph.library is None or any(graph.library is each for each in libraries):
+        return libraries
+    return (*libraries, graph.library)
 
 
 class Implementing(NamedTuple):
@@ -188,14 +213,17 @@ class _Resolution:
                 "'implementation'"
             )
         self.open[id(graph)] = graph.name
-        if graph.library is not None and not any(graph.library is each for each in libraries):
-            libraries = (*libraries, graph.library)
+        libraries = _with_own(libraries, graph)
         new = graph.copy()
         is_changed = False
         for op in nested_ops(graph):
             if op.name in op.library:
                 new.ops[op.name] = self.op(op, libraries)
                 is_changed |= new.ops[op.name] is not op
+        for node, key, body in graph.bodies():
+            if (inner := self.graph(body, libraries)) is not body:
+                new._node[node][key] = inner.as_body()
+                is_changed = True
         named = [n for n, data in graph._node.items() if "implementation" in data and data.get("type") not in _PORTS]
         found = {node: implementing(graph, node, libraries) for node in (named if libraries else ())}
         for node, by in found.items():

@@ -75,6 +75,27 @@ def test_implementations_of_implementations_and_of_nested_graphs():
     assert implemented(outer) is outer
 
 
+def test_in_bodies_of_loops_and_deep_in_nested_graphs():
+    body = Graph.parse("""graph body
+i = input() : i64[]
+x = input() : f32[N,2]
+c = constant(value=True) : bool[]
+r = relu(x) {implementation='fast'}
+go_on = output(c)
+last = output(r)""")
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", ("N", 2)))
+    graph.output("y", op.loop(graph.constant(np.int64(2)), graph.constant(np.array(True)), x, body=body))
+    assert evaluate(graph, X, implementations={"fast": fast()})["y"].tolist() == [[0, 8]]
+    deep = main()
+    for level in range(300):
+        around = Graph(f"level_{level}")
+        value = GraphOp(deep.name, {deep.name: deep})(around.input("x", Tensor("f32", ("N", 2))))
+        around.output("y", value)
+        deep = around
+    assert evaluate(deep, X, implementations={"fast": fast()})["y"].tolist() == [[0, 4]]
+
+
 def test_an_op_gets_attributes_and_constants_as_attributes():
     @define_op
     def scaled(x, *, weight, offset=0.0):

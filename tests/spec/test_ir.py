@@ -45,7 +45,14 @@ from graphrewrite.graph.rewiring import rewire
 from graphrewrite.hierarchy.building import parallel, residual, sequential
 from graphrewrite.hierarchy.composition import compose
 from graphrewrite.hierarchy.operator import Operator
-from graphrewrite.rules import eliminate_dead_nodes, eliminate_independent_nodes, inline, insert_transfers, outline
+from graphrewrite.rules import (
+    RULES,
+    eliminate_dead_nodes,
+    eliminate_independent_nodes,
+    inline,
+    insert_transfers,
+    outline,
+)
 from graphrewrite.schema import field
 from tests.support.whole_way import goes_on, module_goes_on
 
@@ -273,6 +280,12 @@ def test_e14_implementations_are_found_by_name_in_a_library_of_graphs():
     assert found is module["conv_a"]
     assert (str(found.result_type("x")), str(found.result_type("relu_1"))) == ("f32[N,4]", "f32[N,4]")
     assert module.implementation("main", "x") is None
+    verify(module)
+    inputs = {"x": np.float32([[1, -2, 3, -4]])}
+    expected = evaluate(chain(), inputs).popitem()[1]
+    again = Module.parse(str(module))
+    for graph in (main, inline(main), rewrite(module, RULES)["main"], again["main"]):
+        np.testing.assert_array_equal(evaluate(graph, inputs)["y"], expected)
 
 
 def test_e15_graphs_serialise_to_nested_dictionaries_of_primitives_and_back():
