@@ -500,7 +500,10 @@ def test_whatever_is_broken_is_a_fault_and_never_another_error(graph, data):
 def test_what_is_said_of_an_empty_name_and_of_a_check_that_is_no_table():
     graph = Graph("g")
     graph.add_node("", type="constant", value=np.float32(1), result=Tensor("f32", ()))
-    with pytest.raises(VerificationError, match=r"^node '': node names are non-empty strings, got ''; give it another with graph.renamed"):
+    with pytest.raises(
+        VerificationError,
+        match=r"^node '': node names are non-empty strings, got ''; give it another with graph.renamed",
+    ):
         verify(graph)
     with pytest.raises(RuleError, match=r"<check names_are_unique> is no table of checks; write \(\*CHECKS, mine\)"):
         verify(graph, CHECKS[0])  # type: ignore[arg-type]
