@@ -14,7 +14,7 @@ from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
 from graphrewrite.hierarchy.implementations import Library, implemented
 from graphrewrite.hierarchy.module import Module
 
-__all__ = ["Block", "blocks_of", "flattened", "innermost", "main_graph", "of_graph"]
+__all__ = ["Block", "blocks_of", "flattened", "innermost", "main_graph", "names_of", "of_graph"]
 
 _NO_COMPUTATION = frozenset({"input", "output", "constant"})
 
@@ -178,6 +178,20 @@ def of_graph(graph: Graph, node: str) -> tuple[str, str] | None:
     blocks = graph.graph.get("blocks", {})
     path = innermost(origin, blocks)
     return (blocks[path]["graph"], origin.removeprefix(f"{path}.")) if path else None
+
+
+def names_of(graph: Graph, node: str) -> tuple[str, ...]:
+    """Return what people may call a node: its name, its origins, and a name for all uses of its nested graph.
+
+    Examples
+    --------
+    >>> g = Graph("g", blocks={"block_1": {"graph": "block"}})
+    >>> r = g.add_node("r", type="relu", origin=("block_1.relu_1",))
+    >>> names_of(g, "r")
+    ('r', 'block_1.relu_1', 'block.relu_1')
+    """
+    use = of_graph(graph, node)
+    return (node, *graph.origin(node), *([] if use is None else [".".join(use)]))
 
 
 def _nested(graph: Graph) -> Iterator[tuple[str, str, Graph]]:

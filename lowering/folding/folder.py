@@ -17,11 +17,12 @@ from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.hdl.simulation.simulation import predict
 from graphrewrite.hdl.timing.cycles import predict_cycles
+from graphrewrite.hierarchy.blocks import names_of
 from graphrewrite.lowering.errors import ParallelismError, origins_text
 from graphrewrite.lowering.folding.folding_report import FoldingReport, LayerReport, Price
 from graphrewrite.lowering.folding.latency_search import Choice, fewest_multipliers, weighted
 from graphrewrite.lowering.folding.matrix_foldings import Folding, foldings
-from graphrewrite.lowering.folding.refolding import LAYERS, Choose, refold_graph
+from graphrewrite.lowering.folding.refolding import LAYERS, Choose, refold_graph, uses_of
 from graphrewrite.types import Stream
 
 __all__ = ["Limits", "fold"]
@@ -120,6 +121,7 @@ class _Folder:
         self.most = _most(graph, self.layers, parallelism)
         self.options = {n: self._options(n) for n in self.layers}
         self.following = {n: self._following(n) for n in self.layers}
+        self.first = self._first_uses()
         self.built: dict[int | None, Built] = {}
         self.chosen: dict[tuple[Folding, ...], Built] = {}
         self.within: dict[tuple[int, int], Built] = {}
@@ -171,6 +173,12 @@ class _Folder:
         groups = attributes.get("groups", 1)
         options = foldings(outputs, columns * groups, groups, widest)
         return [f for f in options if f.multipliers <= self.most[node]]
+
+    def _first_uses(self) -> dict[str, str]:
+        """Return for each layer the first of those like it in other uses of its nested graph, whose folding it has."""
+        uses, firsts = uses_of(self.graph), dict[Any, str]()
+        like = {n: (uses[n], *self.options[n], self._products(n)) if n in uses else n for n in self.layers}
+        return {n: firsts.setdefault(like[n], n) for n in self.layers}
 
     def _products(self, node: str) -> int:
         """Matrix products of one frame."""
@@ -230,7 +238,8 @@ class _Folder:
         choice: dict[str, Folding] = {}
 
         def recorded(node: str, *site: Any) -> Folding:
-            choice[node] = choose(node, *site)
+            first = self.first[node]
+            choice[node] = choose(node, *site) if first == node else choice[first]
             return choice[node]
 
         graph = refold_graph(self.graph, recorded, {})
@@ -255,13 +264,15 @@ class _Folder:
         """A design with few multipliers within a latency and, where that can be reached, an interval."""
         if (latency, interval) in self.within:
             return self.within[latency, interval]
-        options = {n: self._fast(n, interval) for n in self.layers}
+        layers = list(dict.fromkeys(self.first.values()))
+        options = {n: self._fast(n, interval) for n in layers}
         unfolded = {n: min(own, key=lambda f: (f.steps, f.lanes_out)) for n, own in self.options.items()}
         fastest = min((self._build(None).choice, unfolded), key=self._latency_of)
         if (least := self._latency_of(fastest)) > latency:
             raise ParallelismError(self._too_slow(latency, least, fastest))
-        starts = [fastest, *(self._build(t).choice for t in self._targets() if t <= interval)]
-        starts += weighted(options, {n: self._products(n) for n in self.layers})
+        starts: list[Choice] = [fastest, *(self._build(t).choice for t in self._targets() if t <= interval)]
+        starts = [{n: start[n] for n in layers} for start in starts]
+        starts += weighted(options, {n: self._products(n) for n in layers})
         # Candidates are measured with unlimited buffers; what real ones and pipeline stages add is corrected for.
         chosen, allowed = fastest, latency
         for _ in range(_CORRECTIONS):
@@ -274,7 +285,7 @@ class _Folder:
         return self.within[latency, interval]
 
     def _built_as(self, choice: Choice) -> Built:
-        key = tuple(choice[n] for n in self.layers)
+        key = tuple(choice[self.first[n]] for n in self.layers)
         if key not in self.chosen:
             self.chosen[key] = self._built(lambda node, *_: choice[node])
         return self.chosen[key]
@@ -341,7 +352,7 @@ class _Folder:
 
 def _most(graph: Graph, layers: list[str], parallelism: Parallelism) -> dict[str, float]:
     table = dict(parallelism) if isinstance(parallelism, Mapping) else {"default": parallelism}
-    origins = {n: (n, *graph.origin(n)) for n in layers}
+    origins = {n: names_of(graph, n) for n in layers}
     names = {name for origin in origins.values() for name in origin} | {"default"}
     for name, share in table.items():
         if name not in names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,13 +15,17 @@ from graphrewrite.graph import Value
 from graphrewrite.graph.rewiring import inherit
 from graphrewrite.hdl.component import streams
 from graphrewrite.hdl.components.refold import refold
+from graphrewrite.hierarchy.blocks import of_graph
 from graphrewrite.lowering.folding.matrix_foldings import Folding
 from graphrewrite.types import Stream
 
-__all__ = ["LAYERS", "Choose", "refold_graph"]
+__all__ = ["LAYERS", "Choose", "refold_graph", "uses_of"]
 
 Choose = Callable[[str, Stream, Mapping[str, Any]], Folding]
 """Takes the name of a layer, the stream that reaches it, and its attributes; returns its folding."""
+
+Use = tuple[str, str, str, int]
+"""A nested graph, a node of it, the component that is made of that, and the number of that among its likes."""
 
 LAYERS = frozenset({"matvec", "popcount"})
 """Matrix products, which are folded."""
@@ -32,14 +37,36 @@ def refold_graph(graph: Graph, choose: Choose, inputs: Mapping[str, int]) -> Gra
     """Return a stream graph with a folding for each layer, and the lanes everywhere that follow from them.
 
     Between two layers everything works on the lanes of the first. Where lanes do not fit, beats are refolded.
-    ``inputs`` gives the lanes of inputs that do not have all channels side by side.
+    ``inputs`` gives the lanes of inputs that do not have all channels side by side. All uses of a nested graph take
+    streams of the same lanes, the fewest that come to any of them, so that they may become one entity.
     """
-    return _Rebuilding(graph, choose).run(inputs)
+    uses = uses_of(graph)
+    rebuilding = _Rebuilding(graph, choose, uses, {})
+    rebuilt = rebuilding.run(inputs)
+    lanes = {place: min(found) for place, found in rebuilding.found.items() if len(found) > 1}
+    return _Rebuilding(graph, choose, uses, lanes).run(inputs) if lanes else rebuilt
+
+
+def uses_of(graph: Graph) -> dict[str, Use]:
+    """Return what nodes in uses of a nested graph are there: nodes that correspond have the same."""
+    numbers: Counter[tuple[str, str]] = Counter()
+    uses: dict[str, Use] = {}
+    for node in graph.in_order():
+        if (place := of_graph(graph, node)) is not None:
+            kind = str(graph.nodes[node]["type"])
+            at = graph.origin(node)[0], kind
+            uses[node] = (*place, kind, numbers[at])
+            numbers[at] += 1
+    return uses
 
 
 class _Rebuilding:
-    def __init__(self, graph: Graph, choose: Choose) -> None:
-        self.old, self.choose = graph, choose
+    def __init__(
+        self, graph: Graph, choose: Choose, uses: Mapping[str, Use], lanes: Mapping[tuple[Use, int], int]
+    ) -> None:
+        self.old, self.choose, self.uses, self.lanes = graph, choose, uses, lanes
+        self.found: dict[tuple[Use, int], set[int]] = {}
+        """Lanes of the streams that come to nodes of nested graphs, by node and slot."""
         self.new = Graph(graph.name, ops=graph.ops.values())
         self.new.graph.update(graph.graph)
         self.values: dict[tuple[str, int], Value] = {}
@@ -63,6 +90,10 @@ class _Rebuilding:
 
     def _add(self, node: str, kind: str) -> None:
         operands = [self.values[o.node, o.result] for o in self.old.operands(node)]
+        if (use := self.uses.get(node)) is not None:
+            for slot, operand in enumerate(operands):
+                self.found.setdefault((use, slot), set()).add(_stream(operand).lanes)
+                operands[slot] = self._with_lanes(operand, self.lanes.get((use, slot), _stream(operand).lanes))
         attributes = {k: v for k, v in self.old.attributes(node).items() if k in self.old.nodes[node]}
         if kind in LAYERS:
             operands, attributes = self._layer(node, operands[0], attributes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphrewrite import Graph
 from graphrewrite.errors import did_you_mean
-from graphrewrite.hierarchy.blocks import of_graph
+from graphrewrite.hierarchy.blocks import names_of
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.types import element_dtype
@@ -91,12 +91,6 @@ def layer_names(graph: Graph) -> list[str]:
     return list(dict.fromkeys([*graph.inputs, *(graph.origin(n)[0] for n in rounded)]))
 
 
-def _names_of(graph: Graph, node: str) -> tuple[str, ...]:
-    """Return the names by which widths find a node: its own, its origins, and that for all uses of a nested graph."""
-    use = of_graph(graph, node)
-    return (node, *graph.origin(node), *([] if use is None else [".".join(use)]))
-
-
 Bits = int | Mapping[str, int | Sequence[int]]
 """A width, or by layer a width or those of its weights and of its result."""
 
@@ -106,7 +100,7 @@ class Widths:
 
     def __init__(self, graph: Graph, bits: Bits) -> None:
         given: dict[str, Any] = dict(bits) if isinstance(bits, Mapping) else {"default": bits}
-        names = {o for node in graph for o in _names_of(graph, node)} | {"default"}
+        names = {o for node in graph for o in names_of(graph, node)} | {"default"}
         self.table: dict[str, tuple[int, int]] = {}
         self.patterns: dict[str, tuple[int, int]] = {}
         for name, widths in given.items():
@@ -134,7 +128,7 @@ class Widths:
         return self._of(graph, node)[1]
 
     def _of(self, graph: Graph, node: str) -> tuple[int, int]:
-        names = _names_of(graph, node)
+        names = names_of(graph, node)
         for name in names:
             if name in self.table:
                 return self.table[name]

@@ -100,7 +100,9 @@ def to_stream(
         (see `partition`). Nested graphs become entities of their own in `hdl.emit`.
     parallelism : "full", "folded", int or mapping
         ``"full"`` unrolls every layer, ``"folded"`` gives each layer one multiplier, a number gives each layer at most
-        that many; a mapping says it for layers by the name of their origin, with ``"default"`` for the rest.
+        that many; a mapping says it for layers by the name of their origin, with ``"default"`` for the rest. A layer of
+        one use of a nested graph is ``"block_1.conv_1"``, one of all uses ``"block.conv_1"``; all uses have one folding
+        where nothing else is said.
     interval : int, optional
         Cycles from frame to frame that are wanted: layers get as few multipliers as that needs.
     latency : int, optional
