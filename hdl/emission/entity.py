@@ -12,11 +12,22 @@ from typing import TypeVar
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, did_you_mean
-from graphrewrite.hdl.component import Component, Site
+from graphrewrite.hdl.component import Component, Generic, Site
 from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.types import Stream
 
-__all__ = ["SHARED", "Entity", "asked", "check_entity", "ports", "read_entity", "source_of", "sources_of", "template"]
+__all__ = [
+    "SHARED",
+    "Entity",
+    "asked",
+    "check_entity",
+    "defaults_of",
+    "ports",
+    "read_entity",
+    "source_of",
+    "sources_of",
+    "template",
+]
 
 SHARED = ("lanes", "stream_buffer")
 """Templates that every design holds, in the order of analysis."""
@@ -34,13 +45,13 @@ class Entity:
 
     Attributes
     ----------
-    generics : dict of str to bool
-        Names in capital letters, each with whether it has a default.
+    generics : dict of str to str or None
+        Names in capital letters, each with its default.
     ports : frozenset of str
         Names in small letters.
     """
 
-    generics: dict[str, bool]
+    generics: dict[str, str | None]
     ports: frozenset[str]
 
 
@@ -107,7 +118,7 @@ def read_entity(text: str, name: str) -> Entity:
     Examples
     --------
     >>> read_entity("entity e is generic (A : positive; B : integer := 3); port (clk : in bit); end entity;", "e")
-    Entity(generics={'A': False, 'B': True}, ports=frozenset({'clk'}))
+    Entity(generics={'A': None, 'B': '3'}, ports=frozenset({'clk'}))
     """
     bodies = {part[1].lower(): part[2] for part in _ENTITY.finditer(_COMMENT.sub("", text))}
     if name.lower() not in bodies:
@@ -118,8 +129,8 @@ def read_entity(text: str, name: str) -> Entity:
     return Entity(generics, frozenset(word.lower() for words, _ in _declarations(body, "port") for word in words))
 
 
-def _declarations(body: str, kind: str) -> Iterator[tuple[list[str], bool]]:
-    """The names of each declaration in a generic or port clause, and whether it has a default."""
+def _declarations(body: str, kind: str) -> Iterator[tuple[list[str], str | None]]:
+    """The names of each declaration in a generic or port clause, and its default."""
     opening = re.search(rf"\b{kind}\s*\(", body, re.IGNORECASE)
     # Subtypes and defaults have parentheses of their own: a declaration ends at a semicolon outside of them.
     depth, start = 1, opening.end() if opening else len(body)
@@ -127,9 +138,10 @@ def _declarations(body: str, kind: str) -> Iterator[tuple[list[str], bool]]:
         depth += {"(": 1, ")": -1}.get(body[at], 0)
         if depth == 0 or (depth == 1 and body[at] == ";"):
             names, _, declared = body[start:at].partition(":")
+            _, has_default, default = declared.partition(":=")
             yield (
                 re.sub(r"\b(constant|signal)\b", "", names, flags=re.IGNORECASE).replace(",", " ").split(),
-                ":=" in declared,
+                default.strip() if has_default else None,
             )
             start = at + 1
         if depth == 0:
@@ -172,6 +184,26 @@ def asked(where: str, what: str, function: Callable[[], T]) -> T:
         raise ComponentError(f"{where}: {what} failed ({type(error).__name__}: {error}); correct it") from error
 
 
+def defaults_of(component: Component) -> dict[str, Generic]:
+    """Return the generics of a component's entity whose defaults are numbers, truth values or vectors of one number.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.clip import CLIP
+    >>> defaults_of(CLIP)
+    {'LOW_UPPER': 0, 'HIGH_UPPER': 0, 'CAPACITY': 2}
+    """
+    found: dict[str, Generic] = {}
+    for name, default in read_entity(source_of(component), component.entity).generics.items():
+        if vector := re.fullmatch(r"\(0 => (-?\d+)\)", default or ""):
+            found[name] = np.array([int(vector[1])])
+        elif re.fullmatch(r"-?\d+", default or ""):
+            found[name] = int(default or 0)
+        elif (default or "").lower() in ("true", "false"):
+            found[name] = (default or "").lower() == "true"
+    return found
+
+
 def check_entity(component: Component, site: Site) -> None:
     """Raise unless the entity of a component has the generics and the ports of a site."""
     entity = read_entity(source_of(component), component.entity)
@@ -195,7 +227,7 @@ def check_entity(component: Component, site: Site) -> None:
                 f"{where} has no generic {written}{hint}; declare it in the VHDL or leave it out of `generics`"
             )
     for name, default in entity.generics.items():
-        if name not in names and not default:
+        if name not in names and default is None:
             raise ComponentError(f"{where} needs the generic {name}; return it from `generics` or give it a default")
     expected = ["clk", "rst", *(f"{n}_{part}" for n, _, _ in ports(site) for part in ("payload", "valid", "ready"))]
     for port in expected:

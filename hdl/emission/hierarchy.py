@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from graphrewrite.hdl.emission.entity import defaults_of
 from graphrewrite.hdl.emission.structure import Parameter, Structure
 from graphrewrite.hdl.emission.units import Key, Use, units_of
 from graphrewrite.hdl.netlist import Netlist
@@ -29,6 +30,12 @@ class Hierarchy:
     def __init__(self, net: Netlist, top: str, *, reserved: Collection[str], file: Callable[[str], str]) -> None:
         self.net, self.placement = net, place(net)
         self.values = {node: instance.component.generics(instance.site) for node, instance in net.instances.items()}
+        for node, values in self.values.items():
+            # What only some uses of a block give, such as upper bits, others give as well.
+            if self.placement.of[node]:
+                own = {name.upper() for name in values}
+                defaults = defaults_of(net.instances[node].component)
+                self.values[node] = {**values, **{name: v for name, v in defaults.items() if name not in own}}
         units = units_of(net, self.placement, self.values)
         named = [(unit, top if not unit.uses[0].path else file(f"{top} {unit.graph}")) for unit in units]
         self.structures: list[Structure] = []
@@ -101,5 +108,9 @@ class Hierarchy:
             return
         graph = self.net.blocks[path].graph
         first = next(each for each in self.structures if each.use.path and each.unit.graph == graph)
-        if self.of[path][0] is not first:
-            yield f"it has an entity of its own: components or connections differ from those of {first.use.path}"
+        if (own := self.of[path][0]) is not first:
+            more, fewer = (own.entities - first.entities, first.entities - own.entities)
+            counts = [f"{n} more {entity}" for entity, n in sorted(more.items())]
+            counts += [f"{n} fewer {entity}" for entity, n in sorted(fewer.items())]
+            what = f"it has {', '.join(counts)}" if counts else "its components are connected in another way"
+            yield f"it shares no entity with {first.use.path}: {what}"

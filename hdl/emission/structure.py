@@ -1,5 +1,6 @@
 """An entity made of instances: its names and generics, and what its template needs."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +114,11 @@ class Structure:
         self.comments = {part.key: self._comment(part) for part in self.use.parts}
         # The design's name first: packages of several designs in one library differ.
         self.packages = {key: file(f"{name} rom {self.labels[key]}") for key in self.labels if self._long(key)}
+
+    @property
+    def entities(self) -> Counter[str]:
+        """How many instances it has of each entity."""
+        return Counter(map(self._entity_of, self.use.parts))
 
     # ------------------------------------------------------------------ names
 

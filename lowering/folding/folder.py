@@ -17,12 +17,12 @@ from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.hdl.simulation.simulation import predict
 from graphrewrite.hdl.timing.cycles import predict_cycles
-from graphrewrite.hierarchy.blocks import names_of
+from graphrewrite.hierarchy.blocks import blocks_of, innermost, names_of
 from graphrewrite.lowering.errors import ParallelismError, origins_text
 from graphrewrite.lowering.folding.folding_report import FoldingReport, LayerReport, Price
 from graphrewrite.lowering.folding.latency_search import Choice, fewest_multipliers, weighted
 from graphrewrite.lowering.folding.matrix_foldings import Folding, foldings
-from graphrewrite.lowering.folding.refolding import LAYERS, Choose, refold_graph, uses_of
+from graphrewrite.lowering.folding.refolding import LAYERS, Choose, Use, refold_graph, uses_of
 from graphrewrite.types import Stream
 
 __all__ = ["Limits", "fold"]
@@ -121,7 +121,9 @@ class _Folder:
         self.most = _most(graph, self.layers, parallelism)
         self.options = {n: self._options(n) for n in self.layers}
         self.following = {n: self._following(n) for n in self.layers}
+        self.uses = uses_of(graph)
         self.first = self._first_uses()
+        self.alike = self._alike()
         self.built: dict[int | None, Built] = {}
         self.chosen: dict[tuple[Folding, ...], Built] = {}
         self.within: dict[tuple[int, int], Built] = {}
@@ -176,9 +178,23 @@ class _Folder:
 
     def _first_uses(self) -> dict[str, str]:
         """Return for each layer the first of those like it in other uses of its nested graph, whose folding it has."""
-        uses, firsts = uses_of(self.graph), dict[Any, str]()
-        like = {n: (uses[n], *self.options[n], self._products(n)) if n in uses else n for n in self.layers}
+        firsts: dict[Any, str] = {}
+        like = {n: (self.uses.get(n, n), *self.options[n], self._products(n)) for n in self.layers}
         return {n: firsts.setdefault(like[n], n) for n in self.layers}
+
+    def _alike(self) -> dict[str, Use]:
+        """Return the uses of nested graphs that are folded alike, as are those of the graphs in them."""
+        found: dict[Use, set[str]] = {}
+        for node in self.layers:
+            if node in self.uses:
+                found.setdefault(self.uses[node], set()).add(self.first[node])
+        blocks, unlike = blocks_of(self.graph), set[str]()
+        for node in {node for firsts in found.values() if len(firsts) > 1 for node in firsts}:
+            path = innermost(self.graph.origin(node)[0], blocks)
+            while path:
+                unlike.add(blocks[path].graph)
+                path = innermost(path, blocks)
+        return {node: use for node, use in self.uses.items() if use[0] not in unlike}
 
     def _products(self, node: str) -> int:
         """Matrix products of one frame."""
@@ -242,7 +258,7 @@ class _Folder:
             choice[node] = choose(node, *site) if first == node else choice[first]
             return choice[node]
 
-        graph = refold_graph(self.graph, recorded, {})
+        graph = refold_graph(self.graph, recorded, {}, self.alike)
         # An input that would be refolded at once may as well arrive with those lanes.
         inputs = {
             name: graph.attributes(readers[0].node)["lanes"]
@@ -250,7 +266,7 @@ class _Folder:
             if len(readers := graph.readers(name)) == 1 and graph.nodes[readers[0].node]["type"] == "refold"
         }
         if inputs:
-            graph = refold_graph(self.graph, recorded, inputs)
+            graph = refold_graph(self.graph, recorded, inputs, self.alike)
         steps, cost = {}, Resources()
         for node in graph.in_order():
             if graph.nodes[node]["type"] in self.components:

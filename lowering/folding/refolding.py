@@ -19,7 +19,7 @@ from graphrewrite.hierarchy.blocks import of_graph
 from graphrewrite.lowering.folding.matrix_foldings import Folding
 from graphrewrite.types import Stream
 
-__all__ = ["LAYERS", "Choose", "refold_graph", "uses_of"]
+__all__ = ["LAYERS", "Choose", "Use", "refold_graph", "uses_of"]
 
 Choose = Callable[[str, Stream, Mapping[str, Any]], Folding]
 """Takes the name of a layer, the stream that reaches it, and its attributes; returns its folding."""
@@ -33,14 +33,13 @@ _BLOCKED = frozenset({"stream_maximum", "stream_sum"})
 """Components that process the windows of one group of channels after the other."""
 
 
-def refold_graph(graph: Graph, choose: Choose, inputs: Mapping[str, int]) -> Graph:
+def refold_graph(graph: Graph, choose: Choose, inputs: Mapping[str, int], uses: Mapping[str, Use]) -> Graph:
     """Return a stream graph with a folding for each layer, and the lanes everywhere that follow from them.
 
     Between two layers everything works on the lanes of the first. Where lanes do not fit, beats are refolded.
-    ``inputs`` gives the lanes of inputs that do not have all channels side by side. All uses of a nested graph take
-    streams of the same lanes, the fewest that come to any of them, so that they may become one entity.
+    ``inputs`` gives the lanes of inputs that do not have all channels side by side. Nodes of the same use of
+    a nested graph take streams of the same lanes, the fewest that come to any of them: so they may become one entity.
     """
-    uses = uses_of(graph)
     rebuilding = _Rebuilding(graph, choose, uses, {})
     rebuilt = rebuilding.run(inputs)
     lanes = {place: min(found) for place, found in rebuilding.found.items() if len(found) > 1}

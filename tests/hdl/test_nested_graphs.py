@@ -128,11 +128,30 @@ def test_what_a_rewrite_fuses_across_a_border_is_said():
     design = designed(module)
     first, second = design.description["blocks"]
     assert any("also computes relu_1, which a rewrite has fused" in note for note in first["notes"])
-    assert second["notes"] == [] or second["entity"] != first["entity"]
+    assert second["notes"] == []
     module["block"].remove_node("y")
     module["block"].output("y", module["block"].value("x"))
     (gone, _) = designed(module).description["blocks"]
     assert (gone["entity"], gone["notes"]) == (None, ["no component is left in it"])
+
+
+@pytest.mark.parametrize("options", [{"interval": 8}, {"max_multipliers": 12}, {"latency": 70}], ids=str)
+def test_uses_are_folded_alike(options: dict[str, int]):
+    module, samples = residual_module(uses=2)
+    assert uses(designed(module, samples, **options)) == {"block_1": "main_block", "block_2": "main_block"}
+
+
+def test_a_use_that_is_folded_otherwise_has_an_entity_of_its_own():
+    module, samples = residual_module(uses=2)
+    folded = {"default": "full", "block_2.linear_1": "folded"}
+    design = designed(module, samples, parallelism=folded)
+    assert uses(design) == {"block_1": "main_block", "block_2": "main_block_2"}
+    (note,) = design.description["blocks"][1]["notes"]
+    assert note == "it shares no entity with block_1: it has 2 more refold"
+    alike = designed(module, samples, parallelism={"block.linear_1": "folded"})
+    assert uses(alike) == {"block_1": "main_block", "block_2": "main_block"}
+    lanes = [part["generics"]["X_LANES"] for part in alike.description["components"] if part["entity"] == "matvec"]
+    assert lanes == ["1", "4", "1", "4", "4"]
 
 
 def test_entities_have_legal_names_that_differ():
