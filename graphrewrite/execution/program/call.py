@@ -186,10 +186,17 @@ def constant_value(graph: Graph, node: str) -> np.ndarray | None:
 
 def carries_objects(graph: Graph, operands: Iterable[Operand], results: Iterable[Type]) -> bool:
     """Tell whether some operand or result is of a type that is no tensor."""
-    if any(isinstance(kind, EdgeType) for kind in results):
-        return True
-    read = ((graph.nodes[source].get("result"), result) for source, result in operands)
-    return any(isinstance(kind[i] if isinstance(kind, tuple) else kind, EdgeType) for kind, i in read)
+    for kind in results:
+        if kind.__class__ is not Tensor and isinstance(kind, EdgeType):
+            return True
+    nodes = graph._node
+    for source, _ in operands:
+        read = nodes[source].get("result")
+        if read.__class__ is Tensor:
+            continue
+        if any(isinstance(kind, EdgeType) for kind in (read if isinstance(read, tuple) else (read,))):
+            return True
+    return False
 
 
 def _arrangement(graph: Graph, node: str, op: Op, operands: tuple[Operand, ...]) -> Arrangement | None:
