@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from graphrewrite.rewriting.verification.verifier import verify
     from graphrewrite.runtime.plugins import plugin
     from graphrewrite.schema import IrData
-    from graphrewrite.types import EdgeType, FixedPoint, Stream, Tensor
+    from graphrewrite.types import EdgeType, ElementType, FixedPoint, Stream, Tensor
     from graphrewrite.view.dispatch import show
 
 if not Path(__path__[0], "rules").is_dir():  # a checkout without symbolic links: the folders stand beside this one
@@ -54,6 +54,7 @@ __all__ = [
     "Constant",
     "Dialect",
     "EdgeType",
+    "ElementType",
     "FixedPoint",
     "Graph",
     "GraphRewriteError",
@@ -84,6 +85,7 @@ _HOMES = {
     "Constant": "rewriting.pattern",
     "Dialect": "op.dialect",
     "EdgeType": "types",
+    "ElementType": "types",
     "FixedPoint": "types",
     "Graph": "graph",
     "GraphRewriteError": "errors",

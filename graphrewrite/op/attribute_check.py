@@ -20,14 +20,25 @@ from graphrewrite.schema.backing import Backing
 from graphrewrite.schema.compound import ANY, Dict, Either, List, Tuple
 from graphrewrite.schema.kind import BOOL, INT, NONE, NUMBER, STR, Array, Instance, Kind, describe
 from graphrewrite.schema.resolve import kind_of
-from graphrewrite.types import Element, ElementName, FixedPoint, Quantised, Stream, Tensor, as_element, as_size, owned
+from graphrewrite.types import (
+    Element,
+    ElementName,
+    FixedPoint,
+    OwnType,
+    Quantised,
+    Stream,
+    Tensor,
+    as_element,
+    as_size,
+    owned,
+)
 
 __all__ = ["ANYTHING", "AttributeCheck", "as_attribute", "kind_of_attribute"]
 
 _ARRAY = Array("numpy.ndarray")
 _LEAVES = (
     *(type(None), bool, int, float, complex, str, bytes, np.bool_, np.number, np.str_, np.bytes_),
-    *(Tensor, Stream, FixedPoint, Quantised, Body),
+    *(Tensor, Stream, OwnType, FixedPoint, Quantised, Body),
 )
 
 

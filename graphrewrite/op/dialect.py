@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
 from graphrewrite.op.levels import BRIDGES, LEVELS, Level
-from graphrewrite.types.own import EdgeType
+from graphrewrite.types.own_members import OwnType
 
 if TYPE_CHECKING:
     from graphrewrite.op.op import Op
@@ -98,17 +98,17 @@ class Dialect:
         self.upgrades = dict(upgrades or {})
         self.ops: dict[str, Op] = {}
         """Its ops by their full names, such as ``"sig.gain"``."""
-        self.types: dict[str, type[EdgeType]] = {}
+        self.types: dict[str, type[OwnType]] = {}
         """Its types of edges by their full names."""
 
-    def add_member(self, word: str, member: Op | type[EdgeType]) -> None:
+    def add_member(self, word: str, member: Op | type[OwnType]) -> None:
         """Add an op or a type of edges, as its definition does; one that is defined again replaces the old one.
 
         Parameters
         ----------
         word : str
             Its name in the dialect.
-        member : Op or subclass of EdgeType
+        member : Op or subclass of EdgeType or ElementType
             What was defined.
 
         Raises
@@ -126,7 +126,7 @@ class Dialect:
         else:
             self.ops[full] = member
 
-    def _member(self, word: str) -> Op | type[EdgeType] | None:
+    def _member(self, word: str) -> Op | type[OwnType] | None:
         full = f"{self.name}.{word}"
         return self.ops.get(full) or self.types.get(full)
 
@@ -156,7 +156,7 @@ class Dialect:
         return f"<dialect {self.name}: {len(self.ops)} ops, {len(self.types)} types, version {self.version}>"
 
 
-def _is_again(present: Op | type[EdgeType], member: Op | type[EdgeType]) -> bool:
+def _is_again(present: Op | type[OwnType], member: Op | type[OwnType]) -> bool:
     """Tell whether a member is one that is there already, defined again, as when a cell of a notebook is run again."""
     if isinstance(present, type) or isinstance(member, type):
         return _home(present) == _home(member)

@@ -28,6 +28,7 @@ _ADVICE = {
     "bool": "op.cast(x, element='f32') gives numbers first",
     "fixed": "fixed-point operands need an op of the integer level, which states the result's format",
     "string": "texts are moved and compared, and op.encode_labels maps them to numbers first",
+    "own": "only ops that say so do, by define_op(elements={'own'})",
     OBJECT: "its values are no arrays: what takes them is an op of one's own, define_op(infer=…)",
     "quantised": "op.from_quantised(x, source=…) dequantises first",
 }
@@ -41,8 +42,8 @@ def check_kinds(kinds: Iterable[str]) -> None:
     >>> check_kinds({"fixed", "integer"})
     """
     for kind in kinds:
-        if kind not in ANY | TEXTS:
-            known = ", ".join(sorted(ANY | TEXTS))
+        if kind not in (known_kinds := ANY | TEXTS | {"own"}):
+            known = ", ".join(sorted(known_kinds))
             raise TypeMismatchError(f"{kind!r} is not a kind of element type; known are {known}")
 
 

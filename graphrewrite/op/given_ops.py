@@ -10,7 +10,7 @@ from graphrewrite.errors import GraphError, did_you_mean
 from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.library import LIBRARY
 from graphrewrite.op.op import Op
-from graphrewrite.types import EdgeType
+from graphrewrite.types import OwnType
 
 __all__ = ["GivenOps", "OpOrDialect", "missing_dialect", "unknown_op"]
 
@@ -34,7 +34,7 @@ class GivenOps:
     """
 
     ops: dict[str, Op]
-    types: dict[str, type[EdgeType]]
+    types: dict[str, type[OwnType]]
     dialects: dict[str, Dialect]
 
     @classmethod

@@ -12,6 +12,7 @@ from graphrewrite.types import (
     OBJECT,
     SHORT_INTEGERS,
     SMALL_FLOATS,
+    ElementType,
     FixedPoint,
     Tensor,
     Type,
@@ -80,7 +81,7 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
         )
     element = None if like is None or like.element == OBJECT else like.element
     is_number = isinstance(value, int | float | bool)
-    is_mantissa = is_number and (isinstance(element, FixedPoint) or element in SMALL_FLOATS)
+    is_mantissa = is_number and (isinstance(element, FixedPoint | ElementType) or element in SMALL_FLOATS)
     # Element types that numpy lacks are recognised by the dtype that holds them.
     is_held = element in SHORT_INTEGERS | {"bf16"} and array.dtype == element_dtype(str(element))
     if element is None or not (is_mantissa or is_held):

@@ -23,6 +23,7 @@ from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.layout import check_layout, permutation
 from graphrewrite.types.named import HELD_WIDER, NAMES, OBJECT, SHORT_INTEGERS, TEXT, USUAL_NAMES, integer_limits
 from graphrewrite.types.own import EdgeType, boxed, unboxed
+from graphrewrite.types.own_members import ElementType, OwnType
 from graphrewrite.types.ownership import arrays_in, handed_over, owned, read_only
 from graphrewrite.types.quantised import STORAGES, Quantised
 from graphrewrite.types.size import (
@@ -56,7 +57,9 @@ __all__ = [
     "EdgeType",
     "Element",
     "ElementName",
+    "ElementType",
     "FixedPoint",
+    "OwnType",
     "Quantised",
     "Size",
     "SmallFloat",

@@ -9,6 +9,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.named import HELD_WIDER, NAMES, OBJECT, TEXT, as_name, named_dtype
+from graphrewrite.types.own_members import ElementType
 from graphrewrite.types.quantised import Quantised
 
 __all__ = [
@@ -22,8 +23,8 @@ __all__ = [
     "stores",
 ]
 
-Element = str | FixedPoint | Quantised
-"""An element type: a name such as ``"f32"``, a fixed-point format, or a quantised one."""
+Element = str | FixedPoint | Quantised | ElementType
+"""An element type: a name such as ``"f32"``, a fixed-point format, a quantised one, or one of a dialect."""
 
 ElementName = Annotated[str, "element type"]
 """A named element type; as an attribute of an op it may be written in the words of any framework."""
@@ -56,7 +57,7 @@ def as_element(element: Any) -> Element:
     ...
     graphrewrite.errors.TypeMismatchError: 'float' does not say how many bits it has; write 'f32' or 'f64'
     """
-    return element if isinstance(element, FixedPoint | Quantised) else as_name(element)
+    return element if isinstance(element, FixedPoint | Quantised | ElementType) else as_name(element)
 
 
 def check_element(element: object) -> None:
@@ -95,8 +96,8 @@ def element_kind(element: Element) -> str:
     Returns
     -------
     str
-        ``"float"``, ``"integer"``, ``"bool"``, ``"string"``, ``"fixed"`` or ``"quantised"``; ``"object"`` of edges that
-        carry no tensors.
+        ``"float"``, ``"integer"``, ``"bool"``, ``"string"``, ``"fixed"`` or ``"quantised"``; ``"own"`` of a
+        dialect's; ``"object"`` of edges that carry no tensors.
 
     Examples
     --------
@@ -108,6 +109,8 @@ def element_kind(element: Element) -> str:
     element = as_element(element)
     if isinstance(element, str):
         return "float" if element == "bf16" else _KINDS[element[0]]
+    if isinstance(element, ElementType):
+        return "own"
     return "fixed" if isinstance(element, FixedPoint) else "quantised"
 
 
@@ -126,7 +129,7 @@ def element_dtype(element: Element) -> np.dtype[Any]:
     """
     if element == OBJECT:
         return _OBJECT
-    return element.dtype if isinstance(element, FixedPoint | Quantised) else named_dtype(element)
+    return element.dtype if isinstance(element, FixedPoint | Quantised | ElementType) else named_dtype(element)
 
 
 def stores(element: Element, dtype: np.dtype[Any]) -> bool:

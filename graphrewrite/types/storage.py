@@ -10,6 +10,7 @@ from graphrewrite.types.edge import Type
 from graphrewrite.types.element import Element, as_element, element_dtype, stores
 from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.named import HELD_WIDER, OBJECT, SHORT_INTEGERS, TEXT, integer_limits
+from graphrewrite.types.own_members import ElementType
 from graphrewrite.types.quantised import Quantised
 from graphrewrite.types.small_floats import nearest_small
 
@@ -49,6 +50,8 @@ def hold(element: Element, array: Any) -> np.ndarray:
     [1.0, 1.0, 3.140625]
     """
     array, element = np.asarray(array), element if element == OBJECT else as_element(element)
+    if isinstance(element, ElementType):
+        return element.hold(array)
     if isinstance(element, Quantised):
         element = element.storage
     if element in _ROUNDED:
@@ -94,6 +97,8 @@ def fitted(kind: Type, value: Any) -> np.ndarray:
     if kind.element == TEXT:
         return _texts(np.asarray(value))
     array, dtype = _numbers(kind.element, value), element_dtype(kind.element)
+    if isinstance(kind.element, ElementType):
+        return kind.element.hold(array)
     if array.dtype == dtype and kind.element not in _ROUNDED:
         return array
     if array.dtype.kind not in "iufb":

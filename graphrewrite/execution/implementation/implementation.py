@@ -10,7 +10,7 @@ from typing import Any
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.op.op import Op
-from graphrewrite.types import Element, FixedPoint, Quantised, as_element, check_layout
+from graphrewrite.types import Element, ElementType, FixedPoint, Quantised, as_element, check_layout
 
 __all__ = ["Implementation", "Implementations", "bits_of", "check_implementations"]
 
@@ -106,6 +106,8 @@ def bits_of(element: Element) -> int:
     """
     if isinstance(element, FixedPoint):
         return element.width
+    if isinstance(element, ElementType):
+        return element.dtype.itemsize * 8
     name = element.storage if isinstance(element, Quantised) else element
     return 1 if name == "bool" else int(re.findall("[0-9]+", name)[0])
 

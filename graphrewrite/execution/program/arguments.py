@@ -13,6 +13,7 @@ from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.types import (
     TEXT,
     EdgeType,
+    ElementType,
     FixedPoint,
     Stream,
     Type,
@@ -109,7 +110,7 @@ def _array(name: str, kind: Type, value: Any) -> np.ndarray:
             return boxed(kind.as_value(unboxed(value)))
         except Exception as error:  # it is somebody else's code
             raise EvaluationError(f"{what}, and got another value: {error}") from error
-    given = value if kind.element == TEXT else _as_array(what, value)
+    given = value if kind.element == TEXT or isinstance(kind.element, ElementType) else _as_array(what, value)
     if dtype.kind in "iu" and not isinstance(kind.element, FixedPoint):
         message = out_of_range(kind.element, given)
         if message is not None:

@@ -14,10 +14,10 @@ import numpy as np
 from graphrewrite.errors import ParseError, did_you_mean
 from graphrewrite.formats.json.inline_arrays import decoded
 from graphrewrite.formats.json.path import JsonPath
-from graphrewrite.formats.text.literal_parser import read_type
+from graphrewrite.formats.text.literal_parser import read_element, read_type
 from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.formats.text.raw_arrays import array_from
-from graphrewrite.types import EdgeType, parse_element
+from graphrewrite.types import OwnType
 
 __all__ = ["Decoder", "Refused", "check_keys", "mapping", "text"]
 
@@ -94,7 +94,7 @@ class Decoder:
         pieces: dict[int, memoryview] | None = None,
     ) -> None:
         self.arrays, self.pieces = arrays, pieces or {}
-        self.types: Mapping[str, type[EdgeType]] = {}
+        self.types: Mapping[str, type[OwnType]] = {}
         self.shared: dict[str, np.ndarray] = {}
         self.body: Callable[[str, JsonPath], Any] | None = None
         self.forms: dict[str, Callable[[Any, JsonPath], Any]] = {
@@ -103,7 +103,7 @@ class Decoder:
             "$body": self._body,
             "$complex": self._complex,
             "$dict": self._dict,
-            "$element": lambda data, path: _parsed(parse_element, data, path),
+            "$element": lambda data, path: _parsed(lambda written: read_element(written, self.types), data, path),
             "$float": _float,
             "$frozenset": lambda data, path: self._hashed(frozenset, data, path),
             "$int": _int,

@@ -14,7 +14,7 @@ from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import raw_bytes
 from graphrewrite.formats.text.literal_parser import BodyName
 from graphrewrite.formats.text.literal_printer import DEPTH
-from graphrewrite.types import FixedPoint, Quantised, Size, Type
+from graphrewrite.types import ElementType, FixedPoint, Quantised, Size, Type
 
 __all__ = ["PutArray", "encode", "inline"]
 
@@ -88,7 +88,7 @@ def _encode_rare(value: Any, path: JsonPath, put: PutArray) -> Any:
         return {"$set" if isinstance(value, set) else "$frozenset": each}
     if isinstance(value, Type):
         return {"$type": str(value)}
-    if isinstance(value, FixedPoint | Quantised):
+    if isinstance(value, FixedPoint | Quantised | ElementType):
         return {"$element": str(value)}
     if isinstance(value, np.generic) and not isinstance(value, np.object_):
         return {"$scalar": inline(np.asarray(value), path)["$array"]}

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, ParseError
-from graphrewrite.types import EdgeType
+from graphrewrite.types import OwnType
 
 __all__ = ["Cursor"]
 
@@ -40,7 +40,7 @@ class Cursor:
         text: str,
         number: int,
         arrays: Mapping[str, np.ndarray] | None = None,
-        types: Mapping[str, type[EdgeType]] | None = None,
+        types: Mapping[str, type[OwnType]] | None = None,
     ) -> None:
         self.text, self.number, self.arrays, self.types = text, number, arrays or {}, types or {}
         self.sequence: type[list[Any]] | type[tuple[Any, ...]] = tuple

@@ -24,7 +24,7 @@ from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.given_ops import GivenOps, OpOrDialect
 from graphrewrite.op.op import Op
 from graphrewrite.runtime.gc_pause import gc_paused
-from graphrewrite.types import EdgeType
+from graphrewrite.types import OwnType
 
 __all__ = ["parse", "parse_module", "read"]
 
@@ -134,7 +134,7 @@ def _upgrade(sections: Iterable[_Section], dialects: Mapping[str, Dialect], vers
             line.kind, line.attributes = data.pop("type"), data
 
 
-def _sections(text: str, arrays: Mapping[str, np.ndarray], types: Mapping[str, type[EdgeType]]) -> list[_Section]:
+def _sections(text: str, arrays: Mapping[str, np.ndarray], types: Mapping[str, type[OwnType]]) -> list[_Section]:
     sections: list[_Section] = []
     for number, source in enumerate(_NEW_LINE.split(text), start=1):
         cursor = Cursor(source, number, arrays, types)

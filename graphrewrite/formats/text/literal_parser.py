@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import ParseError, did_you_mean
+from graphrewrite.errors import GraphRewriteError, ParseError, did_you_mean
 from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.formats.text.quoted import QUOTED, unquote
@@ -24,6 +24,9 @@ from graphrewrite.types import (
     TEXT,
     EdgeType,
     Element,
+    ElementType,
+    OwnType,
+    Tensor,
     Type,
     element_dtype,
     handed_over,
@@ -31,13 +34,14 @@ from graphrewrite.types import (
     parse_type,
 )
 
-__all__ = ["BodyName", "array_of", "read_name", "read_own_type", "read_type", "read_value"]
+__all__ = ["BodyName", "array_of", "read_element", "read_name", "read_own_type", "read_type", "read_value"]
 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _WORD = re.compile(r"[^\W\d][\w.]*")
 _FORMAT = re.compile(r"(?:[su][0-9]+f-?[0-9]+|[iu][0-9]+<[^<>\[\]()]*>)(?!\w)")
 _TYPE = re.compile(r"type\(([^()\[\]]*(?:\[[^\[\]]*\])?[^()\[\]]*)\)")
 _FIELD = re.compile(r"([^\W\d]\w*)\s*=")
+_SHAPE = re.compile(r"\[[^\[\]]*\](?:\s+[A-Z]+\b)?")
 _OWN = re.compile(r"[^\W\d]\w*\.\w+\(")
 _NUMBERS = re.compile(r"\[[-+0-9., eE]*\]")
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "nan": math.nan, "inf": math.inf}
@@ -173,6 +177,10 @@ def _worded(cursor: Cursor, start: int, depth: int) -> Any:
                 return meaning(match[part])
             except ParseError as error:  # without line and column
                 cursor.fail(str(error), at=start, cause=error)
+    if isinstance(own := _read_own(cursor, depth), ElementType):
+        return own
+    if own is not None:
+        cursor.fail(f"a type is written type({own}) as a value", at=start)
     word = cursor.take(_WORD)
     if word is None:
         return cursor.fail("expected a value")
@@ -204,8 +212,10 @@ def _worded(cursor: Cursor, start: int, depth: int) -> Any:
     return cursor.fail("expected a value: a number, a quoted string, a list, a mapping, a format or an array", at=start)
 
 
-def read_own_type(cursor: Cursor, depth: int = 0) -> EdgeType | None:
-    """Read a type of a dialect, such as ``rel.Relation(columns=['id'])``; None if something else is next.
+def read_own_type(cursor: Cursor, depth: int = 0) -> Type | None:
+    """Read a type of a dialect, such as ``rel.Relation(columns=['id'])``, or a tensor of an element type of one.
+
+    None if something else is next.
 
     Examples
     --------
@@ -215,11 +225,26 @@ def read_own_type(cursor: Cursor, depth: int = 0) -> EdgeType | None:
     graphrewrite.errors.ParseError: line 1, column 1: ... of the dialect 'rel', which is missing; pass ... as ops=[rel]
     ...
     """
+    start, own = cursor.at, _read_own(cursor, depth)
+    if not isinstance(own, ElementType):
+        return own
+    shape = cursor.take(_SHAPE)
+    if shape is None:
+        cursor.fail(f"{own} is an element type; expected a shape after it, as in {own}[N,3]")
+    try:
+        tensor = parse_type(f"f32{shape[0].rstrip()}")
+        return Tensor(own, tensor.shape, tensor.layout if isinstance(tensor, Tensor) else None)
+    except GraphRewriteError as error:
+        cursor.fail(str(error), at=start, cause=error)
+
+
+def _read_own(cursor: Cursor, depth: int) -> EdgeType | ElementType | None:
+    """Read a type, or an element type, of a dialect, without a shape; None if something else is next."""
     start = cursor.at
     if not _OWN.match(cursor.text, start):
         return None
     name = cursor.take(_WORD)[0]  # type: ignore[index]  # it matches where `_OWN` does
-    kind = cursor.types.get(name)
+    kind: Any = cursor.types.get(name)
     if kind is None:
         dialect = missing_dialect(name, cursor.types)
         advice = f" of the dialect {dialect!r}, which is missing; pass the dialect as ops=[{dialect}]"
@@ -231,17 +256,35 @@ def read_own_type(cursor: Cursor, depth: int = 0) -> EdgeType | None:
         if key is None or key[1] in given:
             cursor.fail("expected another field=value")
         given[key[1]] = read_value(cursor, depth + 1)
-    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]  # every type of a dialect is a dataclass
+    known = [each.name for each in fields(kind)]
     for word in given:
         if word not in known:
             cursor.fail(f"{name} has no field {word!r}; it has {', '.join(known)}{did_you_mean(word, known)}", at=start)
     try:
-        return kind(**given)
+        own: EdgeType | ElementType = kind(**given)
+        return own
     except Exception as error:  # a field is missing, or the class refuses a value in its own way
         cursor.fail(f"{name} cannot be made: {error}", at=start, cause=error)
 
 
-def read_type(text: str, types: Mapping[str, type[EdgeType]]) -> Type:
+def read_element(text: str, types: Mapping[str, type[OwnType]]) -> Element:
+    """Return the element type that a whole text writes, of the library or of a dialect.
+
+    Examples
+    --------
+    >>> read_element("s8f4", {})
+    FixedPoint(signed=True, width=8, fraction=4)
+    """
+    cursor = Cursor(text, 1, types=types)
+    own = _read_own(cursor, 0)
+    if own is None:
+        return parse_element(text)
+    if not isinstance(own, ElementType) or not cursor.is_at_end:
+        cursor.fail("expected an element type", at=0)
+    return own
+
+
+def read_type(text: str, types: Mapping[str, type[OwnType]]) -> Type:
     """Return the type that a whole text writes, of the library or of a dialect.
 
     Examples

@@ -13,7 +13,7 @@ import numpy as np
 from graphrewrite.errors import GraphError
 from graphrewrite.formats.text.array_printer import abbreviated, is_ordinary, shortest, whole_array
 from graphrewrite.op.body import Body
-from graphrewrite.types import FixedPoint, Quantised, Type
+from graphrewrite.types import ElementType, FixedPoint, Quantised, Type
 
 __all__ = ["DEPTH", "PEOPLE", "WHOLE", "Form", "format_attribute", "format_exactly", "quote", "write_attribute"]
 
@@ -150,7 +150,7 @@ def write(value: Any, form: Form, depth: int = 0) -> str:
 
 
 def _write_rare(value: Any, form: Form) -> str:
-    if isinstance(value, FixedPoint | Quantised):
+    if isinstance(value, FixedPoint | Quantised | ElementType):
         return str(value)
     if isinstance(value, Type):
         return f"type({value})" if form.typed else str(value)

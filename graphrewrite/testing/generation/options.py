@@ -165,7 +165,7 @@ def _integers(known: _Known) -> Iterator[Recipe]:
 
 
 def _limit(part: float, kind: Type | None, rng: random.Random) -> int:
-    if kind is None or isinstance(kind.element, str):
+    if kind is None or not isinstance(kind.element, FixedPoint | Quantised):
         raise TypeError("it has no limits")
     return int(kind.element.maximum // part)
 

@@ -52,7 +52,7 @@ def limits_of(kind: Type) -> tuple[int, int] | None:
         return element.minimum, element.maximum
     if element == "bool":
         return 0, 1
-    return integer_limits(element)
+    return integer_limits(element) if isinstance(element, str) else None
 
 
 class Variable(NamedTuple):

@@ -27,8 +27,10 @@ def limits_of(element: Element) -> tuple[Any, Any]:
     >>> limits_of("u4"), limits_of(FixedPoint(True, 8, 4)), limits_of("f16")
     ((0, 15), (-128, 127), (-65504.0, 65504.0))
     """
-    if not isinstance(element, str):
+    if isinstance(element, FixedPoint | Quantised):
         return element.minimum, element.maximum
+    if not isinstance(element, str):
+        return 0, 1  # of a dialect: what it surely has
     if element == "bool":
         return 0, 1
     whole = integer_limits(element) if element != "bf16" else None

@@ -13,7 +13,18 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.testing.generation.open_sizes import NUMBERS
 from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, shifts_in
-from graphrewrite.types import Dimension, EdgeType, Stream, Type, boxed, element_dtype, evaluate_size, hold, symbols
+from graphrewrite.types import (
+    Dimension,
+    EdgeType,
+    ElementType,
+    Stream,
+    Type,
+    boxed,
+    element_dtype,
+    evaluate_size,
+    hold,
+    symbols,
+)
 
 __all__ = ["batch_for", "inputs_for"]
 
@@ -67,7 +78,9 @@ def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, n
     kinds = {name: kind for name, kind in declared.items() if name not in objects}
     whole = _rounded(graph)
     edges = {
-        name: edges_of(kind.element, formats, shifts, numbers=name in whole, near=moderate)
+        name: np.zeros(1)
+        if isinstance(kind.element, ElementType)
+        else edges_of(kind.element, formats, shifts, numbers=name in whole, near=moderate)
         for name, kind in kinds.items()
     }
     names = _names(kinds.values())
@@ -124,6 +137,8 @@ def _batch(
     kind: Type, edges: np.ndarray, seed: int, position: int, sizes: Mapping[str, int], dense: int | None
 ) -> np.ndarray:
     rng = np.random.default_rng(seed + 997 * position)
+    if isinstance(kind.element, ElementType):
+        return hold(kind.element, kind.element.sample(rng, tuple(evaluate_size(d, sizes) for d in _shape(kind))))
     element, dtype = kind.element, element_dtype(kind.element)
     frame = tuple(evaluate_size(d, sizes) for d in _shape(kind))
     low, high = limits_of(element)
