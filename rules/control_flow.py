@@ -11,6 +11,7 @@ from graphrewrite import Graph, pass_
 from graphrewrite import op as ops
 from graphrewrite.graph import Operand, Value
 from graphrewrite.graph.edit import apply_edit
+from graphrewrite.graph.effects import has_effects, replace_effects
 from graphrewrite.graph.rewiring import remove, rewire
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy.expansion import expand
@@ -33,8 +34,8 @@ def choose_branch(graph: Graph) -> list[str]:
         known = _entry(graph, condition)
         if known is not None:
             branch = "then" if known else "otherwise"
-            results = _call(graph, node, branch, graph.attributes(node)[branch], values)
-            removed += _replace(graph, node, results, [results[0].node] if results else [])
+            call, results = _call(graph, node, branch, graph.attributes(node)[branch], values)
+            removed += _replace(graph, node, results, [call])
     return removed
 
 
@@ -67,15 +68,16 @@ def _entry(graph: Graph, value: Value) -> Any:
 # ---------------------------------------------------------------------- bodies in place of their node
 
 
-def _call(graph: Graph, node: str, step: str, body: Graph, values: Sequence[Any]) -> tuple[Value, ...]:
-    """Add a node that is a body, to be expanded; return its results."""
+def _call(graph: Graph, node: str, step: str, body: Graph, values: Sequence[Any]) -> tuple[str, tuple[Value, ...]]:
+    """Add a node that is a body, to be expanded; return its name and its results."""
     name = f"{node}.{step}"
     name = graph.fresh(name) if name in graph else name
     call = GraphOp(f"body of {name}", {f"body of {name}": body})
     results = graph.add(call, values, name=name, origin=graph.origin(node))
     if "backend" in graph.nodes[node]:
         graph.nodes[name]["backend"] = graph.nodes[node]["backend"]
-    return results if isinstance(results, tuple) else (results,)
+    graph.set_predicate(name, graph.predicate(node))
+    return name, results if isinstance(results, tuple) else (results,)
 
 
 def _replace(graph: Graph, node: str, results: Sequence[Value], calls: Sequence[str]) -> list[str]:
@@ -85,6 +87,7 @@ def _replace(graph: Graph, node: str, results: Sequence[Value], calls: Sequence[
         for index, value in enumerate(results)
         for reader in rewire(graph, node, Operand(value.node, value.result), index)
     ]
+    replace_effects(graph, node, [call for call in calls if has_effects(graph, call)])
     removed, _ = remove(graph, [node])
     for call in calls:
         kind = graph.nodes[call]["type"]
@@ -112,8 +115,8 @@ def _unroll_loop(graph: Graph, node: str) -> list[str]:
     state, rows, calls = values[:number], list[Sequence[Value]](), list[str]()
     for i in range(steps):
         index = graph.constant(np.int64(i), origin=graph.origin(node))
-        results = _call(graph, node, str(i), body, [index, *state, *values[number:]])
-        calls.append(results[0].node)
+        call, results = _call(graph, node, str(i), body, [index, *state, *values[number:]])
+        calls.append(call)
         state, row = list(results[1 : 1 + number]), results[1 + number :]
         rows.append(row)
     stacks = [_stack(graph, node, stack, 0) for stack in zip(*rows, strict=True)]
@@ -138,8 +141,8 @@ def _unroll_scan(graph: Graph, node: str) -> list[str]:
             at = steps - 1 - i if back else i
             part = _made(graph, node, ops.slice, [x], starts=(at,), ends=(at + 1,), axes=(axis,))
             entries.append(_made(graph, node, ops.squeeze, [part], axes=(axis,)))
-        results = _call(graph, node, str(i), body, [*state, *entries, *others])
-        calls.append(results[0].node)
+        call, results = _call(graph, node, str(i), body, [*state, *entries, *others])
+        calls.append(call)
         state, row = list(results[:carried]), results[carried:]
         rows.append(row)
     output_axes = attributes["output_axes"] or (0,) * stacked
@@ -154,6 +157,7 @@ def _unroll_scan(graph: Graph, node: str) -> list[str]:
 def _made(graph: Graph, node: str, op: Any, values: Sequence[Value], **attributes: Any) -> Value:
     """Add a node that stands for a part of another one; return its result."""
     made: Value = graph.add(op, values, attributes, origin=graph.origin(node))
+    graph.set_predicate(made.node, graph.predicate(node))
     return made
 
 

@@ -62,18 +62,18 @@ def evaluate(graph: Graph | GraphView, inputs: Any, *, implementations: Implemen
         return graph.evaluate(by_name(graph.inputs, (inputs,), {}), implementations=implementations)
     graph = as_graph(graph, "that can be evaluated")
     given = by_name(graph.inputs, (inputs,), {})
-    values = evaluate_nodes(graph, given, graph.outputs, implementations=implementations)
+    values = evaluate_nodes(graph, given, implementations=implementations)
     return {name: unboxed(value) for name, value in values.items()}
 
 
 def evaluate_nodes(
     graph: Graph,
     inputs: Mapping[str, Any],
-    nodes: Iterable[str],
+    nodes: Iterable[str] | None = None,
     *,
     implementations: Implementations = (),
 ) -> dict[str, np.ndarray]:
-    r"""Return the values of chosen nodes; a node with several results gives its first.
+    r"""Return the values of chosen nodes, or of the outputs; a node with several results gives its first.
 
     What is no tensor comes in an array without axes that holds it.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, GraphRewriteError, did_you_mean
 from graphrewrite.execution.distribution import Distribution, distribution_of, error_between, real_values
+from graphrewrite.execution.effects import Effect, effects_recorded
 from graphrewrite.execution.origin_pairing import counterparts, needed_nodes
 from graphrewrite.execution.program import compile_graph
 from graphrewrite.graph import Graph
@@ -41,12 +42,15 @@ class Evaluation(Displayed, shown_by="numbers.show_evaluation"):
         output depends on and results that are not numbers.
     reference : str
         Name of the reference; empty if there is none.
+    effects : tuple of Effect
+        What nodes with effects did, in order, also those in nested graphs.
     """
 
     name: str
     frames: int
     edges: Edges
     reference: str = ""
+    effects: tuple[Effect, ...] = ()
 
     def __str__(self) -> str:
         return str(self.show())
@@ -93,21 +97,22 @@ def evaluation(
     graph = as_graph(graph, "that can be evaluated")
     needed = needed_nodes(graph)
     pairs, reference_name = _reference(graph, inputs, reference)
-    program = compile_graph(graph, graph.outputs or needed, instructions=False)
+    program = compile_graph(graph, None if graph.outputs else needed, instructions=False)
     frames, distributions = 0, {}
-    for node, results in program.watch(inputs):
-        if node in program.inputs and results[0].ndim:
-            frames = len(results[0])
-        for result, array in enumerate(results):
-            if array.dtype.kind in "biuf":
-                kind = _type(graph, node, result)
-                edge = _distribution(graph.nodes[node], kind, array)
-                distributions[node, result] = (
-                    _compared(edge, kind, array, result, pairs[node]) if node in pairs else edge
-                )
+    with effects_recorded() as effects:
+        for node, results in program.watch(inputs):
+            if node in program.inputs and results[0].ndim:
+                frames = len(results[0])
+            for result, array in enumerate(results):
+                if array.dtype.kind in "biuf":
+                    kind = _type(graph, node, result)
+                    edge = _distribution(graph.nodes[node], kind, array)
+                    distributions[node, result] = (
+                        _compared(edge, kind, array, result, pairs[node]) if node in pairs else edge
+                    )
     positions = {node: index for index, node in enumerate(needed)}
     edges = {key: distributions[key] for key in sorted(distributions, key=lambda key: (positions.get(key[0], -1), key))}
-    return Evaluation(graph.name, frames, edges, reference_name)
+    return Evaluation(graph.name, frames, edges, reference_name, tuple(effects))
 
 
 def _type(graph: Graph, node: str, result: int) -> Type | None:

@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite.errors import GraphError, TypeMismatchError, UnknownOpError
 from graphrewrite.graph.argument_errors import check_value, invalid_name, unknown_result
 from graphrewrite.graph.dataflow import Dataflow, Operand, Reader
+from graphrewrite.graph.effects import add_effect, effects_in_order, nodes_with_effects
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.methods import GraphMethods
 from graphrewrite.graph.storage import copy_into, own
@@ -219,6 +220,8 @@ class Graph(GraphMethods, Dataflow, Body):
         self._new(name, data)
         for slot, value in enumerate(values):
             self._connect(value.node, name, slot, value.result)
+        if op.has_effects(attributes):
+            add_effect(self, name)
         outputs = tuple(Value(self, name, i) for i in range(len(results)))
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -314,6 +317,15 @@ class Graph(GraphMethods, Dataflow, Body):
         if data is None:
             raise unknown_result(self._node, node)
         return annotations_in(data, find_op(data.get("type"), self.ops))
+
+    @property
+    def effects(self) -> tuple[str, ...]:
+        """Nodes with effects, in the order in which they happen: that in which they were added."""
+        return effects_in_order(self)
+
+    def dead_nodes(self) -> frozenset[str]:
+        """Return the nodes from which neither an output nor a node with an effect can be reached."""
+        return self._unreached((*self.outputs, *nodes_with_effects(self)), self._pred)
 
     def bodies(self) -> Iterator[tuple[str, str, Graph]]:
         """Yield the graphs that are attributes of nodes, each with its node and the name of the attribute."""

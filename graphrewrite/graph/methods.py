@@ -112,7 +112,12 @@ class GraphMethods(_Documents):
     @property
     def has_state(self) -> bool:
         """Whether any op in it, or in a graph nested in it, has a state or an effect."""
-        return _above("hierarchy.graph_ops.has_state")(self)
+        return _above("hierarchy.graph_ops.facts_of")(self).state
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether any op in it, or in a graph nested in it, has an effect."""
+        return _above("hierarchy.graph_ops.facts_of")(self).effects
 
     @property
     def input_types(self: Any) -> tuple[Type, ...]:

@@ -9,6 +9,7 @@ from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.effects import order_effects
 from graphrewrite.graph.type_inference import declared_types, infer
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.border import free_name, operands_of
@@ -85,6 +86,7 @@ def compose(first: Graph, second: Graph, wires: Wires | None = None, *, name: st
             composed.set_predicate(
                 name_here, connected.get(predicate.node) or Operand(names[predicate.node], predicate.result)
             )
+    order_effects(composed, (*first.effects, *(names[node] for node in second.effects)))
     # Ports are numbered anew, those of the first graph before the others.
     for kind in ("input", "output"):
         ports = [n for n in getattr(first, f"{kind}s") if n not in wired.values()]

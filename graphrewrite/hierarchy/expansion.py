@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
-from graphrewrite.graph.dataflow import Operand, predicate_edge, predicate_in
+from graphrewrite.graph.dataflow import EFFECT, Operand, predicate_edge, predicate_in
 from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.graph.type_inference import declared_types, infer_node
 from graphrewrite.graph.unknown_sizes import first_free_number
@@ -163,6 +163,7 @@ class _Expansion:
                 self.predicate(self.value_of(own), self.names[inner])
             elif (whole := graph.predicate(node)) is not None and body._node[inner].get("type") != "constant":
                 self.predicate(whole, self.names[inner])
+        effects = [self.names[inner] for inner in body.effects]
         results = [self.value_of(body.operands(output)[0]) for output in body.outputs]
         for reader, edge in graph._succ[node].items():
             for slot, result in edge.get("slots", ()):
@@ -171,10 +172,10 @@ class _Expansion:
             if (result := predicate_in(edge)) is not None:
                 self.predicate(results[result], reader)
             elif "kind" in edge:
-                for last in self.ends(body._succ, inside):
+                for last in effects[-1:] if edge["kind"] == EFFECT else self.ends(body._succ, inside):
                     self.order(last, reader, edge["kind"])
         for source, kind in graph.controls(node):
-            for first in self.ends(body._pred, inside):
+            for first in effects[:1] if kind == EFFECT else self.ends(body._pred, inside):
                 self.order(source, first, kind)
         linked = [(source, destination, data) for (source, destination), data in self.links.items()]
         return Edit(added=self.added, linked=linked, removed=[node], matched=(node,))

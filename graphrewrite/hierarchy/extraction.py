@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.effects import order_effects
 from graphrewrite.hierarchy.border import free_name, in_graph_order, label_of
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def extract(view: GraphView) -> Extract:
         predicate = whole.predicate(node)
         if predicate is not None and (predicate in renamed or predicate.node in kept):
             part.set_predicate(node, renamed.get(predicate, predicate))
+    order_effects(part, whole.effects)
     outputs: dict[str, str] = {}
     for value in leaving:
         source = renamed.get(value, value)

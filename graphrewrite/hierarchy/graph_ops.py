@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,12 @@ from graphrewrite.op.op import Op
 from graphrewrite.types import Type
 
 __all__ = [
+    "Facts",
     "GraphOp",
     "check_nesting",
+    "facts_of",
     "graph_op",
     "graphs_in",
-    "has_state",
     "innermost_first",
     "nested_graphs",
     "nested_once",
@@ -111,12 +112,17 @@ class GraphOp(Op):
     @property
     def stateful(self) -> bool:
         """Whether any op in it has a state or an effect."""
-        return _facts(self.body)[1]
+        return _facts(self.body).state
+
+    @property
+    def effects(self) -> bool:
+        """Whether any op in it has an effect."""
+        return _facts(self.body).effects
 
     @property
     def level(self) -> str:
         """The lowest level of the ops in it."""
-        levels = _facts(self.body)[0]
+        levels = _facts(self.body).levels
         return next((level for level in ("stream", "integer", "generic") if level in levels), "nn")
 
     @property
@@ -289,7 +295,7 @@ class _Known:
     Graphs are held too, which keeps their identities from being reused.
     """
 
-    facts: dict[int, tuple[_Facts, Graph]] = field(default_factory=dict)
+    facts: dict[int, tuple[Facts, Graph]] = field(default_factory=dict)
     sound: dict[int, Graph] = field(default_factory=dict)
 
 
@@ -306,22 +312,26 @@ def nested_once() -> Iterator[None]:
         _KNOWN.reset(token)
 
 
-def has_state(graph: Graph) -> bool:
-    r"""Tell whether an op in a graph, or in a graph nested in it, has a state or an effect.
+def facts_of(graph: Graph) -> Facts:
+    r"""Return the facts of a graph.
 
     Examples
     --------
-    >>> has_state(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"))
+    >>> facts_of(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")).state
     False
     """
-    return _facts_of(graph, [_facts(each) for each in graphs_in(graph)])[1]
+    return _facts_of(graph, [_facts(each) for each in graphs_in(graph)])
 
 
-_Facts = tuple[frozenset[str], bool]
-"""The levels of the known ops in a graph and those nested in it, and whether any of them has a state."""
+class Facts(NamedTuple):
+    """The levels of the known ops in a graph and those nested in it, and whether any has a state, or an effect."""
+
+    levels: frozenset[str]
+    state: bool
+    effects: bool
 
 
-def _facts(graph: Graph) -> _Facts:
+def _facts(graph: Graph) -> Facts:
     """Return the facts of a nested graph, which are kept as long as nested graphs do not change."""
     facts = (_KNOWN.get() or _Known()).facts
     for each in () if id(graph) in facts else innermost_first(graph, set(facts)):
@@ -330,12 +340,13 @@ def _facts(graph: Graph) -> _Facts:
     return facts[id(graph)][0]
 
 
-def _facts_of(graph: Graph, inner: list[_Facts]) -> _Facts:
+def _facts_of(graph: Graph, inner: list[Facts]) -> Facts:
     """Return the facts of a graph, given those of the graphs in it."""
     found = [ops.find_op(kind, graph.ops) for kind in {data.get("type") for data in graph._node.values()}]
     own = [op for op in found if op is not None and not isinstance(op, GraphOp)]
-    levels = frozenset(op.level for op in own).union(*(levels for levels, _ in inner))
-    return levels, any(op.stateful for op in own) or any(state for _, state in inner)
+    levels = frozenset(op.level for op in own).union(*(each.levels for each in inner))
+    state = any(op.stateful for op in own) or any(each.state for each in inner)
+    return Facts(levels, state, any(op.effects for op in own) or any(each.effects for each in inner))
 
 
 def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:

@@ -34,6 +34,11 @@ class Body:
         raise NotImplementedError
 
     @property
+    def has_effects(self) -> bool:
+        """Whether any op in it, or in a graph nested in it, has an effect."""
+        raise NotImplementedError
+
+    @property
     def input_types(self) -> tuple[Type, ...]:
         """Declared types of the inputs, in order."""
         raise NotImplementedError

@@ -104,6 +104,7 @@ def define_op(
     infer: Infer | None = ...,
     commutative: bool = ...,
     stateful: bool = ...,
+    effects: bool = ...,
     results: int | Callable[[Mapping[str, Any]], int] = ...,
     elements: Set[str] | None = ...,
     axes: str | None = ...,
@@ -121,6 +122,7 @@ def define_op(
     infer: Infer | None = None,
     commutative: bool = False,
     stateful: bool = False,
+    effects: bool = False,
     results: int | Callable[[Mapping[str, Any]], int] = 1,
     elements: Set[str] | None = None,
     axes: str | None = None,
@@ -151,7 +153,10 @@ def define_op(
     commutative : bool
         Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     stateful : bool
-        Whether it has a state or an effect.
+        Whether it has a state, such as a counter or a generator of random numbers: it is never folded or merged.
+    effects : bool
+        Whether it does something beside computing its results, such as writing a log: a node of it is never folded,
+        merged or dropped because nobody reads it, and the nodes with effects of a graph stay in one order.
     results : int or callable
         Number of results, or a function that gives it for a mapping of attributes.
     elements : set of str, optional
@@ -219,7 +224,8 @@ def define_op(
             variadic=bool(rest),
             attributes=attributes,
             commutative=commutative,
-            stateful=stateful,
+            stateful=stateful or effects,
+            effects=effects,
             results=results if isinstance(results, int) else 0,
             elements=accepted,
             axes=None if axes is None else Axes.of(axes),

@@ -49,7 +49,9 @@ class Op(Signature):
     dialect : Dialect, optional
         The dialect that it is part of; None for ops of the library and single ones.
     stateful : bool
-        Whether it has a state or an effect, so that it is never folded, merged or removed.
+        Whether it has a state or an effect, so that it is never folded or merged.
+    effects : bool
+        Whether it has an effect, so that it is never removed because nobody reads it, and keeps its place among others.
     elements : frozenset of str, optional
         Kinds of element types that it computes with (`graphrewrite.op.domain`); None where inference decides.
     axes : Axes, optional
@@ -67,6 +69,7 @@ class Op(Signature):
     infer_types: Infer
     dialect: Dialect | None = field(default=None, repr=False)
     stateful: bool = False
+    effects: bool = False
     elements: frozenset[str] | None = None
     axes: Axes | None = None
     cost: Cost | None = field(default=None, repr=False)
@@ -114,6 +117,16 @@ class Op(Signature):
             Attributes of the node.
         """
         return self.stateful or any(isinstance(each, Body) and each.has_state for each in attributes.values())
+
+    def has_effects(self, attributes: Mapping[str, Any]) -> bool:
+        """Tell whether a node with some attributes has an effect: the op, or a graph among them.
+
+        Parameters
+        ----------
+        attributes : mapping
+            Attributes of the node.
+        """
+        return self.effects or any(isinstance(each, Body) and each.has_effects for each in attributes.values())
 
     def stands_for(self, other: Op) -> bool:
         """Tell whether another op of the same name is this one, defined again."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
 from graphrewrite.errors import EvaluationError
-from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.execution.effects import Effect, effects_recorded
+from graphrewrite.execution.evaluator import evaluate, evaluate_nodes
+from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.equality import agreeing
-from graphrewrite.testing.failure.claims import IN_FORMAT
+from graphrewrite.testing.failure.claims import IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.failure.formats import has_formats, out_of_format
 from graphrewrite.testing.failure.values import is_batched, shown
 from graphrewrite.testing.rows import row_of
@@ -135,7 +138,37 @@ def _differing(
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
             reason = f"output {where} was {shown(a[position])} and became {shown(b[position])}{limit}"
             clearest = OutputDifference(reason, inputs, bound, kind, position[0] if batched else 0)
-    return clearest or _beyond(before, after, inputs, new)
+    return clearest or _of_effects(before, after, inputs, bound) or _beyond(before, after, inputs, new)
+
+
+def _of_effects(
+    before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], bound: float | None
+) -> OutputDifference | None:
+    """Return the first difference of what the graphs do beside computing outputs."""
+    if not (before.has_effects or after.has_effects):
+        return None
+    old, new = _effects(before, inputs), _effects(after, inputs)
+    for number, (was, became) in enumerate(zip_longest(old, new), start=1):
+        if was is None or became is None or not _same_effect(was, became, bound):
+            reason = f"effect {number} was {was or 'not there'} and became {became or 'nothing'}"
+            return OutputDifference(reason, inputs, bound, claim=SAME_EFFECTS)
+    return None
+
+
+def _effects(graph: Graph, inputs: Mapping[str, np.ndarray]) -> list[Effect]:
+    with np.errstate(all="ignore"), effects_recorded() as effects:
+        evaluate(graph, inputs)
+    return effects
+
+
+def _same_effect(a: Effect, b: Effect, bound: float | None) -> bool:
+    """Tell whether two nodes do the same: names of nodes do not matter."""
+    return (
+        (a.op, format_exactly(dict(a.attributes))) == (b.op, format_exactly(dict(b.attributes)))
+        and len(a.operands) == len(b.operands)
+        and all(x.shape == y.shape and x.dtype == y.dtype for x, y in zip(a.operands, b.operands, strict=True))
+        and all(agreeing(x, y, bound).all() for x, y in zip(a.operands, b.operands, strict=True))
+    )
 
 
 def _beyond(

@@ -10,7 +10,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.applying import VALUES, Refuted, applied, check_interface, check_repeatable
 from graphrewrite.testing.comparison import NoVerdictError, difference, moderated
 from graphrewrite.testing.counterexample import Counterexample
-from graphrewrite.testing.failure.claims import IDEMPOTENT
+from graphrewrite.testing.failure.claims import IDEMPOTENT, IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.search import Graphs, demand, search
 from graphrewrite.testing.subject import Subject, Transformation
@@ -97,7 +97,9 @@ def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: 
         except NoVerdictError:
             continue
         if differing is not None:
-            raise Refuted(differing.between(graph, after), "formats" if differing.claim else _KINDS[differing.kind])
+            claimed = {IN_FORMAT: "formats", SAME_EFFECTS: "effects"}
+            kind = claimed.get(differing.claim, _KINDS[differing.kind])
+            raise Refuted(differing.between(graph, after), kind)
         return
 
 

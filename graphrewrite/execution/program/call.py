@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
+from graphrewrite.execution.effects import note_effect
 from graphrewrite.execution.program.compiled_body import CompiledBody
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import constant, output, reshape
 from graphrewrite.op.axes import Arrangement
 from graphrewrite.op.op import Op
@@ -120,6 +122,11 @@ class Call:
         return len(self.results) == 1 and self.results[0].element in ("f32", "f64")
 
     @cached_property
+    def has_own_effect(self) -> bool:
+        """Whether it is an effect itself; a graph has those of the nodes in it."""
+        return self.op.effects and not isinstance(self.op, GraphOp)
+
+    @cached_property
     def plain(self) -> np.dtype | None:
         """The dtype of a single f32 or f64 result, which needs no conversion."""
         return element_dtype(self.results[0].element) if self.is_real else None
@@ -127,6 +134,8 @@ class Call:
     def run(self, values: Values) -> None:
         """Compute the node by its op's function."""
         arrays = [values[o.node][o.result] for o in self.operands]
+        if self.has_own_effect:
+            note_effect(self.node, self.op.name, arrays, self.attributes)
         try:
             if self.has_objects:
                 results = self._of_objects(arrays)

@@ -46,6 +46,11 @@ class CompiledBody(Body):
         """Whether any op in it, or in a graph nested in it, has a state or an effect."""
         return self.graph.has_state
 
+    @property
+    def has_effects(self) -> bool:
+        """Whether any op in it, or in a graph nested in it, has an effect."""
+        return self.graph.has_effects
+
     def output_types(self, *types: Type) -> tuple[Type, ...]:
         """Return the types of the outputs for types of the inputs."""
         return self.graph.output_types(*types)

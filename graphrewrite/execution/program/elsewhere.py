@@ -75,6 +75,7 @@ def computed_by(fit: Fit, graph: Graph, node: str) -> Call:
         attributes={},
         results=len(results),
         sized=frozenset() if op is None else op.sized,
+        effects=op is not None and op.effects,
     )
     operands = graph.operands(node)
     types = tuple(graph.result_type(*operand) for operand in operands)

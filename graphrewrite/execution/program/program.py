@@ -165,7 +165,8 @@ def compile_graph(
         A graph of any level. The program keeps its arrays, which must not be written to while it is used; the graph may
         change otherwise.
     nodes : iterable of str, optional
-        Nodes whose values to return; the outputs if not given.
+        Nodes whose values to return; the outputs if not given. Nodes with effects run only where the values of others
+        need them, or where no nodes are given.
     instructions : bool
         Whether to translate nodes to instructions. Without, every node is a call: faster to compile, slower to run, and
         the same results, except that convolutions of real numbers may be rounded differently in large batches.
@@ -197,6 +198,8 @@ def compile_graph(
         graph = insert_conversions(candidates)(opened(graph, candidates, wanted))
     own = chosen(candidates, graph) if candidates else {}
     needed, order = set(wanted), graph.in_order()
+    if nodes is None:  # effects are part of what a graph does
+        needed.update(graph.effects)
     for node in reversed(order):
         if node in needed:
             needed.update(graph.sources(node))

@@ -46,6 +46,7 @@ def scheduled(
     called: dict[int, list[Call]] = {}
     inside: dict[int, list[Call]] = {}
     translated: set[str] = set()
+    effects = 0  # the stage of the last effect: they stay in order
     for call in calls:
         sources = [o.node for o in call.operands]
         table = table_of(call)
@@ -60,7 +61,10 @@ def scheduled(
                 translated.add(call.node)
                 continue
         # A call comes before the kernel of its own stage, and so after the kernels of its operands.
-        stage[call.node] = at = max((stage.get(n, 0) + (n in translated) for n in sources), default=0)
+        at = max((stage.get(n, 0) + (n in translated) for n in sources), default=0)
+        if call.op.has_effects(call.attributes):
+            at = effects = max(at, effects)
+        stage[call.node] = at
         called.setdefault(at, []).append(call)
     steps: list[Call | Kernel] = []
     for at in range(max(stage.values(), default=0) + 1):

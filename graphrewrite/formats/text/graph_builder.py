@@ -11,6 +11,8 @@ from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.formats.text.line_parser import NodeLine
 from graphrewrite.formats.text.literal_parser import array_of
 from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import EFFECT
+from graphrewrite.graph.effects import order_effects
 from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered, settled
 from graphrewrite.graph.validation import unsound_node
 from graphrewrite.hierarchy.graph_ops import GraphOp
@@ -51,6 +53,8 @@ def fill(
         for source, data in _edges(line, names):
             graph.add_edge(source, line.name)
             graph.edges[source, line.name].update(data)
+    if not any(kind == EFFECT for line in lines for _, kind in line.controls):
+        order_effects(graph, names)  # where the text does not say it, the order of its lines is meant
 
 
 def _data(

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import networkx as nx
-
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.graph.dataflow import predicate_edge, predicate_in, without_predicate
+from graphrewrite.graph.dataflow import EFFECT, PREDICATE, predicate_edge, predicate_in, without_predicate
 from graphrewrite.graph.edit import Edit, is_unchanged
+from graphrewrite.graph.effects import has_effects
 from graphrewrite.graph.storage import own
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.bound_sizes import with_data_sizes
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import inherited
+from graphrewrite.rewriting.engine.effect_order import order_effects, touches_effects
+from graphrewrite.rewriting.engine.parts import closes_cycle, new_parts
 from graphrewrite.rewriting.match import Root
 from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, Made, New, Part
 from graphrewrite.types import Dimension, Type, pairs_of, solved, symbols, with_sizes
 
-__all__ = ["closes_cycle", "plan"]
+__all__ = ["plan"]
 
 
 @dataclass
@@ -145,6 +146,8 @@ class _Plan:
                     self.predicates.setdefault(reader, Operand(root, read_as))
                 self.edges.setdefault((root, reader), data["slots"])
                 data = without_predicate(data)
+            elif data.get("kind") == EFFECT:  # which has an order of its own
+                data = {key: value for key, value in data.items() if key != "kind"}
             kept: list[tuple[int, int]] = []
             moved: list[tuple[int, int]] = []
             for slot, read in self.edges.get((root, reader), data["slots"]):
@@ -175,7 +178,10 @@ class _Plan:
             node = work.pop()
             if node in gone or node in read:
                 continue
-            if all(reader in gone or self.edges.get((node, reader)) == () for reader in succ[node]):
+            if all(
+                reader in gone or self.edges.get((node, reader)) == () or _only_orders_effects(data)
+                for reader, data in succ[node].items()
+            ):
                 gone.add(node)
                 work += [s for s in pred[node] if s in candidates or nodes[s].get("type") == "constant"]
         # Matched nodes are removed from the root to the leaves, then the constants that only they read, by name.
@@ -221,7 +227,7 @@ class _Plan:
         gone = set(self.edit.removed)
         for node in self.edit.removed:
             for source, data in self.graph._pred[node].items():
-                if "kind" in data and predicate_in(data) is None and not data["slots"] and source not in gone:
+                if data.get("kind", EFFECT) not in (EFFECT, PREDICATE) and not data["slots"] and source not in gone:
                     return Declined(
                         f"would disappear, but it comes after {source!r}; move that control edge first", node
                     )
@@ -270,12 +276,14 @@ def plan(
                     node=node,
                 )
     for (node, _), part in zip(roots, parts, strict=True):
-        if part is NOTHING and (others := [r for r in graph._succ[node] if r not in matched]):
+        outside = {r: data for r, data in graph._succ[node].items() if r not in matched} if part is NOTHING else {}
+        if others := [r for r, data in outside.items() if not _only_orders_effects(data)]:
             return Declined(f"it would be replaced by nothing, but {others[0]!r} reads it", node)
     if len(replaced) > 1 and closes_cycle(graph, matched, [r for r, _ in replaced], [p for _, p in replaced]):
         return Declined("its replacement would read a value that depends on it")
     moves = [(n, r, p) for (n, r), p in replaced if not (isinstance(p, Bound) and p.operand == (n, r or 0))]
-    if not moves and len(replaced) == len(roots):
+    effects: list[New] = next((part.replay.effects for _, part in replaced), [])
+    if not moves and not effects and len(replaced) == len(roots):
         return Declined("its replacement is what is there already")
     # Inner nodes with readers outside stay for these; with "duplicate", the replacement reads copies of them.
     copies: frozenset[str] = frozenset()
@@ -283,18 +291,31 @@ def plan(
         tops = {node for node, _ in roots}
         inner = [n for n in matched if n not in tops]
         copies = frozenset(n for n in inner if any(r not in matched for r in graph._succ[n]))
+    if twice := [n for n in matched if n in copies and has_effects(graph, n)]:
+        return Declined("has an effect, which a duplicate would repeat", twice[0])
     work = _Plan(graph, fresh, matched, copies, sizes={**sizes, **refined})
     work.edit.matched = tuple(matched)
     for node, _, part in reversed(moves):
         if isinstance(part, Made):
             work.bequeath(node, part.first if isinstance(part, New) else part)
-    targets = work.add_parts([part for _, _, part in moves])
+    targets = work.add_parts([*(part for _, _, part in moves), *effects])
     work.inherit(moves)
-    for (node, result, _), target in zip(moves, targets, strict=True):
+    for (node, result, _), target in zip(moves, targets, strict=False):  # effects are not read by anyone
         work.move(node, result, target)
     edit = work.finish()
     work.resize(refined)
-    return Declined("its replacement would change nothing") if edit.is_empty else work.loses_order() or edit
+    if edit.is_empty:
+        return Declined("its replacement would change nothing")
+    if effects or touches_effects(graph, edit):
+        declined = order_effects(graph, edit, [work.new_names[id(part)] for part in effects])
+        if declined is not None:
+            return declined
+    return work.loses_order() or edit
+
+
+def _only_orders_effects(edge: Mapping[str, Any]) -> bool:
+    """Tell whether an edge is there for the order of effects alone."""
+    return edge.get("kind") == EFFECT and not edge["slots"]
 
 
 def _agreed_sizes(
@@ -308,88 +329,3 @@ def _agreed_sizes(
     open_ = [name for kind in wanted for name in kind.unknowns if name not in fixed]
     refined = solved(pairs_of(wanted, [with_sizes(kind, sizes) for kind in given]), open_)
     return sizes, {name: size for name, size in refined.items() if not set(symbols(size)) & refined.keys()}
-
-
-def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:
-    """Tell whether a replacement of several roots would read a value that depends on it.
-
-    One root never does: all that a match binds lies above its root, among the nodes that it depends on.
-    """
-    nodes = {node for node, _ in roots}
-    if len(nodes) < 2:
-        return False
-    # Which root's replacement waits for which other: a cycle of these is one of the new graph. Whether a leaf depends
-    # on a root is searched for only where the match does not say it: operands of the root never do.
-    sources = {node: _sources(graph, node, matched) for node in nodes}
-    waits: dict[str, set[str]] = {}
-    dependencies: dict[str, set[str]] = {}
-    leaves: dict[int, set[str]] = {}
-    for (node, _), part in zip(roots, parts, strict=True):
-        if id(part) not in leaves:
-            predicate = graph.predicate(node)
-            leaves[id(part)] = _leaves(part) | ({predicate.node} if predicate is not None else set())
-        for leaf in leaves[id(part)]:
-            if leaf not in dependencies:
-                doubtful = {n for n in nodes if n != leaf and leaf not in sources[n]}
-                dependencies[leaf] = _dependencies(graph, leaf, doubtful, nodes) if doubtful else set()
-            waits.setdefault(node, set()).update(dependencies[leaf])
-    return not nx.is_directed_acyclic_graph(nx.DiGraph((a, b) for a, others in waits.items() for b in others))
-
-
-def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
-    """Return the nodes that a root reads by way of matched nodes: without a cycle, none of them depends on the root."""
-    sources: set[str] = set()
-    work = [root]
-    while work:
-        for source in graph._pred[work.pop()]:
-            if source not in sources:
-                sources.add(source)
-                work.extend((source,) if source in matched else ())
-    return sources
-
-
-def _dependencies(graph: Graph, leaf: str, doubtful: set[str], roots: set[str]) -> set[str]:
-    """Return the roots that a value depends on, by paths on which no other value is replaced.
-
-    The search alternates between steps up from the value and down from the roots: the smaller side ends it.
-    """
-    up, above = [leaf], {leaf}
-    down, below = list(doubtful), set(doubtful)
-    reached = False
-    while up and (down or reached):
-        if not reached:
-            for node in graph._succ[down.pop()]:
-                reached = reached or node == leaf
-                if node not in below and node not in roots:
-                    below.add(node)
-                    down.append(node)
-        for source in graph._pred[up.pop()]:
-            if source not in above:
-                above.add(source)
-                if source not in roots:
-                    up.append(source)
-    return above & doubtful if not up else set()
-
-
-def new_parts(parts: Iterable[Any]) -> list[Any]:
-    """Return the new nodes and constants of a replacement, each once, operands first."""
-    new: dict[int, Any] = {}
-    work = [(part, False) for part in reversed(list(parts))]
-    while work:
-        part, is_ready = work.pop()
-        if isinstance(part, New):
-            part = part.first
-        if isinstance(part, Bound) or id(part) in new:
-            continue
-        if is_ready or isinstance(part, Known):
-            new[id(part)] = part
-        else:
-            work.append((part, True))
-            work.extend((p, False) for p in reversed(part.operands))
-    return list(new.values())
-
-
-def _leaves(part: Part) -> set[str]:
-    """Return the nodes of the graph that a replacement reads."""
-    parts = [part, *(p for new in new_parts([part]) if isinstance(new, New) for p in new.operands)]
-    return {p.node for p in parts if isinstance(p, Bound)}

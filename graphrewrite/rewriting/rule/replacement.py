@@ -193,6 +193,7 @@ class Replay(RuleRun):
     def __init__(self, graph: Graph, pattern: Pattern, images: Sequence[Any], values: Sequence[Any]) -> None:
         self.graph, self.pattern, self.images, self.values = graph, pattern, images, values
         self.position = 0
+        self.effects: list[New] = []
 
     @cached_property
     def first_free(self) -> int:
@@ -268,12 +269,17 @@ class Replay(RuleRun):
                     kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
                     return Known(self, hold(kind.element, values[0]), kind)
         types = op.result_types(tuple(p.type for p in parts), attributes)
-        if new := local_names(types):
+        if names := local_names(types):
             types = numbered(types, self.first_free)
-            self.first_free += len(new)
+            self.first_free += len(names)
         if len(types) == 1:
-            return New(self, op, parts, attributes, types)
+            new = New(self, op, parts, attributes, types)
+            if op.has_effects(attributes):
+                self.effects.append(new)
+            return new
         results = tuple(New(self, op, parts, attributes, types, i) for i in range(len(types)))
+        if op.has_effects(attributes):
+            self.effects.extend(results[:1])
         for other in results:
             other.first = results[0]
         return results

@@ -63,11 +63,12 @@ class Template:
 
 @lru_cache(maxsize=1024)
 def is_conjunctive(pattern: Pattern) -> bool:
-    """Tell whether a pattern is made of ops, variables and literals only, each op with one result."""
+    """Tell whether a pattern is made of ops, variables and literals only, each op with one result and no effect."""
     return not pattern.forbidden and all(
         isinstance(term, PatternNode)
         and bool(term.ops)
         and term.results == 1
+        and not any(op.effects for op in term.ops)
         and all(
             isinstance(t, PatternNode | Literal) or (isinstance(t, Variable) and not t.optional and t.condition is None)
             for t in term.operands

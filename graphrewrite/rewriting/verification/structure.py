@@ -8,6 +8,7 @@ from typing import Any
 
 from graphrewrite.errors import DataError, GraphRewriteError, TypeMismatchError
 from graphrewrite.graph.cycles import holds_state, order_of, shown
+from graphrewrite.graph.effects import unordered
 from graphrewrite.op.attribute_check import STORABLE
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, annotations_in, attributes_in
 from graphrewrite.rewriting.verification.checks import check
@@ -24,6 +25,7 @@ __all__ = [
     "annotations_are_names",
     "attributes_fit",
     "cycles_pass_state",
+    "effects_are_ordered",
     "names_are_unique",
     "nodes_have_types",
     "operands_fit",
@@ -170,6 +172,19 @@ def views_have_nodes(graph: Any) -> Iterator[str]:
                     "or store the view again"
                 )
                 break
+
+
+@check(whole=True)
+def effects_are_ordered(graph: Any) -> Iterator[tuple[Any, str]]:
+    """The nodes with effects are in one order, which edges say."""
+    for source, node in unordered(graph):
+        yield (
+            node,
+            (
+                f"has an effect, as {source!r} has, and nothing says which comes first; write "
+                f'add_control({source!r}, {node!r}, kind="effect"), or the other way round'
+            ),
+        )
 
 
 # ---------------------------------------------------------------------- inputs and outputs

@@ -21,6 +21,7 @@ CHECKS: tuple[Check, ...] = (
     values.results_are_there,
     values.predicates_fit,
     structure.cycles_pass_state,
+    structure.effects_are_ordered,
     # Their values.
     values.values_are_typed,
     values.results_follow,

@@ -6,7 +6,18 @@ In each of them ``before`` is the graph, ``inputs`` are the arrays, and ``{made}
 
 from __future__ import annotations
 
-__all__ = ["ARGUMENT", "BITS", "DETERMINISTIC", "EQUAL", "IDEMPOTENT", "INTERFACE", "IN_FORMAT", "NEAR", "WELL_FORMED"]
+__all__ = [
+    "ARGUMENT",
+    "BITS",
+    "DETERMINISTIC",
+    "EQUAL",
+    "IDEMPOTENT",
+    "INTERFACE",
+    "IN_FORMAT",
+    "NEAR",
+    "SAME_EFFECTS",
+    "WELL_FORMED",
+]
 
 BITS = """\
 after = {made}
@@ -53,6 +64,13 @@ for node, values in evaluate_nodes(after, inputs, set(after) - set(after.outputs
     assert out_of_range(after.result_type(node).element, values) is None
 """
 """Every value fits the format that its node declares."""
+
+SAME_EFFECTS = """\
+after = {made}
+wanted, found = (list(map(str, evaluation(graph, inputs).effects)) for graph in (before, after))
+assert found == wanted
+"""
+"""The same effects happen, in the same order."""
 
 ARGUMENT = """\
 untouched = before.copy()

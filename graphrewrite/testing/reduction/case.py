@@ -11,6 +11,7 @@ import numpy as np
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.effects import order_effects
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.testing.strategies.inputs import batch_for
 
@@ -85,6 +86,7 @@ def tidied(new: Graph, old: Graph) -> Graph:
     z = output(b)
     """
     new.remove_nodes_from(list(new.dead_nodes() - old.dead_nodes()))
+    order_effects(new, old.effects)
     for ports in (new.inputs, new.outputs):
         for index, name in enumerate(ports):
             new._node[name]["index"] = index

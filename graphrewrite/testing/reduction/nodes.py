@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.dataflow import EFFECT
+from graphrewrite.graph.effects import order_effects
 from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.testing.failure.values import result_count
 from graphrewrite.testing.reduction.case import LEAVES, Case, Ways, tidied, value_of
@@ -32,19 +34,24 @@ def _without_outputs(names: list[str], clean: bool, case: Case) -> Case | None:
 
 
 def drop_dead_nodes(case: Case) -> Ways:
-    """Drop what no output needs: all of it, or from its ends."""
+    """Drop what no output needs: all of it but effects, or from its ends."""
     yield partial(_without_dead, None)
-    for node in sorted(case.graph.dead_nodes(), key=str):
+    for node in sorted(_unread(case.graph), key=str):
         yield partial(_without_dead, node)
 
 
+def _unread(graph: Graph) -> set[str]:
+    """Return the dead nodes and the effects that nobody reads."""
+    return {*graph.dead_nodes(), *(node for node in graph.effects if not graph.readers(node))}
+
+
 def _without_dead(node: str | None, case: Case) -> Case | None:
-    dead = case.graph.dead_nodes()
-    gone = dead if node is None else {node} & dead
-    if not gone or (node is not None and case.graph.succ[node]):
+    gone = case.graph.dead_nodes() if node is None else {node} & _unread(case.graph)
+    if not gone or (node is not None and any(e.get("kind") != EFFECT for e in case.graph.succ[node].values())):
         return None
     new = case.graph.copy()
     new.remove_nodes_from(list(gone))
+    order_effects(new, case.graph.effects)
     return case.having(tidied(new, new))
 
 
