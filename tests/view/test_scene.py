@@ -215,10 +215,10 @@ def test_what_is_not_drawn_is_told_by_stubs():
 
 def test_marks_of_nodes_that_are_not_attributes_are_told():
     graph = network()
-    graph.nodes["conv_1"].update(implementation="fast", backend="dsp", operator="first")
+    graph.nodes["conv_1"].update(implementation="fast", backend="dsp", operator="first", latency=3)
     box = scene_of(graph).box("conv_1")
-    assert box.notes[-3:] == ("implementation: fast", "backend: dsp", "operator: first")
-    assert "implementation: fast" in box.tooltip
+    assert box.notes[-4:] == ("implementation: fast", "backend: dsp", "operator: first", "latency = 3")
+    assert {"implementation: fast", "latency = 3"} <= set(box.tooltip.splitlines())
 
 
 def test_a_level_may_follow_from_the_type():

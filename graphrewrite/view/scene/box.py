@@ -11,11 +11,10 @@ import numpy as np
 from graphrewrite.formats.text import format_attribute
 from graphrewrite.formats.text.node_edges import slots_of
 from graphrewrite.graph import Graph
-from graphrewrite.graph.graph import RESERVED
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import attributes_in
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, annotations_in, attributes_in
 from graphrewrite.schema.equality import same_data
 from graphrewrite.view.colour import look_of
 from graphrewrite.view.plain import plain
@@ -25,9 +24,6 @@ __all__ = ["Feed", "box_of", "feeds_of", "is_order", "is_tucked", "op_of", "oper
 
 Feed = tuple[int | None, Any, int]
 """Slot, source and result of an operand; no slot in graphs that do not number them."""
-
-_SAID = ("implementation", "backend", "operator")
-"""Annotations of nodes that are shown and searched."""
 
 
 def feeds_of(graph: nx.DiGraph, node: Any) -> list[Feed]:
@@ -94,22 +90,18 @@ def box_of(
     data, op = graph.nodes[node], op_of(graph, node)
     kind = str(data.get("type", ""))
     defaults = {} if op is None else op.attributes
-    shown = {
-        k: v
-        for k, v in data.items()
-        if k not in RESERVED and k not in ("index", "value") and not same_data(v, defaults.get(k))
-    }
+    own = {k: v for k, v in attributes_in(data, op).items() if k not in ("index", "value")}
+    shown = {k: v for k, v in own.items() if not same_data(v, defaults.get(k))}
     # Operands that are drawn are ports; constants inside the box are lines of it, by the name of the operand.
     feeds, tucked = list(feeds), set(tucked)
     names = [operand_name(op, slot, len(feeds)) for slot, _, _ in feeds]
     held = [(name, _constant(graph.nodes[s])) for name, (_, s, _) in zip(names, feeds, strict=True) if s in tucked]
     ports = tuple(name for name, (_, s, _) in zip(names, feeds, strict=True) if s not in tucked)
     notes = [*_grouped(held), *(f"{k} = {format_attribute(v)}" for k, v in shown.items())]
-    notes += [f"{key}: {data[key]}" for key in _SAID if key in data]
-    if kind == "constant":
-        notes.append(_constant(data))
-    elif "shared" in data:
-        notes.append(f"shared {data['shared']}")
+    if kind == "constant":  # which says what it shares
+        notes += [*_annotations({k: v for k, v in data.items() if k != "shared"}, op), _constant(data)]
+    else:
+        notes += _annotations(data, op)
     result = data.get("result")
     return Box(
         name=f"{path}{node}",
@@ -124,6 +116,12 @@ def box_of(
         frame=frame,
         shade=shade,
     )
+
+
+def _annotations(data: Mapping[str, Any], op: Op | None) -> list[str]:
+    """Return a line for each annotation."""
+    found = annotations_in(data, op).items()
+    return [f"{k}: {v}" if k in RESERVED_ANNOTATIONS else f"{k} = {format_attribute(v)}" for k, v in found]
 
 
 def _constant(data: Mapping[str, Any]) -> str:
@@ -155,7 +153,7 @@ def tooltip_of(graph: nx.DiGraph, node: Any) -> str:
         lines.append("result: " + ", ".join(map(str, result if isinstance(result, tuple) else (result,))))
     attributes = {**({} if op is None else op.attributes), **attributes_in(data, op)}
     lines += [f"{k} = {format_attribute(v)}" for k, v in attributes.items() if k != "index"]
-    lines += [f"{key}: {data[key]}" for key in (*_SAID, "shared") if key in data]
+    lines += _annotations(data, op)
     origin = data.get("origin")
     if origin:
         names = origin if isinstance(origin, tuple | list) else (origin,)

@@ -10,7 +10,7 @@ import networkx as nx
 
 from graphrewrite.errors import GraphError, did_you_mean, not_there
 from graphrewrite.formats.text import format_attribute
-from graphrewrite.op.reserved_keys import RESERVED
+from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.box import is_tucked
 
@@ -156,7 +156,7 @@ def _words(node: Any, data: Mapping[str, Any]) -> Iterable[str]:
     for key, value in data.items():
         if key == "origin":
             yield from map(str, value if isinstance(value, tuple | list) else (value,))
-        elif key not in RESERVED and key != "value":
+        elif key not in STRUCTURAL and key != "value":
             yield f"{key} = {format_attribute(value)}"
 
 
