@@ -89,8 +89,9 @@ def written(
         annotations = annotations_in(data, op)
         shown = {key: value for key, value in data.items() if key not in hidden and key not in annotations}
         arguments += written_attributes(shown, form, () if op is None else op.attributes)
-        inside = ", ".join(written_attributes(annotations, replace(form, listed=False)))
-        braces = f" {{{inside}}}" if inside else ""
+        braces = ""
+        if annotations:
+            braces = f" {{{', '.join(written_attributes(annotations, replace(form, listed=False)))}}}"
         name = ("" if is_regular else "?") + (quote(kind) if isinstance(kind, str) else "")
         types = f" : {', '.join(map(str, results))}" if has_types else ""
         return f"{quote(node, strict=form.strict)} = {name}({', '.join(arguments)}){braces}{types}"

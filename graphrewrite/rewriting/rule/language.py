@@ -46,8 +46,10 @@ class _Language:
     must not be there, ``*xs`` any number of operands, a set or a range one of its values; `rule.where`, `rule.any_op`,
     `rule.repeated` and `rule.every` say the rest. Below it, `rule.decline` refuses a match for a reason, and
     `rule.nothing` lets nodes go that nobody reads. `rule.from_graphs` makes a rule of two graphs, for digraphs that are
-    no dataflow, `rule.from_example` one of a graph before and
-    after, and `rule.chain` one that fuses ops.
+    no dataflow, `rule.from_example` one of a graph before and after, and `rule.chain` one that fuses ops.
+
+    A new node that replaces a root takes its annotations; with ``like=node`` it takes attributes and annotations of
+    that node, with ``annotations={**node.annotations, "latency": 3}`` exactly those. Other new nodes have none.
 
     Examples
     --------

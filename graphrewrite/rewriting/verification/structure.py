@@ -121,18 +121,20 @@ def attributes_fit(graph: Any, node: Any) -> list[str] | None:
 
 
 @check
-def annotations_are_data(graph: Any, node: Any) -> Iterator[str]:
+def annotations_are_data(graph: Any, node: Any) -> list[str] | None:
     """The annotations of a node are data that can be stored."""
     data = graph._node[node]
     if len(data) < 4 and STRUCTURAL.issuperset(data):  # fast path: most nodes have none
-        return
+        return None
+    messages = []
     for key, value in annotations_in(data, known_op(graph, node)).items():
         try:
             STORABLE.store(value, str(key))
         except DataError as error:
-            yield str(error)
+            messages.append(str(error))
         except RecursionError:
-            yield f"{key}: is nested too deeply, or contains itself; give it a copy"
+            messages.append(f"{key}: is nested too deeply, or contains itself; give it a copy")
+    return messages
 
 
 @check
