@@ -196,6 +196,8 @@ def _link(graph: nx.DiGraph, source: Any, destination: Any, data: dict[str, Any]
 def difference(old: nx.DiGraph, new: nx.DiGraph) -> Edit:
     """Return the edit between two versions of a graph, as if it had been applied to the first.
 
+    Nothing in it is the second graph's, which may go on to change.
+
     Examples
     --------
     >>> edit = difference(nx.DiGraph([("a", "b")]), nx.DiGraph([("a", "c")]))
@@ -205,16 +207,16 @@ def difference(old: nx.DiGraph, new: nx.DiGraph) -> Edit:
     edit = Edit()
     for name, data in new._node.items():
         if name not in old._node:
-            edit.added.append((name, data))
+            edit.added.append((name, own(data)))
         elif not is_unchanged(old._node[name], data):
-            edit.changed.append((name, data))
+            edit.changed.append((name, own(data)))
             edit.lost.append((name, old._node[name]))
     edit.removed = [name for name in old._node if name not in new._node]
     for source, readers in new._succ.items():
         for reader, data in readers.items():
             before = old._succ.get(source, {}).get(reader)
             if before is None or before != data:
-                edit.linked.append((source, reader, data))
+                edit.linked.append((source, reader, own(data)))
                 edit.lost += [(source, reader, before)] if before is not None else []
     for source, readers in old._succ.items():
         for reader, data in readers.items():

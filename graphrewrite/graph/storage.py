@@ -44,7 +44,7 @@ def own(data: dict[str, Any]) -> dict[str, Any]:
     """
     new = data.copy()
     for key, value in data.items():
-        if type(value) in _CHANGEABLE:
+        if type(value) in _NESTING and key != "origin":
             try:
                 new[key] = _own(value)
             except RecursionError:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Rule, Tensor, decline, define_op, diff, op, rewrite, rule, trace
+from graphrewrite import Graph, Rule, Tensor, decline, define_op, diff, op, rewrite, rule, trace, verify
 from graphrewrite.graph.edit import Edit, apply_edit, difference, revert_edit
 from graphrewrite.rewriting.digraph_rules import from_graphs
-from graphrewrite.rules import RULES
+from graphrewrite.rules import RULES, eliminate_independent_nodes, merge_equal_nodes
 from graphrewrite.testing import graphs
 from tests.support.enabling import ENABLING, random_graph
 
@@ -243,3 +243,14 @@ def test_nodes_of_other_people_s_digraphs_may_be_anything(middle):
     assert list(found.steps[0].removed) == [middle]
     assert len(found.show().data.frames) == 1
     assert str(diff(line, found.graph)).splitlines()[0] == gone
+
+
+def test_what_a_pass_does_later_changes_no_record_of_an_earlier_one():
+    graph = Graph.parse(
+        "c = constant(value=1.0) : f32[]\na = neg(c)\nb = neg(c) {mine=([1],)}\ny = output(a)\nz = output(b)"
+    )
+    found = trace(graph, (eliminate_independent_nodes, merge_equal_nodes))
+    assert list(found.counts) == ["eliminate_independent_nodes", "merge_equal_nodes"]
+    verify(found.graph_after(1))
+    found.graph_after(0).nodes["b"]["mine"][0].append(2)  # a list in a tuple is nobody else's either
+    assert graph.nodes["b"]["mine"] == ([1],)
