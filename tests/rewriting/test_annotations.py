@@ -67,7 +67,9 @@ def check_rewriting(graph: Graph, rules: Any) -> None:
             for node in went:
                 for heir in heirs(before, after, [node]):
                     carries[heir] |= carries[node]
-        elif step.rule != "eliminate_independent_nodes":
+        elif step.rule == "eliminate_independent_nodes":
+            carries |= {node: set(data["origin"]) for node, data in step.edit.added}
+        if step.match is None:
             continue  # dead nodes go
         # Constants go when nothing reads them any more, matched or not; bridges have no origin.
         computed = [n for n in went if before.nodes[n]["type"] != "constant" and before.op(n).level != "bridge"]
