@@ -90,7 +90,8 @@ LAWS = [law for law in (*RULES, *FOLDING) if hasattr(law, "pattern")]
 
 @given(graphs() | st.sampled_from(LAWS).flatmap(lambda law: graphs(containing=law)), st.randoms(use_true_random=False))
 def test_no_annotation_is_lost(graph, rng):
-    check_rewriting(annotated(graph, rng), (*RULES, *FOLDING))
+    with np.errstate(all="ignore"):  # variances may be anything
+        check_rewriting(annotated(graph, rng), (*RULES, *FOLDING))
 
 
 def net() -> Graph:
