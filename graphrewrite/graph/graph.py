@@ -41,6 +41,9 @@ __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
 class Graph(GraphMethods, Dataflow, Body):
     """A directed graph of ops; every networkx function works on it.
 
+    Its arrays are read-only and nobody else's: one that comes in is copied, unless it and all its bases are read-only.
+    Who writes an array into the dictionary of a node still has it; copies of the graph get their own.
+
     Parameters
     ----------
     incoming_graph_data : str or networkx graph data, optional

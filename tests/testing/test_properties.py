@@ -203,6 +203,18 @@ def doubles_in_place(x, w: Constant):
     return op.sub(x, doubled)
 
 
+@rule
+def notes_in_place(x):
+    n = op.neg(x)
+    yield n
+    n.data["note"] = 3
+    return op.sub(0.0, x)
+
+
+def test_who_writes_into_a_matched_node_is_refuted():
+    assert "the data of a matched node cannot be changed" in check(notes_in_place).counterexample.reason
+
+
 @pytest.mark.parametrize("subject", [writes_into_constants, doubles_in_place])
 def test_who_writes_into_arrays_is_refuted(subject):
     found = check(subject, on=graphs(ops=["add"])).counterexample

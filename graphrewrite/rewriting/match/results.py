@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ class MatchedValue:
 
     def __init__(self, graph: Graph, operand: Operand) -> None:
         self.graph, self.operand, self.node = graph, operand, operand.node
-        self.data: dict[str, Any] = graph._node[operand.node]
+        self.data: Mapping[str, Any] = MappingProxyType(graph._node[operand.node])
 
     @property
     def type(self) -> Type:

@@ -22,6 +22,12 @@ from graphrewrite.runtime.display import Displayed
 
 __all__ = ["Match", "Rule"]
 
+_REFUSED_WRITES = {
+    "read-only": "arrays of a graph cannot be changed: compute a new one, as w.value * 2 does",
+    "mappingproxy": "the data of a matched node cannot be changed: return a new node, like= gives it the data",
+}
+"""What Python says of a write into a matched node, and what to do instead."""
+
 
 class Rule(Displayed, PatternRule):
     """A rewrite rule; made by the decorator `rule`.
@@ -145,8 +151,7 @@ class Rule(Displayed, PatternRule):
         except GraphRewriteError as error:
             raise self.complain(f"failed at {node!r}: {error}") from error
         except Exception as error:
-            writes = isinstance(error, ValueError) and "read-only" in str(error)
-            advice = "; arrays of a graph cannot be changed, compute a new one, as w.value * 2 does" if writes else ""
+            advice = next((f"; {advice}" for word, advice in _REFUSED_WRITES.items() if word in str(error)), "")
             raise self.complain(
                 f"fails below its yield, at {node!r}: {type(error).__name__}: {error}{advice}"
             ) from error

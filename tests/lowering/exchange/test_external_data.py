@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from graphrewrite import evaluate
 from graphrewrite.errors import SerialError
 from graphrewrite.lowering import ModelError, from_onnx, to_onnx
 from graphrewrite.lowering.exchange import model_output
+from graphrewrite.types import owned
 from tests.support.lowering_networks import mlp, model
 from tests.support.sessions import session_of
 
@@ -266,3 +268,16 @@ class TestWriting:
     def test_a_folder_that_is_not_there_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(SerialError, match=r"net\.onnx"):
             to_onnx(from_onnx(WHOLE), tmp_path / "none" / "net.onnx")
+
+
+def test_constants_in_the_model_are_not_copied_again() -> None:
+    numbers = np.ones((1 << 10, 1 << 10), np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "v"], ["h"]), helper.make_node("MatMul", ["h", "w"], ["y"])]
+    proto = model(nodes, {"v": numbers, "w": numbers}, input_shape=(1, 1 << 10))
+    tracemalloc.start()
+    graph = from_onnx(proto)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    constants = [data["value"] for _, data in graph.nodes(data=True) if data["type"] == "constant"]
+    assert [owned(array) is array for array in constants] == [True, True]
+    assert peak < 2.5 * numbers.nbytes
