@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from graphrewrite import Graph, Module, Rule, decline, pass_, rule
+from graphrewrite import Graph, Module, Rule, pass_
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import rewire
@@ -45,32 +45,23 @@ LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_SOURCES, *MAP_MOV
 _RULES = Catalogue((*LOWER_TO_STREAM, *MAP_COUNTING))
 
 
-@rule(kind="lowering")
-def stay_in_stream(x):
-    """A stream that is left and entered again is itself."""
-    entered = enter(leave(x))
-    yield entered
-    if x.type != entered.type:
-        return decline(f"it carries {x.type}, and is entered as {entered.type}", at=entered)
-    return x
-
-
 @pass_
 def drop_bridges(graph: Graph) -> list[str]:
-    """Make inputs and outputs streams where a tensor only enters or leaves."""
+    """Make inputs and outputs streams where a tensor only enters or leaves; what leaves and enters again stays one."""
     removed = []
-    for node in graph.in_order():
-        kind = graph.nodes[node]["type"]
-        if kind == "enter":
-            source = graph.operands(node)[0].node
-            graph.nodes[source]["result"] = graph.result_type(node)
-            rewire(graph, node, Operand(source))
-        elif kind == "leave" and all(graph.nodes[r]["type"] == "output" for r in graph.successors(node)):
-            rewire(graph, node, graph.operands(node)[0])
-        else:
-            continue
-        graph.remove_node(node)
-        removed.append(node)
+    # Entries first: a value that is entered again has left for its other readers only.
+    for kind in ("enter", "leave"):
+        for node in [n for n in graph.in_order() if graph.nodes[n]["type"] == kind]:
+            source = graph.operands(node)[0]
+            if kind == "enter" and graph.nodes[source.node]["type"] == "leave":
+                source = graph.operands(source.node)[0]
+            elif kind == "enter":
+                graph.nodes[source.node]["result"] = graph.result_type(node)
+            elif any(graph.nodes[reader]["type"] != "output" for reader in graph.successors(node)):
+                continue
+            rewire(graph, node, source)
+            graph.remove_node(node)
+            removed.append(node)
     return removed
 
 
@@ -178,9 +169,7 @@ def to_stream(
                     "free batch",
                     node=name,
                 )
-    lowered = recorded(
-        core, (spread_operand, *rules, stay_in_stream, split_channels, eliminate_dead_nodes, merge_equal_nodes), steps
-    )
+    lowered = recorded(core, (spread_operand, *rules, split_channels, eliminate_dead_nodes, merge_equal_nodes), steps)
     _check_lowered(lowered, rules)
     _check_components(lowered, components)
     limits = Limits(interval, max_multipliers, max_memory_bits, latency)
