@@ -120,7 +120,7 @@ def test_comparisons_are_exact(seed: int) -> None:
         x = op.rescale(x, multiplier=2, shift=0, offset=-1, element=element, low=-1)
     w = factor * random.integers(-1 - seed % 3, 2, (4, 3, 2))
     b, wide = random.integers(-9, 9, 4), FixedPoint(True, 12)
-    y = op.integer_conv(x, w, b, element=wide, pads=(seed % 3 == 0, 0), strides=(1,), dilations=(1,))
+    y = op.integer_conv(x, w, b, element=wide, pads=(int(seed % 3 == 0), 0), strides=(1,), dilations=(1,))
     gains = tuple(random.choice([-3, -1, 1, 2, 5], 4).tolist())
     match seed % 3:
         case 0:

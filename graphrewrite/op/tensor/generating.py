@@ -147,7 +147,7 @@ def range_(
     return hold(element, steps * float(delta) + float(start))
 
 
-def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, element: str = "f32") -> Tensor:
+def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: bool | float = 0, element: str = "f32") -> Tensor:
     _named(element)
     if any(exceeds(0, as_size(d)) for d in shape):
         raise TypeMismatchError(f"sizes are at least 0, got {list(shape)}")
@@ -156,7 +156,7 @@ def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, el
 
 
 @define_op(infer=_infer_constant_of_shape)
-def constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, element: ElementName = "f32") -> np.ndarray:
+def constant_of_shape(*, shape: Sequence[Dimension], value: bool | float = 0, element: ElementName = "f32") -> np.ndarray:
     """One value everywhere (ONNX specification, ConstantOfShape).
 
     Parameters
