@@ -156,7 +156,9 @@ def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: bool | float 
 
 
 @define_op(infer=_infer_constant_of_shape)
-def constant_of_shape(*, shape: Sequence[Dimension], value: bool | float = 0, element: ElementName = "f32") -> np.ndarray:
+def constant_of_shape(
+    *, shape: Sequence[Dimension], value: bool | float = 0, element: ElementName = "f32"
+) -> np.ndarray:
     """One value everywhere (ONNX specification, ConstantOfShape).
 
     Parameters
