@@ -26,7 +26,7 @@ __all__ = ["show_command"]
 @click.option("--depth", type=click.IntRange(min=0), help="How many steps around it. Default: 2, of a search 1.")
 @click.option("--between", nargs=2, metavar="NODE NODE", help="Only the paths from one node to another.")
 @click.option("--search", metavar="TEXT", help="Only nodes with this in their name, op or attributes.")
-@click.option("--level", type=click.Choice(["nn", "integer", "stream"]), help="Only nodes of a level.")
+@click.option("--level", metavar="nn|integer|stream|…", help="Only nodes of a level.")
 @click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
 @click.option("--direction", type=click.Choice(["TB", "LR"]), help="Draw from top to bottom, or from left to right.")
 @click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
@@ -195,6 +196,7 @@ def checked_level(level: str | None, dialect: Dialect | None) -> str:
     return level
 
 
+@lru_cache(maxsize=256)
 def level_named(name: str, dialect: Dialect | None) -> Level | None:
     """Return the level of an op by its name; None if the op has none of its own.
 

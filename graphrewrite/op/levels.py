@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 __all__ = ["BRIDGES", "LEVELS", "Level"]
 
@@ -12,7 +12,7 @@ BRIDGES = ("structure", "bridge")
 """What ops are that have no level of their own: inputs, outputs and constants; what only changes between levels."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Level:
     """A level; of one dialect, each stands above the next, which is more specific.
 
@@ -29,8 +29,8 @@ class Level:
     """Its place among the levels of its dialect, from the least specific one."""
     dialect: str = ""
     """The dialect; empty for the library's own levels."""
-    above: str | None = field(default=None, compare=False)
-    below: str | None = field(default=None, compare=False)
+    above: str | None = None
+    below: str | None = None
     """The levels of the library that its dialect stands above and below; None where it does not say."""
 
     def stands_above(self, other: Level) -> bool:

@@ -136,6 +136,7 @@ def test_onnx_and_hardware(installed):
 def test_commands_take_them(installed, tmp_path):
     save(doubled(), tmp_path / "g.json")
     assert "sig.invert(x)" in done("show", tmp_path / "g.json", "--plugin", "sig").stdout
+    assert "invert_1" in done("show", tmp_path / "g.json", "--plugin", "sig", "--level", "signal").stdout
     refused(3, "dialect 'sig', which is missing", "show", tmp_path / "g.json")
     refused(2, "offers a plugin 'sgi'; did you mean 'sig'", "show", tmp_path / "g.json", "--plugin", "sgi")
     done("optimise", tmp_path / "g.json", "-o", tmp_path / "h.json", "--plugin", "sig")

@@ -15,7 +15,7 @@ from graphrewrite.op.levels import LEVELS, Level
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.rewriting.rule.tracing import Definition
-from graphrewrite.types import FixedPoint, Stream
+from graphrewrite.types import FixedPoint, Stream, Tensor
 
 __all__ = ["KINDS", "level_of", "levels_in", "unlike", "wrong_kind", "wrong_levels"]
 
@@ -38,6 +38,8 @@ def level_of(op: Op | None, result: Any = None) -> Level | None:
     level = None if op is None else level_named(op.level, op.dialect)
     if level is None or level.dialect:
         return level
+    if result.__class__ is Tensor:  # the most common case, asked at each step of rewriting
+        return LEVELS[1] if level is LEVELS[0] and isinstance(result.element, FixedPoint) else level
     types = result if isinstance(result, tuple) else (result,)
     by_type = (2 if isinstance(t, Stream) else int(isinstance(getattr(t, "element", None), FixedPoint)) for t in types)
     return LEVELS[max(level.index, *by_type, 0)]
