@@ -89,13 +89,13 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     firsts: dict[object, str] = {}
     merged = []
     for node in graph.in_order():
-        op = graph.op(node)
-        if op.name in ("input", "output") or op.has_state(graph.attributes(node)) or _is_ordered(graph, node):
+        op, data = graph.op(node), graph.nodes[node]
+        attributes = attributes_in(data, op)
+        if op.name in ("input", "output") or op.has_state(attributes) or _is_ordered(graph, node):
             continue
-        data = graph.nodes[node]
         # Marks count: two nodes that run on different backends are two.
         marks = {key: data[key] for key in RESERVED_ANNOTATIONS & data.keys()}
-        told = tuple((k, format_exactly(v)) for k, v in sorted({**attributes_in(data, op), **marks}.items()))
+        told = tuple((k, format_exactly(v)) for k, v in sorted({**attributes, **marks}.items()))
         result = data.get("result")
         is_constant = op.name == "constant"
         key = (op.name, graph.operands(node), graph.predicate(node), told, str(result) if is_constant else None)

@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import DataError
+from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.types import owned
 
 __all__ = ["copy_into", "own", "stores_plainly"]
@@ -43,6 +44,8 @@ def own(data: dict[str, Any]) -> dict[str, Any]:
     {'shape': {'length': 4}}
     """
     new = data.copy()
+    if STRUCTURAL.issuperset(data) and type(data.get("origin", ())) is tuple:  # fast path: most nodes have no more
+        return new
     for key, value in data.items():
         if type(value) in _NESTING and key != "origin":
             try:

@@ -62,7 +62,10 @@ def attributes_in(data: Mapping[Any, Any], op: Signature | None) -> dict[str, An
     >>> attributes_in({"type": "transfer", "backend": "dsp"}, op.transfer)
     {'backend': 'dsp'}
     """
-    return {key: value for key, value in data.items() if is_attribute(key, op)}
+    if op is None or op.any_attributes:
+        return {key: value for key, value in data.items() if key not in RESERVED}
+    known = op.attributes
+    return {key: value for key, value in data.items() if key in known}
 
 
 def annotations_in(data: Mapping[Any, Any], op: Signature | None) -> dict[Any, Any]:
@@ -104,8 +107,6 @@ def inherited(data: Mapping[Any, Any], op: Signature | None, heir: Signature) ->
     >>> inherited(data, op.relu, op.clip)
     {'backend': 'dsp', 'latency': 3}
     """
-    if len(data) < 4 and STRUCTURAL.issuperset(data):  # fast path: most nodes have none
-        return {}
     is_same = op is not None and op.name == heir.name
     return {
         key: value

@@ -16,7 +16,7 @@ from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.bound_sizes import with_data_sizes
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import inherited
+from graphrewrite.op.reserved_keys import STRUCTURAL, inherited
 from graphrewrite.rewriting.engine.effect_order import order_effects, touches_effects
 from graphrewrite.rewriting.engine.parts import closes_cycle, new_parts
 from graphrewrite.rewriting.match import Root
@@ -50,11 +50,13 @@ class _Plan:
             if isinstance(part, Known):
                 name = self.fresh("constant")
                 data = {"type": "constant", "value": part.value, "result": part.type, "origin": ()}
-                self.add(name, {**data, **self.annotations_of(part)}, ())
+                data.update(self.annotations_of(part))
+                self.add(name, data, ())
             else:
                 name = self.fresh(part.op.stem)
                 data = with_data_sizes(new_data(part), part.op, self.sizes) if self.sizes else new_data(part)
-                self.add(name, {**data, **self.annotations_of(part)}, [self.value_of(p) for p in part.operands])
+                data.update(self.annotations_of(part))
+                self.add(name, data, [self.value_of(p) for p in part.operands])
                 self.graph.adopt(part.op)
             self.new_names[id(part)] = name
         return [self.value_of(part) for part in parts]
@@ -67,8 +69,9 @@ class _Plan:
         if id(part) not in self.bequeathed:
             # The last one wins: the node that it is like, else its first root.
             for node in [*self.heirs.get(id(part), ()), *(() if part.like is None else (part.like,))]:
-                found.update(inherited(self.graph._node[node], self.op_of(node), part.op))
-        return own(found)
+                if not STRUCTURAL.issuperset(self.graph._node[node]):
+                    found.update(inherited(self.graph._node[node], self.op_of(node), part.op))
+        return own(found) if found else found
 
     def bequeath(self, root: str, part: Made) -> None:
         """Let a new node take the annotations of a root; what only changes levels passes them on to what it reads."""
@@ -122,8 +125,10 @@ class _Plan:
     def inherit(self, moves: Sequence[tuple[str, int | None, Part]]) -> None:
         """Give new nodes the predicate of the root that they serve; none where they serve several that differ."""
         served: dict[str, set[Operand | None]] = {}
-        for root, _, part in moves:
-            predicate = self.graph.predicate(root)
+        predicates = [self.graph.predicate(root) for root, _, _ in moves]
+        if all(predicate is None for predicate in predicates):
+            return
+        for (_, _, part), predicate in zip(moves, predicates, strict=True):
             for new in new_parts([part]):
                 if isinstance(new, New):
                     served.setdefault(self.new_names[id(new)], set()).add(predicate)
@@ -295,7 +300,8 @@ def plan(
         return Declined("has an effect, which a duplicate would repeat", twice[0])
     work = _Plan(graph, fresh, matched, copies, sizes={**sizes, **refined})
     work.edit.matched = tuple(matched)
-    for node, _, part in reversed(moves):
+    is_bare = all(STRUCTURAL.issuperset(graph._node[node]) for node in matched)  # most nodes have no annotations
+    for node, _, part in () if is_bare else reversed(moves):
         if isinstance(part, Made):
             work.bequeath(node, part.first if isinstance(part, New) else part)
     targets = work.add_parts([*(part for _, _, part in moves), *effects])
