@@ -29,18 +29,20 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     independent = graph.independent_nodes() - set(graph.outputs)
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
-    for node in graph.in_order():
-        if node not in independent or graph.op(node).has_state(graph.attributes(node)) or _is_open(graph, node):
+    order = graph.in_order()
+    for node in order if independent else ():
+        if node not in independent or _is_open(graph, node):
+            continue
+        op = graph.op(node)
+        if op.has_state(attributes_in(graph.nodes[node], op)):
             continue
         if all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
-    for node in reversed(graph.in_order()):  # a constant holds a tensor, and no value of a type of one's own
+    for node in reversed(order):  # a constant holds a tensor, and no value of a type of one's own
         is_object = node in fixed and isinstance(graph.nodes[node].get("result"), EdgeType)
         if is_object and any(reader not in fixed for reader in graph.successors(node)):
             fixed.remove(node)
-    folded = [
-        n for n in graph.in_order() if n in fixed and graph.nodes[n]["type"] != "constant" and _has_one_result(graph, n)
-    ]
+    folded = [n for n in order if n in fixed and graph.nodes[n]["type"] != "constant" and _has_one_result(graph, n)]
     rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
     values = evaluate_nodes(graph, {}, rim)
     # A size that only the data decides is known with the data, and replaced wherever it stands.
@@ -87,6 +89,7 @@ def _has_one_result(graph: Graph, node: str) -> bool:
 def merge_equal_nodes(graph: Graph) -> list[str]:
     """Let one node serve for all with the same op, operands, predicate and attributes; state is never shared."""
     firsts: dict[object, str] = {}
+    origins: dict[str, dict[str, None]] = {}
     merged = []
     for node in graph.in_order():
         op, data = graph.op(node), graph.nodes[node]
@@ -94,8 +97,8 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
         if op.name in ("input", "output") or op.has_state(attributes) or _is_ordered(graph, node):
             continue
         # Marks count: two nodes that run on different backends are two.
-        marks = {key: data[key] for key in RESERVED_ANNOTATIONS & data.keys()}
-        told = tuple((k, format_exactly(v)) for k, v in sorted({**attributes, **marks}.items()))
+        marks = [(k, v) for k, v in data.items() if k in RESERVED_ANNOTATIONS and k not in attributes]
+        told = tuple([(k, format_exactly(v)) for k, v in sorted([*attributes.items(), *marks])])
         result = data.get("result")
         is_constant = op.name == "constant"
         key = (op.name, graph.operands(node), graph.predicate(node), told, str(result) if is_constant else None)
@@ -103,13 +106,19 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
         if first != node:
             for index in range(op.number_of_results(graph.attributes(node))):
                 rewire(graph, node, Operand(first, index), index)
-            graph.nodes[first]["origin"] = tuple(dict.fromkeys((*graph.origin(first), *graph.origin(node))))
+            if not is_constant:
+                origins.setdefault(first, dict.fromkeys(graph.origin(first))).update(dict.fromkeys(graph.origin(node)))
             graph.remove_node(node)
             merged.append(node)
+    for node, origin in origins.items():
+        graph.nodes[node]["origin"] = tuple(origin)
     return merged
 
 
 def _is_ordered(graph: Graph, node: str) -> bool:
     """Tell whether a node has control edges; that it has a predicate, or is one, is no order."""
-    edges = (data for edges in (graph.pred[node], graph.succ[node]) for data in edges.values())
-    return any("kind" in data and predicate_in(data) is None for data in edges)
+    for edges in (graph._pred[node], graph._succ[node]):
+        for data in edges.values():
+            if "kind" in data and predicate_in(data) is None:
+                return True
+    return False

@@ -65,7 +65,7 @@ def check_rewriting(graph: Graph, rules: Any) -> None:
             went = set(step.match.nodes)
         elif step.rule == "merge_equal_nodes":
             for node in went:
-                for heir in heirs(before, after, [node]):
+                for heir in heirs(before, after, [node]) if before.nodes[node]["type"] != "constant" else ():
                     carries[heir] |= carries[node]
         elif step.rule == "eliminate_independent_nodes":
             carries |= {node: set(data["origin"]) for node, data in step.edit.added}
