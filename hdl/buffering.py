@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from graphrewrite.graph import Graph, Operand, Value
 from graphrewrite.graph.dataflow import Reader
 from graphrewrite.graph.rewiring import move_slot
-from graphrewrite.hdl.component import Component
+from graphrewrite.hdl.component import Component, streams
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
@@ -14,10 +17,11 @@ from graphrewrite.hdl.placement import CONNECTING, around, common, places_of
 from graphrewrite.hdl.timing.cycles import predict_cycles
 from graphrewrite.hdl.timing.depths import fifo_depths
 from graphrewrite.hdl.timing.network import Link, Network
-from graphrewrite.hierarchy import blocks_of
+from graphrewrite.hierarchy.blocks import blocks_of, uses_of
 
 __all__ = ["insert_fifos", "insert_forks"]
 
+_THROUGH = 2  # the depth of a buffer that passes a beat in every cycle
 _SEVERAL = 64  # frames: by then what a design does repeats, in all but odd cases
 
 
@@ -78,14 +82,36 @@ def insert_fifos(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -
     [9]
     """
     network = netlist(graph, components).network
+    depths = fifo_depths(network, [*_joins(network), *_pauses(network)])
+    if missing := _missing(graph, depths):
+        # These delay a branch by a cycle, for which the buffers of others may have to be deeper.
+        return insert_fifos(_with_fifos(graph, dict.fromkeys(missing, _THROUGH)), components)
+    return _with_fifos(graph, depths)
+
+
+def _with_fifos(graph: Graph, depths: Mapping[Link, int]) -> Graph:
     new = graph.copy()
-    for link, depth in fifo_depths(network, [*_joins(network), *_pauses(network)]).items():
+    for link, depth in depths.items():
         if depth:
             buffered = new.add(
                 fifo, [new.value(link.source, link.source_port)], {"depth": depth}, origin=new.origin(link.source)
             )
             move_slot(new, link.sink, link.sink_port, Operand(buffered.node))
     return new
+
+
+def _missing(graph: Graph, depths: Mapping[Link, int]) -> list[Link]:
+    """Links without a buffer where another use of the nested graph has one: with it, both can be one entity."""
+    places: dict[tuple[Any, ...], dict[bool, list[Link]]] = {}
+    uses = uses_of(graph)
+    for link, depth in depths.items():
+        if link.sink in uses:
+            lanes = [
+                str(stream.lanes) for stream in streams(*(graph.result_type(*o) for o in graph.operands(link.sink)))
+            ]
+            has_one = depth > 0 or graph.nodes[link.source]["type"] == fifo.name
+            places.setdefault((uses[link.sink], link.sink_port, *lanes), {}).setdefault(has_one, []).append(link)
+    return [link for found in places.values() if True in found for link in found.get(False, ())]
 
 
 def _joins(network: Network) -> list[Link]:

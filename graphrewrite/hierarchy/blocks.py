@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +15,13 @@ from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
 from graphrewrite.hierarchy.implementations import Library, implemented
 from graphrewrite.hierarchy.module import Module
 
-__all__ = ["Block", "blocks_of", "flattened", "innermost", "main_graph", "names_of", "of_graph"]
+__all__ = ["Block", "Use", "blocks_of", "flattened", "innermost", "main_graph", "names_of", "of_graph", "uses_of"]
 
 _NO_COMPUTATION = frozenset({"input", "output", "constant"})
+
+
+Use = tuple[str, str, str, int]
+"""A nested graph, a node of it, the kind of node that is made of that, and the number of that among its likes."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,28 @@ def names_of(graph: Graph, node: str) -> tuple[str, ...]:
     """
     use = of_graph(graph, node)
     return (node, *graph.origin(node), *([] if use is None else [".".join(use)]))
+
+
+def uses_of(graph: Graph) -> dict[str, Use]:
+    """Return what nodes in uses of a nested graph are there: nodes that correspond have the same.
+
+    Examples
+    --------
+    >>> g = Graph("g", blocks={"b_1": {"graph": "b"}, "b_2": {"graph": "b"}})
+    >>> for node in ("b_1.relu_1", "b_2.relu_1", "relu_1"):
+    ...     g.add_node(node, type="relu")
+    >>> uses_of(g)
+    {'b_1.relu_1': ('b', 'relu_1', 'relu', 0), 'b_2.relu_1': ('b', 'relu_1', 'relu', 0)}
+    """
+    numbers: Counter[tuple[str, str]] = Counter()
+    uses: dict[str, Use] = {}
+    for node in graph.in_order():
+        if (place := of_graph(graph, node)) is not None:
+            kind = str(graph.nodes[node]["type"])
+            at = graph.origin(node)[0], kind
+            uses[node] = (*place, kind, numbers[at])
+            numbers[at] += 1
+    return uses
 
 
 def _nested(graph: Graph) -> Iterator[tuple[str, str, Graph]]:

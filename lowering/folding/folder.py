@@ -17,12 +17,12 @@ from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.hdl.simulation.simulation import predict
 from graphrewrite.hdl.timing.cycles import predict_cycles
-from graphrewrite.hierarchy.blocks import blocks_of, innermost, names_of
+from graphrewrite.hierarchy.blocks import Use, blocks_of, innermost, names_of, uses_of
 from graphrewrite.lowering.errors import ParallelismError, origins_text
 from graphrewrite.lowering.folding.folding_report import FoldingReport, LayerReport, Price
 from graphrewrite.lowering.folding.latency_search import Choice, fewest_multipliers, weighted
 from graphrewrite.lowering.folding.matrix_foldings import Folding, foldings
-from graphrewrite.lowering.folding.refolding import LAYERS, Choose, Use, refold_graph, uses_of
+from graphrewrite.lowering.folding.refolding import LAYERS, Choose, refold_graph
 from graphrewrite.types import Stream
 
 __all__ = ["Limits", "fold"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,17 +14,14 @@ from graphrewrite.graph import Value
 from graphrewrite.graph.rewiring import inherit
 from graphrewrite.hdl.component import streams
 from graphrewrite.hdl.components.refold import refold
-from graphrewrite.hierarchy.blocks import of_graph
+from graphrewrite.hierarchy.blocks import Use
 from graphrewrite.lowering.folding.matrix_foldings import Folding
 from graphrewrite.types import Stream
 
-__all__ = ["LAYERS", "Choose", "Use", "refold_graph", "uses_of"]
+__all__ = ["LAYERS", "Choose", "refold_graph"]
 
 Choose = Callable[[str, Stream, Mapping[str, Any]], Folding]
 """Takes the name of a layer, the stream that reaches it, and its attributes; returns its folding."""
-
-Use = tuple[str, str, str, int]
-"""A nested graph, a node of it, the component that is made of that, and the number of that among its likes."""
 
 LAYERS = frozenset({"matvec", "popcount"})
 """Matrix products, which are folded."""
@@ -44,19 +40,6 @@ def refold_graph(graph: Graph, choose: Choose, inputs: Mapping[str, int], uses: 
     rebuilt = rebuilding.run(inputs)
     lanes = {place: min(found) for place, found in rebuilding.found.items() if len(found) > 1}
     return _Rebuilding(graph, choose, uses, lanes).run(inputs) if lanes else rebuilt
-
-
-def uses_of(graph: Graph) -> dict[str, Use]:
-    """Return what nodes in uses of a nested graph are there: nodes that correspond have the same."""
-    numbers: Counter[tuple[str, str]] = Counter()
-    uses: dict[str, Use] = {}
-    for node in graph.in_order():
-        if (place := of_graph(graph, node)) is not None:
-            kind = str(graph.nodes[node]["type"])
-            at = graph.origin(node)[0], kind
-            uses[node] = (*place, kind, numbers[at])
-            numbers[at] += 1
-    return uses
 
 
 class _Rebuilding:

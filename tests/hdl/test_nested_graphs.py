@@ -35,7 +35,7 @@ def graph_of(name: str, build: Callable[[Value], Value]) -> Graph:
     return graph
 
 
-def designed(module: Module, samples: np.ndarray | None = None, **options: Any) -> Design:
+def designed(module: Module, samples: Any = None, **options: Any) -> Design:
     samples = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32) if samples is None else samples
     return emit(to_stream(to_integer(quantise(module, samples)), **options), frames=2)
 
@@ -110,6 +110,25 @@ def test_a_block_within_a_block_is_an_instance_in_its_entity():
     assert_mirrored(design)
     files = design.files["compile_order.txt"].split()
     assert files.index("blocks/main_small.vhd") < files.index("blocks/main_large.vhd") < files.index("main.vhd")
+
+
+def test_uses_with_and_without_branches_to_wait_for_are_buffered_alike():
+    module = Module("net")
+    cross = module.add_graph("cross")
+    a, b = (cross.input(name, Tensor("f32", ("N", 4))) for name in "ab")
+    cross.output("s", op.relu(op.add(linear(a), b)))
+    cross.output("t", op.relu(linear(b, 2)))
+    main = module.add_graph("main")
+    p, q = (main.input(name, Tensor("f32", ("N", 4))) for name in "pq")
+    for _ in range(2):
+        p, q = module.op("cross")(q, p)
+    main.output("y", linear(p, 4))
+    main.output("z", q)
+    samples = {name: np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32) for name in "pq"}
+    design = designed(module, samples)
+    assert uses(design) == {"cross_1": "main_cross", "cross_2": "main_cross"}
+    ports = re.findall(r"^    (\w+)_payload : (in|out)", design.files["blocks/main_cross.vhd"], re.MULTILINE)
+    assert sorted(ports) == [("a", "in"), ("b", "in"), ("s", "out"), ("t", "out")]
 
 
 def test_graphs_of_equal_contents_have_entities_of_their_own():
