@@ -206,6 +206,7 @@ class Graph(GraphMethods, Dataflow, Body):
         types = [
             x.type if isinstance(x, Value) else constant_type(constants[i], x, like) for i, x in enumerate(operands)
         ]
+        attributes = op.settled(attributes, types)
         results = op.result_types(tuple(types), attributes)
         if any(kind.unknowns for kind in results):
             results = numbered(results, first_free_number(self))
@@ -297,7 +298,15 @@ class Graph(GraphMethods, Dataflow, Body):
             A node.
         """
         op = self.op(node)
-        return {**op.attributes, **attributes_in(self._node[node], op)}
+        return {**self._defaults(node, op), **attributes_in(self._node[node], op)}
+
+    def _defaults(self, node: str, op: Op) -> Mapping[str, Any]:
+        """Return an op's attributes with their defaults, which may depend on a node's first operand."""
+        first = next(iter(self.operands(node)), None) if op.forms else None
+        if first is None:
+            return op.attributes
+        kind = self._node[first.node].get("result")
+        return op.defaults(kind[first.result] if isinstance(kind, tuple) else kind)
 
     def annotations(self, node: str) -> dict[Any, Any]:
         """Return the annotations of a node: all that its dictionary holds beside the attributes of its op.

@@ -15,7 +15,7 @@ from graphrewrite.op.attribute_check import STORABLE
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.library import find_op
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import annotations_in
+from graphrewrite.op.reserved_keys import annotations_in, attributes_in
 from graphrewrite.schema import IrData, field
 from graphrewrite.schema.backing import Backing
 from graphrewrite.schema.equality import same_data
@@ -198,7 +198,7 @@ class Node(IrData):
             if name not in op.attributes:
                 raise self._unknown(name)
             raise FieldError("is required and missing; assign it", path=f"{self._path}.{name}")
-        return default
+        return default if self._graph is None else self._graph.attributes(self.name)[name]
 
     def _write(self, name: str, value: Any) -> None:
         op, path = self.op, f"{self._path}.{name}"
@@ -206,10 +206,10 @@ class Node(IrData):
             raise FieldError(
                 f"the op {self.data.get('type')!r} is unknown, and so are its attributes; write to `data`", path=path
             )
-        meaning = op.derived.get(name, name)
-        if not isinstance(meaning, str):
+        meaning = op.canonical_name(name)
+        if callable(op.derived.get(meaning)):
             raise FieldError("is derived from operands and attributes; assign those", path=path)
-        if meaning in op.operands:
+        if op.derived.get(name, name) in op.operands:
             raise FieldError("is an operand, which is an edge of the graph; rewrite the node with a rule", path=path)
         if meaning not in op.attributes and not isinstance(op, Generic):
             if name not in self.annotations:
@@ -218,10 +218,16 @@ class Node(IrData):
             self._backing.write()[name] = STORABLE.store(value, path)
             return
         (stored,) = op.as_attributes({name: value}, path=self._path).values()
+        if not op.is_settled({meaning: stored}):
+            if self._graph is None:
+                raise FieldError("has an entry for each position; write them out, or use graph.node(…)", path=path)
+            stored = op.settled({**attributes_in(self.data, op), meaning: stored}, self.operand_types)[meaning]
         self._backing.refuse_cycle(stored, path)
         data = self._backing.write()
         # Defaults are not stored, unless they already are: an assignment of the same value changes nothing.
-        if op.stored({meaning: stored}) or (meaning in data and same_data(data[meaning], stored)):
+        defaults = op.attributes if self._graph is None else self._graph._defaults(self.name, op)
+        is_default = not op.stored({meaning: stored}) or (meaning in op.forms and stored == defaults[meaning])
+        if not is_default or (meaning in data and same_data(data[meaning], stored)):
             data[meaning] = stored
         else:
             data.pop(meaning, None)

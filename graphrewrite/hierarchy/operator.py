@@ -146,6 +146,8 @@ class Operator(Displayed):
         new = {**self.attributes, **self.op.as_attributes(attributes)}
         self.op.check(len(self.op.operands), new)
         nodes = self.nodes
+        if nodes:
+            new = self.op.settled(new, [self.graph.result_type(*each) for each in self.graph.operands(nodes[0])])
         before = [dict(self.graph.nodes[node]) for node in nodes]
         try:
             for node, old in zip(nodes, before, strict=True):

@@ -252,8 +252,10 @@ class AttributeCheck:
             return value
         if isinstance(value, Symbolic):
             return value
-        if isinstance(value, np.ndarray) and not _takes_arrays(self.kind):
+        if isinstance(value, np.ndarray | np.generic) and not _takes_arrays(self.kind):
             value = value.tolist()
+        if type(value) in self.entries and type(value) not in self.scalars:
+            value = (value,)  # one axis, as all frameworks write it
         try:
             return as_attribute(self.kind.store(value, path))
         except DataError as error:

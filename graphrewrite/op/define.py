@@ -8,7 +8,9 @@ from functools import partial, update_wrapper
 from typing import Any, overload
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
+from graphrewrite.op.attribute_forms import Entries
 from graphrewrite.op.axes import Axes, common_layout
+from graphrewrite.op.derived import spellings
 from graphrewrite.op.dialect import Dialect, checked_level
 from graphrewrite.op.domain import NUMBERS, check_kinds, one_element
 from graphrewrite.op.op import Cost, Infer, Op
@@ -109,6 +111,7 @@ def define_op(
     elements: Set[str] | None = ...,
     axes: str | None = ...,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = ...,
+    forms: Mapping[str, Entries] | None = ...,
     cost: Cost | None = ...,
     neutral: Mapping[str, Neutral] | None = ...,
 ) -> Callable[[Callable[..., Any]], Op]: ...
@@ -127,6 +130,7 @@ def define_op(
     elements: Set[str] | None = None,
     axes: str | None = None,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = None,
+    forms: Mapping[str, Entries] | None = None,
     cost: Cost | None = None,
     neutral: Mapping[str, Neutral] | None = None,
 ) -> Op | Callable[[Callable[..., Any]], Op]:
@@ -169,7 +173,11 @@ def define_op(
         the layouts and says the result's.
     derived : mapping, optional
         Further names that the view of a node has: a word is another name of an operand or attribute, a function takes
-        the view and computes; see `graphrewrite.graph.node.Node`.
+        the view and computes; see `graphrewrite.graph.node.Node`. Attributes that have a name of the library's own,
+        such as ``axis``, have the names of other frameworks, too (`graphrewrite.op.derived.SPELLINGS`).
+    forms : mapping, optional
+        Attributes that may be written in other forms, such as one number for all positions, with what says what they
+        stand for (`graphrewrite.op.attribute_forms`).
     cost : callable, optional
         Multiply-accumulates for one sample: a function of the operand types, the first result's type and the
         attributes (`graphrewrite.op.cost` has the usual ones). None if not given.
@@ -229,7 +237,8 @@ def define_op(
             results=results if isinstance(results, int) else 0,
             elements=accepted,
             axes=None if axes is None else Axes.of(axes),
-            derived=dict(derived or {}),
+            derived=spellings([p.name for p in parameters], attributes) | dict(derived or {}),
+            forms=dict(forms or {}),
             results_of=None if isinstance(results, int) else results,
             cost=cost,
             neutral=dict(neutral or {}),

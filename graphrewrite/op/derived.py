@@ -6,7 +6,7 @@ a node, see `graphrewrite.graph.node.Node`. The names are those of the framework
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,19 @@ from graphrewrite.types import element_dtype
 
 __all__ = [
     "ACTIVATED",
-    "ALONG_AXIS",
+    "BOUNDED",
     "CLIPPED",
     "CONVOLUTION",
+    "DIAGONAL",
     "FULLY_CONNECTED",
     "GENERAL_PRODUCT",
     "GLOBAL_POOL",
     "NORM",
-    "PADDED",
     "POOL",
+    "SPELLINGS",
     "TRANSPOSED_CONVOLUTION",
     "Derived",
+    "spellings",
 ]
 
 Derived = Mapping[str, Any]
@@ -74,10 +76,7 @@ CONVOLUTION: Derived = {
     "in_channels": _in_channels,
     "out_channels": _out_channels,
     "kernel_size": _kernel_size,
-    "padding": "pads",
     "padding_value": _padding_value,
-    "stride": "strides",
-    "dilation": "dilations",
 }
 
 
@@ -139,17 +138,20 @@ NORM: Derived = {
     "bias": "shift",
     "running_mean": "mean",
     "running_var": "var",
-    "eps": "epsilon",
     "num_features": _num_features,
 }
 
 
-def _window(node: Any) -> Any:
-    """Return the size of the windows: a number for one spatial axis, else a tuple."""
-    return _one_or_all(node.kernel)
+class _Window:
+    """The size of the windows: a number for one spatial axis, else a tuple."""
+
+    attribute = "kernel"
+
+    def __call__(self, node: Any) -> Any:
+        return _one_or_all(node.kernel)
 
 
-POOL: Derived = {"kernel_size": _window, "stride": "strides", "padding": "pads", "dilation": "dilations"}
+POOL: Derived = {"kernel_size": _Window()}
 
 
 def _all_positions(node: Any) -> Any:
@@ -161,6 +163,45 @@ def _all_positions(node: Any) -> Any:
 
 GLOBAL_POOL: Derived = {"kernel_size": _all_positions}
 ACTIVATED: Derived = {"negative_slope": "alpha"}
-CLIPPED: Derived = {"minimum": "low", "maximum": "high"}
-ALONG_AXIS: Derived = {"dim": "axis"}
-PADDED: Derived = {"padding": "pads", "padding_value": "fill"}
+CLIPPED: Derived = {"minimum": "low", "maximum": "high", "min": "low", "max": "high"}
+BOUNDED: Derived = {**CLIPPED, "min_val": "low", "max_val": "high"}
+DIAGONAL: Derived = {"diagonal": "k"}
+
+SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "axes": ("dim", "axis"),
+    "axis": ("dim",),
+    "block_size": ("blocksize", "upscale_factor", "downscale_factor"),
+    "depth": ("num_classes",),
+    "dilations": ("dilation", "dilation_rate"),
+    "element": ("dtype", "to"),
+    "epsilon": ("eps",),
+    "fill": ("value", "constant_value", "constant_values", "padding_value"),
+    "groups": ("group", "num_groups"),
+    "keep_dims": ("keepdim", "keepdims"),
+    "kernel": ("kernel_size", "kernel_shape", "pool_size"),
+    "pads": ("padding", "auto_pad"),
+    "perm": ("dims", "axes"),
+    "ratio": ("p", "rate"),
+    "repeats": ("reps", "multiples"),
+    "strides": ("stride",),
+    "trans_a": ("transA",),
+    "trans_b": ("transB",),
+}
+"""Other names of attributes, as PyTorch, ONNX, Keras and numpy have them."""
+
+
+def spellings(taken: Collection[str], attributes: Collection[str]) -> dict[str, str]:
+    """Return the other names of an op's attributes that are still free.
+
+    Parameters
+    ----------
+    taken : collection of str
+        Names of operands and attributes.
+
+    Examples
+    --------
+    >>> spellings(["x", "axis"], ["axis"])
+    {'dim': 'axis'}
+    """
+    named = {other: name for name in attributes for other in SPELLINGS.get(name, ())}
+    return {other: name for other, name in named.items() if other not in taken}

@@ -6,19 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.op.attribute_check import AttributeCheck, as_attribute
+from graphrewrite.op.attribute_forms import Entries
 from graphrewrite.op.axes import Arrangement, Axes
 from graphrewrite.op.body import Body
 from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.domain import check_elements
 from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import CURRENT, Symbolic
-from graphrewrite.types import Type, one_object
+from graphrewrite.types import Tensor, Type, one_object
 
 __all__ = ["Alternatives", "Cost", "Infer", "Op"]
 
@@ -58,6 +60,8 @@ class Op(Signature):
         The order in which the function has the axes of its operands; None where inference decides what layouts mean.
     cost : callable, optional
         Multiply-accumulates for one sample, from operand types, result type and attributes; none if not given.
+    forms : mapping
+        Attributes that may be written in other forms, which the operand types explain; see `settled`.
     sized : frozenset of str
         Attributes that may hold symbolic sizes, which evaluation replaces by numbers.
     doc : str
@@ -73,6 +77,7 @@ class Op(Signature):
     elements: frozenset[str] | None = None
     axes: Axes | None = None
     cost: Cost | None = field(default=None, repr=False)
+    forms: Mapping[str, Entries] = field(default_factory=dict, repr=False)
     sized: frozenset[str] = field(default=frozenset(), repr=False)
     doc: str = field(default="", repr=False)
     remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False, init=False)
@@ -94,6 +99,8 @@ class Op(Signature):
         attributes = self.as_attributes(attributes)
         operands = tuple(self.completed(operands, attributes)) if self.neutral else operands
         self.check(len(operands), attributes)
+        if not self.is_settled(attributes):
+            attributes = self.settled(attributes, [Tensor("f32", np.shape(x)) for x in operands])
         try:
             return self.function(*operands, **attributes)
         except AttributeError as error:  # functions use attributes of arrays, which lists and numbers lack
@@ -165,6 +172,7 @@ class Op(Signature):
         >>> print(*op.add.infer(Tensor("f32", ("N", 4)), Tensor("f32", (4,))))
         f32[N,4]
         """
+        attributes = self.settled(self.as_attributes(attributes), types)
         self.check(len(types), attributes)
         try:
             if self.elements is not None:
@@ -279,9 +287,90 @@ class Op(Signature):
             key = self.canonical_name(written)
             if key in given:
                 raise TypeMismatchError(f"{self.name}: {written!r} is another name of {key!r}, which is given, too")
-            check = self.check_of(key)
-            given[key] = as_attribute(value) if check is None else check.stored(value, f"{path or self.name}.{written}")
+            check, form = self.check_of(key), self.forms.get(key)
+            if check is None:
+                given[key] = as_attribute(value)
+            elif form is None or not form.takes(value):
+                given[key] = check.stored(value, f"{path or self.name}.{written}")
+            else:
+                given[key] = tuple(value) if isinstance(value, list) else value
         return given
+
+    def is_settled(self, attributes: Mapping[str, Any]) -> bool:
+        """Tell whether attributes, as `as_attributes` gives them, have their final form whatever the operands are."""
+        is_written = any(key in attributes and form.takes(attributes[key]) for key, form in self.forms.items())
+        return not is_written and not any(key not in self.attributes and key in self.derived for key in attributes)
+
+    def defaults(self, first: Any) -> Mapping[str, Any]:
+        """Return the attributes with their defaults, for the type of the first operand, if that is known.
+
+        Examples
+        --------
+        >>> from graphrewrite import Tensor, op
+        >>> op.conv.defaults(Tensor("f32", ("N", 3, 9)))["pads"]
+        (0, 0)
+        """
+        if not self.forms or not isinstance(first, Tensor) or len(first.shape) == 4:  # as the definition writes them
+            return self.attributes
+        settled = {name: form.of_default(self.attributes[name], [first]) for name, form in self.forms.items()}
+        return {**self.attributes, **settled}
+
+    def settled(self, attributes: dict[str, Any], types: Sequence[Type]) -> dict[str, Any]:
+        """Return attributes in their final form, where operand types say what they stand for.
+
+        One number of a window stands for all positions. What the view of a node derives from operands may be stated,
+        and is no attribute then.
+
+        Parameters
+        ----------
+        attributes : dict
+            As `as_attributes` gives them.
+        types : sequence of Tensor or Stream
+            Operand types, in order.
+
+        Raises
+        ------
+        TypeMismatchError
+            If they do not fit the operands.
+
+        Examples
+        --------
+        >>> from graphrewrite import Tensor, op
+        >>> x, w = Tensor("f32", ("N", 3, 9)), Tensor("f32", (8, 3, 3))
+        >>> op.conv.settled({"strides": 2, "pads": "same", "in_channels": 3}, [x, w])
+        {'strides': (2,), 'pads': (1, 1)}
+        """
+        if not types or self.is_settled(attributes):
+            return attributes
+        if not all(isinstance(kind, Tensor) for kind in types):
+            raise TypeMismatchError(f"{self.name}: write an entry for each position, where the operands are streams")
+        if len(types) < self.required:
+            return attributes  # `check` says which is missing
+        try:
+            in_order = types if self.axes is None else self.axes.in_order(types)
+            known = {**self.attributes, **attributes}
+            # Words, such as "same", follow from numbers.
+            for key, form in sorted(self.forms.items(), key=lambda item: isinstance(known.get(item[0]), str)):
+                if key in attributes and form.takes(known[key]):
+                    known[key] = form.settled(known[key], in_order, known)
+            for key in attributes.keys() - self.attributes.keys():
+                self._check_stated(key, known.pop(key), types, known)
+        except TypeMismatchError as error:
+            raise TypeMismatchError(f"{self.name}({', '.join(map(str, types))}): {error}") from None
+        return {key: known[key] for key in attributes if key in known}
+
+    def _check_stated(self, name: str, value: Any, types: Sequence[Type], attributes: Mapping[str, Any]) -> None:
+        """Raise unless a value is what the view of a node with some operands derives."""
+        meaning = self.derived.get(name)
+        if not callable(meaning):
+            return  # `check` refuses it
+        try:
+            found = meaning(SimpleNamespace(**attributes, operand_types=tuple(types)))
+        except AttributeError:
+            raise TypeMismatchError(f"{name!r} follows from the operands; leave it out") from None
+        known = set(found) if isinstance(found, tuple) else {found}
+        if as_attribute(value) not in (found, (found,), *(known if len(known) == 1 else ())):
+            raise TypeMismatchError(f"{name}={value!r} is stated, and the operands say {found!r}; leave it out")
 
     def stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that a node stores: one at its default is left out, so that equal nodes look equal."""

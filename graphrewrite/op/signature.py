@@ -98,7 +98,7 @@ class Signature:
         if operands < self.required:
             raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
         for key in attributes:
-            if key not in self.attributes:
+            if key not in self.attributes and not (complete and callable(self.derived.get(key))):
                 raise TypeMismatchError(self._no_attribute(key))
         if complete:
             for key, default in self.attributes.items():
@@ -115,7 +115,8 @@ class Signature:
         ('strides', 'in_channels')
         """
         meaning = self.derived.get(name)
-        return meaning if isinstance(meaning, str) and meaning in self.attributes else name
+        attribute = getattr(meaning, "attribute", meaning)
+        return attribute if isinstance(attribute, str) and attribute in self.attributes else name
 
     def _no_attribute(self, name: str) -> str:
         """Return the message that the op does not have an attribute."""

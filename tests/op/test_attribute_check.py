@@ -19,6 +19,8 @@ from graphrewrite.errors import (
     TypeMismatchError,
     VerificationError,
 )
+from graphrewrite.formats import to_text
+from graphrewrite.graph.type_inference import infer
 from graphrewrite.testing import graphs
 
 IMAGE = Tensor("f32", ("N", 3, 8, 8))
@@ -188,3 +190,116 @@ def test_a_value_that_a_rule_binds_is_checked_when_the_rule_fires() -> None:
     _ = g.output("y", op.clip(g.value("x")) + np.float32(1))
     with pytest.raises(GraphRewriteError, match=r"leaky_relu.alpha: expected float, got None"):
         rewrite(g, [swap])
+
+
+WEIGHTS = np.ones((4, 3, 3, 3), np.float32)
+SAME = [
+    (
+        op.conv,
+        (WEIGHTS,),
+        {"stride": 2, "padding": 1, "dilation": 1, "group": 1},
+        {"strides": (2, 2), "pads": (1,) * 4},
+    ),
+    (op.conv, (WEIGHTS,), {"padding": (1, 2)}, {"pads": (1, 2, 1, 2)}),
+    (op.conv, (WEIGHTS,), {"padding": "same", "dilation_rate": 2}, {"pads": (2,) * 4, "dilations": (2, 2)}),
+    (op.conv, (WEIGHTS,), {"padding": "same", "stride": 2}, {"pads": (0, 0, 1, 1), "strides": (2, 2)}),
+    (op.conv, (WEIGHTS,), {"auto_pad": "SAME_LOWER", "stride": 2}, {"pads": (1, 1, 0, 0), "strides": (2, 2)}),
+    (op.conv, (WEIGHTS,), {"padding": "valid"}, {}),
+    (op.conv, (WEIGHTS,), {"in_channels": 3, "out_channels": 4, "kernel_size": 3, "padding_value": 0}, {}),
+    (op.max_pool, (), {"kernel_size": 2, "stride": 2}, {"kernel": (2, 2), "strides": (2, 2)}),
+    (op.average_pool, (), {"pool_size": (2, 2), "padding": "same"}, {"kernel": (2, 2), "pads": (0, 0, 1, 1)}),
+    (
+        op.max_pool,
+        (),
+        {"kernel": 3, "pads": 1, "ceil_mode": 1},
+        {"kernel": (3, 3), "pads": (1,) * 4, "ceil_mode": True},
+    ),
+    (op.conv_transpose, (WEIGHTS.swapaxes(0, 1),), {"stride": 2, "output_padding": 1}, None),
+    (op.reduce_mean, (), {"dim": -1, "keepdim": False}, {"axes": (-1,), "keep_dims": False}),
+    (op.reduce_mean, (), {"axis": (2, 3), "keepdims": 0}, {"axes": (2, 3), "keep_dims": False}),
+    (op.softmax, (), {"dim": 1}, {"axis": 1}),
+    (op.cast, (), {"dtype": np.float16}, {"element": "f16"}),
+    (op.transpose, (), {"dims": [0, 2, 3, 1]}, {"perm": (0, 2, 3, 1)}),
+    (op.leaky_relu, (), {"negative_slope": 0.5}, {"alpha": 0.5}),
+    (op.clip, (), {"min": 0, "max": 6}, {"low": 0, "high": 6}),
+    (op.pad, (), {"padding": 1, "value": 2}, {"pads": (1,) * 8, "fill": 2}),
+]
+CASES = [f"{own.name}-{'-'.join(written)}" for own, _, written, _ in SAME]
+
+
+@pytest.mark.parametrize(("own", "others", "written", "stored"), SAME, ids=CASES)
+def test_what_frameworks_write_is_stored_in_one_form(own: Any, others: Any, written: Any, stored: Any) -> None:
+    g = image()
+    node = own(g.value("x"), *others, **written).node
+    plain = own.stored(g.attributes(node))
+    if stored is not None:
+        assert plain == stored
+    array = np.random.default_rng(0).normal(size=(1, 3, 8, 8)).astype(np.float32)
+    np.testing.assert_array_equal(own(array, *others, **written), own(array, *others, **plain))
+
+
+@pytest.mark.parametrize(("own", "others", "written", "stored"), SAME, ids=CASES)
+def test_patterns_understand_what_frameworks_write(own: Any, others: Any, written: Any, stored: Any) -> None:
+    def unary(x):
+        yield own(op.neg(x), **written)
+        return own(x, **written)
+
+    def binary(x, w):
+        yield own(op.neg(x), w, **written)
+        return own(x, w, **written)
+
+    g = image()
+    wanted = image()
+    _ = wanted.output("y", own(wanted.value("x"), *others, **written))
+    _ = g.output("y", own(-g.value("x"), *others, **written))
+    if {"same", "SAME_LOWER"} & set(map(str, written.values())) or "in_channels" in written:
+        with pytest.raises(
+            RuleError, match=r"depend on sizes, which a pattern does not know|follows from the operands"
+        ):
+            rule(binary if others else unary)
+        return
+    made = rule(binary if others else unary)
+    assert rewrite(g, [made]).equals(wanted, names=False)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ({"in_channels": 4}, "in_channels=4 is stated, and the operands say 3"),
+        ({"padding": "smae"}, "borders are numbers, 'same' or 'valid', got 'smae'; did you mean 'same'"),
+        ({"stride": 2, "strides": (2, 2)}, "'strides', which is given, too"),
+        ({"weight": WEIGHTS}, "'weight' is operand 1; pass it without its name"),
+        ({"stirde": 2}, "has no attribute 'stirde' .*did you mean 'stride"),
+    ],
+    ids=str,
+)
+def test_spellings_that_say_nothing_are_refused(written: dict[str, Any], message: str) -> None:
+    g = image()
+    with pytest.raises(TypeMismatchError, match=message):
+        op.conv(g.value("x"), WEIGHTS, **written)
+    assert list(g) == ["x"]
+
+
+def test_borders_that_depend_on_an_open_size_are_refused_with_a_reason() -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3, "H", "W")))
+    assert g.attributes(op.conv(x, WEIGHTS, padding="same").node)["pads"] == (1,) * 4
+    with pytest.raises(TypeMismatchError, match="the borders of 'same' depend on the size H where the stride is 2"):
+        op.conv(x, WEIGHTS, padding="same", stride=2)
+
+
+@pytest.mark.parametrize("layout", ["NCL", "NLC"])
+def test_E13_a_convolution_of_one_position_axis_reads_one(layout: str) -> None:
+    g = Graph("g")
+    shape = {"N": "N", "C": 3, "L": 9}
+    x = g.input("x", Tensor("f32", tuple(shape[axis] for axis in layout), layout))
+    conv = g.node(op.conv(x, np.ones((4, 3, 3), np.float32)).node)
+    assert (conv.stride, conv.padding, conv.dilation, conv.kernel_size) == ((1,), (0, 0), (1,), 3)
+    assert (conv.in_channels, conv.out_channels, conv.groups, conv.padding_value) == (3, 4, 1, 0)
+    assert conv.bias.shape == (0,)
+    conv.padding, conv.stride = "same", 1
+    assert (g.nodes["conv_1"]["pads"], conv.stride) == ((1, 1), (1,))
+    assert "strides" not in g.nodes["conv_1"]
+    infer(g)
+    verify(g)
+    assert Graph.parse(to_text(g, whole=True)) == g

@@ -87,6 +87,7 @@ def _as(op: Op, graph: Graph, node: str, names: Mapping[str, str | None]) -> dic
     try:
         attributes = op.as_attributes(attributes)
         op.check(len(graph.operands(node)), attributes)
+        attributes = op.settled(attributes, [graph.result_type(*operand) for operand in graph.operands(node)])
     except TypeMismatchError as error:
         raise TypeMismatchError(f"{error}; rename attributes with attributes={{…}}", node=node) from None
     return {

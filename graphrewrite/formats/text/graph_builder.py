@@ -114,6 +114,7 @@ def _of_op(
     try:
         attributes = op.as_attributes(line.attributes)
         op.check(len(types), attributes)
+        attributes = op.settled(attributes, types)
         results = op.result_types(types, attributes)
         stored = op.stored(attributes)
     except GraphRewriteError as error:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.attribute_forms import CONVOLUTION_FORMS
 from graphrewrite.op.axes import common_layout
 from graphrewrite.op.cost import of_weights
 from graphrewrite.op.define import broadcast_shape, define_op
@@ -133,6 +134,7 @@ def _infer_conv(x: Tensor, w: Tensor, b: Tensor, *, element: FixedPoint, **attri
     elements=MANTISSAS,
     axes="NC*, OI*, O -> NC*",
     derived=CONVOLUTION,
+    forms=CONVOLUTION_FORMS,
     cost=of_weights,
 )
 def integer_conv(

@@ -6,7 +6,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import broadcast_shape, define_op
-from graphrewrite.op.derived import ACTIVATED, CLIPPED
+from graphrewrite.op.derived import ACTIVATED, BOUNDED, CLIPPED
 from graphrewrite.op.domain import FLOATS, NUMBERS, ORDERED, one_element
 from graphrewrite.types import FixedPoint, Tensor
 
@@ -145,7 +145,7 @@ def _infer_hard_tanh(x: Tensor, *, low: float = -1.0, high: float = 1.0) -> Tens
     return x
 
 
-@define_op(infer=_infer_hard_tanh, elements=FLOATS, derived=CLIPPED)
+@define_op(infer=_infer_hard_tanh, elements=FLOATS, derived=BOUNDED)
 def hard_tanh(x: np.ndarray, *, low: float = -1.0, high: float = 1.0) -> np.ndarray:
     """Hyperbolic tangent of straight pieces, ``min(max(x, low), high)`` (Collobert 2004).
 

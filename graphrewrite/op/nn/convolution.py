@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.attribute_forms import CONVOLUTION_FORMS
 from graphrewrite.op.cost import of_weights
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
@@ -206,7 +207,14 @@ def _infer(x: Tensor, w: Tensor, b: Tensor | None = None, **attributes: Any) -> 
     return infer_conv(x, w, b, **attributes)
 
 
-@define_op(infer=_infer, elements=NUMBERS, axes="NC*, OI*, O -> NC*", derived=CONVOLUTION, cost=of_weights)
+@define_op(
+    infer=_infer,
+    elements=NUMBERS,
+    axes="NC*, OI*, O -> NC*",
+    derived=CONVOLUTION,
+    forms=CONVOLUTION_FORMS,
+    cost=of_weights,
+)
 def conv(
     x: np.ndarray,
     w: np.ndarray,

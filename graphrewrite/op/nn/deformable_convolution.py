@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.attribute_forms import CONVOLUTION_FORMS
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.op.domain import FLOATS, one_element
@@ -50,7 +51,7 @@ def _no_bias(types: Sequence[Any], attributes: Mapping[str, Any]) -> np.ndarray:
     return np.zeros(int(types[1].shape[0]), element_dtype(types[1].element))
 
 
-@define_op(infer=_infer, elements=FLOATS, derived=CONVOLUTION, neutral={"b": _no_bias})
+@define_op(infer=_infer, elements=FLOATS, derived=CONVOLUTION, forms=CONVOLUTION_FORMS, neutral={"b": _no_bias})
 def deform_conv(
     x: np.ndarray,
     w: np.ndarray,

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
-from graphrewrite.op.derived import ALONG_AXIS, NORM
+from graphrewrite.op.derived import NORM
 from graphrewrite.op.domain import FLOATS, one_element
 from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.op.sizes import is_uneven
@@ -283,7 +283,7 @@ def _infer_lp(x: Tensor, *, axis: int = -1, p: int = 2) -> Tensor:
     return x
 
 
-@define_op(infer=_infer_lp, elements=FLOATS, derived=ALONG_AXIS)
+@define_op(infer=_infer_lp, elements=FLOATS)
 def lp_norm(x: np.ndarray, *, axis: int = -1, p: int = 2) -> np.ndarray:
     """Operand divided by its norm along an axis, ``x / sum(abs(x)**p)**(1/p)`` (ONNX specification, LpNormalization).
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.attribute_forms import POOL_FORMS
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import ORDERED
@@ -142,7 +143,7 @@ def _infer_max(x: Tensor, **windows: Any) -> Tensor:
     return result
 
 
-@define_op(infer=_infer_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=POOL)
+@define_op(infer=_infer_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=POOL, forms=POOL_FORMS)
 def max_pool(
     x: np.ndarray,
     *,
@@ -192,7 +193,7 @@ def max_pool(
     return result.copy() if set(kernel) == {1} else result  # without taps it is a view of the operand
 
 
-@define_op(infer=_infer_average, elements=ORDERED, axes="NC* -> NC*", derived=POOL)
+@define_op(infer=_infer_average, elements=ORDERED, axes="NC* -> NC*", derived=POOL, forms=POOL_FORMS)
 def average_pool(
     x: np.ndarray,
     *,

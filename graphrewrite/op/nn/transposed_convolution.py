@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.attribute_forms import CONVOLUTION_FORMS, Borders, Entries
 from graphrewrite.op.cost import entries
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import TRANSPOSED_CONVOLUTION
@@ -152,7 +153,19 @@ def _cost(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> i
     return entries(types[0].shape) * entries(types[1].shape[1:])
 
 
-@define_op(infer=_infer, elements=NUMBERS, axes="NC*, IO*, O -> NC*", derived=TRANSPOSED_CONVOLUTION, cost=_cost)
+def _same_pads(
+    sizes: Sequence[Dimension], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int], **others: Any
+) -> tuple[Any, ...]:
+    wanted = [as_size(size) * stride for size, stride in zip(sizes, strides, strict=True)]
+    return transposed_pads(sizes, kernel, wanted, strides=strides, dilations=dilations, **others)
+
+
+_FORMS = {**CONVOLUTION_FORMS, "output_padding": Entries(), "pads": Borders(weights=1, same=_same_pads)}
+
+
+@define_op(
+    infer=_infer, elements=NUMBERS, axes="NC*, IO*, O -> NC*", derived=TRANSPOSED_CONVOLUTION, forms=_FORMS, cost=_cost
+)
 def conv_transpose(
     x: np.ndarray,
     w: np.ndarray,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.attribute_forms import POOL_FORMS
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import FLOATS, ORDERED
@@ -27,7 +28,7 @@ def _infer_with_indices(x: Tensor, *, storage_order: int, **windows: Any) -> tup
     return result, Tensor("i64", result.shape)
 
 
-@define_op(results=2, infer=_infer_with_indices, elements=ORDERED, axes="NC* -> NC*", derived=POOL)
+@define_op(results=2, infer=_infer_with_indices, elements=ORDERED, axes="NC* -> NC*", derived=POOL, forms=POOL_FORMS)
 def max_pool_with_indices(
     x: np.ndarray,
     *,
@@ -93,7 +94,7 @@ def _check_power(p: int) -> None:
         raise TypeMismatchError(f"the order p of a norm is at least 1, got p={p}")
 
 
-@define_op(infer=_infer_norm, elements=FLOATS, axes="NC* -> NC*", derived=POOL)
+@define_op(infer=_infer_norm, elements=FLOATS, axes="NC* -> NC*", derived=POOL, forms=POOL_FORMS)
 def lp_pool(
     x: np.ndarray,
     *,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.attribute_forms import CONVOLUTION_FORMS, Borders
 from graphrewrite.op.cost import entries, of_matrices, of_weights
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
@@ -160,6 +161,7 @@ def _infer_conv_integer(
     derived=CONVOLUTION,
     cost=of_weights,
     neutral={"x_zero_point": _no_zero_point},
+    forms=CONVOLUTION_FORMS,
 )
 def conv_integer(
     x: np.ndarray,
@@ -317,7 +319,11 @@ def _qlinear_conv_cost(types: Sequence[Any], result: Any, attributes: Mapping[st
 
 
 @define_op(
-    infer=_infer_qlinear_conv, elements=NUMBERS, axes="NC*, O, O, OI*, O, O, O, O, O -> NC*", cost=_qlinear_conv_cost
+    infer=_infer_qlinear_conv,
+    elements=NUMBERS,
+    axes="NC*, O, O, OI*, O, O, O, O, O -> NC*",
+    forms=CONVOLUTION_FORMS | {"pads": Borders(weights=3)},
+    cost=_qlinear_conv_cost,
 )
 def qlinear_conv(
     x: np.ndarray,

@@ -6,7 +6,6 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
-from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.op.sizes import advice, exceeds
 from graphrewrite.op.tensor.along import axis_of
 from graphrewrite.op.tensor.cutting import check_indices, check_whole_channels, without_axes
@@ -48,7 +47,7 @@ def _infer_gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     return Tensor(element, (*x.shape[:at], *indices.shape, *x.shape[at + 1 :]), layout)
 
 
-@define_op(infer=_infer_gather, derived=ALONG_AXIS)
+@define_op(infer=_infer_gather)
 def gather(x: np.ndarray, indices: np.ndarray, *, axis: int = 0) -> np.ndarray:
     """Slices of an axis, one per index: the axes of the indices replace it (ONNX specification, Gather).
 
@@ -97,7 +96,7 @@ def _infer_gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tens
     return Tensor(x.element, indices.shape, x.layout)
 
 
-@define_op(infer=_infer_gather_elements, derived=ALONG_AXIS)
+@define_op(infer=_infer_gather_elements)
 def gather_elements(x: np.ndarray, indices: np.ndarray, *, axis: int = 0) -> np.ndarray:
     """One entry per index, at the position of the index except along one axis (ONNX specification, GatherElements).
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import DIAGONAL
 from graphrewrite.op.domain import ANY, NUMBERS, TEXTS, check_elements
 from graphrewrite.op.sizes import exceeds
 from graphrewrite.op.tensor.cutting import check_whole_channels
@@ -188,7 +189,7 @@ def _infer_eye_like(x: Tensor, *, k: int = 0, element: str | None = None) -> Ten
     return Tensor(element, x.shape, x.layout)
 
 
-@define_op(infer=_infer_eye_like, elements=ANY)
+@define_op(infer=_infer_eye_like, elements=ANY, derived=DIAGONAL)
 def eye_like(x: np.ndarray, *, k: int = 0, element: ElementName | None = None) -> np.ndarray:
     """Ones on a diagonal, zeros elsewhere, in the shape of the operand (ONNX specification, EyeLike).
 

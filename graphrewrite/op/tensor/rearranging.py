@@ -6,6 +6,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import DIAGONAL
 from graphrewrite.op.domain import ANY, ORDERED
 from graphrewrite.op.sizes import is_uneven
 from graphrewrite.op.tensor.along import axis_of
@@ -187,7 +188,7 @@ def _infer_trilu(x: Tensor, *, k: int = 0, upper: bool = True) -> Tensor:
     return x
 
 
-@define_op(infer=_infer_trilu, elements=ORDERED | {"bool"})
+@define_op(infer=_infer_trilu, elements=ORDERED | {"bool"}, derived=DIAGONAL)
 def trilu(x: np.ndarray, *, k: Dimension = 0, upper: bool = True) -> np.ndarray:
     """The entries on and above a diagonal, or on and below it; zeros elsewhere (ONNX specification, Trilu).
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
-from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.op.domain import ANY, FLOATS, NUMBERS, ORDERED
 from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.op.sizes import exceeds
@@ -50,7 +49,7 @@ def _from_the_end(indices: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
     return x.shape[axis] - 1 - indices
 
 
-@define_op(infer=_infer_place, elements=ANY, derived=ALONG_AXIS)
+@define_op(infer=_infer_place, elements=ANY)
 def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> np.ndarray:
     """Index of the first greatest entry, or of the last one (ONNX specification, ArgMax). Works on mantissas as well.
 
@@ -75,7 +74,7 @@ def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_las
     return _extremum(np.argmax, x, axis, keep_dims, select_last_index)
 
 
-@define_op(infer=_infer_place, elements=ANY, derived=ALONG_AXIS)
+@define_op(infer=_infer_place, elements=ANY)
 def arg_min(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> np.ndarray:
     """Index of the first least entry, or of the last one (ONNX specification, ArgMin). Works on mantissas as well.
 
@@ -109,7 +108,7 @@ def _infer_top_k(
     return Tensor(x.element, shape, x.layout), Tensor("i64", shape, x.layout)
 
 
-@define_op(infer=_infer_top_k, elements=ORDERED, results=2, derived=ALONG_AXIS)
+@define_op(infer=_infer_top_k, elements=ORDERED, results=2)
 def top_k(
     x: np.ndarray, *, k: Dimension, axis: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +159,7 @@ def _shifted(x: np.ndarray, axis: int) -> np.ndarray:
         return x - x.max(axis=axis, keepdims=True) if x.size else x
 
 
-@define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
+@define_op(infer=_infer_along, elements=FLOATS)
 def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Normalised exponentials ``exp(x - max) / sum(exp(x - max))`` along an axis.
 
@@ -182,7 +181,7 @@ def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     return y
 
 
-@define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
+@define_op(infer=_infer_along, elements=FLOATS)
 def softmin(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Normalised exponentials of the negated operand, ``softmax(-x)`` (PyTorch, Softmin).
 
@@ -201,7 +200,7 @@ def softmin(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     return softmax.function(np.negative(x), axis=axis)
 
 
-@define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
+@define_op(infer=_infer_along, elements=FLOATS)
 def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Logarithm of softmax, ``x - max - log(sum(exp(x - max)))``, exact where that is tiny (ONNX LogSoftmax).
 
@@ -222,7 +221,7 @@ def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
         return narrowed(less - np.log(np.exp(less).sum(axis=axis, keepdims=True)), x) if x.size else x
 
 
-@define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
+@define_op(infer=_infer_along, elements=FLOATS)
 def hardmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """1 at the first greatest entry along an axis, and 0 elsewhere (ONNX specification, Hardmax).
 
@@ -255,7 +254,7 @@ def _running(fold: np.ufunc, x: np.ndarray, axis: int, exclusive: bool, reverse:
     return np.flip(result, axis) if reverse else result
 
 
-@define_op(infer=_infer_along, elements=NUMBERS, derived=ALONG_AXIS)
+@define_op(infer=_infer_along, elements=NUMBERS)
 def cum_sum(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
     """Sums of all entries up to each, or before each, or from each to the last (ONNX specification, CumSum).
 
@@ -280,7 +279,7 @@ def cum_sum(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool 
     return _running(np.add, x, axis, exclusive, reverse)
 
 
-@define_op(infer=_infer_along, elements=NUMBERS, derived=ALONG_AXIS)
+@define_op(infer=_infer_along, elements=NUMBERS)
 def cum_prod(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
     """Products of all entries up to each, or before each, or from each to the last (ONNX specification, CumProd).
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
-from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.op.domain import NUMBERS, ORDERED, check_elements, one_element
 from graphrewrite.op.sizes import shown
 from graphrewrite.op.tensor.along import axis_of
@@ -55,7 +54,7 @@ def _infer_elements(x: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 
     return x
 
 
-@define_op(infer=_infer_elements, derived=ALONG_AXIS)
+@define_op(infer=_infer_elements)
 def scatter_elements(
     x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, axis: int = 0, reduction: str = "none"
 ) -> np.ndarray:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
+from graphrewrite.op.attribute_forms import PAD_FORMS
 from graphrewrite.op.axes import common_layout
 from graphrewrite.op.define import define_op
-from graphrewrite.op.derived import ALONG_AXIS, PADDED
 from graphrewrite.op.domain import ORDERED
 from graphrewrite.op.sizes import advice, exceeds
 from graphrewrite.op.tensor.along import axis_of
@@ -226,7 +226,7 @@ def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
     return Tensor(concatenated([x.element for x in xs], at), shape, common_layout(xs, len(shape)))
 
 
-@define_op(infer=_infer_concat, derived=ALONG_AXIS)
+@define_op(infer=_infer_concat)
 def concat(*xs: np.ndarray, axis: int) -> np.ndarray:
     """Concatenation of the operands along an axis.
 
@@ -267,7 +267,7 @@ def _infer_pad(x: Tensor, *, pads: Sequence[Dimension], fill: float = 0.0, mode:
     return Tensor(x.element, tuple(sizes), x.layout)
 
 
-@define_op(infer=_infer_pad, elements=ORDERED | {"bool"}, derived=PADDED)
+@define_op(infer=_infer_pad, elements=ORDERED | {"bool"}, forms=PAD_FORMS)
 def pad(x: np.ndarray, *, pads: Sequence[Dimension], fill: bool | float = 0.0, mode: str = "constant") -> np.ndarray:
     """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad).
 

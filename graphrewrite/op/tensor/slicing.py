@@ -9,7 +9,6 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import broadcast_shape, define_op
-from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.op.sizes import advice, exceeds
 from graphrewrite.op.tensor.along import axis_of, distinct_axes
 from graphrewrite.op.tensor.cutting import check_whole_channels
@@ -34,7 +33,7 @@ def _how_many(attributes: Mapping[str, Any]) -> int:
     return len(attributes["sizes"])
 
 
-@define_op(infer=_infer_split, results=_how_many, derived=ALONG_AXIS)
+@define_op(infer=_infer_split, results=_how_many)
 def split(x: np.ndarray, *, axis: int = 0, sizes: Sequence[Dimension]) -> tuple[np.ndarray, ...]:
     """Consecutive parts of given sizes along an axis, one result each (ONNX specification, Split).
 

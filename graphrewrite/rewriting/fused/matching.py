@@ -191,7 +191,7 @@ class MatchWriter(Source):
         if not term.attributes:
             return
         data = self.new("d")
-        several = len(term.ops) > 1
+        several = len(term.ops) > 1 or bool(term.ops[0].forms)  # defaults depend on the op, or on operands
         self.line(f"{data} = attributes({name})" if several else f"{data} = node[{name}]")
         for key, wanted in term.attributes.items():
             default = inspect.Parameter.empty if several else term.ops[0].attributes[key]

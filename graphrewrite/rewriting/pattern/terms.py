@@ -76,12 +76,15 @@ def _as_pattern(op: Op, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return attributes of a pattern in the form in which nodes have them: values, and those in sets of values."""
     wanted: dict[str, Any] = {}
     for name, value in attributes.items():
+        key = op.canonical_name(name)
         if isinstance(value, Where | Variable | range):
-            wanted[op.canonical_name(name)] = value
+            wanted[key] = value
         elif isinstance(value, set | frozenset):
-            wanted[op.canonical_name(name)] = {one for each in value for one in op.as_attributes({name: each}).values()}
+            wanted[key] = {one for each in value for one in op.as_attributes({name: each}).values()}
         else:
             wanted |= op.as_attributes({name: value})
+            if not op.is_settled({key: wanted[key]}) and key in op.attributes:
+                wanted[key] = op.forms[key].possible(wanted[key])
     return wanted
 
 

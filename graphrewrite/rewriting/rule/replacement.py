@@ -256,6 +256,7 @@ class Replay(RuleRun):
         slots = op.completed(operands, attributes)
         first = next((x for x in slots if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in slots)
+        attributes = op.settled(attributes, [p.type for p in parts])
         # An op of constants alone is computed at once, unless its result would need another dtype.
         is_open = any(any(sizes_in(attributes[key])) for key in op.sized & attributes.keys())
         is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)

@@ -15,7 +15,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.rewriting.match import find_at
 from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Variable
 from graphrewrite.rewriting.rule.bytecode import is_closed
-from graphrewrite.rewriting.rule.symbolic_run import BoundAttribute, NewNode, Symbol, SymbolicRun
+from graphrewrite.rewriting.rule.symbolic_run import BoundAttribute, NewNode, NotDeterminedError, Symbol, SymbolicRun
 from graphrewrite.types import Tensor
 
 __all__ = ["Hole", "Template", "TemplateNode", "is_conjunctive", "matches_itself", "read_template"]
@@ -118,6 +118,8 @@ def _template(terms: Sequence[Any], pattern: Pattern) -> Template:
                 k: -1 - positions[id(v._variable)] for k, v in term.own.items() if isinstance(v, BoundAttribute)
             }
             attributes = term.ops[0].as_attributes({k: v for k, v in term.own.items() if k not in captured})
+            if not term.ops[0].is_settled(attributes):
+                raise NotDeterminedError
             operands = tuple(read[id(operand)] for operand in term.operands)
             like = None if term.like is None else positions[id(term.like)]
             read[id(term)] = TemplateNode(term.ops[0], operands, attributes, captured, like)

@@ -112,6 +112,8 @@ def attributes_fit(graph: Any, node: Any) -> list[str] | None:
         try:
             op.check(op.required, some, complete=some is attributes)
             op.as_attributes({key: value for key, value in some.items() if key != "index"})  # see ports_are_numbered
+            for key in op.forms.keys() & {key for key, value in some.items() if isinstance(value, int | str)}:
+                raise TypeMismatchError(f"{op.name}.{key}: a node has an entry for each position; write them out")
         except TypeMismatchError as error:  # the first fault; each attribute alone shows whether there are others
             messages[str(error)] = None
         else:
