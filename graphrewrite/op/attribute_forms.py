@@ -11,7 +11,16 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.types import Dimension, Type
 
-__all__ = ["CONVOLUTION_FORMS", "FOLD_FORMS", "PAD_FORMS", "POOL_FORMS", "Borders", "Entries", "same_pads"]
+__all__ = [
+    "CONVOLUTION_FORMS",
+    "FOLD_FORMS",
+    "PAD_FORMS",
+    "POOL_FORMS",
+    "UNPOOL_FORMS",
+    "Borders",
+    "Entries",
+    "same_pads",
+]
 
 _WORDS = ("same", "valid", "same_upper", "same_lower", "notset")
 """Of Keras and PyTorch, and of ONNX."""
@@ -181,6 +190,7 @@ def _of_size(types: Sequence[Type], attributes: Mapping[str, Any]) -> int:
     return len(attributes["size"])
 
 
+UNPOOL_FORMS = {"kernel": Entries(), "strides": Entries(), "pads": Entries(2)}
 POOL_FORMS = {"kernel": Entries(), "strides": Entries(), "pads": Borders(), "dilations": Entries()}
 CONVOLUTION_FORMS = {"strides": Entries(), "pads": Borders(weights=1), "dilations": Entries()}
 FOLD_FORMS = {

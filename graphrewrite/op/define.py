@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial, update_wrapper
 from typing import Any, overload
 
@@ -14,6 +14,7 @@ from graphrewrite.op.derived import spellings
 from graphrewrite.op.dialect import Dialect, checked_level
 from graphrewrite.op.domain import NUMBERS, check_kinds, one_element
 from graphrewrite.op.op import Cost, Infer, Op
+from graphrewrite.op.reserved_keys import RESERVED
 from graphrewrite.op.signature import Neutral
 from graphrewrite.op.sizes import advice, shown
 from graphrewrite.types import Dimension, Tensor
@@ -87,6 +88,20 @@ def _check_derived(derived: Mapping[str, str | Callable[[Any], Any]], names: Seq
             raise TypeMismatchError(
                 f"{name!r} would be an alias of {meaning!r}, which is not an operand or attribute"
                 f"{did_you_mean(meaning, names)}"
+            )
+
+
+def _check_names(op: str, attributes: Iterable[str], forms: Iterable[str]) -> None:
+    for name in attributes:
+        # What a transfer has as its attribute is the very mark that every node may have.
+        if name in RESERVED | {"like"} and (op, name) != ("transfer", "backend"):
+            raise TypeMismatchError(
+                f"{op}: {name!r} is a reserved key of nodes, and no name of an attribute; rename the parameter"
+            )
+    for name in forms:
+        if name not in attributes:
+            raise TypeMismatchError(
+                f"{op}: forms are of attributes, and {name!r} is none{did_you_mean(name, attributes)}"
             )
 
 
@@ -194,7 +209,7 @@ def define_op(
     Raises
     ------
     TypeMismatchError
-        If a derived name is taken, or stands for nothing, or a level or kind of element types is unknown.
+        If an attribute has a reserved name, a derived name is taken or stands for nothing, or a level or kind of element types is unknown.
     GraphError
         If the dialect has another op of that name.
 
@@ -219,6 +234,7 @@ def define_op(
         rest = [p for p in parameters if p.kind == p.VAR_POSITIONAL]
         _check_derived(derived or {}, [p.name for p in parameters])
         check_kinds(elements or ())
+        _check_names(name or body.__name__.rstrip("_"), attributes, forms or ())
         accepted = frozenset(elements) if elements is not None else None if infer is not None else _COMPUTED
         word = name or body.__name__.rstrip("_")
         made = Op(

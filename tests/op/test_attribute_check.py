@@ -21,6 +21,7 @@ from graphrewrite.errors import (
 )
 from graphrewrite.formats import to_text
 from graphrewrite.graph.type_inference import infer
+from graphrewrite.op.reserved_keys import RESERVED
 from graphrewrite.testing import graphs
 
 IMAGE = Tensor("f32", ("N", 3, 8, 8))
@@ -303,3 +304,11 @@ def test_E13_a_convolution_of_one_position_axis_reads_one(layout: str) -> None:
     infer(g)
     verify(g)
     assert Graph.parse(to_text(g, whole=True)) == g
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED | {"like"}))
+def test_reserved_keys_are_no_names_of_attributes(name: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def mine(x, *, {name}=None): return x", namespace)
+    with pytest.raises(TypeMismatchError, match=rf"^mine: '{name}' is a reserved key of nodes"):
+        define_op(namespace["mine"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
-from graphrewrite.op.attribute_forms import FOLD_FORMS, POOL_FORMS
+from graphrewrite.op.attribute_forms import FOLD_FORMS, UNPOOL_FORMS
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import NUMBERS, ORDERED, check_elements
 from graphrewrite.op.nn.convolution import per_axis, spatial_sizes
@@ -129,7 +129,7 @@ def _infer_max_unpool(
     return Tensor(x.element, (*x.shape[:2], *(own if size is None else size)))
 
 
-@define_op(infer=_infer_max_unpool, forms=POOL_FORMS)
+@define_op(infer=_infer_max_unpool, forms=UNPOOL_FORMS)
 def max_unpool(
     x: np.ndarray,
     indices: np.ndarray,
