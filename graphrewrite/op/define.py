@@ -209,7 +209,8 @@ def define_op(
     Raises
     ------
     TypeMismatchError
-        If an attribute has a reserved name, a derived name is taken or stands for nothing, or a level or kind of element types is unknown.
+        If an attribute has a reserved name, a derived name is taken or stands for nothing, or a level or kind of
+        element types is unknown.
     GraphError
         If the dialect has another op of that name.
 
