@@ -66,9 +66,7 @@ class GraphOp(Op):
     library: Mapping[str, Graph]
     variadic = False  # the number of inputs of a graph is fixed
     attributes: Mapping[str, Any] = MappingProxyType({})
-    neutral: Mapping[str, Any] = MappingProxyType({})
-    forms: Mapping[str, Any] = MappingProxyType({})
-    derived: Mapping[str, Any] = MappingProxyType({})  # views of nodes have the names of the inputs only
+    neutral = forms = derived = attributes  # views of nodes have the names of the inputs only
 
     def __init__(self, name: str, library: Mapping[str, Graph]) -> None:
         if not name or name in ops.LIBRARY:

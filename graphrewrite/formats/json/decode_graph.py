@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, did_you_mean
+from graphrewrite.formats.elastic_ai import from_elastic_ai, is_elastic_ai
 from graphrewrite.formats.json.decode import Decoder, Refused, check_keys, mapping, text
 from graphrewrite.formats.json.encode_graph import FORMAT, VERSION
 from graphrewrite.formats.json.path import JsonPath, name_of
@@ -50,7 +51,7 @@ def from_dict(data: Any, *, ops: Iterable[OpOrDialect] = (), decoder: Decoder | 
     Parameters
     ----------
     data : dict
-        A result of `to_dict`.
+        A result of `to_dict`, or what elastic-ai.creator serialises (`graphrewrite.formats.elastic_ai`).
     ops : iterable of Op and Dialect
         Ops of the graph that are not in the library. Generic ops and graph ops are restored without it.
     decoder : Decoder, optional
@@ -73,6 +74,8 @@ def from_dict(data: Any, *, ops: Iterable[OpOrDialect] = (), decoder: Decoder | 
     graphrewrite.errors.SerialError: version: 99 is newer than the supported version 2; update graphrewrite
     """
     path = JsonPath()
+    if is_elastic_ai(data):
+        return from_elastic_ai(data, ops=ops)
     data = mapping(data, path)
     if data.get("format") != FORMAT:
         (path / "format").fail(f"expected {FORMAT!r}; the document was not written by this library")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import SerialError
+from graphrewrite.formats.elastic_ai import to_elastic_ai
 from graphrewrite.formats.json.encode import PutArray, encode, inline
 from graphrewrite.formats.json.path import JsonPath, key_of
 from graphrewrite.formats.stored_ops import reference
@@ -33,13 +34,19 @@ In version 1, annotations stand among the attributes of a node; in version 2, be
 """
 
 
-def to_dict(thing: nx.DiGraph | Module, *, put: PutArray = inline) -> dict[str, Any]:
+Form = Literal["graphrewrite", "elastic-ai", "elastic-ai-legacy"]
+
+
+def to_dict(thing: nx.DiGraph | Module, *, form: Form = "graphrewrite", put: PutArray = inline) -> dict[str, Any]:
     r"""Return a graph or module as nested dictionaries of primitive types, without loss.
 
     Parameters
     ----------
     thing : Graph, networkx.DiGraph or Module
         Includes its nested graphs.
+    form : str
+        ``"elastic-ai"`` for the form of elastic-ai.creator, ``"elastic-ai-legacy"`` for that of its versions whose data
+        are `IrData`; see `graphrewrite.formats.elastic_ai`.
     put : callable
         Encodes an array; by default as its dtype, shape and bytes in base 64.
 
@@ -61,6 +68,10 @@ def to_dict(thing: nx.DiGraph | Module, *, put: PutArray = inline) -> dict[str, 
     >>> data["nodes"]["x"]["result"], data["edges"]
     ({'$type': 'f32[N]'}, {'x': {'y': {'slots': [[0, 0]]}}})
     """
+    if form != "graphrewrite":
+        if form not in get_args(Form):
+            raise SerialError(f"form={form!r} is unknown (known: {', '.join(get_args(Form))})")
+        return to_elastic_ai(thing, legacy=form == "elastic-ai-legacy")
     head = {"format": FORMAT, "version": VERSION}
     path = JsonPath()
     if isinstance(thing, Module):
