@@ -8,6 +8,7 @@ from typing import Any
 from graphrewrite import Tensor
 from graphrewrite.lowering.exchange.attribute_values import integers, whole, word
 from graphrewrite.lowering.exchange.entry import same_names
+from graphrewrite.op.attribute_forms import same_pads
 from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.nn.transposed_convolution import transposed_pads
 
@@ -27,13 +28,7 @@ def _filled(attributes: dict[str, Any], x: Tensor, kernel: Sequence[int]) -> dic
     dilations = attributes.get("dilations", (1,) * rank)
     filled = {"strides": (1,) * rank, "pads": (0,) * (2 * rank), **attributes}
     if mode.startswith("SAME"):
-        # SAME gives as many results as strides fit into the size; an odd border has its extra entry at one of the ends.
-        begins, ends = [], []
-        for size, k, s, d in zip(x.shape[2:], kernel, filled["strides"], dilations, strict=True):
-            total = max((-(-int(size) // s) - 1) * s + d * (k - 1) + 1 - int(size), 0)
-            begins.append(total // 2 if mode == "SAME_UPPER" else total - total // 2)
-            ends.append(total - begins[-1])
-        filled["pads"] = (*begins, *ends)
+        filled["pads"] = same_pads(x.shape[2:], kernel, filled["strides"], dilations, upper=mode == "SAME_UPPER")
     elif mode == "VALID":
         filled["pads"] = (0,) * (2 * rank)
     return filled
