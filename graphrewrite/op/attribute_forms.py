@@ -139,10 +139,10 @@ class Borders(Entries):
 
     def takes(self, value: Any) -> bool:
         """Tell whether a value is written so: a number, a word, or too few entries."""
-        if isinstance(value, str) or super().takes(value):
-            return True
-        # Of more entries, each is a border of its own; two are that for one position, see `spread`.
-        return isinstance(value, list | tuple) and 0 < len(value) <= 3 and all(map(super().takes, value))
+        if isinstance(value, list | tuple):
+            # Of more entries, each is a border of its own; two are that for one position, see `spread`.
+            return 0 < len(value) <= 3 and all(map(super().takes, value))
+        return isinstance(value, str) or super().takes(value)
 
     def settled(self, value: Any, types: Sequence[Type], attributes: Mapping[str, Any]) -> tuple[int, ...]:
         """Return the borders that a value stands for."""

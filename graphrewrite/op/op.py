@@ -284,12 +284,14 @@ class Op(Signature):
         """
         given: dict[str, Any] = {}
         for written, value in attributes.items():
-            key = self.canonical_name(written)
+            key = written if written in self.attributes else self.canonical_name(written)
             if key in given:
                 raise TypeMismatchError(f"{self.name}: {written!r} is another name of {key!r}, which is given, too")
             check, form = self.check_of(key), self.forms.get(key)
             if check is None:
                 given[key] = as_attribute(value)
+            elif type(value) in check.scalars and form is None:  # most of them: nothing to convert
+                given[key] = value
             elif form is None or not form.takes(value):
                 given[key] = check.stored(value, f"{path or self.name}.{written}")
             else:
@@ -298,8 +300,14 @@ class Op(Signature):
 
     def is_settled(self, attributes: Mapping[str, Any]) -> bool:
         """Tell whether attributes, as `as_attributes` gives them, have their final form whatever the operands are."""
-        is_written = any(key in attributes and form.takes(attributes[key]) for key, form in self.forms.items())
-        return not is_written and not any(key not in self.attributes and key in self.derived for key in attributes)
+        for key, value in attributes.items():
+            form = self.forms.get(key)
+            if form is not None:
+                if form.takes(value):
+                    return False
+            elif key not in self.attributes and key in self.derived:
+                return False
+        return True
 
     def defaults(self, first: Any) -> Mapping[str, Any]:
         """Return the attributes with their defaults, for the type of the first operand, if that is known.
