@@ -299,7 +299,7 @@ class _range(Op):
 range: _range
 
 class _constant_of_shape(Op):
-    def __call__(self, *, shape: _In[Sequence[Dimension]] = ..., value: _In[float] = 0, element: _In[Any] = 'f32', dtype: _In[Any] = 'f32', to: _In[Any] = 'f32', **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, *, shape: _In[Sequence[Dimension]] = ..., value: _In[bool | float] = 0, element: _In[Any] = 'f32', dtype: _In[Any] = 'f32', to: _In[Any] = 'f32', **given: Unpack[_Given]) -> Any: ...
 constant_of_shape: _constant_of_shape
 
 class _eye_like(Op):
@@ -655,7 +655,7 @@ class _concat(Op):
 concat: _concat
 
 class _pad(Op):
-    def __call__(self, x: Any, /, *, pads: _In[Sequence[Dimension]] = ..., padding: _In[Sequence[Dimension]] = ..., auto_pad: _In[Sequence[Dimension]] = ..., fill: _In[float] = 0.0, value: _In[float] = 0.0, constant_value: _In[float] = 0.0, constant_values: _In[float] = 0.0, padding_value: _In[float] = 0.0, mode: _In[str] = 'constant', **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, pads: _In[Sequence[Dimension]] = ..., padding: _In[Sequence[Dimension]] = ..., auto_pad: _In[Sequence[Dimension]] = ..., fill: _In[bool | float] = 0.0, value: _In[bool | float] = 0.0, constant_value: _In[bool | float] = 0.0, constant_values: _In[bool | float] = 0.0, padding_value: _In[bool | float] = 0.0, mode: _In[str] = 'constant', **given: Unpack[_Given]) -> Any: ...
 pad: _pad
 
 class _split(Op):
