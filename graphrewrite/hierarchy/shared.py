@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Shared:
     >>> g, h = module.add_graph("g"), module.add_graph("h")
     >>> g.nodes[w.on(g).node]["value"] is h.nodes[w.on(h).node]["value"]
     True
+    >>> module.placeholder("state", w.type).storage, module.storage["w"]
+    ('mutable', 'constant')
     """
 
     module: Module
@@ -59,6 +61,11 @@ class Shared:
     def value(self) -> np.ndarray | None:
         """The read-only array of a constant; None for a placeholder."""
         return self.module.constants.get(self.name)
+
+    @property
+    def storage(self) -> Literal["constant", "mutable"]:
+        """Whether run time may write to it: a constant can be folded, a placeholder is mutable and never is."""
+        return "constant" if self.name in self.module.constants else "mutable"
 
     @property
     def type(self) -> Type:

@@ -35,6 +35,11 @@ class Sharing:
         """The types of the inputs that graphs share, by name."""
         return MappingProxyType({name: kind for name, kind in self._types.items() if name not in self._constants})
 
+    @property
+    def storage(self) -> Mapping[str, str]:
+        """The storage of what graphs share, by name: "constant", or "mutable" where run time gives the value."""
+        return MappingProxyType({name: self.shared(name).storage for name in self._types})
+
     def constant(self, name: str, value: Any, type: Type | Element | None = None) -> Shared:
         """Add a constant that graphs share.
 

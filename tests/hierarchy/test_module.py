@@ -536,3 +536,17 @@ def test_a_constant_that_its_type_cannot_hold_is_not_kept(value, type_, message)
         module.constant("t", value, type_)
     assert not module.constants
     module.constant("t", [1, 2], Tensor("i8", (2,)))
+
+
+def test_mutable_storage_is_never_folded() -> None:
+    """It is said of each variable, in text and files as well, and a pass folds constants only."""
+    module = Module("net")
+    variables = [module.constant("w", np.float32([1, -2])), module.placeholder("state", Tensor("f32", (2,)))]
+    graph = module.add_graph("main")
+    for variable in variables:
+        graph.output(f"of_{variable.name}", op.relu(variable.on(graph)))
+    for same in (module, Module.parse(str(module)), module.copy()):
+        assert dict(same.storage) == {"w": "constant", "state": "mutable"}
+        result = rewrite(same["main"], RULES)
+        assert [data["type"] for _, data in result.nodes(data=True)].count("relu") == 1
+        assert result.operands("of_state") == (("relu_2", 0),)

@@ -17,7 +17,7 @@ from graphrewrite.errors import VerificationError
 from graphrewrite.formats import from_dict, to_dict
 from graphrewrite.hierarchy import compose, flatten, graph_op
 from graphrewrite.rules import FOLDING, RULES, eliminate_dead_nodes, inline, outline_nodes, unroll_loops
-from graphrewrite.testing import check
+from graphrewrite.testing import check, prove
 
 
 @define_op(effects=True)
@@ -165,6 +165,7 @@ def test_the_kit_compares_effects() -> None:
         report = check(wrong, seed=1)
         assert report.verdict == "refuted", wrong
         assert "effect" in str(report.counterexample)
+    assert prove(drop).verdict == "refuted"
 
 
 def _logs() -> Graph:

@@ -9,7 +9,9 @@ import numpy as np
 import z3
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Graph
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.testing.comparison import compare
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.proof.array import SymbolicArray
@@ -40,6 +42,8 @@ def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int
     inputs = Inputs.of(before)
     translation = Translation(lambda condition: possible(inputs.constraints, condition))
     try:
+        if _effects(before) != _effects(after):
+            return _refuted(Pair(before, after, rules), inputs, {}, keeps)
         was = translation.values(before, inputs.arrays)
         became = translation.values(after, inputs.arrays)
         differs = _differences(_outputs(before, was), _outputs(after, became), inputs)
@@ -66,7 +70,19 @@ def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int
 
 
 def _outputs(graph: Graph, values: dict[str, tuple[Any, ...]]) -> dict[str, SymbolicArray]:
-    return {name: SymbolicArray.of(values[name][0]) for name in graph.outputs}
+    """Return what a graph shows of its values: its outputs, and what its effects read."""
+    read = [operand for node in graph.effects for operand in graph.operands(node)]
+    shown = {f"effect {number}": values[node][result] for number, (node, result) in enumerate(read)}
+    shown |= {name: values[name][0] for name in graph.outputs}
+    return {name: SymbolicArray.of(value) for name, value in shown.items()}
+
+
+def _effects(graph: Graph) -> list[tuple[str, str, int]]:
+    """Return what the effects of a graph are, in order, but for what they read."""
+    if any(not graph.op(node).effects or isinstance(graph.op(node), GraphOp) for node in graph.effects):
+        raise Untranslatable("effects of graphs in nodes are not compared")
+    effects = [(graph.op(node), graph.attributes(node), len(graph.operands(node))) for node in graph.effects]
+    return [(op.name, format_exactly(attributes), count) for op, attributes, count in effects]
 
 
 def _called(graph: Graph) -> str:
