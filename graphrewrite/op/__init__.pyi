@@ -811,7 +811,7 @@ class _cond(Op):
 cond: _cond
 
 class _loop(Op):
-    def __call__(self, count: Any, condition: Any, *values: Any, body: _In[Body] = ..., carried: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, count: Any = ..., condition: Any = ..., *values: Any, body: _In[Body] = ..., carried: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
 loop: _loop
 
 class _scan(Op):

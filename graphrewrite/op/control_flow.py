@@ -195,7 +195,11 @@ def _stacked(type: Type, length: Dimension, axis: int) -> Type:
     return Tensor(type.element, tuple(shape))
 
 
-@define_op(infer=_infer_loop, results=lambda attributes: len(attributes["body"].outputs) - 1)
+@define_op(
+    infer=_infer_loop,
+    results=lambda attributes: len(attributes["body"].outputs) - 1,
+    neutral={"count": lambda *_: np.array(ENDLESS), "condition": lambda *_: np.array(True)},
+)
 def loop(count: Any, condition: Any, *values: Any, body: Body, carried: int | None = None) -> Any:
     """A graph repeated at most `count` times, as long as a condition is true (ONNX specification, Loop).
 
@@ -205,9 +209,9 @@ def loop(count: Any, condition: Any, *values: Any, body: Body, carried: int | No
     Parameters
     ----------
     count
-        Greatest number of iterations.
+        Greatest number of iterations; no limit if None.
     condition
-        One bool, whether to begin.
+        One bool, whether to begin; true if None.
     *values
         Inputs of the body after the number of the iteration, which is its first.
     body

@@ -161,13 +161,8 @@ def _import_loop(importer: Importer, attributes: Mapping[str, Any], inputs: list
             raise
         return repeated
     captured.trim(body)
-    missing = (("count", count, ENDLESS, Tensor("i64", ())), ("condition", condition, True, Tensor("bool", ())))
-    operands = [
-        importer.graph.constant(neutral, type=kind, name=importer.free(f"{label}.{what}")) if given is None else given
-        for what, given, neutral, kind in missing
-    ]
     carried = {"carried": len(values)} if captured.values else {}
-    return _added(importer, op.loop, [*operands, *values, *captured.values], {"body": body, **carried}, label)
+    return _added(importer, op.loop, [count, condition, *values, *captured.values], {"body": body, **carried}, label)
 
 
 def _repeated(

@@ -91,6 +91,12 @@ class TestValues:
         np.testing.assert_array_equal(each, np.array(rows, np.float32))
         assert (numbers.tolist(), numbers.dtype) == (list(range(len(rows))), np.int64)
 
+    def test_without_a_count_or_condition_the_body_ends_a_loop(self):
+        g = Graph("g")
+        x = g.input("x", Tensor("f32", ("N",)))
+        g.output("y", op.loop(None, None, x, x, body=SUMS, carried=1)[0])
+        assert evaluate(g, {"x": np.array([6, 1], np.float32)})["y"].tolist() == [24, 4]
+
     @given(st.data())
     def test_a_scan_runs_along_axes_in_directions(self, data):
         length, axis, out = (data.draw(st.integers(0, most)) for most in (4, 1, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -265,3 +266,7 @@ def depthwise_conv(x: Any, w: Any, b: Any = None, **attributes: Any) -> Any:
     kind = getattr(x, "type", x)
     channels = kind.shape[(getattr(kind, "layout", None) or "NC").index("C")]
     return conv(x, w, groups=channels, **attributes) if b is None else conv(x, w, b, groups=channels, **attributes)
+
+
+_ALIKE = [p for p in conv.__signature__.parameters.values() if p.name != "groups"]
+vars(depthwise_conv)["__signature__"] = inspect.Signature(_ALIKE)  # for help()

@@ -48,10 +48,14 @@ def batch_norm(
     ----------
     x
         Input [N, C, …].
-    gain, shift
-        Factor and addend of each channel [C].
-    mean, var
-        Statistics of each channel [C].
+    gain
+        Factor of each channel [C].
+    shift
+        Addend of each channel [C].
+    mean
+        Mean of each channel [C].
+    var
+        Variance of each channel [C].
     epsilon
         What is added to the variance.
 
@@ -113,10 +117,14 @@ def batch_norm_training(
     ----------
     x
         Input [N, C, …].
-    gain, shift
-        Factor and addend of each channel [C].
-    mean, var
-        Running statistics of each channel [C].
+    gain
+        Factor of each channel [C].
+    shift
+        Addend of each channel [C].
+    mean
+        Running mean of each channel [C].
+    var
+        Running variance of each channel [C].
     epsilon
         What is added to the variance.
     momentum
@@ -170,8 +178,10 @@ def layer_norm(
     ----------
     x
         Any shape but a scalar's.
-    gain, shift
-        Factor and addend, broadcast to the normalised axes.
+    gain
+        Factor, broadcast to the normalised axes.
+    shift
+        Addend, broadcast to the normalised axes; none if not given.
     axis
         First of the normalised axes.
     epsilon
@@ -226,8 +236,10 @@ def instance_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, epsilon
     ----------
     x
         Input [N, C, …].
-    gain, shift
-        Factor and addend of each channel [C].
+    gain
+        Factor of each channel [C].
+    shift
+        Addend of each channel [C].
     epsilon
         What is added to the variance.
 
@@ -258,8 +270,10 @@ def group_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, groups: in
     ----------
     x
         Input [N, C, …].
-    gain, shift
-        Factor and addend of each channel [C].
+    gain
+        Factor of each channel [C].
+    shift
+        Addend of each channel [C].
     groups
         Number of groups.
     epsilon

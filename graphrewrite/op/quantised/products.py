@@ -265,14 +265,20 @@ def qlinear_matmul(
     ----------
     a
         Stored matrices [..., M, K].
-    a_scale, a_zero_point
-        One number, or one a row.
+    a_scale
+        Its scale: one number, or one a row.
+    a_zero_point
+        Its zero point, in the shape of the scale.
     b
         Stored matrices [..., K, N].
-    b_scale, b_zero_point
-        One number, or one a column.
-    y_scale, y_zero_point
-        Of the result; one number, or one a row.
+    b_scale
+        Its scale: one number, or one a column.
+    b_zero_point
+        Its zero point, in the shape of the scale.
+    y_scale
+        Scale of the result: one number, or one a row.
+    y_zero_point
+        Zero point of the result, in the shape of its scale.
     element
         Element type of the result, as of `quantize_linear`.
 
@@ -350,14 +356,20 @@ def qlinear_conv(
     ----------
     x
         Stored input [N, C, …].
-    x_scale, x_zero_point
-        One number.
+    x_scale
+        Its scale: one number.
+    x_zero_point
+        Its zero point, in the shape of the scale.
     w
         Stored weights [O, C/groups, …].
-    w_scale, w_zero_point
-        One number, or one an output.
-    y_scale, y_zero_point
-        Of the result; one number.
+    w_scale
+        Its scale: one number, or one an output.
+    w_zero_point
+        Its zero point, in the shape of the scale.
+    y_scale
+        Scale of the result: one number.
+    y_zero_point
+        Zero point of the result, in the shape of its scale.
     b
         Bias [O], in 32 bits and the scale ``sx*sw``.
     strides

@@ -67,8 +67,12 @@ def quant(
     ----------
     x
         Any shape.
-    scale, zero_point, bit_width
-        Broadcast to the shape of the first operand.
+    scale
+        What one step stands for; this and the next ones broadcast to the shape of the first operand.
+    zero_point
+        The stored number that stands for zero.
+    bit_width
+        Number of bits.
     signed
         Whether the numbers have a sign.
     narrow
@@ -134,10 +138,14 @@ def trunc(
     ----------
     x
         Any shape.
-    scale, zero_point
-        Broadcast to the shape of the first operand.
-    in_bit_width, out_bit_width
-        Bits of the operand and of the result.
+    scale
+        What one step stands for; this and the next ones broadcast to the shape of the first operand.
+    zero_point
+        The stored number that stands for zero.
+    in_bit_width
+        Bits of the operand.
+    out_bit_width
+        Bits of the result.
     out_scale
         Scale of the result.
     signed
