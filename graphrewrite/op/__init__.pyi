@@ -75,11 +75,11 @@ class _threshold(Op):
 threshold: _threshold
 
 class _integer_softmax(Op):
-    def __call__(self, x: Any, /, *, table: _In[Sequence[int]] = ..., shift: _In[int] = ..., element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., bound: _In[float | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, table: _In[int | Sequence[int]] = ..., shift: _In[int] = ..., element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., bound: _In[float | None] = None, **given: Unpack[_Given]) -> Any: ...
 integer_softmax: _integer_softmax
 
 class _integer_interpolate(Op):
-    def __call__(self, x: Any, /, *, base: _In[Sequence[int] | Sequence[Sequence[int]]] = ..., slope: _In[Sequence[int] | Sequence[Sequence[int]]] = ..., rest: _In[int] = ..., shift: _In[int] = ..., element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., low: _In[int] = 0, bound: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, base: _In[int | Sequence[int] | Sequence[int | Sequence[int]]] = ..., slope: _In[int | Sequence[int] | Sequence[int | Sequence[int]]] = ..., rest: _In[int] = ..., shift: _In[int] = ..., element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., low: _In[int] = 0, bound: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
 integer_interpolate: _integer_interpolate
 
 class _add(Op):
@@ -183,7 +183,7 @@ class _name_axes(Op):
 name_axes: _name_axes
 
 class _conv(Op):
-    def __call__(self, x: Any, w: Any, b: Any = ..., /, *, strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, w: Any, b: Any = ..., /, *, strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
 conv: _conv
 
 class _reciprocal(Op):
@@ -263,7 +263,7 @@ class _mean(Op):
 mean: _mean
 
 class _quantise(Op):
-    def __call__(self, x: Any, /, *, element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., fractions: _In[Sequence[int] | None] = None, axis: _In[int] = 0, dim: _In[int] = 0, low: _In[int | None] = None, high: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., fractions: _In[int | Sequence[int] | None] = None, axis: _In[int] = 0, dim: _In[int] = 0, low: _In[int | None] = None, high: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
 quantise: _quantise
 
 class _to_fixed(Op):
@@ -315,15 +315,15 @@ class _integer_linear(Op):
 integer_linear: _integer_linear
 
 class _integer_conv(Op):
-    def __call__(self, x: Any, w: Any, b: Any, /, *, element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, w: Any, b: Any, /, *, element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
 integer_conv: _integer_conv
 
 class _integer_add(Op):
-    def __call__(self, x: Any, y: Any, /, *, element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., shifts: _In[Sequence[int]] = (0, 0), **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, y: Any, /, *, element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., shifts: _In[int | Sequence[int]] = (0, 0), **given: Unpack[_Given]) -> Any: ...
 integer_add: _integer_add
 
 class _requantise(Op):
-    def __call__(self, x: Any, /, *, shift: _In[int | Sequence[int]] = ..., element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., low: _In[int | None] = None, high: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, shift: _In[int | int | Sequence[int]] = ..., element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., low: _In[int | None] = None, high: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
 requantise: _requantise
 
 class _matmul(Op):
@@ -379,7 +379,7 @@ class _bit_shift(Op):
 bit_shift: _bit_shift
 
 class _integer_sub(Op):
-    def __call__(self, x: Any, y: Any, /, *, element: _In[Any] = None, dtype: _In[Any] = None, to: _In[Any] = None, shifts: _In[Sequence[int]] = (0, 0), **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, y: Any, /, *, element: _In[Any] = None, dtype: _In[Any] = None, to: _In[Any] = None, shifts: _In[int | Sequence[int]] = (0, 0), **given: Unpack[_Given]) -> Any: ...
 integer_sub: _integer_sub
 
 class _integer_mul(Op):
@@ -395,7 +395,7 @@ class _integer_threshold(Op):
 integer_threshold: _integer_threshold
 
 class _rescale(Op):
-    def __call__(self, x: Any, /, *, multiplier: _In[int | Sequence[int]] = ..., shift: _In[int | Sequence[int]] = ..., element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., addend: _In[int | Sequence[int]] = 0, offset: _In[int] = 0, rounding: _In[str] = 'half_even', saturate: _In[bool] = True, low: _In[int | None] = None, high: _In[int | None] = None, bound: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, multiplier: _In[int | int | Sequence[int]] = ..., shift: _In[int | int | Sequence[int]] = ..., element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., addend: _In[int | int | Sequence[int]] = 0, offset: _In[int] = 0, rounding: _In[str] = 'half_even', saturate: _In[bool] = True, low: _In[int | None] = None, high: _In[int | None] = None, bound: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
 rescale: _rescale
 
 class _batch_norm(Op):
@@ -427,7 +427,7 @@ class _lp_norm(Op):
 lp_norm: _lp_norm
 
 class _mean_variance_norm(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int]] = (0, 2, 3), dim: _In[Sequence[int]] = (0, 2, 3), axis: _In[Sequence[int]] = (0, 2, 3), **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int]] = (0, 2, 3), dim: _In[int | Sequence[int]] = (0, 2, 3), axis: _In[int | Sequence[int]] = (0, 2, 3), **given: Unpack[_Given]) -> Any: ...
 mean_variance_norm: _mean_variance_norm
 
 class _dropout(Op):
@@ -435,11 +435,11 @@ class _dropout(Op):
 dropout: _dropout
 
 class _max_pool(Op):
-    def __call__(self, x: Any, /, *, kernel: _In[Sequence[int]] = ..., kernel_shape: _In[Sequence[int]] = ..., pool_size: _In[Sequence[int]] = ..., strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), ceil_mode: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, kernel: _In[int | Sequence[int]] = ..., kernel_size: _In[int | Sequence[int]] = ..., kernel_shape: _In[int | Sequence[int]] = ..., pool_size: _In[int | Sequence[int]] = ..., strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), ceil_mode: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
 max_pool: _max_pool
 
 class _average_pool(Op):
-    def __call__(self, x: Any, /, *, kernel: _In[Sequence[int]] = ..., kernel_shape: _In[Sequence[int]] = ..., pool_size: _In[Sequence[int]] = ..., strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), ceil_mode: _In[bool] = False, count_include_pad: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, kernel: _In[int | Sequence[int]] = ..., kernel_size: _In[int | Sequence[int]] = ..., kernel_shape: _In[int | Sequence[int]] = ..., pool_size: _In[int | Sequence[int]] = ..., strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), ceil_mode: _In[bool] = False, count_include_pad: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
 average_pool: _average_pool
 
 class _global_average_pool(Op):
@@ -491,7 +491,7 @@ class _matmul_integer(Op):
 matmul_integer: _matmul_integer
 
 class _conv_integer(Op):
-    def __call__(self, x: Any, w: Any, x_zero_point: Any = ..., w_zero_point: Any = ..., /, *, strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, w: Any, x_zero_point: Any = ..., w_zero_point: Any = ..., /, *, strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
 conv_integer: _conv_integer
 
 class _qlinear_matmul(Op):
@@ -499,7 +499,7 @@ class _qlinear_matmul(Op):
 qlinear_matmul: _qlinear_matmul
 
 class _qlinear_conv(Op):
-    def __call__(self, x: Any, x_scale: Any, x_zero_point: Any, w: Any, w_scale: Any, w_zero_point: Any, y_scale: Any, y_zero_point: Any, b: Any = ..., /, *, strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, element: _In[Any] = None, dtype: _In[Any] = None, to: _In[Any] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, x_scale: Any, x_zero_point: Any, w: Any, w_scale: Any, w_zero_point: Any, y_scale: Any, y_zero_point: Any, b: Any = ..., /, *, strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, element: _In[Any] = None, dtype: _In[Any] = None, to: _In[Any] = None, **given: Unpack[_Given]) -> Any: ...
 qlinear_conv: _qlinear_conv
 
 class _depth_to_space(Op):
@@ -523,55 +523,55 @@ class _trilu(Op):
 trilu: _trilu
 
 class _rnn(Op):
-    def __call__(self, x: Any, w: Any, r: Any, b: Any = ..., initial_h: Any = ..., sequence_lens: Any = ..., /, *, hidden_size: _In[int] = ..., direction: _In[str] = 'forward', activations: _In[Sequence[str]] = ('tanh',), activation_alpha: _In[Sequence[float]] = (), activation_beta: _In[Sequence[float]] = (), clip: _In[float | None] = None, layout: _In[int] = 0, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, w: Any, r: Any, b: Any = ..., initial_h: Any = ..., sequence_lens: Any = ..., /, *, hidden_size: _In[int] = ..., direction: _In[str] = 'forward', activations: _In[Sequence[str]] = ('tanh',), activation_alpha: _In[float | Sequence[float]] = (), activation_beta: _In[float | Sequence[float]] = (), clip: _In[float | None] = None, layout: _In[int] = 0, **given: Unpack[_Given]) -> Any: ...
 rnn: _rnn
 
 class _gru(Op):
-    def __call__(self, x: Any, w: Any, r: Any, b: Any = ..., initial_h: Any = ..., sequence_lens: Any = ..., /, *, hidden_size: _In[int] = ..., direction: _In[str] = 'forward', activations: _In[Sequence[str]] = ('sigmoid', 'tanh'), activation_alpha: _In[Sequence[float]] = (), activation_beta: _In[Sequence[float]] = (), clip: _In[float | None] = None, layout: _In[int] = 0, linear_before_reset: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, w: Any, r: Any, b: Any = ..., initial_h: Any = ..., sequence_lens: Any = ..., /, *, hidden_size: _In[int] = ..., direction: _In[str] = 'forward', activations: _In[Sequence[str]] = ('sigmoid', 'tanh'), activation_alpha: _In[float | Sequence[float]] = (), activation_beta: _In[float | Sequence[float]] = (), clip: _In[float | None] = None, layout: _In[int] = 0, linear_before_reset: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
 gru: _gru
 
 class _lstm(Op):
-    def __call__(self, x: Any, w: Any, r: Any, b: Any = ..., initial_h: Any = ..., initial_c: Any = ..., p: Any = ..., sequence_lens: Any = ..., /, *, hidden_size: _In[int] = ..., direction: _In[str] = 'forward', activations: _In[Sequence[str]] = ('sigmoid', 'tanh', 'tanh'), activation_alpha: _In[Sequence[float]] = (), activation_beta: _In[Sequence[float]] = (), clip: _In[float | None] = None, layout: _In[int] = 0, input_forget: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, w: Any, r: Any, b: Any = ..., initial_h: Any = ..., initial_c: Any = ..., p: Any = ..., sequence_lens: Any = ..., /, *, hidden_size: _In[int] = ..., direction: _In[str] = 'forward', activations: _In[Sequence[str]] = ('sigmoid', 'tanh', 'tanh'), activation_alpha: _In[float | Sequence[float]] = (), activation_beta: _In[float | Sequence[float]] = (), clip: _In[float | None] = None, layout: _In[int] = 0, input_forget: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
 lstm: _lstm
 
 class _reduce_sum(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_sum: _reduce_sum
 
 class _reduce_mean(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_mean: _reduce_mean
 
 class _reduce_prod(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_prod: _reduce_prod
 
 class _reduce_max(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_max: _reduce_max
 
 class _reduce_min(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_min: _reduce_min
 
 class _reduce_l1(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_l1: _reduce_l1
 
 class _reduce_sum_square(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_sum_square: _reduce_sum_square
 
 class _reduce_l2(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_l2: _reduce_l2
 
 class _reduce_log_sum(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_log_sum: _reduce_log_sum
 
 class _reduce_log_sum_exp(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, keep_dims: _In[bool] = True, keepdim: _In[bool] = True, keepdims: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
 reduce_log_sum_exp: _reduce_log_sum_exp
 
 class _arg_max(Op):
@@ -611,7 +611,7 @@ class _cum_prod(Op):
 cum_prod: _cum_prod
 
 class _resize(Op):
-    def __call__(self, x: Any, /, *, sizes: _In[Sequence[Dimension] | None] = None, scales: _In[Sequence[float] | None] = None, mode: _In[str] = 'nearest', coordinate_transformation_mode: _In[str] = 'half_pixel', nearest_mode: _In[str] = 'round_prefer_floor', cubic_coeff_a: _In[float] = -0.75, exclude_outside: _In[bool] = False, extrapolation_value: _In[float] = 0.0, roi: _In[Sequence[float] | None] = None, antialias: _In[bool] = False, keep_aspect_ratio_policy: _In[str] = 'stretch', axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, sizes: _In[Sequence[Dimension] | None] = None, scales: _In[float | Sequence[float] | None] = None, mode: _In[str] = 'nearest', coordinate_transformation_mode: _In[str] = 'half_pixel', nearest_mode: _In[str] = 'round_prefer_floor', cubic_coeff_a: _In[float] = -0.75, exclude_outside: _In[bool] = False, extrapolation_value: _In[float] = 0.0, roi: _In[float | Sequence[float] | None] = None, antialias: _In[bool] = False, keep_aspect_ratio_policy: _In[str] = 'stretch', axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, **given: Unpack[_Given]) -> Any: ...
 resize: _resize
 
 class _scatter_elements(Op):
@@ -639,15 +639,15 @@ class _flatten(Op):
 flatten: _flatten
 
 class _transpose(Op):
-    def __call__(self, x: Any, /, *, perm: _In[Sequence[int]] = ..., dims: _In[Sequence[int]] = ..., axes: _In[Sequence[int]] = ..., **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, perm: _In[int | Sequence[int]] = ..., dims: _In[int | Sequence[int]] = ..., axes: _In[int | Sequence[int]] = ..., **given: Unpack[_Given]) -> Any: ...
 transpose: _transpose
 
 class _squeeze(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, **given: Unpack[_Given]) -> Any: ...
 squeeze: _squeeze
 
 class _unsqueeze(Op):
-    def __call__(self, x: Any, /, *, axes: _In[Sequence[int]] = ..., dim: _In[Sequence[int]] = ..., axis: _In[Sequence[int]] = ..., **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, axes: _In[int | Sequence[int]] = ..., dim: _In[int | Sequence[int]] = ..., axis: _In[int | Sequence[int]] = ..., **given: Unpack[_Given]) -> Any: ...
 unsqueeze: _unsqueeze
 
 class _concat(Op):
@@ -655,7 +655,7 @@ class _concat(Op):
 concat: _concat
 
 class _pad(Op):
-    def __call__(self, x: Any, /, *, pads: _In[Sequence[Dimension]] = ..., padding: _In[Sequence[Dimension]] = ..., auto_pad: _In[Sequence[Dimension]] = ..., fill: _In[bool | float] = 0.0, value: _In[bool | float] = 0.0, constant_value: _In[bool | float] = 0.0, constant_values: _In[bool | float] = 0.0, padding_value: _In[bool | float] = 0.0, mode: _In[str] = 'constant', **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, pads: _In[Dimension | Sequence[Dimension]] = ..., padding: _In[Dimension | Sequence[Dimension]] = ..., auto_pad: _In[Dimension | Sequence[Dimension]] = ..., fill: _In[bool | float] = 0.0, value: _In[bool | float] = 0.0, constant_value: _In[bool | float] = 0.0, constant_values: _In[bool | float] = 0.0, padding_value: _In[bool | float] = 0.0, mode: _In[str] = 'constant', **given: Unpack[_Given]) -> Any: ...
 pad: _pad
 
 class _split(Op):
@@ -663,7 +663,7 @@ class _split(Op):
 split: _split
 
 class _slice(Op):
-    def __call__(self, x: Any, /, *, starts: _In[Sequence[Dimension]] = ..., ends: _In[Sequence[Dimension]] = ..., axes: _In[Sequence[int] | None] = None, dim: _In[Sequence[int] | None] = None, axis: _In[Sequence[int] | None] = None, steps: _In[Sequence[int] | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, starts: _In[Sequence[Dimension]] = ..., ends: _In[Sequence[Dimension]] = ..., axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, steps: _In[int | Sequence[int] | None] = None, **given: Unpack[_Given]) -> Any: ...
 slice: _slice
 
 class _expand(Op):
@@ -739,15 +739,15 @@ class _random_dropout(Op):
 random_dropout: _random_dropout
 
 class _conv_transpose(Op):
-    def __call__(self, x: Any, w: Any, b: Any = ..., /, *, strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, output_padding: _In[Sequence[int]] = (0, 0), **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, w: Any, b: Any = ..., /, *, strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, output_padding: _In[int | Sequence[int]] = (0, 0), **given: Unpack[_Given]) -> Any: ...
 conv_transpose: _conv_transpose
 
 class _max_pool_with_indices(Op):
-    def __call__(self, x: Any, /, *, kernel: _In[Sequence[int]] = ..., kernel_shape: _In[Sequence[int]] = ..., pool_size: _In[Sequence[int]] = ..., strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), ceil_mode: _In[bool] = False, storage_order: _In[int] = 0, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, kernel: _In[int | Sequence[int]] = ..., kernel_size: _In[int | Sequence[int]] = ..., kernel_shape: _In[int | Sequence[int]] = ..., pool_size: _In[int | Sequence[int]] = ..., strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), ceil_mode: _In[bool] = False, storage_order: _In[int] = 0, **given: Unpack[_Given]) -> Any: ...
 max_pool_with_indices: _max_pool_with_indices
 
 class _lp_pool(Op):
-    def __call__(self, x: Any, /, *, kernel: _In[Sequence[int]] = ..., kernel_shape: _In[Sequence[int]] = ..., pool_size: _In[Sequence[int]] = ..., strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), ceil_mode: _In[bool] = False, p: _In[int] = 2, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, kernel: _In[int | Sequence[int]] = ..., kernel_size: _In[int | Sequence[int]] = ..., kernel_shape: _In[int | Sequence[int]] = ..., pool_size: _In[int | Sequence[int]] = ..., strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), ceil_mode: _In[bool] = False, p: _In[int] = 2, **given: Unpack[_Given]) -> Any: ...
 lp_pool: _lp_pool
 
 class _global_lp_pool(Op):
@@ -771,11 +771,11 @@ class _nll_loss(Op):
 nll_loss: _nll_loss
 
 class _fold(Op):
-    def __call__(self, x: Any, /, *, size: _In[Sequence[Dimension]] = ..., kernel: _In[Sequence[int]] = ..., kernel_size: _In[Sequence[int]] = ..., kernel_shape: _In[Sequence[int]] = ..., pool_size: _In[Sequence[int]] = ..., strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, size: _In[Sequence[Dimension]] = ..., kernel: _In[int | Sequence[int]] = ..., kernel_size: _In[int | Sequence[int]] = ..., kernel_shape: _In[int | Sequence[int]] = ..., pool_size: _In[int | Sequence[int]] = ..., strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[int | Sequence[int]] = (0, 0, 0, 0), padding: _In[int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), **given: Unpack[_Given]) -> Any: ...
 fold: _fold
 
 class _max_unpool(Op):
-    def __call__(self, x: Any, indices: Any, /, *, kernel: _In[Sequence[int]] = ..., kernel_size: _In[Sequence[int]] = ..., kernel_shape: _In[Sequence[int]] = ..., pool_size: _In[Sequence[int]] = ..., strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), size: _In[Sequence[Dimension] | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, indices: Any, /, *, kernel: _In[int | Sequence[int]] = ..., kernel_size: _In[int | Sequence[int]] = ..., kernel_shape: _In[int | Sequence[int]] = ..., pool_size: _In[int | Sequence[int]] = ..., strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[int | Sequence[int]] = (0, 0, 0, 0), padding: _In[int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[int | Sequence[int]] = (0, 0, 0, 0), size: _In[Sequence[Dimension] | None] = None, **given: Unpack[_Given]) -> Any: ...
 max_unpool: _max_unpool
 
 class _roi_align(Op):
@@ -783,7 +783,7 @@ class _roi_align(Op):
 roi_align: _roi_align
 
 class _deform_conv(Op):
-    def __call__(self, x: Any, w: Any, offset: Any, b: Any = ..., mask: Any = ..., /, *, strides: _In[Sequence[int]] = (1, 1), stride: _In[Sequence[int]] = (1, 1), pads: _In[Sequence[int]] = (0, 0, 0, 0), padding: _In[Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[Sequence[int]] = (0, 0, 0, 0), dilations: _In[Sequence[int]] = (1, 1), dilation: _In[Sequence[int]] = (1, 1), dilation_rate: _In[Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, offset_groups: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, w: Any, offset: Any, b: Any = ..., mask: Any = ..., /, *, strides: _In[int | Sequence[int]] = (1, 1), stride: _In[int | Sequence[int]] = (1, 1), pads: _In[str | int | Sequence[int]] = (0, 0, 0, 0), padding: _In[str | int | Sequence[int]] = (0, 0, 0, 0), auto_pad: _In[str | int | Sequence[int]] = (0, 0, 0, 0), dilations: _In[int | Sequence[int]] = (1, 1), dilation: _In[int | Sequence[int]] = (1, 1), dilation_rate: _In[int | Sequence[int]] = (1, 1), groups: _In[int] = 1, group: _In[int] = 1, num_groups: _In[int] = 1, offset_groups: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
 deform_conv: _deform_conv
 
 class _bit_cast(Op):
@@ -815,11 +815,11 @@ class _loop(Op):
 loop: _loop
 
 class _scan(Op):
-    def __call__(self, *values: Any, body: _In[Body] = ..., carried: _In[int] = 0, sequences: _In[int] = 1, axes: _In[Sequence[int]] = (), dim: _In[Sequence[int]] = (), axis: _In[Sequence[int]] = (), backwards: _In[Sequence[bool]] = (), output_axes: _In[Sequence[int]] = (), output_backwards: _In[Sequence[bool]] = (), **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, *values: Any, body: _In[Body] = ..., carried: _In[int] = 0, sequences: _In[int] = 1, axes: _In[int | Sequence[int]] = (), dim: _In[int | Sequence[int]] = (), axis: _In[int | Sequence[int]] = (), backwards: _In[Sequence[bool]] = (), output_axes: _In[int | Sequence[int]] = (), output_backwards: _In[Sequence[bool]] = (), **given: Unpack[_Given]) -> Any: ...
 scan: _scan
 
 class _tree_ensemble(Op):
-    def __call__(self, x: Any, /, *, roots: _In[Sequence[int]] = ..., features: _In[np.ndarray] = ..., thresholds: _In[np.ndarray] = ..., branches: _In[np.ndarray] = ..., leaves: _In[np.ndarray] = ..., comparisons: _In[np.ndarray | None] = None, missing: _In[np.ndarray | None] = None, aggregate: _In[Literal['sum', 'average', 'min', 'max']] = 'sum', **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, roots: _In[int | Sequence[int]] = ..., features: _In[np.ndarray] = ..., thresholds: _In[np.ndarray] = ..., branches: _In[np.ndarray] = ..., leaves: _In[np.ndarray] = ..., comparisons: _In[np.ndarray | None] = None, missing: _In[np.ndarray | None] = None, aggregate: _In[Literal['sum', 'average', 'min', 'max']] = 'sum', **given: Unpack[_Given]) -> Any: ...
 tree_ensemble: _tree_ensemble
 
 class _encode_labels(Op):
@@ -867,5 +867,5 @@ class _randn_like(Op):
 randn_like: _randn_like
 
 class _tfidf_vectorize(Op):
-    def __call__(self, x: Any, /, *, pool: _In[Sequence[Any]] = ..., starts: _In[Sequence[int]] = ..., indexes: _In[Sequence[int]] = ..., weights: _In[Sequence[float] | None] = None, mode: _In[Literal['TF', 'IDF', 'TFIDF']] = 'TF', shortest: _In[int] = 1, longest: _In[int] = 1, skips: _In[int] = 0, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, /, *, pool: _In[Sequence[Any]] = ..., starts: _In[int | Sequence[int]] = ..., indexes: _In[int | Sequence[int]] = ..., weights: _In[float | Sequence[float] | None] = None, mode: _In[Literal['TF', 'IDF', 'TFIDF']] = 'TF', shortest: _In[int] = 1, longest: _In[int] = 1, skips: _In[int] = 0, **given: Unpack[_Given]) -> Any: ...
 tfidf_vectorize: _tfidf_vectorize

@@ -78,6 +78,11 @@ class Entries:
     each: int = 1
     count: Callable[[Sequence[Type], Mapping[str, Any]], int] = _positions
 
+    @property
+    def said(self) -> str:
+        """What documentation says of the form."""
+        return "One number stands for all."
+
     def takes(self, value: Any) -> bool:
         """Tell whether a value is written so."""
         return isinstance(value, int | np.integer) and not isinstance(value, bool)
@@ -136,6 +141,11 @@ class Borders(Entries):
     each: int = 2
     weights: int | None = None
     same: Callable[..., tuple[int, ...]] = same_pads
+
+    @property
+    def said(self) -> str:
+        """What documentation says of the form."""
+        return "One number stands for all, one a position for begin and end; or ``'same'``, ``'valid'``."
 
     def takes(self, value: Any) -> bool:
         """Tell whether a value is written so: a number, a word, or too few entries."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ def aliases(op: Op) -> dict[str, list[str]]:
     {'axis': ['dim']}
     """
     others: dict[str, list[str]] = {}
-    for alias, name in op.derived.items():
-        if isinstance(name, str):
+    for alias, meaning in op.derived.items():
+        name = meaning if isinstance(meaning, str) else op.canonical_name(alias)
+        if name != alias:
             others.setdefault(name, []).append(alias)
     return others
 
@@ -80,9 +82,11 @@ def documentation(op: Op) -> str:
     for parameter in op.__signature__.parameters.values():
         lines = [f"{str(parameter).partition(':')[0].partition('=')[0]} : {_kind(parameter)}"]
         text = said.get(parameter.name, "")
+        if parameter.name in op.forms:
+            text += f" {op.forms[parameter.name].said}"
         if parameter.name in others:
             text += f" Also called {', '.join(f'`{other}`' for other in others[parameter.name])}."
-        entries.append("\n    ".join([*lines, *text.strip().splitlines()]))
+        entries.append("\n    ".join([*lines, *textwrap.wrap(text, 116)]))
     listed = "\n".join(["Parameters", "----------", *entries]) if entries else ""
     return "\n\n".join(part for part in (before, listed, after) if part)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphrewrite import op
+from graphrewrite.op.attribute_forms import Borders
 from graphrewrite.op.documentation import aliases
 from graphrewrite.op.op import Op
 
@@ -80,7 +81,7 @@ def _class(each: Op) -> str:
     operands = [_operand(p) for p in parameters if p.kind is not p.KEYWORD_ONLY]
     attributes = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     others = aliases(each)
-    named = [_keyword(p, name) for p in attributes for name in (p.name, *others.get(p.name, ()))]
+    named = [_keyword(each, p, name) for p in attributes for name in (p.name, *others.get(p.name, ()))]
     if operands and not each.variadic:
         operands.append("/")
     if named and not each.variadic:
@@ -94,9 +95,13 @@ def _operand(parameter: inspect.Parameter) -> str:
     return f"{star}{parameter.name}: Any{'' if parameter.default is parameter.empty else ' = ...'}"
 
 
-def _keyword(parameter: inspect.Parameter, name: str) -> str:
+def _keyword(each: Op, parameter: inspect.Parameter, name: str) -> str:
     """An attribute, by one of its names; it may be left out, since patterns do without attributes."""
     kind = "Any" if parameter.name == "element" else parameter.annotation
+    form = each.forms.get(parameter.name)
+    numbers = "int|float|Dimension" if form else "int|float"  # one stands for a sequence
+    kind = re.sub(rf"Sequence\[({numbers})\]", r"\1 | \g<0>", str(kind))
+    kind = f"str | {kind}" if isinstance(form, Borders) else kind
     is_plain = isinstance(parameter.default, bool | int | float | str | tuple | None)
     return f"{name}: _In[{kind}] = {repr(parameter.default) if is_plain else '...'}"
 
