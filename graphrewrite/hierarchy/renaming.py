@@ -51,6 +51,7 @@ def renamed(graph: Graph, names: Names) -> Graph:
     """
     new_names = _new_names(graph, names)
     new = graph.__class__(ops=graph.ops.values(), **own(graph.graph))
+    new.library = graph.library
     for old, name in new_names.items():
         new.add_node(name)
         new._node[name].update(own(graph._node[old]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, Module, Tensor, define_op, evaluate, op, rewrite, verify
 from graphrewrite.errors import ImplementationError, VerificationError
 from graphrewrite.hierarchy import GraphOp, expand, flatten, implemented
-from graphrewrite.rules import inline
+from graphrewrite.rules import RULES, inline
 from graphrewrite.testing import graphs, inputs_for
 
 X = {"x": np.float32([[-1, 2]])}
@@ -48,6 +50,9 @@ def test_a_graph_of_the_module_computes_the_node():
     verify(module)
     verify(implemented(graph))
     assert module.copy()["main"].library is not module
+    same = (graph.copy(), graph.renamed({"r": "s"}), graph.set(backend="gpu"), graph.view("all", ["r"]).subgraph())
+    for other in (*same, Module.parse(str(module))["main"], rewrite(graph, RULES), copy.deepcopy(graph)):
+        assert twice_relu(other) == [[0, 4]]
 
 
 def test_a_library_is_a_mapping_and_comes_before_the_module():
