@@ -233,7 +233,7 @@ class Dataflow(nx.DiGraph):
             A node.
         """
         for source, data in self._known(self._pred, node).items():
-            if (result := predicate_in(data)) is not None:
+            if "kind" in data and (result := predicate_in(data)) is not None:
                 return Operand(source, result)
         return None
 
@@ -421,7 +421,7 @@ class Dataflow(nx.DiGraph):
         seen, work = set(roots), list(roots)
         while work:
             for other, data in neighbours[work.pop()].items():
-                if other not in seen and (over_predicates or data.get("slots") or data.get("kind") != PREDICATE):
+                if other not in seen and (over_predicates or data.get("slots") or predicate_in(data) is None):
                     seen.add(other)
                     work.append(other)
         return frozenset(self._node.keys() - seen)

@@ -59,7 +59,7 @@ def nodes_with_effects(graph: Any) -> set[str]:
         with suppress(GraphError):
             if op is not None and op.effects:
                 always.add(kind)
-            elif op is not None and op.attributes:  # which may hold graphs
+            elif op is not None and op.attributes and kind not in ("constant", "input", "output"):  # it may hold graphs
                 perhaps.add(kind)
     return {node for node, kind in kinds if kind in always or (kind in perhaps and has_effects(graph, node))}
 
