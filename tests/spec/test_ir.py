@@ -46,7 +46,6 @@ from graphrewrite.hierarchy.building import parallel, residual, sequential
 from graphrewrite.hierarchy.composition import compose
 from graphrewrite.hierarchy.operator import Operator
 from graphrewrite.rules import (
-    RULES,
     eliminate_dead_nodes,
     eliminate_independent_nodes,
     inline,
