@@ -23,8 +23,8 @@ def held(x):
     return x
 
 
-@define_op(infer=lambda x, backend: x)
-def placed(x, *, backend):
+@define_op(infer=lambda x, place: x)
+def placed(x, *, place):
     """The operand, elsewhere."""
     return x
 
@@ -182,9 +182,9 @@ def test_what_is_no_graph(thing):
 
 def test_a_mark_that_is_an_attribute_too():
     graph = Graph("g", ops=[placed])
-    graph.output("y", placed(graph.input("x", F), backend="gpu"))
+    graph.output("y", placed(graph.input("x", F), place="gpu"))
     assert infer(graph) == ()
     verify(graph)
-    del graph.nodes["placed_1"]["backend"]
-    with pytest.raises(TypeMismatchError, match="'placed_1': placed needs the attribute 'backend'"):
+    del graph.nodes["placed_1"]["place"]
+    with pytest.raises(TypeMismatchError, match="'placed_1': placed needs the attribute 'place'"):
         infer(graph)
