@@ -6,10 +6,10 @@ from graphrewrite import Graph, pass_
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
-from graphrewrite.graph.dataflow import predicate_in
+from graphrewrite.graph.dataflow import is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
+from graphrewrite.op.reserved_keys import attributes_in, marks_in
 from graphrewrite.types import EdgeType, sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
@@ -94,11 +94,10 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     for node in graph.in_order():
         op, data = graph.op(node), graph.nodes[node]
         attributes = attributes_in(data, op)
-        if op.name in ("input", "output") or op.has_state(attributes) or _is_ordered(graph, node):
+        if op.name in ("input", "output") or op.has_state(attributes) or is_ordered(graph, node):
             continue
         # Marks count: two nodes that run on different backends are two.
-        marks = [(k, v) for k, v in data.items() if k in RESERVED_ANNOTATIONS and k not in attributes]
-        told = tuple([(k, format_exactly(v)) for k, v in sorted([*attributes.items(), *marks])])
+        told = tuple([(k, format_exactly(v)) for k, v in sorted({**attributes, **marks_in(data, op)}.items())])
         result = data.get("result")
         is_constant = op.name == "constant"
         key = (op.name, graph.operands(node), graph.predicate(node), told, str(result) if is_constant else None)
@@ -113,12 +112,3 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     for node, origin in origins.items():
         graph.nodes[node]["origin"] = tuple(origin)
     return merged
-
-
-def _is_ordered(graph: Graph, node: str) -> bool:
-    """Tell whether a node has control edges; that it has a predicate, or is one, is no order."""
-    for edges in (graph._pred[node], graph._succ[node]):
-        for data in edges.values():
-            if "kind" in data and predicate_in(data) is None:
-                return True
-    return False

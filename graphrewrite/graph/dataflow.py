@@ -15,6 +15,7 @@ __all__ = [
     "Dataflow",
     "Operand",
     "Reader",
+    "is_ordered",
     "predicate_edge",
     "predicate_in",
     "without_predicate",
@@ -51,6 +52,23 @@ def predicate_in(edge: Mapping[str, Any]) -> int | None:
     (1, None)
     """
     return edge.get("result", 0) if edge.get("kind") == PREDICATE else None
+
+
+def is_ordered(graph: nx.DiGraph, node: Any) -> bool:
+    """Tell whether a node comes after another one, or before it, by a control edge; a predicate is no order.
+
+    Examples
+    --------
+    >>> d = Dataflow([("a", "b")])
+    >>> d.edges["a", "b"]["kind"] = "reset"
+    >>> is_ordered(d, "a"), is_ordered(Dataflow([("a", "b")]), "a")
+    (True, False)
+    """
+    for edges in (graph._pred[node], graph._succ[node]):
+        for data in edges.values():
+            if "kind" in data and data["kind"] != PREDICATE:
+                return True
+    return False
 
 
 def predicate_edge(result: int, slots: tuple[tuple[int, int], ...] = ()) -> dict[str, Any]:

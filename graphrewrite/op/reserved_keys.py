@@ -15,6 +15,7 @@ __all__ = [
     "attributes_in",
     "inherited",
     "is_attribute",
+    "marks_in",
 ]
 
 RESERVED_ANNOTATIONS = frozenset({"backend", "implementation", "operator", "shared", "use_kernel"})
@@ -83,6 +84,18 @@ def annotations_in(data: Mapping[Any, Any], op: Signature | None) -> dict[Any, A
     {'backend': 'dsp', 'latency': 3}
     """
     return {key: value for key, value in data.items() if key not in STRUCTURAL and not is_attribute(key, op)}
+
+
+def marks_in(data: Mapping[Any, Any], op: Signature | None) -> dict[str, Any]:
+    """Return the reserved annotations of a node: what they say makes it another node than one of equal attributes.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> marks_in({"type": "clip", "low": 0, "backend": "dsp", "latency": 3}, op.clip)
+    {'backend': 'dsp'}
+    """
+    return {key: data[key] for key in RESERVED_ANNOTATIONS & data.keys() if not is_attribute(key, op)}
 
 
 def inherited(data: Mapping[Any, Any], op: Signature | None, heir: Signature) -> dict[Any, Any]:

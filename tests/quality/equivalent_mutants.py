@@ -175,7 +175,20 @@ EQUIVALENT = {
         "write_as_reshape: negate condition: the opposite of 0 in result.shape (in _reshaped)",
         "write_as_reshape: off by one: 1 for 0 (in _reshaped)",
     ),
+    "What it says of origins changes no value.": (
+        "eliminate_independent_nodes: swap operands: set(folded) - set(rim) turned round (in _origins)",
+        "merge_equal_nodes: negate condition: not is_constant",
+        "merge_equal_nodes: negate condition: not not is_constant",
+    ),
     "It folds fewer nodes, or leaves some to be removed later.": (
+        (
+            "eliminate_independent_nodes: drop guard: "
+            "no any((reader not in fixed for reader in graph.successors(node))) in a condition"
+        ),
+        (
+            "eliminate_independent_nodes: drop guard: "
+            "no isinstance(graph.nodes[node].get('result'), EdgeType) in a condition"
+        ),
         "eliminate_independent_nodes: negate condition: the opposite of reader not in fixed",
     ),
 }
@@ -183,8 +196,8 @@ EQUIVALENT = {
 
 IDLE = {
     "A pass finds nothing that it could do.": (
+        "eliminate_independent_nodes: negate condition: not independent",
         "eliminate_independent_nodes: swap operands: graph.independent_nodes() - set(graph.outputs) turned round",
-        "merge_equal_nodes: negate condition: the opposite of 'kind' in data (in _is_ordered)",
         "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output')",
     ),
     "It declines whatever is drawn.": (
@@ -256,17 +269,17 @@ MISSED = {
     "Independent nodes whose attributes hold sizes of inputs are not drawn.": (
         "eliminate_independent_nodes: drop guard: no _is_open(graph, node) in a condition",
     ),
-    "Marks, origins, control edges, counters and ops of several results are not drawn unless asked for.": (
+    "Control edges, counters, ops of several results, and values of types of one's own are not drawn unless asked.": (
         "eliminate_independent_nodes: drop guard: no _has_one_result(graph, n) in a condition",
-        "eliminate_independent_nodes: drop guard: no graph.op(node).has_state(graph.nodes[node]) in a condition",
-        "merge_equal_nodes: drop guard: no _is_ordered(graph, node) in a condition",
-        "merge_equal_nodes: drop guard: no k in RESERVED_ANNOTATIONS in a condition",
-        "merge_equal_nodes: drop guard: no op.has_state(graph.nodes[node]) in a condition",
+        "eliminate_independent_nodes: drop guard: no node in fixed in a condition",
+        "eliminate_independent_nodes: negate condition: the opposite of node in fixed",
+        "eliminate_independent_nodes: negate condition: the opposite of reader not in fixed #2",
+        "merge_equal_nodes: drop guard: no is_ordered(graph, node) in a condition",
+        "merge_equal_nodes: drop guard: no op.has_state(attributes) in a condition",
         (
             "merge_equal_nodes: negate condition: not op.name in ('input', 'output') or "
-            "op.has_state(graph.nodes[node]) or _is_ordered(graph, node)"
+            "op.has_state(attributes) or is_ordered(graph, node)"
         ),
-        "merge_equal_nodes: negate condition: the opposite of k in RESERVED_ANNOTATIONS",
     ),
     "Divisors of which the reciprocal overflows are not drawn.": (
         "divide_as_multiply: drop guard: no guard not np.isfinite(1 / np.where(c.value == 0, np.nan, c.value)).all()",

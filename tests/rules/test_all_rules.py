@@ -75,7 +75,7 @@ def _is_function(found: Any) -> bool:
         return False
     said = inspect.signature(found)
     first = next(iter(said.parameters.values()), None)
-    return first is not None and first.annotation == said.return_annotation == "Graph"
+    return first is not None and first.annotation in ("Graph", "Graph | Module") and said.return_annotation == "Graph"
 
 
 def _found(fits: Callable[[Any], bool]) -> dict[str, Any]:
