@@ -272,6 +272,10 @@ ANYTHING = AttributeCheck(STORABLE, "", frozenset(_PLAIN.values()), frozenset())
 """The check of an attribute of which nothing is known."""
 
 
+_EXAMPLES = {"FixedPoint": "FixedPoint(True, 8, fraction=4)", "Quantised": "Quantised('i8', scale=0.1)"}
+"""Formats as they are written."""
+
+
 def _plain(kinds: Iterable[Kind], is_sized: bool) -> frozenset[type]:
     """Return the Python types whose values are stored as they are, by one of some kinds."""
     found = {_PLAIN[kind] for kind in kinds if kind in _PLAIN}
@@ -285,6 +289,8 @@ def _example(kind: Kind) -> str:
     if isinstance(kind, Tuple):
         inner = _example(kind.items[0])
         return f"({inner}, {inner})" if inner else ""
+    if isinstance(kind, Instance):
+        return _EXAMPLES.get(kind.name, "")
     return {_FLAG: "True", INT: "1", NUMBER: "0.5", _ELEMENT: "'f32'"}.get(kind, "")
 
 

@@ -17,7 +17,7 @@ from graphrewrite.lowering.exchange.external_data import LARGE
 from graphrewrite.lowering.exchange.functions import OURS
 from graphrewrite.lowering.exchange.generic_nodes import free_names
 from graphrewrite.lowering.exchange.importer import COPY
-from graphrewrite.lowering.exchange.metadata import write_annotations, write_metadata
+from graphrewrite.lowering.exchange.metadata import write_annotations, write_metadata, write_predicate
 from graphrewrite.lowering.exchange.size_nodes import SizeNodes, has_symbols
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
@@ -338,6 +338,8 @@ class Exporter:
             self.onnx.helper.make_node(name, inputs, outputs, name=node, domain=domain, **_typed(attributes))
         )
         write_annotations(self.graph, node, self.nodes[-1])
+        if (predicate := self.graph.predicate(node)) is not None:
+            write_predicate(self.nodes[-1], self.name(*predicate))
 
 
 def by_our_op(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:

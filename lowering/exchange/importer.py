@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
-from graphrewrite.errors import TypeMismatchError, did_you_mean
+from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError
 from graphrewrite.lowering.exchange.attribute_values import element, word, words
@@ -18,7 +18,7 @@ from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.external_data import array_of
 from graphrewrite.lowering.exchange.functions import all_nodes
 from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
-from graphrewrite.lowering.exchange.metadata import keep_annotations, keep_metadata
+from graphrewrite.lowering.exchange.metadata import keep_annotations, keep_metadata, predicate_of
 from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues
 from graphrewrite.lowering.exchange.symbols import holds_symbols
@@ -69,6 +69,7 @@ class Importer:
         # Nodes leave the names of inputs and outputs free: these are the interface that callers know.
         self.reserved = {i.name for i in self.inputs} | {o.name for o in proto.graph.output}
         self.consumed: list[str] = []
+        self.predicates: dict[str, str] = {}
 
     def run(self, nodes: Iterable[Any]) -> Graph:
         """Return the graph."""
@@ -102,6 +103,11 @@ class Importer:
             name = output.name if output.name not in self.graph else self.graph.fresh(output.name)
             self.graph.output(name, self.value(output.name, "the output"))
             keep_annotations(self.graph, name, output)
+        for name, predicate in self.predicates.items():
+            try:
+                self.graph.set_predicate(name, self.value(predicate, f"the predicate of {name!r}"))
+            except GraphError as error:
+                raise ModelError(f"node {name!r}: {predicate!r} cannot be its predicate: {error}") from error
         self.remove_consumed()
         if self.root is self:
             keep_metadata(self.proto, self.graph, COPY)
@@ -174,6 +180,8 @@ class Importer:
         made = self.values.get(next(filter(None, node.output), ""))
         if made is not None and self.graph.origin(made.node) == (label,):
             keep_annotations(self.graph, made.node, node)
+            if (predicate := predicate_of(node)) is not None:
+                self.predicates[made.node] = predicate
 
     def translate(self, node: Any, label: str) -> None:
         """Add the translation of a node of the model."""

@@ -1,4 +1,4 @@
-"""Documentation and metadata of a model and of its nodes, and the annotations of ours among them."""
+"""Documentation and metadata of a model and of its nodes; annotations and predicates of ours among them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,20 @@ from graphrewrite.op.reserved_keys import is_attribute
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["keep_annotations", "keep_metadata", "write_annotations", "write_metadata"]
+__all__ = [
+    "keep_annotations",
+    "keep_metadata",
+    "predicate_of",
+    "write_annotations",
+    "write_metadata",
+    "write_predicate",
+]
 
 _OURS = "graphrewrite."
 """Before the name of an annotation; its value is JSON, as in our files."""
+
+_PREDICATE = "graphrewrite:predicate"
+"""Key of a node's predicate; its value is a name in the model."""
 
 
 def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
@@ -49,7 +59,7 @@ def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
 def _record_of(proto: Any) -> dict[str, Any]:
     record: dict[str, Any] = {"doc": proto.doc_string} if proto.doc_string else {}
     entries = getattr(proto, "metadata_props", ())
-    metadata = {entry.key: entry.value for entry in entries if not entry.key.startswith(_OURS)}
+    metadata = {entry.key: entry.value for entry in entries if not entry.key.startswith((_OURS, _PREDICATE))}
     return {**record, "metadata": metadata} if metadata else record
 
 
@@ -78,6 +88,17 @@ def write_annotations(graph: Graph, node: str, proto: Any) -> None:
     for key, value in graph.annotations(node).items():
         path = JsonPath() / "nodes" / node / key
         proto.metadata_props.add(key=_OURS + key_of(key, path), value=json.dumps(encode(value, path)))
+
+
+def write_predicate(proto: onnx.NodeProto, value: str) -> None:
+    """Write which value of a model is the predicate of a node."""
+    proto.metadata_props.add(key=_PREDICATE, value=value)
+
+
+def predicate_of(proto: onnx.NodeProto) -> str | None:
+    """Return the name of the value that is the predicate of a node, if it has one."""
+    entries = getattr(proto, "metadata_props", ())
+    return next((entry.value for entry in entries if entry.key == _PREDICATE), None)
 
 
 def keep_annotations(graph: Graph, node: str, proto: Any) -> None:

@@ -59,3 +59,19 @@ def test_onnx_carries_them_out_and_in():
         entry.key, entry.value = key, value
         with pytest.raises(ModelError, match=f"node 'conv_1': its metadata {re.escape(repr(key))} is no annotation"):
             from_onnx(model)
+
+
+def test_onnx_carries_predicates_too():
+    graph = Graph("g")
+    x, flags = graph.input("x", Tensor("f32", ("N", 4))), graph.input("flags", Tensor("f32", (1,)))
+    needed = op.greater(flags, np.float32([0.5]))
+    graph.output("y", op.relu(op.neg(x)))
+    graph.set_predicate("relu_1", needed)
+    graph.set_predicate("neg_1", needed)
+    model = to_onnx(graph)
+    assert from_onnx(model) == graph
+    for node in model.graph.node:
+        for entry in node.metadata_props:
+            entry.value = "nobody"
+    with pytest.raises(ModelError, match="the predicate of '.*' reads 'nobody', which nothing in the model computes"):
+        from_onnx(model)

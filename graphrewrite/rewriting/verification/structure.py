@@ -111,7 +111,14 @@ def attributes_fit(graph: Any, node: Any) -> list[str] | None:
     for some in (attributes, *({key: value} for key, value in attributes.items())):
         try:
             op.check(op.required, some, complete=some is attributes)
-            op.as_attributes({key: value for key, value in some.items() if key != "index"})  # see ports_are_numbered
+            # Of `index`, ports_are_numbered says more.
+            written = op.as_attributes({key: value for key, value in some.items() if key != "index"})
+            for key, value in written.items():
+                if isinstance(value, str) and some.get(key) != value:
+                    raise TypeMismatchError(
+                        f"{op.name}.{key}: {some.get(key)!r} is written {value!r} in a graph; "
+                        "assign it through graph.node(…)"
+                    )
             for key in op.forms.keys() & {key for key, value in some.items() if isinstance(value, int | str)}:
                 raise TypeMismatchError(f"{op.name}.{key}: a node has an entry for each position; write them out")
         except TypeMismatchError as error:  # the first fault; each attribute alone shows whether there are others
