@@ -73,5 +73,5 @@ def test_onnx_carries_predicates_too():
     for node in model.graph.node:
         for entry in node.metadata_props:
             entry.value = "nobody"
-    with pytest.raises(ModelError, match="the predicate of '.*' reads 'nobody', which nothing in the model computes"):
+    with pytest.raises(ModelError, match=r"the predicate of '.*' reads 'nobody', which nothing in the model computes"):
         from_onnx(model)

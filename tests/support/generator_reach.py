@@ -39,7 +39,7 @@ def branches_of(op: Op) -> Iterator[Branch]:
         yield op.name, name, "another"
         if type(None) in parts or default is None:
             yield from ((op.name, name, branch) for branch in ("None", "not None"))
-        for part in parts:
+        for part in parts if float not in parts else ():  # a truth value among numbers is one of these
             yield from ((op.name, name, repr(option)) for option in _options(part))
 
 

@@ -302,7 +302,7 @@ def test_what_is_no_element_type_is_refused(written, message):
 def test_a_graph_stores_its_own_words():
     graph = Graph.parse("graph g\nx = input() : f32[2]\na = cast(x, element='f64')\ny = output(a)")
     graph.nodes["a"]["element"] = "float64"
-    with pytest.raises(VerificationError, match="cast.element: 'float64' is written 'f64' in a graph"):
+    with pytest.raises(VerificationError, match=r"cast\.element: 'float64' is written 'f64' in a graph"):
         verify(graph)
     graph.node("a").element = "half"
     assert graph.nodes["a"]["element"] == "f16"

@@ -183,7 +183,7 @@ _LETTERS = frozenset("NCDHWTLKOI")
 
 
 def _words(known: _Known) -> Iterator[Recipe]:
-    text = known.op.__doc__ or ""
+    text = inspect.getdoc(known.op.function) or ""  # as its author wrote it
     lines = [line for line in text.splitlines() if known.name in line]
     listed = [
         word for line in lines for braces in re.findall(r"\{([^}]*)\}", line) for word in re.findall(r"\w+", braces)
