@@ -68,7 +68,7 @@ class Node(IrData):
     (2, 2)
     >>> conv.strides = [2, "x"]
     Traceback (most recent call last):
-    graphrewrite.errors.DataError: nodes.conv_1.strides[1]: expected int, got str 'x'
+    graphrewrite.errors.AttributeValueError: nodes.conv_1.strides[1]: expected int, got str 'x'; ...
     """
 
     type: str = field(doc="Name of its op.")
