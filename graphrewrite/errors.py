@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 __all__ = [
+    "ArgumentError",
     "AttributeValueError",
     "DataError",
     "EvaluationError",
@@ -73,6 +74,10 @@ class ImplementationError(GraphError):
 
 class TypeMismatchError(GraphRewriteError):
     """Operand types, shapes or attributes do not fit the op."""
+
+
+class ArgumentError(TypeMismatchError, TypeError):
+    """A call of an op gives an operand twice."""
 
 
 class EvaluationError(GraphRewriteError):

@@ -16,6 +16,7 @@ from graphrewrite import op as ops
 from graphrewrite.errors import GraphError, UnknownGraphError, UnknownOpError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.bound_sizes import output_types
+from graphrewrite.op.named_operands import own_positions
 from graphrewrite.op.op import Op
 from graphrewrite.types import Type
 
@@ -91,6 +92,11 @@ class GraphOp(Op):
     def operands(self) -> tuple[str, ...]:
         """Names of the graph's inputs."""
         return self.body.inputs
+
+    @property
+    def operand_positions(self) -> Mapping[str, int]:
+        """Places of the operands by their names; not remembered, since the graph may change."""
+        return own_positions(self)
 
     @property
     def doc(self) -> str:

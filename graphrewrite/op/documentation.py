@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,28 +27,33 @@ class _Written(str):
 
 
 def signature_of(op: Op) -> inspect.Signature:
-    """Return the signature of an op: operands by position, attributes by keyword with their types and defaults.
+    """Return the signature of an op: operands, and attributes by keyword, with their types and defaults.
 
     Examples
     --------
     >>> from graphrewrite import op
     >>> print(signature_of(op.layer_norm))
-    (x, gain, shift=None, /, *, axis: int = -1, epsilon: float = 1e-05)
+    (x, gain, shift=None, *, axis: int = -1, epsilon: float = 1e-05)
     """
     kinds = inspect.Parameter
     annotations = getattr(op.function, "__annotations__", {})
     fixed = op.operands[:-1] if op.variadic else op.operands
+    if not all(name.isidentifier() and not iskeyword(name) for name in fixed):
+        fixed = ()  # inputs of a graph may have any names
     parameters = [
-        kinds(name, kinds.POSITIONAL_ONLY, default=None if i >= op.required or name in op.neutral else kinds.empty)
+        kinds(
+            name, kinds.POSITIONAL_OR_KEYWORD, default=None if i >= op.required or name in op.neutral else kinds.empty
+        )
         for i, name in enumerate(fixed)
     ]
-    parameters += [kinds(name, kinds.VAR_POSITIONAL) for name in op.operands[len(fixed) :]]
+    if op.variadic or len(fixed) < len(op.operands):
+        parameters.append(kinds(op.operands[-1] if op.variadic and op.operands else "operands", kinds.VAR_POSITIONAL))
     for name, default in op.attributes.items():
         annotation = annotations.get(name, kinds.empty)
         stated = _Written(annotation) if isinstance(annotation, str) else annotation
         parameters.append(kinds(name, kinds.KEYWORD_ONLY, default=default, annotation=stated))
     if op.variadic and not op.operands:  # an unknown op: it takes whatever it is given
-        parameters = [kinds("operands", kinds.VAR_POSITIONAL), kinds("attributes", kinds.VAR_KEYWORD)]
+        parameters.append(kinds("attributes", kinds.VAR_KEYWORD))
     return inspect.Signature(parameters)
 
 
@@ -58,12 +64,14 @@ def aliases(op: Op) -> dict[str, list[str]]:
     --------
     >>> from graphrewrite import op
     >>> aliases(op.softmax)
-    {'axis': ['dim']}
+    {'axis': ['dim'], 'x': ['input']}
     """
     others: dict[str, list[str]] = {}
-    for alias, meaning in op.derived.items():
-        name = meaning if isinstance(meaning, str) else op.canonical_name(alias)
-        if name != alias:
+    for alias in op.derived:
+        if (name := op.canonical_name(alias)) != alias:
+            others.setdefault(name, []).append(alias)
+    for alias, place in op.operand_positions.items():
+        if (name := op.operands[place]) != alias:
             others.setdefault(name, []).append(alias)
     return others
 

@@ -18,6 +18,7 @@ from graphrewrite.op.axes import Arrangement, Axes
 from graphrewrite.op.body import Body
 from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.domain import check_elements
+from graphrewrite.op.named_operands import placed
 from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.types import Tensor, Type, one_object
@@ -90,6 +91,8 @@ class Op(Signature):
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""
+        if attributes and not self.operand_positions.keys().isdisjoint(attributes):
+            operands = placed([self], operands, attributes)
         for operand in operands:
             if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)
@@ -446,6 +449,7 @@ class Alternatives:
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Make a pattern node that is one of the ops."""
+        operands = placed(self.ops, operands, attributes)
         current = CURRENT.get()
         if current is not None:
             return current.apply_form("node", self.ops, operands, attributes)

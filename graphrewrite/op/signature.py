@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
 from graphrewrite.op.documentation import documentation, signature_of
+from graphrewrite.op.named_operands import positions
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.runtime.instance_attributes import OfInstances
 from graphrewrite.types import Tensor, element_of
@@ -72,6 +74,11 @@ class Signature:
     def __name__(self) -> str:
         return self.name
 
+    @cached_property
+    def operand_positions(self) -> Mapping[str, int]:
+        """Places of the operands by the names with which a call may give them."""
+        return positions(self)
+
     def interchangeable(self, count: int) -> int:
         """Return how many of the first operands may be permuted, where there are that many operands."""
         if not self.commutative:
@@ -95,11 +102,11 @@ class Signature:
                 f"{self.name} takes at most {len(self.operands)} operands ({', '.join(self.operands)}), got {operands}"
                 + (f"; attributes are keyword-only: {next(iter(self.attributes))}=…" if self.attributes else "")
             )
-        if operands < self.required:
-            raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
-        for key in attributes:
+        for key in attributes:  # first: it may be the name of an operand, misspelt
             if key not in self.attributes and not (complete and callable(self.derived.get(key))):
                 raise TypeMismatchError(self._no_attribute(key))
+        if operands < self.required:
+            raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
         if complete:
             for key, default in self.attributes.items():
                 if default is inspect.Parameter.empty and key not in attributes:
@@ -128,7 +135,7 @@ class Signature:
         if name == "name":
             return f"{self.name} has no attribute 'name'; it names a node that is built on values of a graph only"
         aliases = [other for other in self.derived if self.canonical_name(other) != other]
-        hint = did_you_mean(name, [*self.attributes, *aliases])
+        hint = did_you_mean(name, [*self.attributes, *aliases, *self.operand_positions])
         return f"{self.name} has no attribute {name!r} (known: {', '.join(self.attributes) or 'none'}){hint}"
 
     def completed(self, operands: Iterable[Any], attributes: Mapping[str, Any]) -> list[Any]:

@@ -82,7 +82,7 @@ def test_help_shows_its_inputs() -> None:
     block = Graph("block")
     block.output("y", -block.input("x", Tensor("f32", ("N", 2))))
     shown = pydoc.plain(pydoc.render_doc(graph_op(block)))
-    assert "block(x, /)" in shown
+    assert "block(x)" in shown
     assert "x : array\n        f32[N,2]." in shown
 
 

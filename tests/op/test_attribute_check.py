@@ -269,7 +269,6 @@ def test_patterns_understand_what_frameworks_write(own: Any, others: Any, writte
         ({"in_channels": 4}, "in_channels=4 is stated, and the operands say 3"),
         ({"padding": "smae"}, "borders are numbers, 'same' or 'valid', got 'smae'; did you mean 'same'"),
         ({"stride": 2, "strides": (2, 2)}, "'strides', which is given, too"),
-        ({"weight": WEIGHTS}, "'weight' is operand 1; pass it without its name"),
         ({"stirde": 2}, "has no attribute 'stirde' .*did you mean 'stride"),
     ],
     ids=str,

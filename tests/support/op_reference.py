@@ -24,7 +24,7 @@ HEAD = '''"""The op library, as type checkers see it; `make reference` writes th
 import builtins
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, overload
 
 import numpy as np
 from typing_extensions import Unpack
@@ -58,7 +58,8 @@ class _Given(TypedDict, total=False):
 
 INTRODUCTION = """# All ops
 
-`help(op.conv)` says what each operand and attribute is. Operands are arrays, values of a graph, or variables of a rule.
+`help(op.conv)` says what each operand and attribute is. Operands are arrays, values of a graph, or variables of a rule;
+they are given by position or by name, also by those of other frameworks: `op.conv(x, weight=w, bias=b)`.
 """
 
 FAMILIES = {
@@ -78,16 +79,21 @@ def stub() -> str:
 
 def _class(each: Op) -> str:
     parameters = list(inspect.signature(each).parameters.values())
-    operands = [_operand(p) for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    operands = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     attributes = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     others = aliases(each)
     named = [_keyword(each, p, name) for p in attributes for name in (p.name, *others.get(p.name, ()))]
-    if operands and not each.variadic:
-        operands.append("/")
-    if named and not each.variadic:
-        operands.append("*")
-    written = ", ".join(["self", *operands, *named, "**given: Unpack[_Given]"])
-    return f"class _{each.name}(Op):\n    def __call__({written}) -> Any: ..."
+    # Whoever writes an operand by the name of another framework writes all of them so, and the first without a name.
+    most = max((len(others.get(p.name, ())) for p in operands[1:]), default=0)
+    spelt = [{p.name: ([*others.get(p.name, ()), p.name] * most)[i] for p in operands} for i in range(most)]
+    calls = []
+    for names in ({}, *spelt):
+        words = [_operand(p.replace(name=names.get(p.name, p.name))) for p in operands]
+        star = ["*"] if named and not each.variadic else []
+        written = ", ".join(["self", *words, *star, *named, "**given: Unpack[_Given]"])
+        calls.append(f"    def __call__({written}) -> Any: ...")
+    head = f"class _{each.name}(Op):\n"
+    return head + ("    @overload\n" + "\n    @overload\n".join(calls) if spelt else calls[0])
 
 
 def _operand(parameter: inspect.Parameter) -> str:

@@ -255,7 +255,7 @@ def conv(
     return convolve(x, w, b, strides=strides, pads=pads, dilations=dilations, groups=groups)
 
 
-def depthwise_conv(x: Any, w: Any, b: Any = None, **attributes: Any) -> Any:
+def depthwise_conv(x: Any, *operands: Any, **attributes: Any) -> Any:
     """Return a convolution of each channel with filters of its own: ``conv`` with as many groups as channels.
 
     Examples
@@ -265,7 +265,7 @@ def depthwise_conv(x: Any, w: Any, b: Any = None, **attributes: Any) -> Any:
     """
     kind = getattr(x, "type", x)
     channels = kind.shape[(getattr(kind, "layout", None) or "NC").index("C")]
-    return conv(x, w, groups=channels, **attributes) if b is None else conv(x, w, b, groups=channels, **attributes)
+    return conv(x, *operands, groups=channels, **attributes)
 
 
 _ALIKE = [p for p in conv.__signature__.parameters.values() if p.name != "groups"]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.op.attribute_check import AttributeCheck
+from graphrewrite.op.named_operands import placed
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import (
     Either,
@@ -110,7 +111,7 @@ class MatchedOp(Unknown):
         self._ops = ops
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
-        return self._run.make(self._ops, operands, attributes)
+        return self._run.make(self._ops, placed(self._ops, operands, attributes), attributes)
 
 
 class Symbol(RunValue):
