@@ -68,6 +68,7 @@ class GraphOp(Op):
     variadic = False  # the number of inputs of a graph is fixed
     attributes: Mapping[str, Any] = MappingProxyType({})
     neutral = forms = derived = attributes  # views of nodes have the names of the inputs only
+    operand_positions = property(own_positions)  # not remembered, since the graph may change
 
     def __init__(self, name: str, library: Mapping[str, Graph]) -> None:
         if not name or name in ops.LIBRARY:
@@ -92,11 +93,6 @@ class GraphOp(Op):
     def operands(self) -> tuple[str, ...]:
         """Names of the graph's inputs."""
         return self.body.inputs
-
-    @property
-    def operand_positions(self) -> Mapping[str, int]:
-        """Places of the operands by their names; not remembered, since the graph may change."""
-        return own_positions(self)
 
     @property
     def doc(self) -> str:
@@ -246,8 +242,7 @@ def nested_graphs(graph: Graph) -> Iterator[Graph]:
     >>> [each.name for each in nested_graphs(g)]
     ['g']
     """
-    seen = {id(graph)}
-    work = [graph]
+    seen, work = {id(graph)}, [graph]
     for each in work:  # grows as it goes
         yield each
         for inner in graphs_in(each):
