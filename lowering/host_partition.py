@@ -55,7 +55,7 @@ class Partition:
         dict of str to ndarray
             By input of the core.
         """
-        values = evaluate(self.before, inputs)
+        values = evaluate(self.before, inputs, implementations=None)
         return {name: values[output] for name, output in zip(self.core.inputs, self.before.outputs, strict=True)}
 
     def decode(self, outputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -76,7 +76,7 @@ class Partition:
             raise LoweringError(
                 f"outputs of the hardware are missing: {', '.join(missing)}; give an array for each output of the core"
             )
-        values = evaluate(self.after, {name: outputs[source] for name, source in read.items()})
+        values = evaluate(self.after, {name: outputs[source] for name, source in read.items()}, implementations=None)
         return {name: values[output] for name, output in zip(self.outputs, self.after.outputs, strict=True)}
 
 

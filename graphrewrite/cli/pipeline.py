@@ -319,7 +319,7 @@ class _Run:
 
     def judge(self, imported: Graph, fixed: Graph, reference: Reference, samples: sample_files.Samples) -> None:
         """Find what quantising lost and samples lack; go on only if that is allowed."""
-        found, outputs = self.found, evaluate(fixed, samples.test)
+        found, outputs = self.found, evaluate(fixed, samples.test, implementations=None)
         lost = causes(imported, fixed, samples.test, reference.loss(outputs)) if fixed is not reference.graph else ()
         if samples.unused:
             found.notes.append(
@@ -336,13 +336,14 @@ class _Run:
         """Evaluate each level on the test samples, and compare them with the float network."""
         graphs, found = self.found.graphs, self.found
         mantissas = parts.encode(samples.test)
-        core, stream = evaluate(parts.core, mantissas), evaluate(graphs["stream"], mantissas)
+        both = (parts.core, graphs["stream"])
+        core, stream = (evaluate(each, mantissas, implementations=None) for each in both)
         found.exact = all(np.array_equal(core[name], stream[name]) for name in core)
         found.test_frames = len(next(iter(samples.test.values())))
         found.is_held_out = samples.held_out is not None
         levels = {
             "float": reference.outputs,
-            "quantised": evaluate(graphs["quantised"], samples.test),
+            "quantised": evaluate(graphs["quantised"], samples.test, implementations=None),
             "integer": parts.decode(core),
             "stream": parts.decode(stream),
         }

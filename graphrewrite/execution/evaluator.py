@@ -21,7 +21,9 @@ _FEW = 32
 """With fewer frames, translating a graph to instructions takes longer than it saves."""
 
 
-def evaluate(graph: Graph | GraphView, inputs: Any, *, implementations: Implementations = ()) -> dict[str, np.ndarray]:
+def evaluate(
+    graph: Graph | GraphView, inputs: Any, *, implementations: Implementations | None = ()
+) -> dict[str, np.ndarray]:
     r"""Return the outputs of a graph for inputs.
 
     The graph is compiled on each call, as it may have changed; `graphrewrite.execution.compile_graph` compiles it once
@@ -37,7 +39,8 @@ def evaluate(graph: Graph | GraphView, inputs: Any, *, implementations: Implemen
     implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
         Functions that compute ops in place of the ops' own (see `graphrewrite.execution.implementation`), or what nodes
         name by their annotation ``implementation`` (see `graphrewrite.hierarchy.implemented`); names are looked up in
-        the module of the graph, too.
+        the module of the graph, too. Ops compute themselves where no other backend than ``cpu`` or ``numpy`` is asked
+        for; None lets them compute themselves wherever nodes are to run.
 
     Returns
     -------
@@ -47,8 +50,8 @@ def evaluate(graph: Graph | GraphView, inputs: Any, *, implementations: Implemen
     Raises
     ------
     EvaluationError
-        If inputs are missing, unknown or of the wrong shape, an op is unknown, or an op fails; or if implementations
-        are passed and a node asks for a backend that none of them has.
+        If inputs are missing, unknown or of the wrong shape, an op is unknown, or an op fails; or if a node asks for a
+        backend that no implementation has; where implementations are passed, for such a kernel, too.
     ImplementationError
         If an implementation that a node names is missing, or does not fit.
 
@@ -56,6 +59,8 @@ def evaluate(graph: Graph | GraphView, inputs: Any, *, implementations: Implemen
     --------
     >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
     >>> evaluate(g, {"x": [[-1, 2]]})["y"].tolist()
+    [[0.0, 2.0]]
+    >>> evaluate(g.set(backend="dsp"), {"x": [[-1, 2]]}, implementations=None)["y"].tolist()
     [[0.0, 2.0]]
     """
     if isinstance(graph, GraphView):
@@ -71,11 +76,12 @@ def evaluate_nodes(
     inputs: Mapping[str, Any],
     nodes: Iterable[str] | None = None,
     *,
-    implementations: Implementations = (),
+    implementations: Implementations | None = None,
 ) -> dict[str, np.ndarray]:
     r"""Return the values of chosen nodes, or of the outputs; a node with several results gives its first.
 
-    What is no tensor comes in an array without axes that holds it.
+    Ops compute themselves, whatever backends nodes ask for, unless implementations are given. What is no tensor comes
+    in an array without axes that holds it.
 
     Examples
     --------

@@ -97,7 +97,7 @@ def evaluation(
     graph = as_graph(graph, "that can be evaluated")
     needed = needed_nodes(graph)
     pairs, reference_name = _reference(graph, inputs, reference)
-    program = compile_graph(graph, None if graph.outputs else needed, instructions=False)
+    program = compile_graph(graph, None if graph.outputs else needed, instructions=False, implementations=None)
     frames, distributions = 0, {}
     with effects_recorded() as effects:
         for node, results in program.watch(inputs):
@@ -165,7 +165,7 @@ def _reference(
         return _given(graph, reference), "arrays"
     other = flattened(as_graph(reference, "that can be evaluated"))  # so that inner values are compared too
     pairs = counterparts(graph, other)
-    program = compile_graph(other, {*pairs.values()}, instructions=False)
+    program = compile_graph(other, {*pairs.values()}, instructions=False, implementations=None)
     kept = {
         node: tuple((array, _type(other, node, result)) for result, array in enumerate(results))
         for node, results in program.watch(_translated(graph, inputs, other))

@@ -156,7 +156,7 @@ class GraphOp(Op):
 
         body = self.body
         try:
-            values = flatten(body).evaluate(dict(zip(body.inputs, map(np.asarray, arrays), strict=True)))
+            values = flatten(body).evaluate(*map(np.asarray, arrays), implementations=None)
         except UnknownOpError as error:
             raise UnknownOpError(f"in the graph {self.name!r}: {error}") from None
         results = tuple(values[output] for output in body.outputs)

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError
 from graphrewrite.execution.effects import Effect, effects_recorded
-from graphrewrite.execution.evaluator import evaluate, evaluate_nodes
+from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
@@ -157,7 +157,7 @@ def _of_effects(
 
 def _effects(graph: Graph, inputs: Mapping[str, np.ndarray]) -> list[Effect]:
     with np.errstate(all="ignore"), effects_recorded() as effects:
-        evaluate(graph, inputs)
+        evaluate_nodes(graph, inputs)
     return effects
 
 

@@ -166,10 +166,10 @@ def simulate(
     for name, stream in net.inputs.items():
         if name in inputs:
             _check_range(name, stream, np.asarray(inputs[name]))
-    values = evaluate(graph, inputs)
+    values = evaluate(graph, inputs, implementations=None)
     frames = len(next(iter(values.values())))
     timing = predict(net, frames, gates=gates)
-    program = compile_graph(graph, instructions=False)
+    program = compile_graph(graph, instructions=False, implementations=None)
     arrays = {name: np.array(array) for name, array in inputs.items()}  # the caller may change them afterwards
     recording = Recording(net.name, program, arrays, net.streams, dict(gates or {}))
     return Simulation(values, port_cycles(net, timing), timing, recording, known)

@@ -133,7 +133,7 @@ class Reference:
         if all(name in graph.inputs and np.ndim(array) for name, array in inputs.items()):
             check_counts(graph, inputs)
         try:
-            self.graph, self.outputs = graph, evaluate(graph, inputs)
+            self.graph, self.outputs = graph, evaluate(graph, inputs, implementations=None)
         except EvaluationError as error:
             raise QuantisationError(f"the test samples do not fit: {error}") from error
         given = labels if isinstance(labels, Mapping) else dict.fromkeys(self.outputs, labels)

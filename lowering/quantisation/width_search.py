@@ -84,7 +84,7 @@ def search_widths(
             return in_fixed_point(folded, inputs, Widths(folded, _as_bits(widths)), per_channel=per_channel)
 
     def loss(widths: Mapping[Place, int]) -> float:
-        return reference.loss(evaluate(quantised(widths), inputs))
+        return reference.loss(evaluate(quantised(widths), inputs, implementations=None))
 
     places = [(name, part) for name in layer_names(folded) for part in (0, 1) if part or name not in folded.inputs]
     for start in _STARTS:

@@ -68,7 +68,7 @@ fields = st.fixed_dictionaries(
 
 @given(st.lists(fields, max_size=5), fields)
 def test_what_is_chosen_is_what_a_reading_of_the_contract_chooses(stated, asked):
-    """Against a plain reading: nothing stated is contradicted, then conversions, then agreement, then order."""
+    """Against a plain reading: no contradiction, then conversions, then what is named, then other agreement."""
     given_ = [Implementation(op.relu, np.abs, **fields_) for fields_ in stated]
     kind = Tensor(asked.get("element", "f32"), ("N", 4), asked.get("layout"))
     wanted = Wanted("relu", op.relu, (kind,), asked.get("backend"), asked.get("kernel"))
@@ -80,12 +80,12 @@ def test_what_is_chosen_is_what_a_reading_of_the_contract_chooses(stated, asked)
         if casts and "i8" in (fields_["element"], kind.element):
             continue
         moves = fields_.get("layout", kind.layout or "NC") != (kind.layout or "NC")
-        agreed = sum(k in fields_ and fields_[k] == asked.get(k) for k in ("backend", "kernel", "layout"))
-        agreed += fields_.get("element") == kind.element
-        ranked.append((casts + moves, -agreed, index))
+        named = sum(k in fields_ and fields_[k] == asked.get(k) for k in ("backend", "kernel"))
+        agreed = (fields_.get("layout") or "") == kind.layout, fields_.get("element") == kind.element
+        ranked.append((casts + moves, -named, -sum(agreed), index))
     if ranked:
-        assert best(given_, wanted) is given_[min(ranked)[2]]
-    elif wanted.backend is None and wanted.kernel is None:
+        assert best(given_, wanted) is given_[min(ranked)[-1]]
+    elif wanted.backend in (None, "cpu") and wanted.kernel is None:
         assert choose(given_, wanted) is None
     else:
         with pytest.raises(EvaluationError):
@@ -107,7 +107,56 @@ def test_a_backend_that_nobody_implements_lists_what_there_is():
         evaluate(graph, {"x": np.zeros((1, 4))}, implementations=there)
     with pytest.raises(EvaluationError, match="kernel 'fast'; available: none"):
         evaluate(relu_graph(", use_kernel='fast'"), {"x": np.zeros((1, 4))}, implementations=there[1:])
-    assert evaluate(graph, {"x": -np.ones((1, 4))})["y"].sum() == 0
+    assert evaluate(graph, {"x": -np.ones((1, 4))}, implementations=None)["y"].sum() == 0
+
+
+LOOPED = """graph body
+i = input() : i64[]
+x = input() : f32[N,4]
+c = constant(value=True) : bool[]
+r = relu(x) {backend='gpu'}
+go_on = output(c)
+last = output(r)"""
+
+
+def looped() -> Graph:
+    graph = Graph("g")
+    x = graph.input("x", F)
+    graph.output("y", op.loop(graph.constant(np.int64(2)), graph.constant(np.array(True)), x, body=Graph.parse(LOOPED)))
+    return graph
+
+
+def nested() -> Graph:
+    graph = Graph("main")
+    graph.output("y", graph_op(relu_graph().set(backend="gpu"))(graph.input("x", F)))
+    return graph
+
+
+@pytest.mark.parametrize("make", [lambda: relu_graph().set(backend="gpu"), looped, nested])
+def test_a_backend_that_nobody_implements_is_an_error_when_a_graph_runs(make):
+    graph, x = make(), {"x": -np.ones((2, 4), np.float32)}
+    verify(graph)
+    for run in (evaluate, lambda *given: compile_graph(given[0])(given[1])):
+        with pytest.raises(EvaluationError, match=r"^node 'r': no .* backend 'gpu'; available: none, .* on 'cpu' and"):
+            run(graph, x)
+    assert evaluate(graph, x, implementations=None)["y"].sum() == 0
+    gpu = [Implementation(op.relu, lambda x: x + 1, backend="gpu")]
+    assert evaluate(graph, x, implementations=gpu)["y"].sum() in (0, 8)
+    with pytest.raises(EvaluationError, match="has the backend 'gpu'; did you mean 'gpo'"):
+        evaluate(graph, x, implementations=[Implementation(op.relu, abs, backend="gpo")])
+    for each in (relu_graph().set(backend="cpu"), relu_graph().set(backend="numpy")):
+        assert evaluate(each, x)["y"].sum() == evaluate(each, x, implementations=gpu)["y"].sum() == 0
+
+
+def test_only_what_runs_needs_its_backend():
+    graph = spread()
+    graph.nodes["e"]["backend"] = "board"
+    with pytest.raises(EvaluationError, match=r"'b': .*the same holds for 'c', 'e'; pass implementations="):
+        evaluate(graph, {"x": [[1, 2]]})
+    assert compile_graph(graph, ["a"])({"x": [[1, 2]]})["a"].tolist() == [[-1, -2]]
+    dead = relu_graph()
+    dead.nodes[op.neg(dead.value("x")).node]["backend"] = "gpu"
+    assert evaluate(dead, {"x": np.ones((1, 4))})["y"].sum() == 4
 
 
 @pytest.mark.parametrize(
@@ -235,7 +284,7 @@ def test_a_plugin_takes_the_place_of_a_generic_op(known):
         assert str(made.result_type("neg_1")) == "f32[N,2]"
         assert made.nodes["Swirl_1"]["backend"] == "gpu"
         assert made.view("v").nodes == {"Swirl_1"}
-        assert evaluate(made, {"x": np.ones((1, 4))})["y"].tolist() == [[-3.0, -3.0]]
+        assert evaluate(made, {"x": np.ones((1, 4))}, implementations=None)["y"].tolist() == [[-3.0, -3.0]]
         assert replace_generic(swirl)(made) == made
     assert graph == before
 
@@ -292,8 +341,8 @@ def test_a_transfer_stands_where_backends_differ():
     assert made.nodes["transfer_1"]["backend"] == "gpu"
     assert insert_transfers(made) == made
     assert Graph.parse(str(made)) == made
-    for name, value in evaluate(graph, {"x": [[1, 2]]}).items():
-        np.testing.assert_array_equal(evaluate(made, {"x": [[1, 2]]})[name], value)
+    for name, value in evaluate(graph, {"x": [[1, 2]]}, implementations=None).items():
+        np.testing.assert_array_equal(evaluate(made, {"x": [[1, 2]]}, implementations=None)[name], value)
 
 
 def test_transfers_that_are_not_needed_go():

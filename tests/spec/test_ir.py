@@ -31,6 +31,7 @@ from graphrewrite import (
 )
 from graphrewrite.errors import (
     DataError,
+    EvaluationError,
     GraphError,
     RewriteError,
     TypeMismatchError,
@@ -408,7 +409,10 @@ def test_a8_transmitters_are_inserted_where_backends_differ():
     made = rewrite(graph, insert_transfers)
     (transfer,) = [n for n in made if made.nodes[n]["type"] == "transfer"]
     assert made.operands("relu_1") == (Operand(transfer),)
-    assert evaluate(made, X)["y"].tolist() == evaluate(graph, X)["y"].tolist()
+    values = [evaluate(each, X, implementations=None)["y"].tolist() for each in (made, graph)]
+    assert values[0] == values[1]
+    with pytest.raises(EvaluationError, match=r"'relu_1': no implementation of relu\(.*\) has the backend 'board'"):
+        evaluate(made, X)
     assert goes_on(made, X).nodes["relu_1"]["backend"] == "board"
 
 

@@ -21,7 +21,7 @@ def goes_on(
     graph: Graph, inputs: Mapping[str, Any], *, ops: Iterable[Op] = (), implementations: Iterable[Any] = ()
 ) -> Graph:
     """Take a graph the whole way; return it rewritten."""
-    options = {"implementations": tuple(implementations)}
+    options = {"implementations": tuple(implementations) or None}
     verify(graph)
     before = evaluate(graph, inputs, **options)
     text = to_text(graph, whole=True)

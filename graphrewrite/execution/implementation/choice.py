@@ -1,18 +1,25 @@
-"""Choice of the best implementation for a node."""
+"""Choice of the best implementation for a node. The op's own function is one, on the backends ``cpu`` and ``numpy``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphrewrite.errors import EvaluationError, UnknownOpError, did_you_mean
-from graphrewrite.execution.implementation.implementation import Implementation, bits_of
+from graphrewrite.execution.implementation.implementation import Implementation, bits_of, check_implementations
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.conversion import FLOATS, Casting, Conversion, Permuting, layout_of
+from graphrewrite.hierarchy.graph_ops import nested_graphs
+from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.op.op import Op
 from graphrewrite.types import Tensor, Type
 
-__all__ = ["Fit", "Wanted", "choose", "fits"]
+__all__ = ["Fit", "Wanted", "check_backends", "choose", "chosen", "fits"]
+
+_OWN = ("cpu", "numpy")
+"""Backends on which ops compute by their own functions: the target, and the library."""
+_STANDING = frozenset({"constant", "input", "output", "transfer"})
+_SHOWN = 8
 
 _FLOATS_OF = {16: "f16", 32: "f32", 64: "f64"}
 
@@ -41,6 +48,11 @@ class Wanted:
     backend: str | None = None
     kernel: str | None = None
     node: str | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the op's own function meets them, as far as backend and kernel go."""
+        return self.backend in (None, *_OWN) and self.kernel is None
 
     @classmethod
     def of(cls, graph: Graph, node: str) -> Wanted:
@@ -114,23 +126,94 @@ def fits(implementations: Iterable[Implementation], wanted: Wanted) -> list[Fit]
 
 
 def choose(implementations: Iterable[Implementation], wanted: Wanted) -> Fit | None:
-    """Return the implementation that fits best; None if none fits and the node asks for no backend or kernel."""
+    """Return the implementation that fits best; None if none does and the op's own function is what is asked for.
+
+    Raises
+    ------
+    EvaluationError
+        If the node asks for a backend or kernel that none has.
+    """
     candidates = tuple(implementations)
     fitting = fits(candidates, wanted)
     if fitting:
         return fitting[0]
-    if wanted.backend is None and wanted.kernel is None:
+    if wanted.is_own:
         return None
-    requirements = [
-        f"{key} {value!r}" for key, value in (("backend", wanted.backend), ("kernel", wanted.kernel)) if value
+    raise _refusal([wanted], candidates)
+
+
+def chosen(implementations: Iterable[Implementation], graph: Graph) -> dict[str, Fit]:
+    """Return the best implementation of each node that has one; raise for all nodes that ask for others."""
+    candidates = check_implementations(implementations)
+    found, unmet = dict[str, Fit](), list[Wanted]()
+    for node, data in graph.nodes(data=True):
+        if data.get("type") not in _STANDING:
+            wanted = Wanted.of(graph, node)
+            fitting = fits(candidates, wanted)
+            if fitting:
+                found[node] = fitting[0]
+            elif not wanted.is_own:
+                unmet.append(wanted)
+    if unmet:
+        raise _refusal(unmet, candidates)
+    return found
+
+
+def check_backends(graph: Graph, library: Library | None = None, nodes: Iterable[str] | None = None) -> None:
+    r"""Raise if a node, or one of a nested graph, asks for a backend on which its op does not compute itself.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+    library : mapping of str to Graph, Op or Component, optional
+        Where nodes may find what they name as their implementation, which then need not be the op itself.
+    nodes : iterable of str, optional
+        The nodes of the graph that are to run; all if not given.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x) {backend='cpu'}\ny = output(r)")
+    >>> check_backends(g)
+    >>> g.nodes["r"]["backend"] = "cdua"
+    >>> check_backends(g)
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.EvaluationError: node 'r': no implementation of relu(f32[N]) has the backend 'cdua'; available:
+    none, and the op itself on 'cpu' and 'numpy'; pass implementations=[…], remove the annotation, or pass
+    implementations=None to run every op itself
+    """
+    graphs = list(nested_graphs(graph))
+    marked = [(g, n) for g in graphs for n, data in g._node.items() if data.get("backend") not in (None, *_OWN)]
+    if not marked:
+        return
+    running = graph._node.keys() if nodes is None else set(nodes)
+    is_resolved = library is not None or any(each.library is not None for each in graphs)
+    unmet = [
+        Wanted.of(each, node)
+        for each, node in marked
+        if each is not graph or node in running
+        if each._node[node].get("type") not in _STANDING and not (is_resolved and "implementation" in each._node[node])
     ]
-    own = [each for each in candidates if each.name == wanted.name]
-    available = ", ".join(map(repr, own)) or "none"
-    hint = did_you_mean(wanted.backend or "", {each.backend or "" for each in own} - {wanted.backend})
-    shown = ", ".join(map(str, wanted.types))
-    raise EvaluationError(
-        f"no implementation of {wanted.name}({shown}) has the {' and the '.join(requirements)}{hint}; available: "
-        f"{available}",
+    if unmet:
+        raise _refusal(unmet, ())
+
+
+def _refusal(unmet: Sequence[Wanted], implementations: Iterable[Implementation]) -> EvaluationError:
+    """Return the error of nodes that ask for what no implementation has."""
+    wanted, *others = unmet
+    stated = {"backend": wanted.backend, "kernel": wanted.kernel}
+    required = " and the ".join(f"{key} {value!r}" for key, value in stated.items() if value)
+    own = [each for each in implementations if each.name == wanted.name]
+    known = {each.backend for each in own if each.backend} - {wanted.backend}
+    hint = did_you_mean(wanted.backend or "", known)
+    more = [repr(each.node) for each in others[:_SHOWN]] + ["…"] * (len(others) > _SHOWN)
+    also = f"; the same holds for {', '.join(more)}" if more else ""
+    itself = "" if wanted.op is None else f", and the op itself on {' and '.join(map(repr, _OWN))}"
+    return EvaluationError(
+        f"no implementation of {wanted.name}({', '.join(map(str, wanted.types))}) has the {required}{hint}; available: "
+        f"{', '.join(map(repr, own)) or 'none'}{itself}{also}; pass "
+        "implementations=[…], remove the annotation, or pass implementations=None to run every op itself",
         node=wanted.node,
     )
 

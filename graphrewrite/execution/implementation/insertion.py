@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from graphrewrite.execution.implementation.choice import Fit, Wanted, choose
+from graphrewrite.execution.implementation.choice import chosen
 from graphrewrite.execution.implementation.implementation import Implementation, check_implementations
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.conversion import Casting, Conversion, Permuting
 from graphrewrite.hierarchy.region_conversion import converted
 from graphrewrite.rewriting.passes import Pass
 
-__all__ = ["chosen", "insert_conversions"]
-
-_STANDING = frozenset({"constant", "input", "output", "transfer"})
-
-
-def chosen(implementations: Iterable[Implementation], graph: Graph) -> dict[str, Fit]:
-    """Return the best implementation of each node that has one."""
-    candidates = check_implementations(implementations)
-    fits = {}
-    for node, data in graph.nodes(data=True):
-        if data.get("type") not in _STANDING:
-            fit = choose(candidates, Wanted.of(graph, node))
-            if fit is not None:
-                fits[node] = fit
-    return fits
+__all__ = ["insert_conversions"]
 
 
 def insert_conversions(implementations: Iterable[Implementation]) -> Pass:

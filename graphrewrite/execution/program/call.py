@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
 from graphrewrite.execution.effects import note_effect
+from graphrewrite.execution.implementation import Implementation
 from graphrewrite.execution.program.compiled_body import CompiledBody
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.hierarchy.graph_ops import GraphOp
@@ -72,15 +73,17 @@ class Call:
     has_objects: bool = False
 
     @classmethod
-    def of(cls, graph: Graph, node: str) -> Call:
-        """Return the call of a node, whose op must be known."""
+    def of(cls, graph: Graph, node: str, implementations: Sequence[Implementation] = ()) -> Call:
+        """Return the call of a node, whose op must be known; graphs that it holds run by implementations, if given."""
         data, op = graph.nodes[node], graph.op(node)
         stated = data.get("result", ())
         results = stated if isinstance(stated, tuple) else (stated,)
         operands = graph.operands(node)
         arrangement = None if op.axes is None else _arrangement(graph, node, op, operands)
         attributes = {**op.attributes, **attributes_in(data, op)}
-        attributes = {key: CompiledBody(v) if isinstance(v, Graph) else v for key, v in attributes.items()}
+        attributes = {
+            key: CompiledBody(v, implementations) if isinstance(v, Graph) else v for key, v in attributes.items()
+        }
         has_objects = op is not output and carries_objects(graph, operands, results)
         return cls(node, op, attributes, operands, results, arrangement, has_objects=has_objects)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
+from graphrewrite.execution.implementation import Implementation
 from graphrewrite.graph import Graph
 from graphrewrite.op.body import Body
 from graphrewrite.types import Type
@@ -23,8 +24,8 @@ class CompiledBody(Body):
     [[0.0, 1.0], [2.0, 1.0]]
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, implementations: Sequence[Implementation] = ()) -> None:
+        self.graph, self.implementations = graph, implementations
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -65,7 +66,8 @@ class CompiledBody(Body):
         """The program; a small one, as a body often runs on little data, and many times."""
         from graphrewrite.execution.program.program import compile_graph  # programs are made of calls
 
-        return compile_graph(self.graph, instructions=False)
+        # Without implementations, the marks of nested graphs are checked with those of the graph around them.
+        return compile_graph(self.graph, instructions=False, implementations=self.implementations or None)
 
     def as_body(self) -> Self:
         """Return itself: a program does not change."""

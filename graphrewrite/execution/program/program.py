@@ -12,7 +12,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, UnknownOpError
 from graphrewrite.execution.implementation import Implementations, check_implementations, insert_conversions
-from graphrewrite.execution.implementation.insertion import chosen
+from graphrewrite.execution.implementation.choice import check_backends, chosen
 from graphrewrite.execution.program.arguments import by_name, checked
 from graphrewrite.execution.program.call import Call, Values, constant_value
 from graphrewrite.execution.program.elsewhere import computed_by, opened
@@ -155,7 +155,7 @@ def compile_graph(
     nodes: Iterable[str] | None = None,
     *,
     instructions: bool = True,
-    implementations: Implementations = (),
+    implementations: Implementations | None = (),
 ) -> Program:
     r"""Compile a graph, or the part of it that chosen nodes depend on.
 
@@ -172,7 +172,8 @@ def compile_graph(
         the same results, except that convolutions of real numbers may be rounded differently in large batches.
     implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
         Of functions, the best one computes each node, with the conversions that it needs. Values of converted nodes are
-        those of the implementation; outputs have their declared types. A mapping holds what nodes name.
+        those of the implementation; outputs have their declared types. A mapping holds what nodes name. None for the
+        ops' own functions, whatever backends and kernels nodes ask for.
 
     Raises
     ------
@@ -192,8 +193,8 @@ def compile_graph(
     graph = as_graph(graph, "that can be evaluated")
     wanted = tuple(graph.outputs if nodes is None else nodes)
     library = implementations if isinstance(implementations, Mapping) else None
-    graph = implemented(graph, library)
-    candidates = check_implementations(() if isinstance(implementations, Mapping) else implementations)
+    candidates = check_implementations(() if implementations is None or library is not None else implementations)
+    marked, graph = graph, implemented(graph, library)
     if candidates:
         graph = insert_conversions(candidates)(opened(graph, candidates, wanted))
     own = chosen(candidates, graph) if candidates else {}
@@ -203,6 +204,8 @@ def compile_graph(
     for node in reversed(order):
         if node in needed:
             needed.update(graph.sources(node))
+    if implementations is not None and not candidates:
+        check_backends(marked, library, needed)
     plan = [node for node in order if node in needed]
     _check_ops(graph, [node for node in plan if node not in own])
     inputs = {name: graph.result_type(name) for name in graph.inputs}
@@ -215,7 +218,7 @@ def compile_graph(
         if value is not None:
             constants[node] = (owned(value),)
             continue
-        call = computed_by(own[node], graph, node) if node in own else Call.of(graph, node)
+        call = computed_by(own[node], graph, node) if node in own else Call.of(graph, node, candidates)
         if not (call.op is constant or _is_folded(call, constants)):
             calls.append(call)
             continue
