@@ -36,6 +36,7 @@ from graphrewrite.types import (
 __all__ = ["ANYTHING", "AttributeCheck", "as_attribute", "kind_of_attribute"]
 
 _ARRAY = Array("numpy.ndarray")
+_OF_NUMPY = (np.ndarray, np.generic)
 _LEAVES = (
     *(type(None), bool, int, float, complex, str, bytes, np.bool_, np.number, np.str_, np.bytes_),
     *(Tensor, Stream, OwnType, FixedPoint, Quantised, Body),
@@ -67,10 +68,10 @@ class Storable(Kind):
     name = "object"
 
     def store(self, value: Any, path: str) -> Any:  # as in Kind, here and below
-        if isinstance(value, IrData | ListView | DictView):
-            value = value.data
         if isinstance(value, np.ndarray):
             return _ARRAY.store(value, path)
+        if isinstance(value, IrData | ListView | DictView):
+            value = value.data
         if isinstance(value, list | tuple | range | set | frozenset):
             for i, one in enumerate(value):
                 self.store(one, f"{path}[{i}]")
@@ -210,12 +211,15 @@ class AttributeCheck:
         Advice for messages.
     scalars, entries : frozenset of type
         Python types of values, and of the entries of tuples, that are stored as they are.
+    takes_arrays : bool
+        Whether an array may be a value; else it stands for a list of numbers.
     """
 
     kind: Kind
     example: str
     scalars: frozenset[type]
     entries: frozenset[type]
+    takes_arrays: bool
 
     @classmethod
     def of(cls, function: Callable[..., Any], name: str, default: Any, *, is_sized: bool) -> AttributeCheck:
@@ -237,6 +241,7 @@ class AttributeCheck:
             f"for example {name}={example}" if example else "",
             _plain(members, is_sized),
             frozenset().union(*(_plain(m.items, is_sized) for m in members if isinstance(m, Tuple) and m.is_long)),
+            not is_sized and any(isinstance(member, Array | Storable) for member in members),
         )
 
     def stored(self, value: Any, path: str) -> Any:
@@ -252,12 +257,13 @@ class AttributeCheck:
             return value
         if isinstance(value, Symbolic):
             return value
-        if isinstance(value, np.ndarray | np.generic) and not _takes_arrays(self.kind):
+        if isinstance(value, _OF_NUMPY) and not self.takes_arrays:
             value = value.tolist()
         if type(value) in self.entries and type(value) not in self.scalars:
             value = (value,)  # one axis, as all frameworks write it
         try:
-            return as_attribute(self.kind.store(value, path))
+            stored = self.kind.store(value, path)
+            return stored if type(stored) is np.ndarray else as_attribute(stored)  # an array is owned by now
         except DataError as error:
             if _is_open(value):
                 return as_attribute(value)
@@ -268,7 +274,7 @@ class AttributeCheck:
             raise AttributeValueError("is nested too deeply, or contains itself", path=path) from None
 
 
-ANYTHING = AttributeCheck(STORABLE, "", frozenset(_PLAIN.values()), frozenset())
+ANYTHING = AttributeCheck(STORABLE, "", frozenset(_PLAIN.values()), frozenset(), takes_arrays=True)
 """The check of an attribute of which nothing is known."""
 
 
@@ -292,11 +298,6 @@ def _example(kind: Kind) -> str:
     if isinstance(kind, Instance):
         return _EXAMPLES.get(kind.name, "")
     return {_FLAG: "True", INT: "1", NUMBER: "0.5", _ELEMENT: "'f32'"}.get(kind, "")
-
-
-def _takes_arrays(kind: Kind) -> bool:
-    members = kind.members if isinstance(kind, Either) else [kind]
-    return any(isinstance(member, Array | Storable) for member in members)
 
 
 def _is_open(value: Any) -> bool:

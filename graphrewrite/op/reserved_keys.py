@@ -83,7 +83,10 @@ def annotations_in(data: Mapping[Any, Any], op: Signature | None) -> dict[Any, A
     >>> annotations_in({"type": "clip", "low": 0, "origin": (), "backend": "dsp", "latency": 3}, op.clip)
     {'backend': 'dsp', 'latency': 3}
     """
-    return {key: value for key, value in data.items() if key not in STRUCTURAL and not is_attribute(key, op)}
+    if op is None or op.any_attributes:
+        return {key: value for key, value in data.items() if key not in STRUCTURAL and key in RESERVED}
+    known = op.attributes
+    return {key: value for key, value in data.items() if key not in STRUCTURAL and key not in known}
 
 
 def marks_in(data: Mapping[Any, Any], op: Signature | None) -> dict[str, Any]:

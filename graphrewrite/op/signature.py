@@ -79,6 +79,11 @@ class Signature:
         """Places of the operands by the names with which a call may give them."""
         return positions(self)
 
+    @cached_property
+    def required_attributes(self) -> tuple[str, ...]:
+        """Names of the attributes without a default."""
+        return tuple(key for key, default in self.attributes.items() if default is inspect.Parameter.empty)
+
     def interchangeable(self, count: int) -> int:
         """Return how many of the first operands may be permuted, where there are that many operands."""
         if not self.commutative:
@@ -108,8 +113,8 @@ class Signature:
         if operands < self.required:
             raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
         if complete:
-            for key, default in self.attributes.items():
-                if default is inspect.Parameter.empty and key not in attributes:
+            for key in self.required_attributes:
+                if key not in attributes:
                     raise TypeMismatchError(f"{self.name} needs the attribute {key!r}")
 
     def canonical_name(self, name: str) -> str:

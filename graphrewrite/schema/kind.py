@@ -176,7 +176,7 @@ class Array(Kind):
             raise self.wrong(value, path, "np.asarray makes an array of it")
         if value.dtype.hasobject:
             raise self.wrong(value, path, "arrays of Python objects cannot be stored")
-        if not np.issubdtype(value.dtype, self.dtype):
+        if self.dtype is not np.generic and not np.issubdtype(value.dtype, self.dtype):
             raise self.wrong(value, path, "convert it with astype")
         return value
 

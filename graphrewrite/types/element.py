@@ -29,6 +29,7 @@ Element = str | FixedPoint | Quantised | ElementType
 ElementName = Annotated[str, "element type"]
 """A named element type; as an attribute of an op it may be written in the words of any framework."""
 
+_FORMATS = (FixedPoint, Quantised, ElementType)
 _BY_DTYPE = {named_dtype(name): name for name in NAMES if name not in HELD_WIDER}
 _OBJECT = np.dtype(object)
 _KINDS = {"f": "float", "b": "bool", "i": "integer", "u": "integer", "s": "string"}
@@ -57,7 +58,7 @@ def as_element(element: Any) -> Element:
     ...
     graphrewrite.errors.TypeMismatchError: 'float' does not say how many bits it has; write 'f32' or 'f64'
     """
-    return element if isinstance(element, FixedPoint | Quantised | ElementType) else as_name(element)
+    return element if isinstance(element, _FORMATS) else as_name(element)
 
 
 def check_element(element: object) -> None:
@@ -127,9 +128,9 @@ def element_dtype(element: Element) -> np.dtype[Any]:
     >>> element_dtype("f32"), element_dtype("bf16"), element_dtype(FixedPoint(False, 9))
     (dtype('float32'), dtype('float32'), dtype('uint16'))
     """
-    if element == OBJECT:
-        return _OBJECT
-    return element.dtype if isinstance(element, FixedPoint | Quantised | ElementType) else named_dtype(element)
+    if isinstance(element, _FORMATS):
+        return element.dtype
+    return _OBJECT if element == OBJECT else named_dtype(element)
 
 
 def stores(element: Element, dtype: np.dtype[Any]) -> bool:

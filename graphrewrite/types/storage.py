@@ -204,9 +204,9 @@ def _same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _limits(element: Element) -> tuple[int, int] | None:
     """Return the limits of an element type, if its dtype has a larger range."""
-    if isinstance(element, FixedPoint | Quantised):
-        return element.minimum, element.maximum
-    return integer_limits(element) if element in SHORT_INTEGERS else None
+    if isinstance(element, str):
+        return integer_limits(element) if element in SHORT_INTEGERS else None
+    return (element.minimum, element.maximum) if isinstance(element, FixedPoint | Quantised) else None
 
 
 def _rounded(name: str, array: np.ndarray) -> np.ndarray:

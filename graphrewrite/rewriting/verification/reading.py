@@ -68,6 +68,8 @@ def operands_or_fault(graph: Any, node: Any) -> tuple[Operand, ...] | str:
 def _read(graph: Any, node: Any) -> tuple[Operand, ...] | str:
     operands: dict[int, Operand] = {}
     sources = graph._pred[node]
+    if not sources:
+        return ()
     for source, edge in sources.items():
         slots = slots_of(edge)
         if slots is None:

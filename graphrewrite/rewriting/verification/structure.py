@@ -35,6 +35,8 @@ __all__ = [
     "slots_are_numbered",
 ]
 
+_SEQUENCES = (tuple, list)
+
 
 @check(whole=True)
 def names_are_unique(graph: Any) -> Iterator[tuple[Any, str]]:
@@ -107,26 +109,28 @@ def attributes_fit(graph: Any, node: Any) -> list[str] | None:
     if op is None:
         return None
     attributes = attributes_in(graph._node[node], op)
-    messages: dict[str, None] = {}  # in order, each once
-    for some in (attributes, *({key: value} for key, value in attributes.items())):
-        try:
-            op.check(op.required, some, complete=some is attributes)
-            # Of `index`, ports_are_numbered says more.
-            written = op.as_attributes({key: value for key, value in some.items() if key != "index"})
-            for key, value in written.items():
-                if isinstance(value, str) and some.get(key) != value:
-                    raise TypeMismatchError(
-                        f"{op.name}.{key}: {some.get(key)!r} is written {value!r} in a graph; "
-                        "assign it through graph.node(…)"
-                    )
-            for key in op.forms.keys() & {key for key, value in some.items() if isinstance(value, int | str)}:
-                raise TypeMismatchError(f"{op.name}.{key}: a node has an entry for each position; write them out")
-        except TypeMismatchError as error:  # the first fault; each attribute alone shows whether there are others
-            messages[str(error)] = None
-        else:
-            if some is attributes:
-                return None
-    return list(messages)
+    fault = _attribute_fault(op, attributes, complete=True)
+    if fault is None:
+        return None
+    # That is the first one; each attribute alone shows whether there are others.
+    others = [_attribute_fault(op, {key: value}, complete=False) for key, value in attributes.items()]
+    return list(dict.fromkeys([fault, *filter(None, others)]))
+
+
+def _attribute_fault(op: Op, attributes: dict[str, Any], *, complete: bool) -> str | None:
+    """Return the first fault of some attributes of a node, or of all of them."""
+    try:
+        op.check(op.required, attributes, complete=complete)
+        attributes.pop("index", None)  # ports_are_numbered says more of it
+        for key, value in op.as_attributes(attributes).items():
+            given = attributes.get(key)
+            if isinstance(value, str) and given != value:
+                return f"{op.name}.{key}: {given!r} is written {value!r} in a graph; assign it through graph.node(…)"
+            if key in op.forms and isinstance(given, int | str):
+                return f"{op.name}.{key}: a node has an entry for each position; write them out"
+    except TypeMismatchError as error:
+        return str(error)
+    return None
 
 
 @check
@@ -147,15 +151,20 @@ def annotations_are_data(graph: Any, node: Any) -> list[str] | None:
 
 
 @check
-def annotations_are_names(graph: Any, node: Any) -> Iterator[str]:
+def annotations_are_names(graph: Any, node: Any) -> list[str]:
     """The reserved annotations of a node are names; its origin is a tuple of names."""
-    data = graph._node[node]
-    for key in sorted(RESERVED_ANNOTATIONS & data.keys()):
-        if not isinstance(data[key], str) or not data[key]:
-            yield f"its {key} must be a non-empty string, got {data[key]!r}; write a name, or remove the key"
+    data, messages = graph._node[node], []
+    if not RESERVED_ANNOTATIONS.isdisjoint(data):
+        for key in sorted(RESERVED_ANNOTATIONS & data.keys()):
+            if not isinstance(data[key], str) or not data[key]:
+                said = f"its {key} must be a non-empty string, got {data[key]!r}"
+                messages.append(f"{said}; write a name, or remove the key")
     origin = data.get("origin", ())
-    if not isinstance(origin, tuple | list) or not all(isinstance(name, str) for name in origin):
-        yield f"its origin must be a tuple of node names, got {origin!r}; write the names that it was made from"
+    if not isinstance(origin, _SEQUENCES) or not all([isinstance(name, str) for name in origin]):
+        messages.append(
+            f"its origin must be a tuple of node names, got {origin!r}; write the names that it was made from"
+        )
+    return messages
 
 
 @check(whole=True)

@@ -60,22 +60,24 @@ def results_are_there(graph: Any, node: Any) -> list[str] | None:
 
 
 @check
-def predicates_fit(graph: Any, node: Any) -> Iterator[str]:
+def predicates_fit(graph: Any, node: Any) -> list[str] | None:
     """A node has one predicate at most: a vector; an input or a constant has none."""
-    found = [source for source, edge in graph._pred[node].items() if edge.get("kind") == PREDICATE]
+    found = [source for source, edge in graph._pred[node].items() if "kind" in edge and edge["kind"] == PREDICATE]
     if not found:
-        return
+        return None
     if len(found) > 1:
-        yield f"has several predicates: {', '.join(map(repr, found))}; keep one of them"
-        return
-    (source,) = found
+        return [f"has several predicates: {', '.join(map(repr, found))}; keep one of them"]
+    (source,), messages = found, []
     result, types = graph._pred[node][source].get("result", 0), results_of(graph, source) or ()
     if kind_of(graph, node) in ("input", "constant"):
-        yield f"has the predicate {source!r}, but nothing is computed for it; remove that edge"
+        messages.append(f"has the predicate {source!r}, but nothing is computed for it; remove that edge")
     if type(result) is not int or not 0 <= result < len(types):
-        yield f"its predicate is result {result!r} of {source!r}, which is not there; set_predicate(…) sets another"
+        missing = f"its predicate is result {result!r} of {source!r}, which is not there"
+        messages.append(f"{missing}; set_predicate(…) sets another")
     elif isinstance(types[result], Tensor) and len(types[result].shape) > 1:
-        yield f"its predicate {source!r} is {types[result]}; a predicate is a vector, with an entry for each sample"
+        wrong = f"its predicate {source!r} is {types[result]}"
+        messages.append(f"{wrong}; a predicate is a vector, with an entry for each sample")
+    return messages
 
 
 @check

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -147,14 +147,8 @@ class Table:
         with reading_once(graph):
             for node, data in graph._node.items():
                 kind = data.get("type")
-                for check in self.for_type(kind if isinstance(kind, str) else None):
-                    messages = _messages(check, (graph, node), faults, node)
-                    if messages:
-                        faults += [Fault(check.name, node, message) for message in messages]
-            for check in self.graphs:
-                for entry in _messages(check, (graph,), faults):
-                    node, message = entry if isinstance(entry, tuple) else (None, entry)
-                    faults.append(Fault(check.name, node, message))
+                _examine(self.for_type(kind if isinstance(kind, str) else None), (graph, node), faults)
+            _examine(self.graphs, (graph,), faults)
         if self.views is not None:
             faults += field_faults(graph, self.views)
         # Rules come last: on a malformed graph, matching may fail.
@@ -165,11 +159,7 @@ class Table:
     def module_faults(self, module: Any) -> list[Fault]:
         """Return the faults of a module apart from its graphs."""
         faults: list[Fault] = []
-        for check in self.modules:
-            for entry in _messages(check, (module,), faults):
-                *names, message = entry if isinstance(entry, tuple) else (entry,)
-                graph, node = (*names, None, None)[:2]
-                faults.append(Fault(check.name, node, message, graph))
+        _examine(self.modules, (module,), faults)
         return faults
 
     def for_type(self, kind: str | None) -> list[Check]:
@@ -179,21 +169,35 @@ class Table:
         return self.by_type[kind]
 
 
-def _messages(check: Check, subject: tuple[Any, ...], faults: list[Fault], node: Any = None) -> Sequence[Any]:
-    """Return the messages of a check; none of one that fails because of faults that other checks have found."""
-    try:
-        messages = check.function(*subject)
-        if not messages:
-            return ()
-        return (messages,) if isinstance(messages, str) else list(messages)
-    except GraphRewriteError as error:
-        # A graph that is broken elsewhere may make any function fail: that is no second fault.
-        is_known = faults and (node is None or faults[-1].node == node)
-        return [] if is_known else [str(error).removeprefix(f"node {node!r}: ")]
-    except Exception as error:
-        file, line = inspect.getsourcefile(check.function), check.function.__code__.co_firstlineno
-        at = "" if node is None else f" at {node!r}"
-        raise RuleError(f"check {check.name!r} ({file}:{line}): fails{at}: {type(error).__name__}: {error}") from error
+def _examine(checks: Iterable[Check], subject: tuple[Any, ...], faults: list[Fault]) -> None:
+    """Append the faults that checks of one scope find in their subject: a graph and a node of it, a graph, or a module.
+
+    A check that fails because of faults that other checks have found says nothing.
+    """
+    for check in checks:
+        try:
+            messages = check.function(*subject)
+            if messages:
+                faults += [_fault(check, subject, m) for m in ((messages,) if isinstance(messages, str) else messages)]
+        except GraphRewriteError as error:
+            node = subject[-1] if check.scope == "node" else None
+            # A graph that is broken elsewhere may make any function fail: that is no second fault.
+            if not faults or (node is not None and faults[-1].node != node):
+                faults.append(_fault(check, subject, str(error).removeprefix(f"node {node!r}: ")))
+        except Exception as error:
+            file, line = inspect.getsourcefile(check.function), check.function.__code__.co_firstlineno
+            at = f" at {subject[-1]!r}" if check.scope == "node" else ""
+            reason = f"{type(error).__name__}: {error}"
+            raise RuleError(f"check {check.name!r} ({file}:{line}): fails{at}: {reason}") from error
+
+
+def _fault(check: Check, subject: tuple[Any, ...], entry: Any) -> Fault:
+    """Return the fault that an entry stands for: a message, after the graph or the node where the subject has many."""
+    *names, message = entry if isinstance(entry, tuple) else (entry,)
+    if check.scope == "module":
+        graph, node = (*names, None, None)[:2]
+        return Fault(check.name, node, message, graph)
+    return Fault(check.name, subject[-1] if check.scope == "node" else next(iter(names), None), message)
 
 
 def _matches(rule: Any, graph: Graph, found: list[Fault]) -> Iterator[Fault]:
