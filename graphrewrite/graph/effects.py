@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +24,9 @@ __all__ = [
     "unordered",
 ]
 
+_WITHOUT = frozenset({"constant", "input", "output"})
+"""Types of nodes that only give or take a value."""
+
 
 def has_effects(graph: Any, node: str) -> bool:
     r"""Tell whether a node has an effect: its op, or one in a graph that it is or holds.
@@ -37,9 +39,10 @@ def has_effects(graph: Any, node: str) -> bool:
     """
     data = graph._node[node]
     op = find_op(data.get("type"), graph.ops)
-    with suppress(GraphError):  # of a graph that is missing from its library
+    try:
         return op is not None and op.has_effects(data)
-    return False
+    except GraphError:  # of a graph that is missing from its library
+        return False
 
 
 def effects_in_order(graph: Any) -> tuple[str, ...]:
@@ -53,14 +56,18 @@ def effects_in_order(graph: Any) -> tuple[str, ...]:
 def nodes_with_effects(graph: Any) -> set[str]:
     """Return the nodes with effects; an op without attributes is asked once for all of its nodes."""
     always, perhaps = set(), set()
-    kinds = [(node, kind) for node, data in graph._node.items() if isinstance(kind := data.get("type"), str)]
-    for kind in {kind for _, kind in kinds}:
+    for kind in {kind for data in graph._node.values() if isinstance(kind := data.get("type"), str)} - _WITHOUT:
         op = find_op(kind, graph.ops)
-        with suppress(GraphError):
+        try:
             if op is not None and op.effects:
                 always.add(kind)
-            elif op is not None and op.attributes and kind not in ("constant", "input", "output"):  # it may hold graphs
+            elif op is not None and op.attributes:  # it may hold graphs
                 perhaps.add(kind)
+        except GraphError:
+            continue
+    if not always and not perhaps:
+        return set()
+    kinds = [(node, kind) for node, data in graph._node.items() if isinstance(kind := data.get("type"), str)]
     return {node for node, kind in kinds if kind in always or (kind in perhaps and has_effects(graph, node))}
 
 

@@ -82,7 +82,7 @@ class Graph(GraphMethods, Dataflow, Body):
         super().__init__(incoming_graph_data, **attributes)
         for data in self._node.values():
             data.update(own(data))  # networkx shares what is in the dictionaries
-        self.ops: dict[str, Op] = GivenOps.of(ops).ops
+        self.ops: dict[str, Op] = {} if ops == () else GivenOps.of(ops).ops
         self.library: Mapping[str, Graph] | None = None
         if isinstance(incoming_graph_data, Graph):
             self.ops = {**incoming_graph_data.ops, **self.ops}
@@ -389,8 +389,8 @@ class Graph(GraphMethods, Dataflow, Body):
         """
         if as_view:
             return super().copy(as_view=True)  # type: ignore[no-any-return]  # networkx is untyped here
-        new = self.__class__(ops=self.ops.values(), **own(self.graph))
-        new.library = self.library
+        new = self.__class__(**own(self.graph))
+        new.ops, new.library = self.ops.copy(), self.library
         copy_into(self, new)
         return new
 

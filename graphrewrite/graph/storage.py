@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import networkx as nx
@@ -9,9 +10,13 @@ import numpy as np
 
 from graphrewrite.errors import DataError
 from graphrewrite.op.reserved_keys import STRUCTURAL
+from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.types import owned
 
 __all__ = ["copy_into", "own", "stores_plainly"]
+
+_MANY = 100
+"""Number of nodes from which copying pays for a pause of the garbage collector."""
 
 
 def stores_plainly(graph: nx.DiGraph) -> bool:
@@ -44,10 +49,17 @@ def own(data: dict[str, Any]) -> dict[str, Any]:
     {'shape': {'length': 4}}
     """
     new = data.copy()
-    if STRUCTURAL.issuperset(data) and type(data.get("origin", ())) is tuple:  # fast path: most nodes have no more
+    plain = STRUCTURAL if type(data.get("origin", ())) is tuple else _NO_KEYS
+    if plain.issuperset(data):  # fast path: most nodes have no more
         return new
     for key, value in data.items():
-        if type(value) in _NESTING and key != "origin":
+        if key in plain:
+            continue
+        kind = type(value)
+        if kind is np.ndarray:
+            if value.flags.writeable or value.base is not None:  # else nobody can change it
+                new[key] = owned(value)
+        elif kind in _NESTING:
             try:
                 new[key] = _own(value)
             except RecursionError:
@@ -57,6 +69,7 @@ def own(data: dict[str, Any]) -> dict[str, Any]:
 
 _CHANGEABLE = frozenset({dict, list, set, np.ndarray, np.memmap})
 _NESTING = _CHANGEABLE | {tuple}
+_NO_KEYS: frozenset[str] = frozenset()
 
 
 def _own(value: Any) -> Any:
@@ -82,6 +95,12 @@ def copy_into(source: Any, target: Any) -> None:
         target.add_nodes_from((name, own(data)) for name, data in source._node.items())
         target.add_edges_from((a, b, own(data)) for a, readers in source._succ.items() for b, data in readers.items())
         return
+    with gc_paused() if len(source._node) > _MANY else nullcontext():
+        _copy_dictionaries(source, target)
+    nx._clear_cache(target)
+
+
+def _copy_dictionaries(source: Any, target: Any) -> None:
     target._node.update({name: own(data) for name, data in source._node.items()})
     # Edge by edge in the order of the sources, as networkx copies: the order of the predecessors follows from it.
     pred = target._pred
@@ -92,4 +111,3 @@ def copy_into(source: Any, target: Any) -> None:
         succ[name] = copied = {}
         for reader, data in readers.items():
             copied[reader] = pred[reader][name] = data.copy() if len(data) == 1 else own(data)
-    nx._clear_cache(target)

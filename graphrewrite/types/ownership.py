@@ -27,7 +27,7 @@ def owned(value: Any) -> np.ndarray:
     >>> held.tolist(), held.flags.writeable, owned(held) is held
     ([0.0, 0.0], False, True)
     """
-    if type(value) is np.ndarray and value.base is None and not value.flags.writeable:  # as most are in a graph
+    if type(value) is np.ndarray and _is_unchangeable(value):  # as most are in a graph
         return value
     array = np.asarray(value)
     if isinstance(value, _WITHOUT_ARRAYS):
@@ -73,12 +73,14 @@ def arrays_in(data: Any) -> Iterator[np.ndarray]:
 
 def _is_unchangeable(array: np.ndarray) -> bool:
     base: Any = array
-    while isinstance(base, np.ndarray):
-        if base.flags.writeable:
-            return False
+    while not base.flags.writeable:
         base = base.base
-    if base is None:
-        return True
+        if base is None or type(base) is bytes:
+            return True
+        if not isinstance(base, np.ndarray):
+            break
+    else:
+        return False
     try:
         return memoryview(base).readonly
     except TypeError:  # memory of somebody else's, such as a tensor's

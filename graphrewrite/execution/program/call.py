@@ -75,15 +75,15 @@ class Call:
     @classmethod
     def of(cls, graph: Graph, node: str, implementations: Sequence[Implementation] = ()) -> Call:
         """Return the call of a node, whose op must be known; graphs that it holds run by implementations, if given."""
-        data, op = graph.nodes[node], graph.op(node)
+        op = graph.op(node)
+        data, attributes = graph._node[node], op.attributes
         stated = data.get("result", ())
         results = stated if isinstance(stated, tuple) else (stated,)
         operands = graph.operands(node)
         arrangement = None if op.axes is None else _arrangement(graph, node, op, operands)
-        attributes = {**op.attributes, **attributes_in(data, op)}
-        attributes = {
-            key: CompiledBody(v, implementations) if isinstance(v, Graph) else v for key, v in attributes.items()
-        }
+        if own := attributes_in(data, op):
+            bodies = {key: CompiledBody(v, implementations) for key, v in own.items() if isinstance(v, Graph)}
+            attributes = {**attributes, **own, **bodies}
         has_objects = op is not output and carries_objects(graph, operands, results)
         return cls(node, op, attributes, operands, results, arrangement, has_objects=has_objects)
 
@@ -109,25 +109,24 @@ class Call:
                 "type has it, or write a number",
                 node=self.node,
             )
-        bound = object.__new__(type(self))  # as dataclasses.replace, which is slow
-        bound.__dict__.update(self.__dict__, results=tuple(with_sizes(kind, sizes) for kind in self.results))
+        results = tuple(with_sizes(kind, sizes) for kind in self.results)
         attributes = dict(self.attributes)
         if self.op is reshape and self.results:  # there, a size of 0 would keep one
-            attributes.update(shape=bound.results[0].shape, allow_zero=True)
+            attributes.update(shape=results[0].shape, allow_zero=True)
         else:
             attributes.update({k: with_sizes_in(attributes[k], sizes) for k in self.op.sized & attributes.keys()})
-        bound.__dict__.update(attributes=attributes, stated=self.results)
-        return bound
+        return self.replaced(type(self), results=results, attributes=attributes, stated=self.results)
+
+    def replaced(self, kind: type[Call], **changes: Any) -> Call:
+        """Return a call of a class with other values of some fields; `dataclasses.replace` is slow."""
+        call = object.__new__(kind)
+        call.__dict__.update(self.__dict__, **changes)
+        return call
 
     @property
     def is_real(self) -> bool:
         """Whether it has a single f32 or f64 result."""
         return len(self.results) == 1 and self.results[0].element in ("f32", "f64")
-
-    @cached_property
-    def has_own_effect(self) -> bool:
-        """Whether it is an effect itself; a graph has those of the nodes in it."""
-        return self.op.effects and not isinstance(self.op, GraphOp)
 
     @cached_property
     def plain(self) -> np.dtype | None:
@@ -137,7 +136,7 @@ class Call:
     def run(self, values: Values) -> None:
         """Compute the node by its op's function."""
         arrays = [values[o.node][o.result] for o in self.operands]
-        if self.has_own_effect:
+        if not isinstance(self.op, GraphOp) and self.op.effects:  # a graph has those of the nodes in it
             note_effect(self.node, self.op.name, arrays, self.attributes)
         try:
             if self.has_objects:
@@ -189,7 +188,7 @@ class Call:
 
 def constant_value(graph: Graph, node: str) -> np.ndarray | None:
     """Return the value of a constant, as its call computes it; None for other nodes."""
-    data = graph.nodes[node]
+    data = graph._node[node]
     if data.get("type") != "constant" or graph.op(node) is not constant or not isinstance(data.get("result"), Tensor):
         return None
     value = data.get("value")

@@ -23,7 +23,7 @@ from graphrewrite.execution.program.size_values import found_in_results, sizes_o
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.hierarchy.implementations import implemented
-from graphrewrite.op import constant
+from graphrewrite.op import constant, find_op
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.runtime.progress import progress
 from graphrewrite.types import Type, owned, read_only
@@ -252,16 +252,10 @@ def _single(constants: Mapping[str, tuple[np.ndarray, ...]]) -> dict[str, np.nda
 
 
 def _check_ops(graph: Graph, nodes: list[str]) -> None:
-    unknown = []
-    for node in nodes:
-        try:
-            is_unknown = isinstance(graph.op(node), Generic)
-        except UnknownOpError:
-            is_unknown = True
-        if is_unknown:
-            unknown.append(f"{graph.nodes[node].get('type')} ({node})")
+    kinds = [(node, graph._node[node].get("type")) for node in nodes]
+    unknown = [(node, kind) for node, kind in kinds if isinstance(find_op(kind, graph.ops), Generic | None)]
     if unknown:
         raise UnknownOpError(
-            f"unknown ops: {', '.join(unknown)}; "
+            f"unknown ops: {', '.join(f'{kind} ({node})' for node, kind in unknown)}; "
             "pass the ops as Graph(ops=[…]) or implementations=[…] of them, or replace the nodes by rules"
         )

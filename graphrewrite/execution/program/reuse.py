@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def reusing(calls: Sequence[Call], wanted: Collection[str]) -> list[Call]:
             and producer.node not in wanted
             and _alike(producer, call)
         ):
-            call = InPlace(**{field.name: getattr(call, field.name) for field in fields(Call)})
+            call = call.replaced(InPlace)
             fresh[call.node] = call
         elif call.op in _FRESH and call.arrangement is None:
             fresh[call.node] = call

@@ -103,7 +103,8 @@ def with_ends(steps: Sequence[Call | Kernel], wanted: Collection[str]) -> Steps:
     last: dict[str, int] = {}
     for index, step in enumerate(steps):
         for call in step.calls if isinstance(step, Kernel) else (step,):
-            last.update(dict.fromkeys((o.node for o in call.operands), index))
+            for node, _ in call.operands:
+                last[node] = index
     ends: dict[int, list[str]] = {}
     for node, index in last.items():
         if node not in wanted:

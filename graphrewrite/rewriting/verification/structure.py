@@ -10,6 +10,7 @@ from graphrewrite.errors import DataError, GraphRewriteError, TypeMismatchError
 from graphrewrite.graph.cycles import holds_state, order_of, shown
 from graphrewrite.graph.effects import unordered
 from graphrewrite.op.attribute_check import STORABLE
+from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, annotations_in, attributes_in
 from graphrewrite.rewriting.verification.checks import check
 from graphrewrite.rewriting.verification.reading import (
