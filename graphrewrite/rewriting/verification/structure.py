@@ -161,7 +161,7 @@ def annotations_are_names(graph: Any, node: Any) -> list[str]:
                 said = f"its {key} must be a non-empty string, got {data[key]!r}"
                 messages.append(f"{said}; write a name, or remove the key")
     origin = data.get("origin", ())
-    if not isinstance(origin, _SEQUENCES) or not all([isinstance(name, str) for name in origin]):
+    if not isinstance(origin, _SEQUENCES) or (origin and not all(isinstance(name, str) for name in origin)):
         messages.append(
             f"its origin must be a tuple of node names, got {origin!r}; write the names that it was made from"
         )
