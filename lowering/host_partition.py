@@ -14,6 +14,7 @@ from graphrewrite.graph import Value
 from graphrewrite.graph.rewiring import inherit
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.lowering.predicates import without_predicates
 from graphrewrite.op.axes import canonical
 from graphrewrite.rules import eliminate_dead_nodes
 from graphrewrite.types import Tensor
@@ -81,7 +82,7 @@ class Partition:
 
 
 def partition(graph: Graph) -> Partition:
-    """Cut an integer network at its ``to_fixed`` and ``from_fixed`` nodes.
+    """Cut an integer network at its ``to_fixed`` and ``from_fixed`` nodes, without predicates and what only they need.
 
     Parameters
     ----------
@@ -113,6 +114,7 @@ def partition(graph: Graph) -> Partition:
     r = relu(x) : s8f4[N,2]
     y = output(r)
     """
+    graph = without_predicates(graph)
     entries = [n for n in graph.in_order() if graph.nodes[n]["type"] == "to_fixed"]
     # Of several readings of one value the first stands for all, which is the last of the reversed order.
     ends = {graph.operands(n)[0]: n for n in reversed(graph.in_order()) if graph.nodes[n]["type"] == "from_fixed"}

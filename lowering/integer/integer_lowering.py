@@ -16,6 +16,7 @@ from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, declined_rea
 from graphrewrite.lowering.integer.arithmetic import LOWER_ARITHMETIC, scale_sums
 from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS, enter_fixed
 from graphrewrite.lowering.integer.classifier_heads import SOFT
+from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.preparation.position_means import POOL_POSITIONS
 from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,
@@ -105,7 +106,8 @@ def to_integer(graph: Graph | Module, *, approximate: bool = False, steps: list[
     -------
     Graph
         ``to_fixed`` at the inputs, ops of the level ``integer``, ``from_fixed`` at the outputs. What the host does
-        before (a transpose of the input) and after (a closing softmax) stays in floats.
+        before (a transpose of the input) and after (a closing softmax) stays in floats. Predicates stay on the nodes
+        that stand for theirs, if what computes them reads no mantissas.
 
     Raises
     ------
@@ -129,7 +131,8 @@ def to_integer(graph: Graph | Module, *, approximate: bool = False, steps: list[
     """
     # Transposes meet before anything is lowered: mantissas hide the elementwise ops that they could pass.
     first_of_all = (write_split_by_slices, norm_before_reshape, constant_before_reshape, *POOL_POSITIONS)
-    cleaned = recorded(flattened(graph), (*first_of_all, *SINK_TRANSPOSES, *RULES), steps)
+    flat = flattened(graph)
+    cleaned = recorded(without_predicates(flat), (*first_of_all, *SINK_TRANSPOSES, *RULES), steps)
     first = lowered = recorded(cleaned, (*SINK_TRANSPOSES, *LOWER_TO_INTEGER, *RULES), steps)
     near = (*LOWER_TO_INTEGER, *APPROXIMATE_STEPS) if approximate else LOWER_TO_INTEGER
     # Rules that give up exactness, then those for layers that nobody quantises, run only while something is left: an
@@ -150,7 +153,7 @@ def to_integer(graph: Graph | Module, *, approximate: bool = False, steps: list[
             f"{len(left)} nodes have no integer form: {', '.join(_reasons_of(first, lowered, left, reasons))}; replace "
             f"them by rules, or leave them to the host{_open_sizes(first)}"
         )
-    return lowered
+    return with_predicates(lowered, flat)
 
 
 def _open_sizes(graph: Graph) -> str:

@@ -12,6 +12,7 @@ from graphrewrite import Graph
 from graphrewrite.errors import did_you_mean
 from graphrewrite.hierarchy.blocks import names_of
 from graphrewrite.lowering.errors import QuantisationError
+from graphrewrite.lowering.predicates import without_predicates
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.types import element_dtype
 
@@ -27,12 +28,13 @@ def checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
         raise QuantisationError(
             "calibration samples are missing; give at least one input of each kind the network will meet"
         )
-    by_input = dict(samples) if isinstance(samples, Mapping) else dict.fromkeys(graph.inputs[:1], samples)
+    inputs = without_predicates(graph).inputs
+    by_input = dict(samples) if isinstance(samples, Mapping) else dict.fromkeys(inputs[:1], samples)
     checked = {}
-    for name in graph.inputs:
+    for name in inputs:
         if name not in by_input:
             raise QuantisationError(
-                f"calibration samples for the input {name!r} are missing; pass a mapping with {', '.join(graph.inputs)}"
+                f"calibration samples for the input {name!r} are missing; pass a mapping with {', '.join(inputs)}"
             )
         array = np.asarray(by_input.pop(name))
         kind = graph.result_type(name)
@@ -54,7 +56,7 @@ def checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
                 f"calibration samples for {name!r} hold NaN, infinity or numbers beyond {kind}; remove those samples"
             )
         checked[name] = array
-    for name in by_input:
+    for name in (each for each in by_input if each not in graph.inputs):  # predicates' inputs need none
         raise QuantisationError(
             f"calibration samples name {name!r}, which is not an input{did_you_mean(name, graph.inputs)}"
         )

@@ -17,6 +17,7 @@ from graphrewrite.hierarchy.blocks import flattened, of_graph
 from graphrewrite.lowering.composite.products import LOWER_SUMS
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
+from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.preparation.broadcasting import spread_operand
 from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_POSITIONS, write_conv_transpose_by_blocks
 from graphrewrite.lowering.preparation.signs import scale_rows_before_sign
@@ -106,6 +107,8 @@ def quantise(
     Nested graphs are quantised where they are used, each use with the binary points and roundings that suit it best;
     the result is flat, and remembers them for `to_stream` and `hdl.emit`.
 
+    Predicates stay on the nodes that stand for theirs, and what computes them as it is; their inputs need no samples.
+
     Parameters
     ----------
     graph : Graph or Module
@@ -169,17 +172,18 @@ def in_fixed_point(
     fit: bool = True,
 ) -> Graph:
     """Return a prepared network in fixed point: of the ways that are asked for, the one of least noise."""
-    found, noise_of = [], partial(output_noise, folded, inputs)
+    plain = without_predicates(folded)
+    found, noise_of = [], partial(output_noise, plain, inputs)
     for own in sorted({False, per_channel}):
 
         def quantised(network: Graph, own: bool = own) -> Graph:
             return _Quantiser(network, inputs, widths, own, fit).run()
 
         if equalise:
-            found.append(equalised(folded, inputs, widths, per_channel=own, quantised=quantised, noise=noise_of))
+            found.append(equalised(plain, inputs, widths, per_channel=own, quantised=quantised, noise=noise_of))
         else:
-            found.append(quantised(folded))
-    return found[0] if len(found) == 1 else min(found, key=noise_of)
+            found.append(quantised(plain))
+    return with_predicates(found[0] if len(found) == 1 else min(found, key=noise_of), folded)
 
 
 def prepared(

@@ -88,7 +88,8 @@ def to_stream(
     ----------
     graph : Graph or Module
         What `to_integer` gives; of a module its main graph. Conversions at its inputs and outputs stay with the host
-        (see `partition`). Nested graphs become entities of their own in `hdl.emit`.
+        (see `partition`). Nested graphs become entities of their own in `hdl.emit`. Hardware computes every sample:
+        predicates go, with what only they need.
     parallelism : "full", "folded", int or mapping
         ``"full"`` unrolls every layer, ``"folded"`` gives each layer one multiplier, a number gives each layer at most
         that many; a mapping says it for layers by the name of their origin, with ``"default"`` for the rest. A layer of
