@@ -176,13 +176,14 @@ def _import_domains(proto: onnx.ModelProto) -> None:
     """Import the domains that nodes are of and the model forgot, as exporters of QONNX and FINN did."""
     from onnx import defs
 
-    known = {schema.domain for schema in defs.get_all_schemas()}
     for part, nodes in ((proto, proto.graph.node), *((function, function.node) for function in proto.functions)):
         imported = {entry.domain for entry in part.opset_import}
         used = dict.fromkeys(node.domain for node in all_nodes(nodes))
-        for domain in used:
-            if domain not in imported and domain not in known:
-                part.opset_import.add(domain=domain, version=1)
+        if forgotten := [domain for domain in used if domain not in imported]:
+            known = {schema.domain for schema in defs.get_all_schemas()}
+            for domain in forgotten:
+                if domain not in known:
+                    part.opset_import.add(domain=domain, version=1)
 
 
 def _texts(graph: onnx.GraphProto) -> Iterator[str | bytes]:

@@ -34,6 +34,7 @@ WAYS = {
 FAULTS = """
 import os, resource, signal, sys
 from pathlib import Path
+from graphrewrite.errors import SerialError
 from tests.formats.test_replacing import NEW, NEXT, OLD, WAYS
 
 WATCHED = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.scandir", "sync"}
