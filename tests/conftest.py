@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Deterministic: the same examples in every run, on every machine. `slow` searches further and may find new ones.
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50, database=None)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=30, database=None)
 settings.register_profile("quick", settings.get_profile("ci"), max_examples=5)
 settings.register_profile(
     "slow", deadline=None, max_examples=1000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]

@@ -15,6 +15,7 @@ from graphrewrite import Graph, rewrite, trace
 from graphrewrite.formats.text import to_text
 from graphrewrite.rules import FOLDING, RULES
 from tests.support.enabling import CONFLUENT, ENABLING, random_graph
+from tests.support.profiles import some_of
 from tests.support.reproducible import layers, step_line
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,7 @@ def printed(hash_seed: int) -> str:
 
 def test_names_and_order_are_the_same_under_any_hash_seed():
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(printed, HASH_SEEDS))
+        found = list(pool.map(printed, some_of(HASH_SEEDS, 4)))
     assert len(found[0]) > 10_000
     for other in found[1:]:
         assert other == found[0]

@@ -17,7 +17,7 @@ from graphrewrite.lowering.composite.products import write_conv_transpose_by_con
 from graphrewrite.lowering.composite.quantised import write_quantize_linear_by_round
 from graphrewrite.lowering.composite.recurrent import unroll_lstm, unroll_rnn
 from graphrewrite.lowering.composite.reductions import write_hardmax_by_arg_max, write_reduce_mean_by_sum
-from tests.lowering.exchange.suite import cases, imported
+from tests.lowering.exchange.suite import imported, some_of_each_op
 
 COMPOSITE = frozenset().union(*map(lowered_ops, LOWER_COMPOSITE))
 
@@ -39,23 +39,22 @@ def compare(before: Graph, after: Graph, inputs: dict[str, np.ndarray], toleranc
 @pytest.mark.slow
 def test_cases_of_onnx_give_the_same_numbers_and_nothing_composite_is_left():
     lowered, met = 0, set()
-    for case in cases().values():
-        fed, _ = case.sets[0]
+    for case in some_of_each_op():
         try:
-            graph, rest = imported(case, fed)
+            graph, fed = imported(case)
             with np.errstate(all="ignore"):
-                evaluate(graph, rest)
+                evaluate(graph, fed)
         except (GraphRewriteError, KeyError):  # ops that nobody knows, or a size that no input says
             continue
         if not kinds(graph) & COMPOSITE:
             continue
         after = lower_composite(graph)
-        compare(graph, after, rest)
+        compare(graph, after, fed)
         # A choice whose condition is computed, and windows of more than one position, are as simple as can be.
         assert kinds(after) & COMPOSITE <= {"where", "conv"}, case.name
         met |= kinds(graph) & COMPOSITE
         lowered += 1
-    assert lowered > 500
+    assert lowered > 250
     assert len(met) > 45
 
 

@@ -15,6 +15,7 @@ from onnx import numpy_helper
 
 from graphrewrite import Graph
 from graphrewrite.lowering import OpenSizesError, from_onnx
+from tests.support.profiles import some_of
 
 CORE = frozenset(
     {
@@ -161,9 +162,15 @@ def _array(value: Any) -> Any:
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
-def imported(case: Case, fed: dict[str, np.ndarray]) -> tuple[Graph, dict[str, np.ndarray]]:
-    """Import a model; inputs that say sizes are bound to what they are. Return what remains to be fed."""
-    bound: dict[str, Any] = {}
+def imported(case: Case, number: int = 0) -> tuple[Graph, dict[str, np.ndarray]]:
+    """Import a model; inputs that say sizes are bound to what they are in a set. Return what remains to be fed."""
+    return _imported(case.name, number)
+
+
+@cache
+def _imported(name: str, number: int) -> tuple[Graph, dict[str, np.ndarray]]:
+    case = cases()[name]
+    fed, bound = case.sets[number][0], dict[str, Any]()
     while True:
         try:
             graph = from_onnx(case.model, batch=None, constants=bound)
@@ -174,6 +181,14 @@ def imported(case: Case, fed: dict[str, np.ndarray]) -> tuple[Graph, dict[str, n
             bound |= new
         else:
             return graph, {name: array for name, array in fed.items() if name not in bound}
+
+
+def some_of_each_op() -> list[Case]:
+    """Some of the cases of the same ops each; in the slow profile all."""
+    alike: dict[frozenset[str], list[Case]] = {}
+    for case in cases().values():
+        alike.setdefault(case.ops, []).append(case)
+    return [case for each in alike.values() for case in some_of(each)]
 
 
 def subset(ops: frozenset[str]) -> Iterator[Case]:
