@@ -22,6 +22,7 @@ from graphrewrite.rewriting.rule.replacement import Declined
 from tests.support.assigning import Several, comparable
 from tests.support.exhaustive import Found, reference
 from tests.support.pairs import Pair, graph_of
+from tests.support.profiles import some_of
 from tests.support.sources import KINDS, OWN_OPS, Writer, rule_of
 
 PAIRS, CHUNKS = 10_000, 20
@@ -103,7 +104,7 @@ def attempts(entry: Entry, graph: Graph) -> Iterator[tuple[Any, Any]]:
             yield from attempt(node)
 
 
-@pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
+@pytest.mark.parametrize("seeds", some_of(SEEDS), ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
 def test_matches_are_those_of_exhaustive_search(seeds):
     found = planted = 0
     for seed in seeds:
@@ -116,13 +117,13 @@ def test_matches_are_those_of_exhaustive_search(seeds):
 
 def test_every_kind_of_pattern_is_tried_often():
     counts: Counter[str] = Counter()
-    for seed in range(PAIRS):
+    for seed in some_of(range(PAIRS)):
         writer = Writer(random.Random(seed))
         writer.write()
         counts.update(kind for kind, count in writer.kinds.items() if count)
     print(f"{PAIRS} pairs:", ", ".join(f"{kind} {counts[kind]}" for kind in KINDS))
     assert set(counts) == set(KINDS)
-    assert min(counts.values()) > 200, counts
+    assert min(counts.values()) > 60, counts
 
 
 @given(st.randoms(use_true_random=False))

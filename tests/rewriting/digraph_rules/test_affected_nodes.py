@@ -12,6 +12,7 @@ from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.rewriting.digraph_rules import GraphRule, from_graphs
 from graphrewrite.rewriting.rule.replacement import Declined
 from tests.support.digraph_reference import Written, random_graph, random_written
+from tests.support.profiles import some_of
 
 
 def accepted(rule: GraphRule, graph: nx.DiGraph) -> list[Any]:
@@ -66,7 +67,7 @@ def rule_of(rng: random.Random, written: Written) -> GraphRule:
 @pytest.mark.slow
 def test_what_has_become_possible_is_looked_at_again() -> None:
     new = 0
-    for seed in range(4000):
+    for seed in some_of(range(4000)):
         rng = random.Random(f"wake {seed}")
         graph = random_graph(rng)
         rule = rule_of(rng, random_written(rng, graph))
@@ -82,7 +83,7 @@ def test_what_has_become_possible_is_looked_at_again() -> None:
             if (match, anchor) not in before:
                 new += 1
                 assert anchor in woken, f"seed {seed}: {match} is new"
-    assert new > 150
+    assert new > 50
 
 
 def test_a_rule_that_declined_for_an_edge_is_looked_at_when_that_goes() -> None:

@@ -15,6 +15,7 @@ from graphrewrite.graph.edit import apply_edit, revert_edit
 from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.rewriting.rule.replacement import Declined
 from tests.support.digraph_reference import Written, random_graph, random_written
+from tests.support.profiles import some_of
 
 
 def state(graph: nx.DiGraph) -> tuple[Any, ...]:
@@ -68,7 +69,7 @@ def replaced(graph: nx.DiGraph, written: Written, bindings: dict, fresh: dict) -
 @pytest.mark.slow
 def test_a_replacement_is_as_defined_and_can_be_taken_back() -> None:
     done = declined = 0
-    for seed in range(6000):
+    for seed in some_of(range(6000)):
         rng = random.Random(f"change {seed}")
         graph = random_graph(rng)
         written = random_written(rng, graph)
@@ -94,8 +95,8 @@ def test_a_replacement_is_as_defined_and_can_be_taken_back() -> None:
             revert_edit(graph, edit)
             assert state(graph) == before, f"seed {seed}"
             done += 1
-    assert done > 1500
-    assert declined > 20
+    assert done > 500
+    assert declined > 6
 
 
 # ---------------------------------------------------------------------- one by one

@@ -16,6 +16,7 @@ from graphrewrite.rewriting.pattern.condition import Where
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.rewriting.traces import trace
 from tests.support.digraph_reference import random_graph, random_written
+from tests.support.profiles import some_of
 
 
 def graph_of(edges: list[tuple], **types: object) -> nx.DiGraph:
@@ -289,7 +290,7 @@ def test_rules_of_both_kinds_in_one_set() -> None:
 @pytest.mark.slow
 def test_a_rule_set_ends_where_no_rule_matches() -> None:
     ended = 0
-    for seed in range(1500):
+    for seed in some_of(range(1500)):
         rng = random.Random(f"end {seed}")
         graph = random_graph(rng)
         first, second = random_written(rng, graph).rule(), random_written(rng, graph).rule()
@@ -305,7 +306,7 @@ def test_a_rule_set_ends_where_no_rule_matches() -> None:
         assert not first.find(made), f"seed {seed}"
         assert not second.find(made), f"seed {seed}"
         ended += not nx.utils.graphs_equal(made, before)
-    assert ended > 150
+    assert ended > 50
 
 
 def test_an_endless_rule_is_stopped_and_named() -> None:
