@@ -9,7 +9,7 @@ from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
-from graphrewrite.op.reserved_keys import attributes_in, marks_in
+from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
 from graphrewrite.types import EdgeType, sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
@@ -87,7 +87,10 @@ def _has_one_result(graph: Graph, node: str) -> bool:
 
 @pass_
 def merge_equal_nodes(graph: Graph) -> list[str]:
-    """Let one node serve for all with the same op, operands, predicate and attributes; state is never shared."""
+    """Let one node serve for all with the same op, operands, predicate and attributes; state is never shared.
+
+    It keeps its annotations, and takes those of the others that it does not have.
+    """
     firsts: dict[object, str] = {}
     origins: dict[str, dict[str, None]] = {}
     merged = []
@@ -105,7 +108,10 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
         if first != node:
             for index in range(op.number_of_results(graph.attributes(node))):
                 rewire(graph, node, Operand(first, index), index)
-            if not is_constant:
+            annotations = annotations_in(data, op)
+            for annotation, its in annotations.items():
+                graph.nodes[first].setdefault(annotation, its)
+            if annotations or not is_constant:
                 origins.setdefault(first, dict.fromkeys(graph.origin(first))).update(dict.fromkeys(graph.origin(node)))
             graph.remove_node(node)
             merged.append(node)

@@ -28,6 +28,8 @@ class Edit:
         Nodes that go, with all their edges.
     matched : tuple of node
         Origins of the new nodes.
+    heirs : tuple of node
+        Old nodes that stand in for others with annotations, where no node is new: they get their origins.
     lost : list
         Removed and replaced data, to revert the edit; filled in when it is applied. A removed node is stored as name,
         data, sources and readers, an edge as source, destination and data, a changed node as name and data.
@@ -44,7 +46,7 @@ class Edit:
     [('a', 'b')]
     """
 
-    __slots__ = ("added", "changed", "linked", "lost", "matched", "removed", "unlinked")
+    __slots__ = ("added", "changed", "heirs", "linked", "lost", "matched", "removed", "unlinked")
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class Edit:
         self.changed = [] if changed is None else changed
         self.removed = [] if removed is None else removed
         self.matched = matched
+        self.heirs: tuple[Any, ...] = ()
         self.lost: list[tuple[Any, ...]] = []
 
     def __repr__(self) -> str:

@@ -28,22 +28,29 @@ class Provenance:
     Attributes
     ----------
     pending : dict
-        New node to the nodes of its match, as long as its origin is not written.
+        New node to the nodes of its match, as long as its origin is not written; of an old node that stands in for
+        others, itself and these.
     replaced : dict
         Matched nodes to their data at that time, with their own origin.
     """
 
     def __init__(self, graph: Any) -> None:
         self.graph = graph
-        self.pending: dict[Any, tuple[Any, ...]] = {}
+        self.pending: dict[Any, Sequence[Any]] = {}
         self.replaced: dict[Any, dict[str, Any]] = {}
 
     def note(self, edit: Edit) -> None:
         """Record an edit that was applied."""
-        if not edit.added or not isinstance(self.graph, Graph):
+        if not (edit.added or edit.heirs) or not isinstance(self.graph, Graph):
             return
         nodes = self.graph._node
         gone = {entry[0]: entry[1] for entry in edit.lost if len(entry) == 4}
+        if edit.heirs:
+            stood_in = {name: gone[name] for name in edit.matched if name in gone}
+            for heir in edit.heirs:
+                edit.lost.append((heir, nodes[heir].copy()))
+                self.extend(heir, stood_in)
+            return
         data = [gone.get(name) or nodes.get(name) or {} for name in edit.matched]
         origin = self.origin(edit.matched, data)
         if origin is None:
@@ -52,6 +59,23 @@ class Provenance:
         for name, _ in edit.added:
             if nodes[name].get("origin") == () and not self.is_bridge(nodes[name]):
                 nodes[name]["origin"] = origin
+
+    def extend(self, heir: Any, gone: dict[Any, dict[str, Any]]) -> None:
+        """Add to the origin of an old node those of the nodes that it stands in for."""
+        data = self.graph._node[heir]
+        if self.is_bridge(data):
+            return
+        before = self.pending.get(heir)
+        origin = None if before else self.origin([heir, *gone], [data, *gone.values()])
+        if origin is not None:
+            data["origin"] = origin
+            return
+        if not isinstance(before, list):  # itself first, where it has an origin already
+            before = self.pending[heir] = [*(before or (heir,))]
+            data.setdefault("origin", ())
+            self.replaced[heir] = data
+        before += gone
+        self.replaced |= gone
 
     def origin(self, matched: Sequence[Any], data: Sequence[dict[str, Any]]) -> tuple[Any, ...] | None:
         """Return the origin of some matched nodes; None if it is long or not known yet."""
@@ -103,7 +127,8 @@ class Provenance:
                         seen.add(node)
                         work.append(iter(before))
                         break
-                    continue
+                    if before[0] != node:
+                        continue
                 for origin in data.get("origin") or (node,):
                     origins[origin] = None
             else:

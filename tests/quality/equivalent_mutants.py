@@ -177,8 +177,10 @@ EQUIVALENT = {
     ),
     "What it says of origins changes no value.": (
         "eliminate_independent_nodes: swap operands: set(folded) - set(rim) turned round (in _origins)",
+        "merge_equal_nodes: drop guard: no annotations in a condition",
+        "merge_equal_nodes: drop guard: no not is_constant in a condition",
+        "merge_equal_nodes: negate condition: not annotations or not is_constant",
         "merge_equal_nodes: negate condition: not is_constant",
-        "merge_equal_nodes: negate condition: not not is_constant",
     ),
     "It folds fewer nodes, or leaves some to be removed later.": (
         (

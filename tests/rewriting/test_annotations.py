@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Constant, Graph, Tensor, evaluate, op, rewrite, rule, trace, verify
-from graphrewrite.errors import RuleError
+from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.op.generic_op import generic
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, inherited
 from graphrewrite.rewriting.traces import Step
@@ -65,7 +65,9 @@ def check_rewriting(graph: Graph, rules: Any) -> None:
             went = set(step.match.nodes)
         elif step.rule == "merge_equal_nodes":
             for node in went:
-                for heir in heirs(before, after, [node]) if before.nodes[node]["type"] != "constant" else ():
+                is_told = before.nodes[node]["type"] != "constant" or before.annotations(node)
+                for heir in heirs(before, after, [node]) if is_told else ():
+                    assert after.annotations(heir).keys() >= before.annotations(node).keys()
                     carries[heir] |= carries[node]
         elif step.rule == "eliminate_independent_nodes":
             carries |= {node: set(data["origin"]) for node, data in step.edit.added}
@@ -75,6 +77,10 @@ def check_rewriting(graph: Graph, rules: Any) -> None:
         computed = [n for n in went if before.nodes[n]["type"] != "constant" and before.op(n).level != "bridge"]
         carried = {name for node in computed for name in carries[node]}
         carries |= {node: carried if after.op(node).level != "bridge" else set() for node in new}
+        if not new:  # old nodes stand in
+            told = {name for n in computed if n not in after and before.annotations(n) for name in carries[n]}
+            for heir in heirs(before, after, step.match.roots):
+                carries[heir] |= told if after.op(heir).level != "bridge" else set()
     verify(found.graph)
     origins = {name for node in found.graph for name in found.graph.origin(node)}
     assert {name for node in found.graph for name in carries[node]} <= origins | set(found.graph)
@@ -101,6 +107,39 @@ def net() -> Graph:
     graph.nodes["clip_1"].update(latency=3, backend="dsp", implementation="fast", taps=[1])
     graph.nodes["relu_1"].update(latency=5, unit="u1", use_kernel="k", alpha=0.5)
     return graph
+
+
+@rule(keeps="assumes")
+def drop_abs(x):
+    yield op.abs(x)
+    return x
+
+
+@pytest.mark.parametrize("count", [1, 4, 30])
+@pytest.mark.parametrize("options", [{}, {"copy": False}, {"verify": True}])
+def test_an_old_node_that_stands_in_names_those_that_went(count, options):
+    graph = Graph("g")
+    value = start = op.neg(graph.input("x", F))
+    for step in range(count):
+        value = op.abs(value)
+        graph.nodes[value.node]["step"] = step
+    graph.output("y", op.relu(value))
+    before = str(graph)
+    new = rewrite(graph, drop_abs, **options)
+    assert new.origin(start.node) == (start.node, *(f"abs_{i}" for i in range(1, count + 1)))
+    assert new.annotations(start.node) == {}
+    assert str(graph) == (str(new) if options.get("copy") is False else before)
+
+
+def test_a_failed_rewrite_in_place_gives_the_old_origin_back():
+    graph = Graph("g")
+    graph.output("y", op.abs(op.abs(graph.input("x", F))))
+    graph.nodes["abs_1"]["step"] = 1
+    graph.nodes["abs_2"]["step"] = 2
+    before = {node: dict(data) for node, data in graph.nodes(data=True)}
+    with pytest.raises(RewriteError, match="do not end"):
+        rewrite(graph, drop_abs, copy=False, limit=1)
+    assert dict(graph.nodes(data=True)) == before
 
 
 @rule(keeps="assumes")

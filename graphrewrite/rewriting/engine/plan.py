@@ -16,7 +16,7 @@ from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.bound_sizes import with_data_sizes
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import STRUCTURAL, inherited
+from graphrewrite.op.reserved_keys import STRUCTURAL, annotations_in, inherited
 from graphrewrite.rewriting.engine.effect_order import order_effects, touches_effects
 from graphrewrite.rewriting.engine.parts import closes_cycle, new_parts
 from graphrewrite.rewriting.match import Root
@@ -310,6 +310,10 @@ def plan(
         work.move(node, result, target)
     edit = work.finish()
     work.resize(refined)
+    if not is_bare and not edit.added:
+        gone = set(edit.removed).intersection(matched)
+        if any(annotations_in(graph._node[node], work.op_of(node)) for node in gone):
+            edit.heirs = tuple(dict.fromkeys(t.node for t in targets if t.node not in edit.removed))
     if edit.is_empty:
         return Declined("its replacement would change nothing")
     if effects or touches_effects(graph, edit):

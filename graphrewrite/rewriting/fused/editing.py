@@ -97,11 +97,10 @@ class EditWriter(MatchWriter):
         return [f"t[{i}]" for i in range(len(self.template.nodes))]
 
     def refuse_annotated(self) -> None:
-        """Write that nodes whose annotations go to new ones are left to the general path."""
-        heirs = []
-        if isinstance(self.value, TemplateNode):
-            is_bridge = any(op.level == "bridge" for op in self.root.ops)  # which passes on those of what it reads
-            heirs = [self.names[id(term)] for term in (self.matched if is_bridge else [self.root])]
+        """Write that nodes whose annotations, or names, go to others are left to the general path."""
+        # One that only changes levels passes on those of what it reads; an old node that stands in keeps names of all.
+        is_root = isinstance(self.value, TemplateNode) and not any(op.level == "bridge" for op in self.root.ops)
+        heirs = [self.names[id(term)] for term in ([self.root] if is_root else self.matched)]
         heirs += [self.names[id(self.pattern.terms[new.like])] for new in self.template.nodes if new.like is not None]
         for name in dict.fromkeys(heirs):
             own = self.let(frozenset.intersection(*[STRUCTURAL.union(op.attributes) for op in self.term_of(name).ops]))
