@@ -16,14 +16,14 @@ Examples
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from graphrewrite.errors import GraphError, GraphRewriteError, TypeMismatchError
+from graphrewrite.errors import GraphError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import declared_types
+from graphrewrite.graph.undoing import undone_on_error
 from graphrewrite.graph.value import Value
 from graphrewrite.hierarchy.bound_sizes import bind_sizes
 from graphrewrite.op import LIBRARY
@@ -33,28 +33,9 @@ from graphrewrite.op.reserved_keys import annotations_in
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.types import Dimension, Type, pairs_of, solved, with_sizes_in
 
-__all__ = ["Built", "parallel", "residual", "sequential", "undone_on_error"]
+__all__ = ["Built", "parallel", "residual", "sequential"]
 
 _ADD = LIBRARY["add"]
-
-
-@contextmanager
-def undone_on_error(operands: Sequence[Any], what: str) -> Iterator[None]:
-    """Remove what was built on some operands if it fails half-way; the error says what was being built."""
-    graphs = {id(x.graph): x.graph for x in operands if isinstance(x, Value)}.values()
-    # To be restored: the number of nodes, the ops and the counters of fresh names.
-    before = [(graph, len(graph), dict(graph.ops), dict(graph._fresh)) for graph in graphs]
-    try:
-        yield
-    except Exception as error:
-        for graph, count, ops, fresh in before:
-            graph.remove_nodes_from(list(graph)[count:])  # new nodes come last
-            graph.ops = ops
-            graph._fresh.clear()
-            graph._fresh.update(fresh)
-        if isinstance(error, GraphRewriteError):
-            error.add_note(f"in {what}")
-        raise
 
 
 class Built:
@@ -75,7 +56,7 @@ class Built:
 
     def __call__(self, *operands: Any) -> Any:
         """Compute, build nodes or return a pattern, depending on the operands; if it fails, no node is built."""
-        with undone_on_error(operands, repr(self)):
+        with undone_on_error([x.graph for x in operands if isinstance(x, Value)], repr(self)):
             return self._apply(*operands)
 
     def graph(self, *types: Type, name: str = "") -> Graph:
@@ -249,14 +230,6 @@ def _call(part: Any, operands: tuple[Any, ...]) -> Any:
     """Apply a part to its operands."""
     if isinstance(part, Graph):
         return _apply_graph(part, operands)
-    if isinstance(part, partial) and isinstance(part.func, Op):
-        op, keywords = part.func, dict(part.keywords)
-        # Operands that the partial binds by name follow those of the call, without a gap.
-        rest = [name for name in op.operands[len(part.args) + len(operands) :] if name in keywords]
-        named = [keywords.pop(name) for name in rest]
-        if rest != list(op.operands[len(part.args) + len(operands) :][: len(rest)]):
-            raise TypeMismatchError(f"{op.name} gets its operand {rest[-1]!r} by name, but not the operand before it")
-        return op(*part.args, *operands, *named, **keywords)
     result = part(*operands)
     if inspect.isgenerator(result) or result is None:
         raise GraphError(f"the part {_name(part)} returns no value; add a return statement")

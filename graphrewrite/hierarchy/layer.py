@@ -10,8 +10,8 @@ from zlib import crc32
 import numpy as np
 
 from graphrewrite.errors import GraphError, TypeMismatchError
+from graphrewrite.graph.undoing import undone_on_error
 from graphrewrite.graph.value import Value
-from graphrewrite.hierarchy.building import undone_on_error
 from graphrewrite.op.op import Op
 from graphrewrite.types import Tensor
 
@@ -103,13 +103,17 @@ class Layer:
         kind, graph = x.type, x.graph
         if not isinstance(kind, Tensor):
             raise TypeMismatchError(f"the layer {self.__name__} reads a tensor, got {kind}")
+        if self.op.axes is not None:
+            kind = self.op.axes.of_a_batch(kind) or kind
+            order = self.op.arrangement([kind])
+            kind = kind if order is None else kind.permuted(order.operand)
         weights = self.weights(kind)
-        with undone_on_error([x], repr(self)):
+        with undone_on_error([x.graph], repr(self)):
             name = graph.fresh(self.op.name) if self.name is None or self.name in graph else self.name
             stem = self.name or name
             operands: list[Any] = [self._weight(x, f"{stem}.{key}", weight) for key, weight in weights.items()]
             operands.insert(self.reads, x)
-            return graph.add(self.op, operands, self.attributes, name=name)
+            return self.op(*operands, **self.attributes, name=name)
 
     def _weight(self, x: Value, name: str, weight: Weight | None) -> Value | None:
         """Return the constant of a weight; the one that is there where a layer of that name was used before."""

@@ -131,6 +131,18 @@ class Axes(NamedTuple):
             arrangement = Arrangement(permutation(layout, order), result)
         return arrangement
 
+    def of_a_batch(self, kind: Type) -> Tensor | None:
+        """Return the type of a batch of one operand, where an operand of some type is one; None where it is a batch.
+
+        Examples
+        --------
+        >>> print(Axes.of("NC* -> NC*").of_a_batch(Tensor("f32", (8, 3), "LC")))
+        f32[1,8,3] NLC
+        """
+        if not isinstance(kind, Tensor) or kind.layout is None or "N" in kind.layout or self.operands[0][0] != "N":
+            return None
+        return Tensor(kind.element, (1, *kind.shape), f"N{kind.layout}")
+
     def in_order(self, types: Sequence[Type]) -> tuple[Type, ...]:
         """Return operand types with the first one's axes in the order in which the function has them."""
         arrangement, first = self.arrangement(types), types[0]

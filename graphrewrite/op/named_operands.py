@@ -12,9 +12,9 @@ from graphrewrite.errors import ArgumentError, TypeMismatchError
 if TYPE_CHECKING:
     from graphrewrite.op.signature import Signature
 
-__all__ = ["own_positions", "placed", "positions"]
+__all__ = ["NOT_OPERANDS", "own_positions", "placed", "positions"]
 
-_NOT_OPERANDS = frozenset({"name", "like", "annotations"})
+NOT_OPERANDS = frozenset({"name", "like", "annotations"})
 """Keywords that say something of a new node, whatever its operands are called."""
 
 _FAMILIES: tuple[Mapping[str, str], ...] = (
@@ -46,7 +46,7 @@ def own_positions(op: Signature) -> dict[str, int]:
     ({'x': 0, 'y': 1}, {})
     """
     fixed = op.operands[:-1] if op.variadic else op.operands
-    return {name: i for i, name in enumerate(fixed) if name not in _NOT_OPERANDS}
+    return {name: i for i, name in enumerate(fixed) if name not in NOT_OPERANDS}
 
 
 def positions(op: Signature) -> dict[str, int]:

@@ -93,6 +93,11 @@ class Op(Signature):
         """Compute, build a node, or be a pattern, as the operands are."""
         if attributes and not self.operand_positions.keys().isdisjoint(attributes):
             operands = placed([self], operands, attributes)
+        if attributes and not self.expressed.keys().isdisjoint(attributes):
+            for word in self.expressed.keys() & attributes.keys():
+                found = self.expressed[word](self, operands, attributes)
+                if found is not None:
+                    return found
         for operand in operands:
             if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)
@@ -241,6 +246,11 @@ class Op(Signature):
         if arrangement is None:
             return tuple(map(np.asarray, results))
         return tuple(np.transpose(array, arrangement.result) for array in results)
+
+    @cached_property
+    def expressed(self) -> Mapping[str, Callable[[Op, tuple[Any, ...], Mapping[str, Any]], Any]]:
+        """Keywords of calls that other nodes express, and what gives the result of such a call; None if it is plain."""
+        return {name: meaning.express for name, meaning in self.derived.items() if hasattr(meaning, "express")}
 
     @cached_property
     def checks(self) -> Mapping[str, AttributeCheck]:

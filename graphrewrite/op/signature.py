@@ -17,7 +17,7 @@ from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.runtime.instance_attributes import OfInstances
 from graphrewrite.types import Tensor, element_of
 
-__all__ = ["Neutral", "Signature"]
+__all__ = ["Neutral", "Signature", "type_of"]
 
 Neutral = Callable[[Sequence[Any], Mapping[str, Any]], np.ndarray]
 """Takes the types of all operands, None of missing ones, and the attributes; returns one that changes nothing."""
@@ -159,7 +159,7 @@ class Signature:
             missing = {name for name, x in zip(self.operands, every, strict=False) if x is None}
             if missing and not missing & (set(self.operands[: self.required]) - self.neutral.keys()):
                 end = max(self.required, *(i for i, x in enumerate(every) if x is not None))
-                types = [None if x is None else _type_of(x) for x in every]
+                types = [None if x is None else type_of(x) for x in every]
                 for i, name in enumerate(self.operands[:end]):
                     if name in missing & self.neutral.keys():
                         try:
@@ -222,7 +222,7 @@ class Signature:
             ) from None
 
 
-def _type_of(operand: Any) -> Any:
+def type_of(operand: Any) -> Any:
     """Return the type of a value, or of an array."""
     if isinstance(operand, Symbolic):
         return operand.type  # type: ignore[attr-defined]  # values of graphs and matches have one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -21,3 +22,7 @@ class Symbolic:
     def apply_op(self, op: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Return the symbolic result of ``op(*operands, **attributes)``."""
         raise NotImplementedError
+
+    def undone_on_error(self, what: str) -> AbstractContextManager[None]:
+        """Return a context in which several ops are applied or, if one fails, none; errors say what was applied."""
+        return nullcontext()

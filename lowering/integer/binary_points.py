@@ -228,21 +228,12 @@ def lower_max_pool(x: Mantissas):
 
 
 @rule(shared="keep", kind="lowering")
-def lower_reshape(x):
-    """Reshaping mantissas is reshaping the numbers."""
+def lower_rearranging(x):
+    """Rearranging mantissas is rearranging the numbers."""
     real = op.from_fixed(x)
-    shaped = op.reshape(real)
-    yield shaped
-    return op.from_fixed(op.reshape(x, like=shaped), like=real)
-
-
-@rule(shared="keep", kind="lowering")
-def lower_transpose(x):
-    """Transposing mantissas is transposing the numbers."""
-    real = op.from_fixed(x)
-    transposed = op.transpose(real)
-    yield transposed
-    return op.from_fixed(op.transpose(x, like=transposed), like=real)
+    moved = (op.reshape | op.transpose | op.squeeze | op.unsqueeze | op.name_axes)(real)
+    yield moved
+    return op.from_fixed(moved.op(x, like=moved), like=real)
 
 
 @rule(shared="keep", kind="lowering")
@@ -271,8 +262,7 @@ LOWER_BINARY_POINTS = (
     absorb_integer_relu,
     lower_clip,
     lower_max_pool,
-    lower_reshape,
-    lower_transpose,
+    lower_rearranging,
     lower_arg_max,
 )
 """From quantised floats with binary points to integers."""

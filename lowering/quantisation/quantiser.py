@@ -55,7 +55,7 @@ _WIDEST = 31
 CARRIERS = frozenset(
     {
         *("max_pool", "reshape", "transpose", "relu", "clip", "identity", "flatten", "squeeze", "unsqueeze", "slice"),
-        *("split", "tile", "channel_shuffle", "depth_to_space", "space_to_depth", "resize", "pad"),
+        *("split", "tile", "channel_shuffle", "depth_to_space", "space_to_depth", "resize", "pad", "name_axes"),
     }
 )
 """Ops that keep the format of their operand."""

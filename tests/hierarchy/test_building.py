@@ -119,7 +119,7 @@ def test_what_a_part_that_is_a_graph_says_of_its_nodes_stays():
         (lambda: parallel(3), "ops, functions and graphs, got 3"),
         (lambda: parallel(op.neg, op.relu)(1, 2, 3), r"one operand, or 2 \(one per part\), got 3"),
         (lambda: sequential(lambda x: None)(1), "returns no value"),
-        (lambda: built(sequential(op.neg, partial(op.linear, b=np.zeros(4)))), "operand 'b' by name"),
+        (lambda: built(sequential(op.neg, partial(op.linear, b=np.zeros(4)))), "linear needs operand 'w'"),
         (lambda: sequential(body())(1, 2), "takes the operands x, got 2"),
         (lambda: body_on(Tensor("f32", ("N", 5))), "input 'x' is f32"),
     ],

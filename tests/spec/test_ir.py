@@ -269,6 +269,20 @@ def test_e13_types_describe_layers():
     goes_on(graph, {"x": np.arange(48.0, dtype="f4").reshape(2, 3, 8)})
 
 
+def test_e13_a_convolution_reads_length_and_channels_and_has_a_padding_value():
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", (8, 3), "LC"))
+    weight = np.arange(36, dtype=np.float32).reshape(4, 3, 3)
+    graph.output("y", op.conv(x, weight=weight, bias=np.zeros(0), kernel_size=3, padding=1, padding_value=1.0))
+    values = np.arange(24.0, dtype="f4").reshape(8, 3)
+    padded = np.pad(values, [(1, 1), (0, 0)], constant_values=1)
+    wanted = [np.einsum("lc,ocl->o", padded[i : i + 3], weight) for i in range(8)]
+    assert evaluate(graph, {"x": values})["y"].tolist() == np.stack(wanted).tolist()
+    conv = graph.node("conv_1")
+    assert (conv.in_channels, conv.out_channels, conv.kernel_size, conv.bias.shape) == (3, 4, 3, (0,))
+    goes_on(graph, {"x": values})
+
+
 def test_e14_implementations_are_found_by_name_in_a_library_of_graphs():
     module = Module("library")
     module["conv_a"] = chain()

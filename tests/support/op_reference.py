@@ -83,6 +83,7 @@ def _class(each: Op) -> str:
     attributes = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     others = aliases(each)
     named = [_keyword(each, p, name) for p in attributes for name in (p.name, *others.get(p.name, ()))]
+    named += [f"{name}: float = 0" for name in each.expressed]
     # Whoever writes an operand by the name of another framework writes all of them so, and the first without a name.
     most = max((len(others.get(p.name, ())) for p in operands[1:]), default=0)
     spelt = [{p.name: ([*others.get(p.name, ()), p.name] * most)[i] for p in operands} for i in range(most)]

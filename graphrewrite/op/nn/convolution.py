@@ -17,6 +17,7 @@ from graphrewrite.op.cost import of_weights
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.op.domain import NUMBERS, one_element
+from graphrewrite.op.nn.border_value import BorderValue
 from graphrewrite.op.nn.correlation import correlate, is_fast
 from graphrewrite.op.sizes import exceeds, is_uneven
 from graphrewrite.op.tensor.linear_algebra import check_bias
@@ -160,6 +161,11 @@ def convolve(
     product: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.matmul,
 ) -> np.ndarray:
     """Return the convolution: one matrix product a group, over all positions of the batch, or faster for floats."""
+    if x.ndim != w.ndim:
+        raise TypeMismatchError(
+            f"input and weights need the same rank, batch and channels first, got {list(x.shape)} and {list(w.shape)}; "
+            "a batch of one is x[None]"
+        )
     rank = x.ndim - 2
     kernel = w.shape[2:]
     sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)  # says what does not fit
@@ -186,7 +192,10 @@ def convolve(
 def check_ranks(x: Tensor, w: Tensor, groups: int) -> None:
     """Raise unless a convolution has as many axes in its weights as in its input, and at least one group."""
     if len(x.shape) != len(w.shape) or len(x.shape) < 3:
-        raise TypeMismatchError("input and weights need the same rank, batch and channels first, at least 3")
+        raise TypeMismatchError(
+            "input and weights need the same rank, batch and channels first, at least 3; "
+            "name the axes of an input without a batch, as in Tensor('f32', (8, 3), 'LC')"
+        )
     if groups < 1:
         raise TypeMismatchError(f"groups={groups} is not positive; give at least 1")
 
@@ -212,7 +221,7 @@ def _infer(x: Tensor, w: Tensor, b: Tensor | None = None, **attributes: Any) -> 
     infer=_infer,
     elements=NUMBERS,
     axes="NC*, OI*, O -> NC*",
-    derived=CONVOLUTION,
+    derived={**CONVOLUTION, "padding_value": BorderValue()},
     forms=CONVOLUTION_FORMS,
     cost=of_weights,
 )
@@ -233,7 +242,8 @@ def conv(
     Parameters
     ----------
     x
-        Input [N, C, …].
+        Input [N, C, …]. The axes may be in another order that a layout names, such as ``NLC``; without ``N``, such as
+        [L, C] of the layout ``LC``, it is one sample, and so is the result.
     w
         Weights [O, C/groups, …].
     b
@@ -241,7 +251,8 @@ def conv(
     strides
         Step of the windows along each axis.
     pads
-        Zeros around the positions: all begins, then all ends.
+        Zeros around the positions: all begins, then all ends. ``padding_value=`` states another number than zero; the
+        border is then that of a `pad` before the convolution.
     dilations
         Distance of a window's entries along each axis.
     groups
