@@ -91,12 +91,11 @@ class Op(Signature):
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""
-        if attributes and not self.operand_positions.keys().isdisjoint(attributes):
-            operands = placed([self], operands, attributes)
-        if attributes and not self.expressed.keys().isdisjoint(attributes):
-            for word in self.expressed.keys() & attributes.keys():
-                found = self.expressed[word](self, operands, attributes)
-                if found is not None:
+        if attributes:
+            if not self.operand_positions.keys().isdisjoint(attributes):
+                operands = placed([self], operands, attributes)
+            for word, express in self.expressed.items():
+                if word in attributes and (found := express(self, operands, attributes)) is not None:
                     return found
         for operand in operands:
             if isinstance(operand, Symbolic):
