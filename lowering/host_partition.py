@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -98,7 +98,8 @@ def partition(graph: Graph) -> Partition:
     Raises
     ------
     LoweringError
-        If there is nothing between the two.
+        If there is nothing between the two, or a node there has an effect, or one after it an effect that comes before
+        one of those that the host has first.
 
     Examples
     --------
@@ -124,12 +125,44 @@ def partition(graph: Graph) -> Partition:
     ins = _names(graph, entries, [[n for n in graph.inputs if n in graph.upstream(e)] for e in entries])
     outs = _names(graph, exits, [[n for n in graph.outputs if n in graph.downstream(e)] for e in exits])
     fixed = {e: graph.operands(e)[0] for e in exits}
-    before = _part(graph, (), {n: (n, 0) for n in entries}, ins)
+    first, last = _effects(graph, entries, exits)
+    before = _part(graph, (), {n: (n, 0) for n in entries}, ins, also=first)
     core = _part(graph, entries, {e: fixed[e] for e in exits}, outs, ins)
     cut = {fixed[e].node: outs[e] for e in exits}
     ends_after = {output: graph.operands(output)[0] for output in graph.outputs}
-    after = _part(graph, list(cut), ends_after, {output: output for output in graph.outputs}, cut)
+    after = _part(graph, list(cut), ends_after, {output: output for output in graph.outputs}, cut, last)
     return Partition(before, core, after, graph.outputs)
+
+
+def _effects(graph: Graph, entries: Iterable[str], exits: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the nodes with effects before and after the hardware; raise for those in it, or in another order."""
+    entered, left = (_reached(graph, nodes) for nodes in (entries, exits))
+    first, last = list[str](), list[str]()
+    for node in graph.effects:
+        if node in entered - left:
+            raise LoweringError(
+                f"has an effect ({graph.nodes[node]['type']}), which hardware cannot have; let it read an input or "
+                "output of the network, or remove it",
+                node=node,
+            )
+        if node not in left and last:
+            raise LoweringError(
+                f"has an effect, which comes after that of {last[-1]!r}, and the host has this one before the hardware "
+                "runs; change their order",
+                node=node,
+            )
+        (last if node in left else first).append(node)
+    return first, last
+
+
+def _reached(graph: Graph, nodes: Iterable[str]) -> set[str]:
+    """Return nodes, and all that read their values."""
+    reached, work = set[str](), list(nodes)
+    while work:
+        if (node := work.pop()) not in reached:
+            reached.add(node)
+            work += [reader for reader, edge in graph.succ[node].items() if edge.get("slots")]
+    return reached
 
 
 def _names(graph: Graph, nodes: list[str], ports: list[list[str]]) -> dict[str, str]:
@@ -150,13 +183,17 @@ def _part(
     ends: Mapping[str, tuple[str, int]],
     names: dict[str, str],
     starts: Mapping[str, str] = MappingProxyType({}),
+    also: Iterable[str] = (),
 ) -> Graph:
-    """Copy the part between cut nodes, which become inputs, and ends, which become outputs; both keep their order."""
+    """Copy the part between cut nodes, which become inputs, and ends, which become outputs; both keep their order.
+
+    What else belongs to it, such as effects, nobody need read.
+    """
     part = Graph(graph.name, ops=graph.ops.values())
     part.graph.update(graph.graph)
     values: dict[str, Value | tuple[Value, ...]] = {}
     # From the ends upwards, as far as the cut: all else belongs to another part.
-    needed = {node for node, _ in ends.values()}
+    needed = {node for node, _ in ends.values()} | {*also}
     order = graph.in_order()
     for node in reversed(order):
         if node in needed and node not in cut:

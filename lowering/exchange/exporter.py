@@ -76,7 +76,7 @@ class Exporter:
         if self.refused:
             raise UnsupportedOpsError(
                 f"{len(self.refused)} nodes have no counterpart in ONNX: {', '.join(self.refused)}; replace them by "
-                "rules first"
+                "rules first, or pass entries=[…] for ops of your own"
             )
         imports = [self.onnx.helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
         model: onnx.ModelProto = self.onnx.helper.make_model(

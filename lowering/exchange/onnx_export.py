@@ -36,7 +36,7 @@ def to_onnx(
     r"""Return a graph as an ONNX model, and write it to a file where one is given.
 
     Importing it again with ``from_onnx(model, batch=None)`` gives an equal graph, except for what ONNX cannot
-    express: layouts, node annotations and control edges.
+    express: layouts and control edges. Effects keep their order, which is that of the nodes in the model.
 
     Parameters
     ----------

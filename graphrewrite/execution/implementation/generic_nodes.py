@@ -7,6 +7,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
+from graphrewrite.graph.effects import order_effects
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic_op import Generic
@@ -20,7 +21,8 @@ __all__ = ["replace_generic"]
 def replace_generic(op: Op, name: str | None = None, attributes: Mapping[str, str | None] | None = None) -> Pass:
     r"""Return a pass that replaces nodes of a generic or unknown op by nodes of a given op.
 
-    Names, operands, origins and annotations of the nodes stay; types are inferred again.
+    Names, operands, origins and annotations of the nodes stay; types are inferred again. Effects happen in the order in
+    which the nodes were added.
 
     Parameters
     ----------
@@ -71,6 +73,7 @@ def replace_generic(op: Op, name: str | None = None, attributes: Mapping[str, st
             graph.ops.pop(kind, None)
             graph.adopt(op)
             infer(graph, nodes)
+            order_effects(graph, list(graph))
         return nodes
 
     return Pass(f"replace_generic_{kind}", function, "assumes", f"Nodes of type {kind} are nodes of the op {op.name}.")
