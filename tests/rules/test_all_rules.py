@@ -38,7 +38,7 @@ from tests.support.matrix_products import (
     stream_products,
     sums_of_signs,
 )
-from tests.support.profiles import fewer_examples
+from tests.support.profiles import fewer_examples, some_of
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.transposed_networks import stored_positions
 
@@ -166,6 +166,10 @@ TRAINED = {
 SETS_OF_ANY = [name for name, found in SETS.items() if not isinstance(found, tuple) or not TRAINED & {*found}]
 
 
+OF_PATTERNS = [n for n, member in MEMBERS.items() if isinstance(member, Rule) and n not in ON]
+"""Rules that graphs are generated for."""
+
+
 # Rules of composite ops are tried with the usual types in their sets, and one by one with every type, below.
 @pytest.mark.parametrize("name", [n for n in MEMBERS if n not in COMPOSITE or isinstance(MEMBERS[n], Pass)])
 def test_a_rule_preserves_what_it_says(name):
@@ -173,7 +177,9 @@ def test_a_rule_preserves_what_it_says(name):
         assert_preserves(MEMBERS[name], on=ON.get(name))
 
 
-@pytest.mark.parametrize("name", [n for n, member in MEMBERS.items() if isinstance(member, Rule) and n not in ON])
+@pytest.mark.parametrize(
+    "name", [*filter(COMPOSITE.__contains__, OF_PATTERNS), *some_of([n for n in OF_PATTERNS if n not in COMPOSITE])]
+)
 def test_so_it_does_with_every_type_and_layout(name):
     with fewer_examples():
         assert_preserves(MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True))

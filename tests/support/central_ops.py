@@ -14,7 +14,7 @@ CENTRAL_OPS: tuple[str, ...] = (
     *("to_quantised", "transfer"),
 )
 """Names; every pair of these is in some of a few thousand graphs."""
-_FEW, _SOME = 5, 15
+_FEW, _SOME = 3, 8
 
 
 def examples_of(op: Op) -> settings:
