@@ -52,9 +52,10 @@ def test_it_equals_ghdl(integer: Graph) -> None:
 def test_probabilities_of_a_shipped_network() -> None:
     """Of all its test images the same bits, in integers and streams, and each near the softmax of its scores."""
     file = path("digits")
-    samples = np.load(file.with_suffix(".npz"))
-    whole = to_integer(quantise(probabilities(from_onnx(file)), samples["calibration_x"]))
-    made, x = softmax_in_hardware(whole), {whole.inputs[0]: samples["test_x"]}
+    with np.load(file.with_suffix(".npz")) as samples:
+        calibration, test = samples["calibration_x"], samples["test_x"]
+    whole = to_integer(quantise(probabilities(from_onnx(file)), calibration))
+    made, x = softmax_in_hardware(whole), {whole.inputs[0]: test}
     (bound,) = softmax_bounds(made).values()
     (found,), (wanted,) = (evaluate(each, x).values() for each in (made, whole))
     assert 0 < np.abs(found - wanted).max() <= bound + 1e-6
