@@ -298,15 +298,12 @@ class Graph(GraphMethods, Dataflow, Body):
             A node.
         """
         op = self.op(node)
-        return {**self._defaults(node, op), **attributes_in(self._node[node], op)}
-
-    def _defaults(self, node: str, op: Op) -> Mapping[str, Any]:
-        """Return an op's attributes with their defaults, which may depend on a node's first operand."""
+        stated = attributes_in(self._node[node], op)
         first = next(iter(self.operands(node)), None) if op.forms else None
         if first is None:
-            return op.attributes
+            return {**op.attributes, **stated}
         kind = self._node[first.node].get("result")
-        return op.defaults(kind[first.result] if isinstance(kind, tuple) else kind)
+        return {**op.defaults(kind[first.result] if isinstance(kind, tuple) else kind, stated), **stated}
 
     def annotations(self, node: str) -> dict[Any, Any]:
         """Return the annotations of a node: all that its dictionary holds beside the attributes of its op.

@@ -225,9 +225,7 @@ class Node(IrData):
         self._backing.refuse_cycle(stored, path)
         data = self._backing.write()
         # Defaults are not stored, unless they already are: an assignment of the same value changes nothing.
-        defaults = op.attributes if self._graph is None else self._graph._defaults(self.name, op)
-        is_default = not op.stored({meaning: stored}) or (meaning in op.forms and stored == defaults[meaning])
-        if not is_default or (meaning in data and same_data(data[meaning], stored)):
+        if op.stored({meaning: stored}) or (meaning in data and same_data(data[meaning], stored)):
             data[meaning] = stored
         else:
             data.pop(meaning, None)

@@ -99,11 +99,22 @@ class Entries:
         """
         return self.spread(value, self.count(types, attributes))
 
-    def of_default(self, default: Any, types: Sequence[Type]) -> Any:
-        """Return what the default of an attribute means, which is written for two positions."""
-        if not isinstance(default, tuple) or len(set(default)) != 1 or self.count is not _positions:
-            return default
-        return self.spread(default[0], _positions(types, {}))
+    def is_default(self, value: Any, default: Any) -> bool:
+        """Tell whether a value is the default, which is written for two positions, for any number of them.
+
+        Examples
+        --------
+        >>> Entries().is_default((1,), (1, 1)), Entries().is_default((1, 2), (1, 1))
+        (True, False)
+        """
+        if not isinstance(value, tuple) or not isinstance(default, tuple) or not value:
+            return False
+        return all(isinstance(each, int) and each == default[0] for each in (*value, *default))
+
+    def of_default(self, default: Any, types: Sequence[Type], attributes: Mapping[str, Any]) -> Any:
+        """Return what the default of an attribute means, as `settled` does it for a value."""
+        is_for_all = isinstance(default, tuple) and len(set(default)) == 1
+        return self.spread(default[0], self.count(types, attributes)) if is_for_all else default
 
     def spread(self, value: Any, count: int) -> tuple[int, ...]:
         """Return the entries that a value stands for, for a number of positions.
@@ -197,7 +208,8 @@ class Borders(Entries):
 
 
 def _of_size(types: Sequence[Type], attributes: Mapping[str, Any]) -> int:
-    return len(attributes["size"])
+    size = attributes["size"]
+    return len(size) if isinstance(size, list | tuple) else 2  # not known, or missing: as defaults are written
 
 
 UNPOOL_FORMS = {"kernel": Entries(), "strides": Entries(), "pads": Entries(2)}

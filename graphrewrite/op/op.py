@@ -321,18 +321,26 @@ class Op(Signature):
                 return False
         return True
 
-    def defaults(self, first: Any) -> Mapping[str, Any]:
+    def defaults(self, first: Any, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the attributes with their defaults, for the type of the first operand, if that is known.
+
+        Parameters
+        ----------
+        first : Tensor or Stream, optional
+            The type of the first operand.
+        attributes : mapping
+            Those that are not at their defaults.
 
         Examples
         --------
         >>> from graphrewrite import Tensor, op
-        >>> op.conv.defaults(Tensor("f32", ("N", 3, 9)))["pads"]
+        >>> op.conv.defaults(Tensor("f32", ("N", 3, 9)), {})["pads"]
         (0, 0)
         """
         if not self.forms or not isinstance(first, Tensor) or len(first.shape) == 4:  # as the definition writes them
             return self.attributes
-        settled = {name: form.of_default(self.attributes[name], [first]) for name, form in self.forms.items()}
+        known = {**self.attributes, **attributes}
+        settled = {name: form.of_default(self.attributes[name], [first], known) for name, form in self.forms.items()}
         return {**self.attributes, **settled}
 
     def settled(self, attributes: dict[str, Any], types: Sequence[Type]) -> dict[str, Any]:
@@ -393,11 +401,20 @@ class Op(Signature):
             raise TypeMismatchError(f"{name}={value!r} is stated, and the operands say {found!r}; leave it out")
 
     def stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that a node stores: one at its default is left out, so that equal nodes look equal."""
+        """Return the attributes that a node stores: one at its default is left out, so that equal nodes look equal.
+
+        Examples
+        --------
+        >>> from graphrewrite import op
+        >>> op.conv.stored({"strides": (1,), "pads": (1, 1), "groups": 1})
+        {'pads': (1, 1)}
+        """
+        defaults, forms = self.attributes, self.forms
         return {
             k: v
             for k, v in attributes.items()
-            if isinstance(v, np.ndarray) or (v is not self.attributes[k] and v != self.attributes[k])
+            if isinstance(v, np.ndarray)
+            or (v is not defaults[k] and v != defaults[k] and not (k in forms and forms[k].is_default(v, defaults[k])))
         }
 
     def result_types(self, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> tuple[Type, ...]:

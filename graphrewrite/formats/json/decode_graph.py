@@ -189,6 +189,8 @@ class _Reading:
         self._ops(graph, data, library, path / "ops")
         if self.version > 1:
             self._annotations(graph, path / "nodes")
+        else:
+            _drop_window_defaults(graph)
         self._edges(graph, data, names, path / "edges")
 
     def _object(self, value: Any, path: JsonPath) -> dict[Any, Any]:
@@ -308,6 +310,16 @@ class _Reading:
                 here.check(unsound_edge(attributes))
                 graph.add_edge(names[source], names[destination])
                 graph.edges[names[source], names[destination]].update(attributes)
+
+
+def _drop_window_defaults(graph: Graph) -> None:
+    """Remove defaults that version 1 stored for windows over one axis, or over three."""
+    for data in graph._node.values():
+        op = find_op(data.get("type"), graph.ops)
+        if op is not None:
+            for key, form in op.forms.items():
+                if form.is_default(data.get(key), op.attributes[key]):
+                    del data[key]
 
 
 def _kinds(graph: Graph) -> set[str]:
