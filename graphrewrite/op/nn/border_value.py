@@ -71,7 +71,7 @@ class BorderValue:
         if not any(isinstance(x, Symbolic) for x in operands):
             types = [Tensor("f32", kind.shape) for kind in types]
         stated = op.settled(attributes, types)
-        spatial = stated.get("pads", op.defaults(types[0])["pads"])
+        spatial = stated.get("pads", op.defaults(types[0], stated)["pads"])
         pads = (0, 0, *spatial[: len(spatial) // 2], 0, 0, *spatial[len(spatial) // 2 :])
         order, rank = op.arrangement(types), len(pads) // 2
         axes = range(rank) if order is None else sorted(range(rank), key=order.operand.__getitem__)
