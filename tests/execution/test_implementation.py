@@ -143,7 +143,7 @@ def test_a_backend_that_nobody_implements_is_an_error_when_a_graph_runs(make):
     gpu = [Implementation(op.relu, lambda x: x + 1, backend="gpu")]
     assert evaluate(graph, x, implementations=gpu)["y"].sum() in (0, 8)
     with pytest.raises(EvaluationError, match="has the backend 'gpu'; did you mean 'gpo'"):
-        evaluate(graph, x, implementations=[Implementation(op.relu, abs, backend="gpo")])
+        evaluate(graph, x, implementations=[Implementation(op.neg, abs, backend="gpo")])
     for each in (relu_graph().set(backend="cpu"), relu_graph().set(backend="numpy")):
         assert evaluate(each, x)["y"].sum() == evaluate(each, x, implementations=gpu)["y"].sum() == 0
 

@@ -184,7 +184,8 @@ def check_backends(graph: Graph, library: Library | None = None, nodes: Iterable
     implementations=None to run every op itself
     """
     graphs = list(nested_graphs(graph))
-    marked = [(g, n) for g in graphs for n, data in g._node.items() if data.get("backend") not in (None, *_OWN)]
+    named = [(g, n, data["backend"]) for g in graphs for n, data in g._node.items() if "backend" in data]
+    marked = [(each, node) for each, node, backend in named if backend not in (None, *_OWN)]
     if not marked:
         return
     running = graph._node.keys() if nodes is None else set(nodes)
@@ -204,8 +205,9 @@ def _refusal(unmet: Sequence[Wanted], implementations: Iterable[Implementation])
     wanted, *others = unmet
     stated = {"backend": wanted.backend, "kernel": wanted.kernel}
     required = " and the ".join(f"{key} {value!r}" for key, value in stated.items() if value)
-    own = [each for each in implementations if each.name == wanted.name]
-    known = {each.backend for each in own if each.backend} - {wanted.backend}
+    candidates = tuple(implementations)
+    own = [each for each in candidates if each.name == wanted.name]
+    known = {each.backend for each in candidates if each.backend} - {wanted.backend}
     hint = did_you_mean(wanted.backend or "", known)
     more = [repr(each.node) for each in others[:_SHOWN]] + ["…"] * (len(others) > _SHOWN)
     also = f"; the same holds for {', '.join(more)}" if more else ""
