@@ -40,7 +40,7 @@ def evaluate(
         Functions that compute ops in place of the ops' own (see `graphrewrite.execution.implementation`), or what nodes
         name by their annotation ``implementation`` (see `graphrewrite.hierarchy.implemented`); names are looked up in
         the module of the graph, too. Ops compute themselves where no other backend than ``cpu`` or ``numpy`` is asked
-        for; None lets them compute themselves wherever nodes are to run.
+        for; None lets them compute themselves wherever nodes are to run, and whatever they name that no module has.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def evaluate(
     [[0.0, 2.0]]
     """
     if isinstance(graph, GraphView):
-        return graph.evaluate(by_name(graph.inputs, (inputs,), {}), implementations=implementations)
+        return graph.evaluate(inputs, implementations=implementations)
     graph = as_graph(graph, "that can be evaluated")
     given = by_name(graph.inputs, (inputs,), {})
     values = evaluate_nodes(graph, given, implementations=implementations)

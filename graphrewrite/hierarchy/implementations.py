@@ -24,7 +24,7 @@ from graphrewrite.op.reserved_keys import STRUCTURAL, annotations_in, attributes
 from graphrewrite.op.transport import enter, leave
 from graphrewrite.types import Stream, Tensor, Type
 
-__all__ = ["Implementing", "Library", "graph_op_of", "implemented", "implementing"]
+__all__ = ["Implementing", "Library", "graph_op_of", "implemented", "implementing", "is_implemented"]
 
 Library = Mapping[str, Any]
 """Graphs, ops, and components, which stand for their ops, by name; a module is one."""
@@ -41,12 +41,16 @@ def implemented(graph: Graph, library: Library | None = None) -> Graph:
     operands; an op also its attributes, and constant operands that are attributes of that op. What is hardware is put
     between `graphrewrite.lowering.enter` and ``leave``, where the node is none.
 
+    Rules leave a node alone that a graph of its module computes. What is passed they do not know: it should compute what
+    the op of the node does.
+
     Parameters
     ----------
     graph : Graph
         Any graph; untouched.
     library : mapping of str to Graph, Op or Component, optional
-        Where names are looked up first, then in the module of the graph. Without either, the graph stays as it is.
+        Where names are looked up first, then in the module of the graph. None for the module alone: without one, the
+        graph stays as it is.
 
     Returns
     -------
@@ -120,12 +124,12 @@ def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Imple
     <op abs>
     """
     wanted = graph._node[node]["implementation"]
-    held = next((each for each in libraries if wanted in each), None)
+    held = next((each for each in libraries if isinstance(wanted, str) and wanted in each), None)
     if held is None:
         hint = did_you_mean(str(wanted), [str(name) for each in libraries for name in each])
+        advice = f"; put it into the graph's module, pass implementations={{{wanted!r}: …}}, or remove the annotation"
         raise ImplementationError(
-            f"is implemented by {wanted!r}, and there is no such graph, op or component{hint or '; add it'}",
-            node=node,
+            f"is implemented by {wanted!r}, and there is no such graph, op or component{hint or advice}", node=node
         )
     entry = held[wanted]
     op: Any = _graph_op(wanted, entry, held) if isinstance(entry, Graph) else getattr(entry, "op", entry)
@@ -146,11 +150,30 @@ def graph_op_of(graph: Graph, node: str) -> GraphOp | None:
     """
     data = graph._node[node]
     op: Op | None
-    if graph.library is not None and data.get("implementation") in graph.library:
+    if graph.library is not None and "implementation" in data and data.get("type") not in _PORTS:
         op = _Resolution().op(implementing(graph, node, (graph.library,)).op, (graph.library,))
     else:
         op = graph.ops.get(data.get("type", ""))
     return op if isinstance(op, GraphOp) else None
+
+
+def is_implemented(graph: Graph, node: str) -> bool:
+    r"""Tell whether a graph of the module computes a node whose op would compute something itself.
+
+    Examples
+    --------
+    >>> module = Module("net")
+    >>> module["fast"] = Graph.parse("graph fast\nx = input() : f32[M]\na = abs(x)\ny = output(a)")
+    >>> module["main"] = Graph.parse("graph main\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> module["main"].nodes["r"]["implementation"] = "fast"
+    >>> is_implemented(module["main"], "r"), is_implemented(module["main"], "x")
+    (True, False)
+    """
+    data = graph._node[node]
+    if graph.library is None or data.get("implementation") not in graph.library or data.get("type") in _PORTS:
+        return False
+    op = find_op(data["type"], graph.ops)
+    return op is not None and op.level != "generic"
 
 
 def _graph_op(name: str, graph: Graph, library: Library) -> GraphOp:

@@ -194,13 +194,15 @@ class GraphView(Displayed):
         """
         return extract(self).graph
 
-    def evaluate(self, inputs: Mapping[str, Any], *, implementations: Any = ()) -> dict[str, np.ndarray]:
-        """Return the values of the outputs for values of the inputs.
+    def evaluate(self, /, *inputs: Any, implementations: Any = (), **named: Any) -> dict[str, np.ndarray]:
+        """Return the values of the outputs for values of the inputs, batch first.
 
         Parameters
         ----------
-        inputs : mapping of str to array-like
-            By the names in `inputs`, batch first.
+        *inputs : array-like, or one mapping of str to array-like
+            In the order of `inputs`, or by these names.
+        **named : array-like
+            By name.
         implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
             As `graphrewrite.evaluate` takes them.
 
@@ -215,16 +217,16 @@ class GraphView(Displayed):
             If an input is missing, surplus or of the wrong shape.
         """
         part = extract(self)
-        names = ", ".join(part.inputs) or "none"
-        for label in inputs:
-            if label not in part.inputs:
-                hint = did_you_mean(str(label), part.inputs)
-                raise EvaluationError(f"{self!r} has no input {label!r}{hint}; its inputs are {names}")
-        for label in part.inputs:
-            if label not in inputs:
-                raise EvaluationError(f"{self!r}: the input {label!r} is missing; its inputs are {names}")
-        given = {part.inputs[label]: value for label, value in inputs.items()}
-        results = part.graph.evaluate(given, implementations=implementations)
+
+        def inside(given: Mapping[str, Any]) -> dict[str, Any]:
+            for label in given:
+                if label not in part.inputs:
+                    hint, names = did_you_mean(str(label), part.inputs), ", ".join(part.inputs) or "none"
+                    raise EvaluationError(f"{self!r} has no input {label!r}{hint}; its inputs are {names}")
+            return {part.inputs[label]: value for label, value in given.items()}
+
+        arrays = [inside(each) if isinstance(each, Mapping) else each for each in inputs]
+        results = part.graph.evaluate(*arrays, implementations=implementations, **inside(named))
         return {label: results[name] for label, name in part.outputs.items()}
 
     def summary(self) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from graphrewrite import Graph
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.graph.arguments import as_graph
+from graphrewrite.hierarchy.expansion import flatten
+from graphrewrite.hierarchy.implementations import Library, implemented
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.exporter import Exporter, by_our_op, opset_needed
@@ -32,17 +34,21 @@ def to_onnx(
     opset: int | None = None,
     external_data: bool | None = None,
     entries: Iterable[Entry] = (),
+    implementations: Library | None = None,
 ) -> onnx.ModelProto:
     r"""Return a graph as an ONNX model, and write it to a file where one is given.
 
     Importing it again with ``from_onnx(model, batch=None)`` gives an equal graph, except for what ONNX cannot
-    express: layouts and control edges. Effects keep their order, which is that of the nodes in the model.
+    express: layouts, control edges, and nodes that are graphs. Annotations of nodes are metadata in the model. Effects
+    keep their order, which is that of the nodes in the model.
 
     Parameters
     ----------
     graph : Graph
-        A graph of the level ``nn``. Ops that ONNX lacks (``linear``, ``fma``, ``softmin``) are written as functions of
-        the domain ``graphrewrite``; generic nodes are written as they were imported.
+        A graph of the level ``nn``. Of a node that is a graph, or names one as its implementation, the nodes of that
+        are written; where the graph is of no module and none are passed, such a name stays an annotation. Ops that ONNX
+        lacks (``linear``, ``fma``, ``softmin``) are written as functions of the domain ``graphrewrite``; generic nodes
+        are written as they were imported.
     path : str or Path, optional
         A file to write. What was there before is replaced in one step.
     opset : int, optional
@@ -52,6 +58,9 @@ def to_onnx(
         default where the model would be larger than 2 GB, which no ONNX file can be.
     entries : iterable of Entry
         Entries for ops of your own; they take precedence over the library's.
+    implementations : mapping of str to Graph or Op, optional
+        Where names that nodes have in their annotation ``implementation`` are looked up first, then in the module of
+        the graph.
 
     Returns
     -------
@@ -60,6 +69,8 @@ def to_onnx(
 
     Raises
     ------
+    ImplementationError
+        If an implementation that a node names is missing, or does not fit.
     UnsupportedOpsError
         If nodes have no counterpart in ONNX; names all of them.
     ModelError
@@ -85,7 +96,8 @@ def to_onnx(
     if opset is not None and not 18 <= opset <= latest:
         raise ModelError(f"opset {opset} cannot be written; give 18 to {latest}")
     every = by_our_op([*entries, *(entry for same in TABLE.values() for entry in same)])
-    source = as_graph(graph, "that can be exported")
+    source = implemented(as_graph(graph, "that can be exported"), implementations)
+    source = flatten(source, lambda flat, node: flat.nodes[node]["type"] in every)
     exporter = Exporter(source, every, opset or max(_OPSET, opset_needed(source, every)))
     model = exporter.run()
     try:

@@ -14,6 +14,7 @@ from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import inherit, move_slot, rewire
 from graphrewrite.hierarchy.blocks import flattened, of_graph
+from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.lowering.composite.products import LOWER_SUMS
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
@@ -90,6 +91,7 @@ def quantise(
     per_channel: bool = False,
     equalise: bool = True,
     fit: bool = True,
+    implementations: Library | None = None,
     steps: list[Step] | None = None,
 ) -> Graph:
     """Return the network in fixed point, still written in floats: every value lies on the grid of a format.
@@ -128,11 +130,16 @@ def quantise(
         lowers the noise on the samples. Values between layers are then multiples of those in floats.
     fit : bool
         Whether to fit weights and biases to the samples; else each weight is rounded to nearest.
+    implementations : mapping of str to Graph or Op, optional
+        Where names that nodes have in their annotation ``implementation`` are looked up first, then in the module of
+        the graph; what they name is quantised in their place.
     steps : list of Step, optional
         Collects what each rule did.
 
     Raises
     ------
+    ImplementationError
+        If an implementation that a node names is missing, or does not fit.
     UnsupportedOpsError
         If there are generic nodes; names all of them.
     QuantisationError
@@ -155,7 +162,7 @@ def quantise(
     >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
     ['s8f7', 's15f14']
     """
-    graph = flattened(graph)
+    graph = flattened(graph, implementations or {})
     folded, inputs = prepared(graph, samples, steps)
     fixed = in_fixed_point(folded, inputs, Widths(folded, bits), per_channel=per_channel, equalise=equalise, fit=fit)
     warn_of_lost_layer(graph, folded, fixed, inputs)
@@ -190,7 +197,7 @@ def prepared(
     graph: Graph | Module, samples: Any, steps: list[Step] | None = None
 ) -> tuple[Graph, dict[str, np.ndarray]]:
     """Return a network with all that can be folded into its layers, and checked samples by input."""
-    graph = flattened(graph)
+    graph = flattened(graph, {})  # a name that nobody has must not pass for the op
     refuse_unknown(graph)
     first = (
         *SINK_TRANSPOSES,

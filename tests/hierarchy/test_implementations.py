@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, Module, Tensor, define_op, evaluate, op, rewrite, verify
 from graphrewrite.errors import ImplementationError, VerificationError
 from graphrewrite.hierarchy import GraphOp, expand, flatten, implemented
-from graphrewrite.rules import RULES, inline
+from graphrewrite.lowering import from_onnx, quantise, to_onnx
+from graphrewrite.rules import RULES, drop_identity, inline
 from graphrewrite.testing import graphs, inputs_for
 
 X = {"x": np.float32([[-1, 2]])}
@@ -57,7 +58,7 @@ def test_a_graph_of_the_module_computes_the_node():
 
 def test_a_library_is_a_mapping_and_comes_before_the_module():
     graph, negative = main(), fast(call="neg(x)")
-    assert evaluate(graph, X)["y"].tolist() == [[0, 2]]  # no library: the op itself
+    assert evaluate(graph, X, implementations=None)["y"].tolist() == [[0, 2]]  # the op itself
     assert evaluate(graph, X, implementations={"fast": fast()})["y"].tolist() == [[0, 4]]
     module = module_of(graph, fast())
     assert evaluate(module["main"], X, implementations={"fast": negative})["y"].tolist() == [[0, 0]]
@@ -130,26 +131,29 @@ def test_names_that_ops_have_already(name):
     assert evaluate(graph, X, implementations={name: fast(name=name)})["y"].tolist() == [[0, 4]]
 
 
-@given(graphs(), st.data())
-def test_a_node_as_its_own_implementation_changes_nothing(graph, data):
+@given(graphs(containing=drop_identity) | graphs(), st.data(), st.booleans())
+def test_any_nodes_may_have_one_and_no_rule_changes_what_they_compute(graph, data, negates):
     nodes = [n for n in graph if graph.nodes[n]["type"] not in ("input", "output", "constant")]
-    chosen = data.draw(st.lists(st.sampled_from(nodes), unique=True, max_size=3)) if nodes else []
-    library = {}
-    for node in chosen:
+    module = Module("net")
+    for node in data.draw(st.lists(st.sampled_from(nodes), unique=True, max_size=3)) if nodes else []:
         body = Graph(f"of_{node}", ops=graph.ops.values())
         values = [body.input(f"x{i}", graph.result_type(*o)) for i, o in enumerate(graph.operands(node))]
         made = body.add(graph.op(node), values, graph.attributes(node))
         for i, value in enumerate(made if isinstance(made, tuple) else (made,)):
-            body.output(f"y{i}", value)
-        library[body.name] = body
+            body.output(f"y{i}", op.neg(value) if negates and str(value.dtype) == "f32" else value)
+        module[body.name] = body
         graph.nodes[node]["implementation"] = body.name
     inputs = data.draw(inputs_for(graph, moderate=True))
-    expected, got = graph.evaluate(inputs), evaluate(graph, inputs, implementations=library)
-    for name, array in expected.items():
-        np.testing.assert_array_equal(got[name], array)
-    made = implemented(graph, library)
-    verify(made)
-    assert inline(made).evaluate(inputs).keys() == expected.keys()
+    with np.errstate(all="ignore"):
+        expected = evaluate(graph, inputs, implementations=module)
+        own = {} if negates else evaluate(graph, inputs, implementations=None)
+        made = implemented(graph, module)
+        verify(made)
+        module["main"] = graph
+        after = rewrite(graph, RULES, verify=True)
+        for found in (own, graph.evaluate(inputs), after.evaluate(inputs), inline(made).evaluate(inputs)):
+            for name, array in found.items():
+                np.testing.assert_array_equal(array, expected[name])
 
 
 # ---------------------------------------------------------------------- refused
@@ -159,7 +163,8 @@ def test_a_node_as_its_own_implementation_changes_nothing(graph, data):
     ("graph", "library", "message"),
     [
         (main(), {"fats": fast()}, "node 'r': is implemented by 'fast', and there is no .*; did you mean 'fats'?"),
-        (main(), {}, "there is no such graph, op or component; add it"),
+        (main(), {}, "no such graph, op or component; put it into the graph's module, pass"),
+        (main(), (), "no such graph, op or component; .* pass implementations={'fast': …}, or remove the annotation"),
         (main(), {"fast": 3}, "the implementation 'fast' is no graph, op or component but 3"),
         (main(), {"fast": fast("f32[M,3]")}, r"does not fit: .*its input 'x' is f32\[M,3\], got f32\[N,2\]"),
         (main(), {"fast": fast("f16[M,2]")}, r"does not fit: .*its input 'x' is f16\[M,2\]"),
@@ -173,6 +178,39 @@ def test_a_node_as_its_own_implementation_changes_nothing(graph, data):
 def test_what_is_missing_or_does_not_fit(graph, library, message):
     with pytest.raises(ImplementationError, match=message):
         evaluate(graph, X, implementations=library)
+
+
+def test_a_name_that_nobody_has_stops_what_computes_or_lowers():
+    graph = main()
+    verify(graph)  # what it names may be passed later
+    for use in (
+        lambda: graph.copy().view("all", ["r"]).evaluate(X["x"]),
+        lambda: graph(X["x"]),
+        lambda: quantise(graph, X),
+    ):
+        with pytest.raises(ImplementationError, match="node 'r': is implemented by 'fast', and there is no such graph"):
+            use()
+    assert from_onnx(to_onnx(graph), batch=None) == graph
+    module = module_of(main(), fast(name="fats"))
+    for use in (verify, inline, flatten, to_onnx):
+        with pytest.raises((ImplementationError, VerificationError), match=r"node 'r': .* did you mean 'fats'"):
+            use(module["main"])
+
+
+def test_lowerings_honour_what_is_passed_or_in_the_module():
+    of_module, passed = module_of(main(), fast())["main"], {"implementations": {"fast": fast()}}
+    lowered = [quantise(of_module, X), quantise(main(), X, **passed)]
+    lowered += [from_onnx(to_onnx(of_module)), from_onnx(to_onnx(main(), **passed))]
+    assert [evaluate(graph, X)["y"].tolist() for graph in lowered] == [[[0, 4]]] * 4
+
+
+def test_why_a_rule_leaves_such_a_node_alone():
+    module = module_of(main("identity(x)"), fast())
+    assert twice_relu(rewrite(module, RULES)["main"]) == [[0, 4]]
+    said = str(drop_identity.explain(module["main"], at="r"))
+    assert "'r' declined: is computed by the graph 'fast', not by its op; inline that first" in said
+    assert drop_identity.find(module["main"]) == []
+    assert list(rewrite(main("identity(x)"), RULES)) == ["x", "y"]
 
 
 def test_verify_checks_those_of_a_module():

@@ -75,6 +75,10 @@ def test_views_are_evaluated_with_implementations():
     assert evaluate(view, {"b": [1, 2]})["d"].tolist() == [1, 2]
     doubled = Implementation("neg", lambda x: 2 * x)
     assert evaluate(view, [1, 2], implementations=[doubled])["d"].tolist() == [4, 8]
+    assert view.evaluate([1, 2])["d"].tolist() == view.evaluate(b=[1, 2])["d"].tolist() == [1, 2]
+    for wrong, said in (((), "the input 'b' is missing"), (({"bb": 1},), "no input 'bb'; did you mean 'b'")):
+        with pytest.raises(EvaluationError, match=said):
+            view.evaluate(*wrong)
     graph.nodes["c"]["implementation"] = "loud"
     assert view.evaluate({"b": [1, 2]}, implementations={"loud": op.exp})["d"][0] == -np.exp(np.float32(1))
     assert "<svg" in view._repr_html_() or "neg" in view._repr_html_()

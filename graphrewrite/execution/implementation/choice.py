@@ -10,7 +10,6 @@ from graphrewrite.execution.implementation.implementation import Implementation,
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.conversion import FLOATS, Casting, Conversion, Permuting, layout_of
 from graphrewrite.hierarchy.graph_ops import nested_graphs
-from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.op.op import Op
 from graphrewrite.types import Tensor, Type
 
@@ -159,15 +158,15 @@ def chosen(implementations: Iterable[Implementation], graph: Graph) -> dict[str,
     return found
 
 
-def check_backends(graph: Graph, library: Library | None = None, nodes: Iterable[str] | None = None) -> None:
+def check_backends(graph: Graph, nodes: Iterable[str] | None = None) -> None:
     r"""Raise if a node, or one of a nested graph, asks for a backend on which its op does not compute itself.
+
+    A node that names its implementation need not be computed by its op.
 
     Parameters
     ----------
     graph : Graph
         Any graph.
-    library : mapping of str to Graph, Op or Component, optional
-        Where nodes may find what they name as their implementation, which then need not be the op itself.
     nodes : iterable of str, optional
         The nodes of the graph that are to run; all if not given.
 
@@ -189,12 +188,11 @@ def check_backends(graph: Graph, library: Library | None = None, nodes: Iterable
     if not marked:
         return
     running = graph._node.keys() if nodes is None else set(nodes)
-    is_resolved = library is not None or any(each.library is not None for each in graphs)
     unmet = [
         Wanted.of(each, node)
         for each, node in marked
         if each is not graph or node in running
-        if each._node[node].get("type") not in _STANDING and not (is_resolved and "implementation" in each._node[node])
+        if each._node[node].get("type") not in _STANDING and "implementation" not in each._node[node]
     ]
     if unmet:
         raise _refusal(unmet, ())

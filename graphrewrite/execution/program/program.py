@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, UnknownOpError
-from graphrewrite.execution.implementation import Implementations, check_implementations, insert_conversions
+from graphrewrite.execution.implementation import (
+    Implementation,
+    Implementations,
+    check_implementations,
+    insert_conversions,
+)
 from graphrewrite.execution.implementation.choice import check_backends, chosen
 from graphrewrite.execution.program.arguments import by_name, checked
 from graphrewrite.execution.program.call import Call, Values, constant_value
@@ -22,7 +27,7 @@ from graphrewrite.execution.program.schedule import Steps, has_real_work, schedu
 from graphrewrite.execution.program.size_values import found_in_results, sizes_of_inputs
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
-from graphrewrite.hierarchy.implementations import implemented
+from graphrewrite.hierarchy.implementations import Library, implemented
 from graphrewrite.op import constant, find_op
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.runtime.progress import progress
@@ -173,7 +178,7 @@ def compile_graph(
     implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
         Of functions, the best one computes each node, with the conversions that it needs. Values of converted nodes are
         those of the implementation; outputs have their declared types. A mapping holds what nodes name. None for the
-        ops' own functions, whatever backends and kernels nodes ask for.
+        ops' own functions, whatever backends and kernels nodes ask for, and whatever they name that no module has.
 
     Raises
     ------
@@ -192,8 +197,13 @@ def compile_graph(
     """
     graph = as_graph(graph, "that can be evaluated")
     wanted = tuple(graph.outputs if nodes is None else nodes)
-    library = implementations if isinstance(implementations, Mapping) else None
-    candidates = check_implementations(() if implementations is None or library is not None else implementations)
+    # Without a mapping, what nodes name is in their module, or missing; None lets it be missing.
+    library: Library | None = None if implementations is None else {}
+    candidates: tuple[Implementation, ...] = ()
+    if isinstance(implementations, Mapping):
+        library = implementations
+    elif implementations is not None:
+        candidates = check_implementations(implementations)
     marked, graph = graph, implemented(graph, library)
     if candidates:
         graph = insert_conversions(candidates)(opened(graph, candidates, wanted))
@@ -205,7 +215,7 @@ def compile_graph(
         if node in needed:
             needed.update(graph.sources(node))
     if implementations is not None and not candidates:
-        check_backends(marked, library, needed)
+        check_backends(marked, needed)
     plan = [node for node in order if node in needed]
     _check_ops(graph, [node for node in plan if node not in own])
     inputs = {name: graph.result_type(name) for name in graph.inputs}

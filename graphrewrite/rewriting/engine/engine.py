@@ -15,6 +15,7 @@ from graphrewrite.graph.edit import Edit, apply_directly, apply_edit, apply_publ
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.provenance import Provenance
 from graphrewrite.graph.storage import stores_plainly
+from graphrewrite.hierarchy.implementations import is_implemented
 from graphrewrite.hierarchy.region_tracking import RegionTracking
 from graphrewrite.rewriting.engine.affected_nodes import Neighbourhood, affected_nodes_of
 from graphrewrite.rewriting.engine.attempt import Change, attempt_of
@@ -91,6 +92,7 @@ class Engine:
         )
         self.provenance = Provenance(graph)
         self.stores_plainly = stores_plainly(graph)
+        self.is_implemented = isinstance(graph, Graph) and any(is_implemented(graph, node) for node in graph._node)
         # A watcher keeps the edits, whose dictionaries must then not become the graph's own.
         self.apply_edit = (
             apply_edit if watcher is not None else apply_directly if self.stores_plainly else apply_publicly
@@ -188,13 +190,14 @@ class Engine:
     def prepare(self, entry: Entry) -> Callable[[Any], Any]:
         """Return the function that tries a rule at a node: true if it applied it, and queued the affected nodes."""
         entry.attempt = self.general(entry)
-        # The fast path writes into networkx's dictionaries, and knows no measure and no region.
+        # The fast path writes into networkx's dictionaries, and knows no measure, no region and no implementations.
         rule = entry.member
         if (
             isinstance(rule, PatternRule)
             and isinstance(self.graph, Graph)
             and self.stores_plainly
             and not self.strategy.judges
+            and not self.is_implemented
         ):
             entry.attempt = self.fused(rule, entry.attempt) or entry.attempt
         return entry.attempt

@@ -9,6 +9,7 @@ from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, Rul
 from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import Edit
 from graphrewrite.graph.fresh_names import GreatestNumbers
+from graphrewrite.hierarchy.implementations import is_implemented
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.plan import plan
@@ -119,6 +120,9 @@ class Rule(Displayed, PatternRule):
         RewriteError
             If the replacement would corrupt the graph.
         """
+        if elsewhere := next((node for node in match.nodes if is_implemented(graph, node)), None):
+            named = graph._node[elsewhere]["implementation"]
+            return Declined(f"is computed by the graph {named!r}, not by its op; inline that first", elsewhere)
         # The function runs on the match: above the yield each term recalls its match, below it ops make new parts.
         replay = Replay(graph, self.pattern, match.images, match.values)
         replaced = match.replaced()
