@@ -41,8 +41,8 @@ def implemented(graph: Graph, library: Library | None = None) -> Graph:
     operands; an op also its attributes, and constant operands that are attributes of that op. What is hardware is put
     between `graphrewrite.lowering.enter` and ``leave``, where the node is none.
 
-    Rules leave a node alone that a graph of its module computes. What is passed they do not know: it should compute what
-    the op of the node does.
+    Rules leave a node alone that a graph of its module computes. What is passed they do not know: it should compute
+    what the op of the node does.
 
     Parameters
     ----------
