@@ -18,7 +18,18 @@ from graphrewrite.formats.json_file import load, save
 from graphrewrite.formats.text import to_text
 from graphrewrite.graph.type_inference import infer
 
-LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3) | st.just(Tensor("f32", ("N", 2)))
+SCALARS = st.sampled_from([np.float32(0.1), np.int8(3), np.float64(0.5), np.bool_(True), np.str_("a")])
+SETS = st.sets(st.integers(0, 2) | st.just("a") | st.just((1, 2)), max_size=2)
+LEAVES = (
+    SCALARS
+    | SETS
+    | SETS.map(frozenset)
+    | st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.text(max_size=3)
+    | st.just(Tensor("f32", ("N", 2)))
+)
 VALUES = st.recursive(
     LEAVES,
     lambda inner: (

@@ -45,6 +45,7 @@ _SHAPE = re.compile(r"\[[^\[\]]*\](?:\s+[A-Z]+\b)?")
 _OWN = re.compile(r"[^\W\d]\w*\.\w+\(")
 _NUMBERS = re.compile(r"\[[-+0-9., eE]*\]")
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "nan": math.nan, "inf": math.inf}
+_SETS: dict[str, Any] = {"set": set, "frozenset": frozenset}
 _ENTRIES: dict[str, set[type]] = {"f": {int, float}, "b": {bool, int}, "U": {str}}
 _HELD = frozenset({*NAMES, TEXT}) - HELD_WIDER
 """Element types that have a dtype of their own."""
@@ -200,13 +201,19 @@ def _worded(cursor: Cursor, start: int, depth: int) -> Any:
             cursor.fail("expected a type")
         cursor.expect(")")
         return kind
-    parts = _items(cursor, "(", ")", depth) if cursor.sees("(") else []
+    is_called = cursor.sees("(")
+    parts = _items(cursor, "(", ")", depth) if is_called else []
     if word[0] in _HELD and len(parts) == 1:
         return array_of(cursor, parts[0], word[0], at=start)
     if word[0] == "array" and len(parts) == 3 and isinstance(parts[2], str):
         return _raw_array(cursor, parts[0], parts[1], parts[2], start)
     if word[0] == "scalar" and len(parts) == 1 and isinstance(parts[0], np.ndarray) and not parts[0].ndim:
         return parts[0][()]
+    if is_called and word[0] in _SETS:
+        try:
+            return _SETS[word[0]](parts)
+        except TypeError as error:
+            cursor.fail("expected members: strings, numbers or tuples of them", at=start, cause=error)
     if word[0] == "complex" and len(parts) == 2 and all(isinstance(part, int | float) for part in parts):
         return complex(*parts)
     return cursor.fail("expected a value: a number, a quoted string, a list, a mapping, a format or an array", at=start)

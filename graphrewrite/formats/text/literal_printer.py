@@ -120,15 +120,17 @@ def write(value: Any, form: Form, depth: int = 0) -> str:
     >>> from graphrewrite import Tensor
     >>> write({"a": [1.5, None]}, WHOLE), write(Tensor("f32", ("N",)), WHOLE), write(np.int8([1, 2]), WHOLE)
     ("{'a': [1.5, None]}", 'type(f32[N])', 'i8[1, 2]')
+    >>> write({2, 1}, WHOLE), write(np.float32(0.1), WHOLE)
+    ('set(1, 2)', 'scalar(f32(0.1))')
     """
     if depth > DEPTH:
         raise GraphError(f"lists and mappings nest deeper than {DEPTH}; make the value flatter")
     if value is None or isinstance(value, bool):
         return repr(value)
     if isinstance(value, np.generic):
-        if is_ordinary(value.dtype):
-            return write(shortest(np.asarray(value)).item(), form, depth)
-        return f"scalar({form.array(np.asarray(value), form.typed)})" if form.typed else str(value)
+        if form.typed:
+            return f"scalar({form.array(np.asarray(value), True)})"
+        return write(shortest(np.asarray(value)).item(), form, depth) if is_ordinary(value.dtype) else str(value)
     if isinstance(value, str):
         return str.__repr__(value)
     if isinstance(value, int):
@@ -141,8 +143,9 @@ def write(value: Any, form: Form, depth: int = 0) -> str:
         return "(" + ", ".join([write(v, form, depth + 1) for v in value]) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, tuple | list | range):
         return "[" + ", ".join([write(v, form, depth + 1) for v in value]) + "]"
-    if isinstance(value, set | frozenset):  # ops store sets as sorted lists
-        return "[" + ", ".join(sorted(write(v, form, depth + 1) for v in value)) + "]"
+    if isinstance(value, set | frozenset):
+        kind = "set" if isinstance(value, set) else "frozenset"
+        return f"{kind}({', '.join(sorted(write(v, form, depth + 1) for v in value))})"
     if isinstance(value, Mapping):
         shown = [f"{write(k, form, depth + 1)}: {write(v, form, depth + 1)}" for k, v in value.items()]
         return "{" + ", ".join(shown) + "}"
