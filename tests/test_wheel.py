@@ -19,6 +19,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.profiles import some_of
+
 ROOT = Path(__file__).parents[1]
 PARTS = ("rules", "lowering", "hdl")
 SUFFIXES = {".py", ".pyi", ".vhd", ".j2", ".md", ".onnx", ".npz", ".html", ".css", ".js"}
@@ -229,6 +231,8 @@ def test_a_users_folders_are_not_shadowed(editable: Path, tmp_path: Path) -> Non
     run(editable, "-c", "import graphrewrite.rules, tests.own, rules.own", cwd=tmp_path)
 
 
+# Each way of an installation is read by one type checker, in the slow profile by both.
+@pytest.mark.parametrize("editable", some_of(["plain", "linked"], 2), indirect=True)
 def test_mypy_resolves_an_editable_install(editable: Path, tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     (tmp_path / "user.py").write_text(SCRIPT)
@@ -239,6 +243,7 @@ def test_mypy_resolves_an_editable_install(editable: Path, tmp_path: Path) -> No
     assert "Success" in run(*command, cwd=tmp_path, MYPYPATH="")
 
 
+@pytest.mark.parametrize("editable", some_of(["linked", "plain"], 2), indirect=True)
 def test_pyright_resolves_an_editable_install(editable: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyright")
     fetched = subprocess.run(
