@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -119,6 +120,15 @@ def check_notes(graph: Graph, integer: Graph, head: str) -> Partition:
     return parts
 
 
+SAMPLES = {"x": weights(40, 4, seed=6, scale=2.0)}
+
+
+@cache
+def scores_of(body: Callable[[Value], Value]) -> np.ndarray:
+    """What a body without an end gives, in integers."""
+    return evaluate(integer_of(built(body, "none"), "scores"), SAMPLES)["y"]
+
+
 @pytest.mark.parametrize("body", BODIES)
 def test_every_head_is_done_or_refused_and_no_note_says_otherwise(body: Callable[[Value], Value]) -> None:
     done = 0
@@ -139,15 +149,14 @@ def test_every_head_is_done_or_refused_and_no_note_says_otherwise(body: Callable
         assert why == "", (end, head)
         done += 1
         parts = check_notes(graph, integer, head)
-        x = {"x": weights(40, 4, seed=6, scale=2.0)}
-        whole = evaluate(integer, x)["y"]
-        np.testing.assert_array_equal(parts.decode(evaluate(parts.core, parts.encode(x)))["y"], whole)
+        whole = evaluate(integer, SAMPLES)["y"]
+        np.testing.assert_array_equal(parts.decode(evaluate(parts.core, parts.encode(SAMPLES)))["y"], whole)
         if head == "class" and (end != "last axis" or body is not image):
-            scores = evaluate(integer_of(built(body, "none"), "scores"), x)["y"]
+            scores = scores_of(body)
             wanted = scores > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
             np.testing.assert_array_equal(whole.reshape(wanted.shape), wanted)
         if head == "softmax" and (end != "last axis" or body is not image):
-            scores = evaluate(integer_of(built(body, "none"), "scores"), x)["y"].astype(np.float64)
+            scores = scores_of(body).astype(np.float64)
             shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
             (bound,) = softmax_bounds(integer).values()
             assert np.abs(whole.reshape(shares.shape) - shares).max() <= bound + 1e-6
