@@ -65,6 +65,10 @@ def elementwise(*types: Tensor, **_: Any) -> Tensor:
     return Tensor(types[0].element, shape, common_layout(types, len(shape)))
 
 
+def _without_results(*_: Any, **__: Any) -> tuple[()]:
+    return ()
+
+
 def _with_defaults(infer: Infer, attributes: Mapping[str, Any]) -> Infer:
     """Return an inference that gets the op's defaults of attributes for which it has no default of its own."""
     parameters = inspect.signature(infer).parameters.values()
@@ -177,7 +181,7 @@ def define_op(
         Whether it does something beside computing its results, such as writing a log: a node of it is never folded,
         merged or dropped because nobody reads it, and the nodes with effects of a graph stay in one order.
     results : int or callable
-        Number of results, or a function that gives it for a mapping of attributes.
+        Number of results, 0 for an effect alone, or a function that gives it for a mapping of attributes.
     elements : set of str, optional
         Kinds of element types that it computes with: "float", "integer", "fixed", "bool", "quantised"; sets of them are
         in `graphrewrite.op.domain`. All others are refused with advice. If not given, ``infer`` decides; without
@@ -243,7 +247,11 @@ def define_op(
             function=body,
             level=checked_level(level, dialect),
             dialect=dialect,
-            infer_types=elementwise if infer in (None, elementwise) else _with_defaults(infer, attributes),
+            infer_types=_without_results
+            if results == 0
+            else elementwise
+            if infer in (None, elementwise)
+            else _with_defaults(infer, attributes),
             operands=tuple(p.name for p in [*positional, *rest]),
             required=sum(p.default is p.empty for p in positional),
             variadic=bool(rest),

@@ -228,7 +228,7 @@ class Op(Signature):
         Returns
         -------
         tuple of ndarray
-            One a result.
+            One a result; empty if the function returned nothing.
 
         Examples
         --------
@@ -241,6 +241,8 @@ class Op(Signature):
         if arrangement is not None:
             arrays = (np.transpose(arrays[0], arrangement.operand), *arrays[1:])
         computed = self.function(*arrays, **attributes)
+        if computed is None:
+            return ()
         results = computed if isinstance(computed, tuple) else (computed,)
         if arrangement is None:
             return tuple(map(np.asarray, results))

@@ -376,7 +376,7 @@ def test_after_insertion_every_reader_reads_from_its_own_backend(graph, data):
 
 @pytest.mark.parametrize(
     ("function", "shape"),
-    [(lambda x: x[:1], r"\[1,4\]"), (lambda x: None, r"\[\]"), (lambda x: np.stack([x, x]), r"\[2,3,4\]")],
+    [(lambda x: x[:1], r"\[1,4\]"), (lambda x: None, "nothing"), (lambda x: np.stack([x, x]), r"\[2,3,4\]")],
 )
 @pytest.mark.parametrize("kind", ["relu", op.relu])
 def test_an_implementation_that_gives_another_shape_is_refused(kind, function, shape):

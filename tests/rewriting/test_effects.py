@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, define_op, evaluate, evaluation, op, rewrite, rule, verify
-from graphrewrite.errors import VerificationError
+from graphrewrite.errors import EvaluationError, VerificationError
 from graphrewrite.formats import from_dict, to_dict
 from graphrewrite.hierarchy import compose, flatten, graph_op
 from graphrewrite.rules import FOLDING, RULES, eliminate_dead_nodes, inline, outline_nodes, unroll_loops
@@ -233,3 +233,30 @@ def test_effects_of_graphs_that_are_put_together() -> None:
     assert trace(outlined) == trace(first)
     assert verified(outlined).effects == ("write_1", "part_1")
     assert evaluate(outlined, {"x": INPUTS["x"]})["y"].tolist() == evaluate(first, {"x": INPUTS["x"]})["y"].tolist()
+
+
+@pytest.mark.parametrize("results", [0, 1])
+def test_a_function_that_returns_nothing(results: int) -> None:
+    """It is an effect, whose node stays; a value that it should have given is an error where something reads it."""
+    seen: list[int] = []
+
+    @define_op(effects=True, results=results)
+    def see(x: np.ndarray) -> None:
+        seen.append(len(x))
+
+    graph = Graph("g", ops=[see])
+    x = graph.input("x", Tensor("f32", ("N", 3)))
+    value = see(x)
+    graph.output("y", op.relu(x))
+    verify(graph)
+    for each in (graph, Graph.parse(str(graph), ops=[see]), from_dict(to_dict(graph), ops=[see]), rewrite(graph, RULES)):
+        assert each == graph
+        assert evaluate(each, np.ones((2, 3), np.float32))["y"].shape == (2, 3)
+        assert len(evaluation(each, {"x": np.ones((2, 3), np.float32)}).effects) == 1
+    assert seen == [2] * 8
+    if results:
+        graph.output("z", op.relu(value))
+        with pytest.raises(EvaluationError, match="'see_1': the function of see returned nothing; return its result"):
+            evaluate(graph, np.ones((2, 3), np.float32))
+    else:
+        assert value == ()

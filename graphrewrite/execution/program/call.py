@@ -61,6 +61,8 @@ class Call:
         Whether some operand or result is no tensor: the op's function gets and gives objects in their place.
     stated : tuple of Type
         Types of its results before numbers were put in place of sizes in its attributes; empty if there are none.
+    is_read : bool
+        Whether something reads its results; of an effect that nobody reads, the function may return nothing.
     """
 
     node: str
@@ -71,6 +73,7 @@ class Call:
     arrangement: Arrangement | None = None
     stated: tuple[Type, ...] = ()
     has_objects: bool = False
+    is_read: bool = True
 
     @classmethod
     def of(cls, graph: Graph, node: str, implementations: Sequence[Implementation] = ()) -> Call:
@@ -143,12 +146,14 @@ class Call:
                 results = self._of_objects(arrays)
             else:
                 results = self.op.compute(arrays, self.attributes, self.arrangement)
-            if self.op is not output and (self.plain is None or results[0].dtype != self.plain or len(results) > 1):
+            if self.op is not output and (self.plain is None or len(results) != 1 or results[0].dtype != self.plain):
                 results = tuple(self._held(i, array) for i, array in enumerate(results))
         except GraphError:
             raise
         except Exception as error:
             raise self.failure(arrays, error) from error
+        if not results and self.results and self.is_read:
+            raise EvaluationError(f"the function of {self.op.name} returned nothing; return its result", node=self.node)
         if self.stated:
             self._check_sizes(results)
         values[self.node] = results
@@ -156,6 +161,8 @@ class Call:
     def _of_objects(self, arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the results for operands of which some are boxes, in which objects go through an evaluation."""
         computed = self.op.function(*map(unboxed, arrays), **self.attributes)
+        if computed is None:
+            return ()
         each = (computed,) if len(self.results) == 1 else tuple(computed)
         return tuple(
             boxed(kind.as_value(unboxed(value))) if isinstance(kind, EdgeType) else np.asarray(value)

@@ -32,6 +32,7 @@ class Implemented(Call):
 
     implementation: Implementation | None = None
     types: tuple[Type, ...] = ()
+    is_read: bool = False  # what it returns is checked in any case
 
     def run(self, values: Values) -> None:
         """Compute the node, and check the shapes of the results."""
@@ -50,7 +51,7 @@ class Implemented(Call):
                 ", ".join(f"[{','.join(map(str, shape))}]" for shape in each) for each in (shapes, got_shapes)
             )
             raise EvaluationError(
-                f"{self.implementation!r} must return arrays of shape {expected}, got {got}", node=self.node
+                f"{self.implementation!r} must return arrays of shape {expected}, got {got or 'nothing'}", node=self.node
             )
 
 

@@ -237,10 +237,20 @@ def compile_graph(
             constants[node] = tuple(map(read_only, constants[node]))  # results of every run
         except EvaluationError:
             calls.append(call)  # raises again when the program runs
+    _let_effects_give_nothing(calls, wanted)
     arrays, kept = _single(constants), {*wanted, *constants}
     steps = scheduled(calls, inputs, arrays, kept) if instructions else with_ends(reusing(calls, kept), kept)
     reals = tuple(calls) if instructions and has_real_work(calls) else ()
     return Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, reals)
+
+
+def _let_effects_give_nothing(calls: list[Call], wanted: Iterable[str]) -> None:
+    """Let calls of ops with effects give no results where nobody reads them."""
+    effects = [index for index, call in enumerate(calls) if call.op.effects]
+    read = {*wanted, *(o.node for call in calls for o in call.operands)} if effects else set()
+    for index in effects:
+        if calls[index].node not in read:
+            calls[index] = calls[index].replaced(type(calls[index]), is_read=False)
 
 
 def _is_folded(call: Call, constants: Values) -> bool:
