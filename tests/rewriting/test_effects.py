@@ -249,7 +249,12 @@ def test_a_function_that_returns_nothing(results: int) -> None:
     value = see(x)
     graph.output("y", op.relu(x))
     verify(graph)
-    for each in (graph, Graph.parse(str(graph), ops=[see]), from_dict(to_dict(graph), ops=[see]), rewrite(graph, RULES)):
+    for each in (
+        graph,
+        Graph.parse(str(graph), ops=[see]),
+        from_dict(to_dict(graph), ops=[see]),
+        rewrite(graph, RULES),
+    ):
         assert each == graph
         assert evaluate(each, np.ones((2, 3), np.float32))["y"].shape == (2, 3)
         assert len(evaluation(each, {"x": np.ones((2, 3), np.float32)}).effects) == 1

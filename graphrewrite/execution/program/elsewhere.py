@@ -51,7 +51,8 @@ class Implemented(Call):
                 ", ".join(f"[{','.join(map(str, shape))}]" for shape in each) for each in (shapes, got_shapes)
             )
             raise EvaluationError(
-                f"{self.implementation!r} must return arrays of shape {expected}, got {got or 'nothing'}", node=self.node
+                f"{self.implementation!r} must return arrays of shape {expected}, got {got or 'nothing'}",
+                node=self.node,
             )
 
 
