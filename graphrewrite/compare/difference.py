@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, overload
 
 import networkx as nx
@@ -15,6 +16,8 @@ from graphrewrite.formats.text import format_attribute, line_of_data
 from graphrewrite.formats.text.node_order import in_writing_order
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import check_digraph
+from graphrewrite.hierarchy.border import free_name
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import find_op
 
@@ -69,7 +72,8 @@ def diff(before: Any, after: Any) -> Diff | ModuleDiff:
         raise GraphError("a graph and a module cannot be compared; pass two graphs, or two modules")
     for graph in (before, after):
         check_digraph(graph, "that can be compared")
-    return _Comparison(before, after, NestedHashes()).result()
+    comparison = _Comparison(before, after, hashes := NestedHashes())
+    return comparison.result(_within(comparison, hashes))
 
 
 class _Comparison:
@@ -91,8 +95,21 @@ class _Comparison:
         )
         self.old = {theirs: ours for ours, theirs in self.new.items()}
 
-    def result(self) -> Diff:
-        """Return the differences."""
+    def inside(self) -> Iterator[tuple[str, Graph, Graph]]:
+        """Yield the graphs of ops, and those that nodes hold, that both have and that differ, with their names."""
+        for name, known in self.of_a.inner.items():
+            if self.of_b.inner.get(name, known) != known:
+                ours, theirs = (graph.ops[name] for graph in (self.a, self.b))
+                if isinstance(ours, GraphOp) and isinstance(theirs, GraphOp):
+                    yield name, ours.body, theirs.body
+        for was, key, body in self.a.bodies():
+            other = self.b._node.get(self.new.get(was), {}).get(key)
+            hashed = self.of_a.nested.hash
+            if isinstance(other, Graph) and hashed(other) != hashed(body):
+                yield f"{was}.{key}", body, other
+
+    def result(self, nested: Mapping[str, Diff] = MappingProxyType({})) -> Diff:
+        """Return the differences, with those of nested graphs."""
         sorted_in: dict[str, list[NodeDiff]] = {mark: [] for mark in " +-~>"}
         order: list[tuple[str, NodeDiff]] = []
         gone = self.gone()
@@ -111,7 +128,7 @@ class _Comparison:
         attributes = _entries(*({k: v for k, v in g.graph.items() if (k, v) != ("name", "")} for g in (self.a, self.b)))
         ports = tuple(self.ports())
         graphs = self.a, self.b
-        return Diff(kept, inserted, removed, changed, moved, attributes, ports, tuple(order), graphs)
+        return Diff(kept, inserted, removed, changed, moved, attributes, ports, nested, tuple(order), graphs)
 
     def gone(self) -> dict[Any, list[Any]]:
         """Return the removed nodes, by the node after which they are listed."""
@@ -224,11 +241,26 @@ def _entries(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> tuple[Entry
     )
 
 
+def _within(whole: _Comparison, hashes: NestedHashes, known: Iterable[tuple[int, int]] = ()) -> dict[str, Diff]:
+    """Return the differences of graphs nested in two graphs, at any depth, but for known pairs; each pair once."""
+    found: dict[str, Diff] = {}
+    seen, work = set(known), list(whole.inside())
+    for name, ours, theirs in work:  # grows as it goes
+        if (id(ours), id(theirs)) not in seen:
+            seen.add((id(ours), id(theirs)))
+            inner = _Comparison(ours, theirs, hashes)
+            found[free_name(name, found)] = inner.result()
+            work += inner.inside()
+    return found
+
+
 def _modules(before: Module, after: Module) -> ModuleDiff:
     both = [name for name in before if name in after]
     arrays = [name for name in before.constants if name in after.constants]
-    nested = NestedHashes()
-    changes = {name: _Comparison(before[name], after[name], nested).result() for name in both}
+    hashes = NestedHashes()
+    compared = {name: _Comparison(before[name], after[name], hashes) for name in both}
+    pairs = [(id(before[name]), id(after[name])) for name in both]
+    changes = {name: each.result(_within(each, hashes, pairs)) for name, each in compared.items()}
     common: list[tuple[str, Mapping[Any, Any], Mapping[Any, Any]]] = [
         ("constant", before.constants, after.constants),
         ("type of", {n: before.type_of(n) for n in arrays}, {n: after.type_of(n) for n in arrays}),

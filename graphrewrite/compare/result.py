@@ -77,6 +77,8 @@ class Diff(Displayed, shown_by="graphs.difference.show_diff"):
         Attributes of the graph that differ.
     ports : tuple of Entry
         ``inputs`` and ``outputs``, if they or their order differ.
+    nested : mapping of str to Diff
+        The graphs within both, at any depth, that differ; by the name of the op, or by node and attribute.
     """
 
     kept: tuple[NodeDiff, ...] = ()
@@ -86,6 +88,7 @@ class Diff(Displayed, shown_by="graphs.difference.show_diff"):
     moved: tuple[NodeDiff, ...] = ()
     attributes: tuple[Entry, ...] = ()
     ports: tuple[Entry, ...] = ()
+    nested: Mapping[str, Diff] = field(default_factory=dict)
     order: tuple[tuple[str, NodeDiff], ...] = field(default=(), compare=False)
     """All nodes except kept ones, each with its mark, in the order of printing."""
     graphs: tuple[Any, Any] | None = field(default=None, compare=False)
@@ -95,12 +98,14 @@ class Diff(Displayed, shown_by="graphs.difference.show_diff"):
         return bool(self.inserted or self.removed or self.changed or self.moved or self.attributes or self.ports)
 
     def __str__(self) -> str:
-        """Return a line for each difference: ``-`` removed, ``+`` inserted, ``~`` changed, ``>`` moved."""
+        """Return a line for each difference: ``-`` removed, ``+`` inserted, ``~`` changed, ``>`` moved; then within."""
         if not self:
             return "no difference"
         lines = [*map(str, self.attributes), *map(str, self.ports)]
         for mark, node in self.order:
             lines += _lines(mark, node)
+        for name, inner in self.nested.items():
+            lines += _of_graph(name, inner)
         counts = ", ".join(f"{count} {word}" for word, count in self.counts)
         return "\n".join([*lines, f"({counts})"] if counts else lines)
 
@@ -115,6 +120,10 @@ class Diff(Displayed, shown_by="graphs.difference.show_diff"):
         """The numbers of kept, inserted, removed, changed and moved nodes, without zeros."""
         words = ("kept", "inserted", "removed", "changed", "moved")
         return tuple((word, len(getattr(self, word))) for word in words if getattr(self, word))
+
+
+def _of_graph(name: str, change: Diff) -> list[str]:
+    return [f"~ graph {name}", *(f"  {line}" for line in str(change).splitlines())]
 
 
 def _lines(mark: str, node: NodeDiff) -> Iterator[str]:
@@ -163,7 +172,7 @@ class ModuleDiff(Displayed, shown_by="graphs.difference.show_diff"):
         lines += [f"- graph {name}" for name in self.removed]
         lines += [f"+ graph {name}" for name in self.inserted]
         for name, change in self.graphs.items():
-            lines += [f"~ graph {name}", *(f"  {line}" for line in str(change).splitlines())]
+            lines += _of_graph(name, change)
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -192,7 +192,49 @@ def test_graphs_in_graphs():
         return graph
 
     assert not diff(nested(op.relu), nested(op.relu))
-    assert [(e.name, e.keys) for e in diff(nested(op.relu), nested(op.neg)).changed] == [("block_1", ("type",))]
+    found = diff(nested(op.relu), nested(op.neg))
+    assert [(e.name, e.keys) for e in found.changed] == [("block_1", ("type",))]
+    assert "\n~ graph block\n  - relu_1 = relu(x) : f32[N,2]\n" in str(found)
+    assert ("removed", "  - relu_1 = relu(x) : f32[N,2]") in found.show().data.lines
+
+
+def test_differences_deep_within_are_listed_once():
+    def deep(latency):
+        graph = Graph.parse("graph level_0\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+        graph.nodes["r"]["latency"] = latency
+        for level in range(1, 60):  # each is used twice by the next
+            around = Graph(f"level_{level}")
+            use = graph_op(graph)
+            around.output("y", use(use(around.input("x", Tensor("f32", ("N",))))))
+            graph = around
+        return graph
+
+    found = diff(deep(1), deep(2))
+    assert list(found.nested) == [f"level_{level}" for level in reversed(range(59))]
+    assert [(node.name, node.keys) for node in found.nested["level_0"].changed] == [("r", ("latency",))]
+    modules = Module("a"), Module("a")
+    for module, latency in zip(modules, (1, 2), strict=True):
+        module["top"] = deep(latency)
+    assert str(diff(*modules)).count("~ graph level_0") == 1
+
+
+def test_differences_within_loops():
+    def looping(inner):
+        body = Graph.parse(f"""graph body
+i = input() : i64[]
+x = input() : f32[N]
+c = constant(value=True) : bool[]
+r = {inner}(x)
+go_on = output(c)
+last = output(r)""")
+        graph = Graph("g")
+        x, count = graph.input("x", Tensor("f32", ("N",))), graph.constant(np.int64(2))
+        graph.output("y", op.loop(count, graph.constant(np.array(True)), x, body=body))
+        return graph
+
+    found = diff(looping("relu"), looping("neg"))
+    assert [(name, len(inner.changed)) for name, inner in found.nested.items()] == [("loop_1.body", 1)]
+    assert not diff(looping("relu"), looping("relu")).nested
 
 
 def test_modules():

@@ -135,7 +135,7 @@ def _drawn(graph: Any, marks: Mapping[Any, str]) -> dict[Any, str]:
 
 
 def _page(found: Diff, picture: Picture, drawing: Drawing | None) -> DiffPage:
-    lines = tuple((_KINDS.get(line[:1], ""), plain(line, _LETTERS)) for line in str(found).split("\n"))
+    lines = tuple((_KINDS.get(line.lstrip()[:1], ""), plain(line, _LETTERS)) for line in str(found).split("\n"))
     hints = picture.data.hints
     return DiffPage(found.counts, _entries((*found.attributes, *found.ports)), _changes(found), lines, drawing, hints)
 
