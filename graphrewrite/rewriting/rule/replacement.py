@@ -83,7 +83,9 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        known = {**self.annotations, **self.graph.attributes(self.node)}
+        known = self.graph.attributes(self.node)
+        if name not in known:
+            known |= self.annotations
         if name not in known:
             if name in RESERVED_ANNOTATIONS:
                 return None

@@ -108,22 +108,19 @@ def results_follow(graph: Any, node: Any) -> str | None:
 
 
 @check(types=["constant"])
-def constants_hold(graph: Any, node: Any) -> Iterator[str]:
+def constants_hold(graph: Any, node: Any) -> str | None:
     """A constant holds an array of the shape, dtype and range of its type."""
     data = graph._node[node]
     declared = data.get("result")
     if "value" not in data or declared is None:
-        return  # other checks report it
+        return None  # other checks report it
     if not isinstance(declared, Tensor):
-        if isinstance(declared, Stream | tuple):
-            yield f"holds one array and is declared {declared!s}; a constant is a Tensor"
-        return
+        is_type = isinstance(declared, Stream | tuple)
+        return f"holds one array and is declared {declared!s}; a constant is a Tensor" if is_type else None
     try:
-        wrong = contradiction(declared, data["value"])
+        return contradiction(declared, data["value"])
     except Exception:
-        wrong = f"its value must be an array of numbers, got {data['value']!r}"  # numpy cannot convert it
-    if wrong is not None:
-        yield wrong
+        return f"its value must be an array of numbers, got {data['value']!r}"  # numpy cannot convert it
 
 
 @check(module=True)
