@@ -15,6 +15,7 @@ from graphrewrite.errors import GraphError, did_you_mean
 from graphrewrite.graph import Operand
 from graphrewrite.hierarchy.composition import compose
 from graphrewrite.hierarchy.extraction import Extract, extract
+from graphrewrite.hierarchy.region import region
 from graphrewrite.lowering.composite.products import LOWER_SUMS
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.lowering.integer.classifier_heads import SOFT
@@ -80,17 +81,17 @@ class HostCut:
 
     @cached_property
     def _first(self) -> Extract | None:
-        return extract(self.graph.copy().view("before", self.before)) if self.before else None
+        return extract(region(self.graph, "before", self.before)) if self.before else None
 
     @cached_property
     def _last(self) -> Extract | None:
-        return extract(self.graph.copy().view("after", self.after)) if self.after else None
+        return extract(region(self.graph, "after", self.after)) if self.after else None
 
     @cached_property
     def _middle(self) -> Extract:
         host = {*self.before, *self.after}
         left = [n for n in self.graph.in_order() if n not in host and self.graph.nodes[n]["type"] not in _PORTS]
-        return extract(self.graph.copy().view(self.graph.name, left))
+        return extract(region(self.graph, self.graph.name or "core", left))
 
     @property
     def core(self) -> Graph:

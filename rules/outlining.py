@@ -11,7 +11,7 @@ from graphrewrite.graph.dataflow import Operand, predicate_edge, predicate_in
 from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.hierarchy.extraction import extract
 from graphrewrite.hierarchy.graph_ops import GraphOp, graph_op
-from graphrewrite.hierarchy.region import GraphView
+from graphrewrite.hierarchy.region import GraphView, region
 from graphrewrite.rewriting.passes import Pass
 
 __all__ = ["outline_nodes"]
@@ -60,14 +60,11 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
             raise GraphError(f"{nodes!r} is of another graph than {graph!r}; name the nodes of this one")
         order = {"inputs": nodes.input_operands, "outputs": nodes.output_operands}
         nodes = nodes.nodes
-    # On a copy: making a view checks the nodes, and leaves a trace in the graph.
-    trial = graph.copy()
-    trial.graph = {**graph.graph, "views": {}}
-    view = trial.view(name, nodes if isinstance(nodes, str) else [n for n in nodes if not _stays(graph, n)])
+    view = region(graph, name, nodes if isinstance(nodes, str) else [n for n in nodes if not _stays(graph, n)])
     inside = set(view)
     read = {operand for node in inside for operand in graph.operands(node) if operand.node not in inside}
     inputs = [value for value in order["inputs"] if value in read]
-    view = trial.view(name, inside, inputs=inputs, outputs=[v for v in order["outputs"] if v.node in inside])
+    view = region(graph, name, inside, inputs=inputs, outputs=[v for v in order["outputs"] if v.node in inside])
     if not inside:
         raise GraphError(f"{name!r} would have no nodes; choose nodes that are ops")
     _check_convex(graph, inside)

@@ -244,16 +244,21 @@ class Node(IrData):
         own = getattr(Node, field.name, None)
         if isinstance(own, property):  # a subclass may annotate a property of every node, such as its name
             return field.known_kind().load(own.__get__(self), path)
-        if field.name in Node._fields or self.op is None:
+        if not self._is_of_op(field):
             return super()._absent(field, path)
         return field.known_kind().load(self._read(field.key), path, self._backing)
 
     def _put(self, field: Field, stored: Any) -> None:
-        op = self.op
-        if field.name in Node._fields or op is None or field.key not in {*op.operands, *op.attributes, *op.derived}:
-            super()._put(field, stored)
-        else:  # a subclass's annotation gives a type to the op's own name
+        if self._is_of_op(field):
             self._write(field.key, stored)
+        else:
+            super()._put(field, stored)
+
+    def _is_of_op(self, field: Field) -> bool:
+        """Tell whether a field of a subclass gives a type to a name that the node's op has."""
+        op = self.op
+        names = () if field.name in Node._fields or op is None else (*op.operands, *op.attributes, *op.derived)
+        return field.key in names
 
     if TYPE_CHECKING:  # which attributes there are depends on the op: they are Any
 

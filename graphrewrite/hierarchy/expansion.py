@@ -9,12 +9,14 @@ from graphrewrite.errors import GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import EFFECT, Operand, predicate_edge, predicate_in
 from graphrewrite.graph.edit import Edit, apply_edit
+from graphrewrite.graph.storage import own
 from graphrewrite.graph.type_inference import declared_types, infer_node
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.bound_sizes import bind_sizes, with_data_sizes
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_once, nested_ops
 from graphrewrite.hierarchy.implementations import graph_op_of, implemented
 from graphrewrite.op import find_op
+from graphrewrite.op.reserved_keys import inherited
 from graphrewrite.types import Dimension, Type, pairs_of, solved
 
 __all__ = ["expand", "flatten"]
@@ -83,8 +85,9 @@ def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> G
 def expand(graph: Graph, node: str, fresh: Callable[[str], str] | None = None) -> Edit:
     """Plan the replacement of a node by the nodes of its graph: that of its op, or one that implements it.
 
-    New nodes are named ``node.inner``, have the origin of the node, and keep their annotations. Arrays are not copied;
-    a constant that graphs of a module share becomes one node.
+    New nodes are named ``node.inner``, have the origin of the node, and keep their annotations. Those that readers read
+    in the node's place take those of its annotations that they do not have, and all of them its backend. Arrays are not
+    copied; a constant that graphs of a module share becomes one node.
 
     Parameters
     ----------
@@ -127,6 +130,7 @@ class _Expansion:
         for inner in self.body.ops.values():
             if inner.name in kinds:
                 graph.adopt(inner)
+        self.roots = {self.body.operands(output)[0].node for output in self.body.outputs}
         self.names: dict[str, str] = {}
         self.taken: set[str] = set()
         self.added: list[tuple[str, dict[str, Any]]] = []
@@ -135,8 +139,8 @@ class _Expansion:
     def all_sizes(self, types: tuple[Type, ...], results: tuple[Type, ...]) -> dict[str, Dimension]:
         """Return what sizes of the body are here: those of operands and results, and new numbers of unknown ones."""
         sizes, body = bind_sizes(self.body, types), self.body
-        own = [kind for n in body._node for kind in declared_types(body, n) or ()]
-        unknown = dict.fromkeys(name for kind in own for name in kind.unknowns if name not in sizes)
+        kinds = [kind for n in body._node for kind in declared_types(body, n) or ()]
+        unknown = dict.fromkeys(name for kind in kinds for name in kind.unknowns if name not in sizes)
         if unknown:
             outputs = [body.result_type(*body.operands(output)[0]) for output in body.outputs]
             sizes.update(solved(pairs_of(outputs, results), unknown))
@@ -159,8 +163,8 @@ class _Expansion:
                 for first in self.firsts(source):
                     self.order(first, self.names[inner], kind)
             # Where the node is not needed, nor is anything in it.
-            if (own := body.predicate(inner)) is not None:
-                self.predicate(self.value_of(own), self.names[inner])
+            if (inside_it := body.predicate(inner)) is not None:
+                self.predicate(self.value_of(inside_it), self.names[inner])
             elif (whole := graph.predicate(node)) is not None and body._node[inner].get("type") != "constant":
                 self.predicate(whole, self.names[inner])
         effects = [self.names[inner] for inner in body.effects]
@@ -182,15 +186,17 @@ class _Expansion:
 
     def add(self, inner: str) -> None:
         """Add a node of the body, or reuse the shared constant that is in the graph already."""
-        data = with_data_sizes(
-            self.body._node[inner], find_op(self.body._node[inner].get("type"), self.body.ops), self.sizes
-        )
+        op = find_op(self.body._node[inner].get("type"), self.body.ops)
+        data = with_data_sizes(self.body._node[inner], op, self.sizes)
         shared = data.get("shared") if data.get("type") == "constant" else None
         if shared is not None and (present := self.shared_as(shared, data["value"])) is not None:
             self.names[inner] = present
             return
         above = self.graph._node[self.node]
-        data.update({key: above[key] for key in _INHERITED if key in above and key not in data})
+        taken = {key: above[key] for key in _INHERITED if key in above}
+        if inner in self.roots and shared is None and op is not None:
+            taken |= own(inherited(above, self.graph.op(self.node), op))
+        data.update({key: value for key, value in taken.items() if key not in data})
         data["origin"] = self.graph.origin(self.node)
         name = stem = f"{self.node}.{inner}" if shared is None else str(shared)
         while name in self.graph or name in self.taken:
@@ -241,5 +247,5 @@ class _Expansion:
 
     def ends(self, neighbours: Mapping[str, Any], inside: list[str]) -> list[str]:
         """Return the new nodes, except constants, without new neighbours: the first or the last ones of the body."""
-        own = {n for n in inside if self.body._node[n].get("type") != "constant"}
-        return [self.names[n] for n in inside if n in own and not any(other in own for other in neighbours[n])]
+        left = {n for n in inside if self.body._node[n].get("type") != "constant"}
+        return [self.names[n] for n in inside if n in left and not any(other in left for other in neighbours[n])]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.effects import order_effects
+from graphrewrite.graph.storage import own
 from graphrewrite.hierarchy.border import free_name, in_graph_order, label_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def extract(view: GraphView) -> Extract:
         inputs[label_of(value)] = name = free_name(label_of(value), {*kept, *inputs.values()})
         renamed[value] = Operand(part.input(name, whole.result_type(*value)).node)
     for node in kept:
-        part.add_node(node, **whole.nodes[node])
+        part.add_node(node)
+        part._node[node].update(own(whole._node[node]))
     for node, operands in reads.items():
         for slot, operand in enumerate(operands):
             source = renamed.get(operand, operand)

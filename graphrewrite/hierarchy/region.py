@@ -16,7 +16,7 @@ from graphrewrite.hierarchy.extraction import extract
 from graphrewrite.hierarchy.region_conversion import settle_view
 from graphrewrite.runtime.display import Displayed
 
-__all__ = ["GraphView", "make_view"]
+__all__ = ["GraphView", "make_view", "region"]
 
 
 class GraphView(Displayed):
@@ -148,7 +148,7 @@ class GraphView(Displayed):
 
     def forget(self) -> None:
         """Remove the view from its graph; the nodes stay."""
-        if self.name is not None:
+        if self._own is None:
             self._own = self.data
             views = {name: data for name, data in self.graph.graph["views"].items() if name != self.name}
             self.graph.graph["views"] = views
@@ -251,16 +251,31 @@ def whole(graph: Graph) -> GraphView:
 
 
 def make_view(graph: Graph, name: Any, nodes: Any = None, inputs: Any = None, outputs: Any = None) -> GraphView:
-    """Return a view of a graph; if nodes are given, make and store it, in place of a view of that name.
+    """Return the view of a graph that has a name; if nodes are given, make and store it.
 
-    `inputs` and `outputs` come first, in their order; further ones follow in the order of the graph.
+    Making it again changes nothing; a view of that name that is another one has to be forgotten first.
     """
+    view = GraphView(graph, name) if nodes is None else region(graph, name, nodes, inputs, outputs)
     if nodes is None:  # look up a stored view
         if inputs is not None or outputs is not None:
             raise GraphError(f"the view {name!r} has inputs or outputs but no nodes; pass nodes=…")
-        view = GraphView(graph, name)
         _ = view.data  # raises if there is no such view
         return view
+    views = graph.graph.get("views", {})
+    if views.get(name, view.data) != view.data:
+        raise GraphError(
+            f"graph {graph.name!r} has another view {name!r}; choose another name, or remove it by "
+            f"graph.view({name!r}).forget()"
+        )
+    graph.graph["views"] = {**views, name: view.data}
+    return GraphView(graph, name)
+
+
+def region(graph: Graph, name: Any, nodes: Any, inputs: Any = None, outputs: Any = None) -> GraphView:
+    """Return a view of some nodes, which is not stored.
+
+    `inputs` and `outputs` come first, in their order; further ones follow in the order of the graph.
+    """
     if not isinstance(name, str) or not name:
         raise GraphError(f"names of views are non-empty strings, got {name!r}")
     members = in_graph_order(graph, _names(graph, nodes))
@@ -277,9 +292,7 @@ def make_view(graph: Graph, name: Any, nodes: Any = None, inputs: Any = None, ou
             raise GraphError(
                 f"is not an input of the view {name!r}: no member reads {label_of(value)} from outside", node=value.node
             )
-    data = _stored(members, entering, leaving)
-    graph.graph["views"] = {**graph.graph.get("views", {}), name: data}
-    return GraphView(graph, name)
+    return GraphView(graph, name, _stored(members, entering, leaving))
 
 
 def _stored(nodes: Iterable[str], inputs: Iterable[Operand], outputs: Iterable[Operand]) -> dict[str, Any]:

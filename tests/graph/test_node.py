@@ -383,13 +383,16 @@ def test_what_a_subclass_annotates_means_what_it_means_without():
 
 class VhdlNode(Node):
     implementation: str
+    latencies: list[int]
 
 
 def test_E10_a_mark_that_a_subclass_requires():
     g = network()
     with pytest.raises(FieldError, match=r"nodes.conv_1.implementation: is required and missing; assign it \(str\)"):
         print(g.node("conv_1", VhdlNode).implementation)
-    made = VhdlNode.like(g.node("conv_1"), implementation="mac")
+    with pytest.raises(FieldError, match=r"nodes.conv_1.latencies: is required and missing; assign it \(list\[int\]\)"):
+        print(g.node("conv_1", VhdlNode).latencies)
+    made = VhdlNode.like(g.node("conv_1"), implementation="mac", latencies=[1])
     assert repr(made).startswith("VhdlNode.of({'type': 'conv', ")
     assert "implementation" not in g.nodes["conv_1"]
 

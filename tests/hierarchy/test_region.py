@@ -129,6 +129,10 @@ def test_it_is_plain_data_that_copies_and_pickles():
     assert graph.graph["views"]["v"] == {"nodes": ("n", "m"), "inputs": (("a", 0),), "outputs": (("m", 0),)}
     for other in (graph.copy(), copy.copy(graph), copy.deepcopy(graph), pickle.loads(pickle.dumps(graph))):
         assert other.view("v").nodes == {"n", "m"}
+        other.view("v", ["m", "n"], outputs=["m"])  # the same again
+        with pytest.raises(GraphError, match=r"has another view 'v'; .* remove it by graph.view\('v'\).forget\(\)"):
+            other.view("v", ["a"])
+        other.view("v").forget()
         other.view("v", ["a"])
         assert graph.view("v").nodes == {"n", "m"}
 
@@ -451,6 +455,6 @@ def test_what_no_node_of_a_view_computes_is_no_setting():
                 TypeMismatchError,
                 match=rf"node '{nodes[0]}': the .* cannot be set: {kind} is an unknown op, or a graph",
             ):
-                graph.view("v", nodes).set(**setting)
+                graph.view(kind, nodes).set(**setting)
     found = graph.view("v", ["block_1", "neg_1"]).set(element="f16")
     assert [str(found.result_type(n)) for n in ("block_1", "neg_1")] == ["f32[N,2]", "f16[N,2]"]

@@ -28,9 +28,15 @@ CHAINS = {
 }
 
 
-@given(st.sampled_from(sorted(CHAINS)), st.text("cbrn", min_size=1, max_size=9))
-def test_a_chain_is_found_where_a_regular_expression_finds_it(chain, letters):
+ANNOTATIONS = [{}, {}, {"step": 1}, {"backend": "cpu"}, {"backend": "numpy", "unit": [1]}]
+
+
+@given(st.sampled_from(sorted(CHAINS)), st.text("cbrn", min_size=1, max_size=9), st.randoms(use_true_random=False))
+def test_a_chain_is_found_where_a_regular_expression_finds_it(chain, letters, rng):
     graph = sequential(*(PARTS[letter] for letter in letters)).graph(IMAGE, name="net")
+    for node in graph:
+        if graph.nodes[node]["type"] not in ("input", "output", "constant"):
+            graph.nodes[node].update(rng.choice(ANNOTATIONS))
     fused = rewrite(graph, rule.chain(chain, "block"))
     kinds = [fused.nodes[n]["type"] for n in fused.in_order()]
     assert any(kind.startswith("block") for kind in kinds) == (re.search(CHAINS[chain], letters) is not None)

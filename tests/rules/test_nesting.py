@@ -432,3 +432,14 @@ z = output(f)""")
 def test_what_is_no_graph_op_is_not_looked_for(thing) -> None:
     with pytest.raises(RuleError, match=r"is a graph op, got .*; make one of a graph by graph_op\(graph\)"):
         outline(thing)
+
+
+def test_what_stands_in_for_a_block_takes_its_annotations():
+    block = body()
+    block.nodes["r"]["latency"] = 4
+    graph = used(block)
+    graph.nodes["block_1"].update(latency=100, unit=["u1"], backend="cpu", use_kernel="k")
+    flat = rewrite(graph, inline)
+    assert flat.annotations("block_1.r") == {"latency": 4, "unit": ["u1"], "backend": "cpu"}
+    assert flat.annotations("block_1.l") == {"backend": "cpu"}
+    assert flat.annotations("block_2.r") == {"latency": 4}

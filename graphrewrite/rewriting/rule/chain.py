@@ -171,7 +171,10 @@ def _fused(nodes: Sequence[Bound], stem: str) -> Any:
     outside = [replay.bound(operand) for operand in renamed if operand.node not in inside]
     if all(value.is_constant for value in outside):
         return decline("all that it reads are constants, and so is its result")
-    return _op_of(body, graph, stem)(*outside)
+    # Annotations are in the block, from which `inline` takes them; its node has what holds for all of it.
+    (backend, *others) = {node.annotations.get("backend") for node in nodes}
+    annotations = {} if others or backend is None else {"backend": backend}
+    return _op_of(body, graph, stem)(*outside, annotations=annotations)
 
 
 def _op_of(body: Graph, graph: Graph, stem: str) -> GraphOp:
