@@ -12,7 +12,7 @@ from graphrewrite import op as ops
 from graphrewrite.graph import Operand, Value
 from graphrewrite.graph.edit import apply_edit
 from graphrewrite.graph.effects import has_effects, replace_effects
-from graphrewrite.graph.rewiring import remove, rewire
+from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy.expansion import expand
 from graphrewrite.hierarchy.graph_ops import GraphOp
@@ -81,7 +81,13 @@ def _call(graph: Graph, node: str, step: str, body: Graph, values: Sequence[Any]
 
 
 def _replace(graph: Graph, node: str, results: Sequence[Value], calls: Sequence[str]) -> list[str]:
-    """Let the readers of a node read other values, expand the bodies that these come from, and remove the node."""
+    """Let the readers of a node read other values, expand the bodies that these come from, and remove the node.
+
+    What is new among them takes its annotations.
+    """
+    old = {operand.node for operand in graph.operands(node)}
+    for name in dict.fromkeys(value.node for value in results if value.node not in old):
+        inherit(graph, name, node)
     readers = [
         reader
         for index, value in enumerate(results)

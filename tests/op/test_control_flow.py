@@ -314,7 +314,9 @@ last = output(y)""")
             g = self.nested()
             true = g.constant(np.bool_(c))
             rewire(g, "c", Operand(true.node))
+            g.nodes["cond_1"]["latency"] = 5
             chosen = rewrite(g, (choose_branch, unroll_loops), verify=True)
+            assert chosen.annotations(chosen.operands("y")[0].node) == {"latency": 5}
             assert {"cond", "loop"}.isdisjoint(self.inside(chosen))
             assert evaluate(chosen, {"c": True, "x": [1, 2]})["y"].tolist() == wanted
 
@@ -325,7 +327,10 @@ last = output(y)""")
         settings = {"axes": [1], "backwards": [back], "output_axes": [1], "output_backwards": [turned]}
         for i, value in enumerate(op.scan(total, x, np.float32(2), body=RUNNING, carried=1, **settings)):
             g.output(f"y{i}", value)
+        g.nodes["scan_1"]["latency"] = 5
         unrolled = rewrite(g, unroll_loops, verify=True)
+        kept = [unrolled.annotations(unrolled.operands(output)[0].node) for output in g.outputs]
+        assert kept == [{"latency": 5}] * 2
         assert ("scan_1" in unrolled) == (length == 0)
         fed = {"total": 1, "x": np.arange(3 * length).reshape(3, length)}
         for name, array in evaluate(g, fed).items():
