@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import SerialError, TypeMismatchError
+from graphrewrite.formats.border_values import joined, split
 from graphrewrite.formats.json.decode import Decoder, mapping, text
 from graphrewrite.formats.json.encode import encode
 from graphrewrite.formats.json.path import JsonPath
@@ -48,7 +49,8 @@ def from_elastic_ai(data: Mapping[str, Any], *, ops: Iterable[Any] = ()) -> Grap
 
     Attributes of the graph stand beside its nodes, as its earlier versions wrote them, or under ``attributes``. Nodes
     and edges may be lists of dictionaries with names. What the nodes compute is not known: types that are no ops are
-    generic ones. Lists stay lists.
+    generic ones. Lists stay lists. A convolution of the library with a ``padding_value`` has a `pad` before it, which
+    is called ``conv_1.border``, where the types of its operands are stated.
 
     Parameters
     ----------
@@ -113,6 +115,7 @@ def _graph(graph: Graph, data: Mapping[str, Any], ops: Mapping[str, Any], path: 
         here.check(unsound_edge(values))
         graph.add_edge(source, destination)
         graph.edges[source, destination].update(values)
+    split(graph, path)
     return graph
 
 
@@ -194,6 +197,7 @@ def _written(graph: nx.DiGraph, legacy: bool, path: JsonPath, name: str | None =
     nodes: dict[str, Any] = {}
     edges: dict[str, dict[str, Any]] = {}
     counts = dict.fromkeys(_PORTS, 0)
+    graph = joined(graph) if isinstance(graph, Graph) else graph
     for node, data in graph.nodes(data=True):
         here = path / "nodes" / node
         written = {key: _stored(value, here / key) for key, value in data.items()}

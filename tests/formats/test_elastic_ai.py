@@ -15,6 +15,7 @@ from graphrewrite import Graph, Module, Tensor, op, verify
 from graphrewrite.errors import SerialError
 from graphrewrite.formats import from_dict, load, to_dict
 from graphrewrite.formats.elastic_ai import is_elastic_ai
+from graphrewrite.hierarchy.renaming import renamed
 from graphrewrite.testing import graphs
 
 PRIMITIVES = (
@@ -90,6 +91,32 @@ def test_attributes_and_arrays_keep_their_form() -> None:
     back = from_dict(json.loads(json.dumps(to_dict(g, form="elastic-ai"))))
     assert back == g
     assert (back.nodes["conv_1"]["strides"], back.nodes["conv_1"]["latency"]) == ((2, 2), [3])
+
+
+@pytest.mark.parametrize(("layout", "shape"), [(None, ("N", 3, 8)), ("NLC", ("N", 8, 3))])
+def test_a_border_of_another_value_is_one_node_there_and_two_here(layout: Any, shape: Any) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", shape, layout))
+    g.output("y", op.conv(x, np.ones((2, 3, 3), np.float32), padding=(1, 2), padding_value=0.5, stride=2, name="c"))
+    as_it_is = to_dict(g, form="elastic-ai")
+    assert "pad_1" in as_it_is["nodes"]
+    assert from_dict(as_it_is) == g
+    named = renamed(g, {"pad_1": "c.border"})
+    assert "c.border" in to_dict(named, form="elastic-ai")["nodes"]  # its origin would be lost
+    named.nodes["c.border"]["origin"] = ()
+    data = json.loads(json.dumps(to_dict(named, form="elastic-ai")))
+    assert "c.border" not in data["nodes"]
+    assert (data["nodes"]["c"]["pads"], data["nodes"]["c"]["padding_value"]) == ([1, 2], 0.5)
+    read = from_dict(data)
+    verify(read)
+    assert read == named
+    assert to_dict(read, form="elastic-ai") == data
+    other = copy.deepcopy(data)
+    other["nodes"]["c"]["padding"] = other["nodes"]["c"].pop("pads")
+    assert from_dict(other) == named
+    other["nodes"]["c"]["padding_value"] = "a"
+    with pytest.raises(SerialError, match=r"^nodes\.c: .*padding_value: expected a number, got 'a'"):
+        from_dict(other)
 
 
 @pytest.mark.parametrize(

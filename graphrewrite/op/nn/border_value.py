@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,11 @@ class BorderValue:
         like = attributes.get("like")
         own = {key: each for key, each in attributes.items() if key not in {"padding_value", *NOT_OPERANDS}}
         known = {} if like is None else {key: each for key, each in like.data.items() if key in op.attributes}
-        pads = self._pads(op, operands, known | op.as_attributes(own))
+        op.check(len(operands), known | op.as_attributes(own))
+        types = [type_of(x) for x in operands if x is not None]
+        if not any(isinstance(x, Symbolic) for x in operands):
+            types = [Tensor("f32", kind.shape) for kind in types]
+        pads = self.pads(op, types, known | op.as_attributes(own))
         rest = {key: each for key, each in attributes.items() if key != "padding_value"}
         if not any(pads):
             return op(*operands, **rest)
@@ -61,18 +65,33 @@ class BorderValue:
         with nullcontext() if first is None else first.undone_on_error(f"{op.name}(padding_value={value})"):
             return op(pad(operands[0], pads=pads, fill=float(value)), *operands[1:], **rest)
 
-    def _pads(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> tuple[int, ...]:
-        """Return the border of all axes of the first operand, in its order."""
-        op.check(len(operands), attributes)
-        types = [type_of(x) for x in operands if x is not None]
+    def pads(self, op: Op, types: Sequence[Any], attributes: dict[str, Any]) -> tuple[int, ...]:
+        """Return the border of all axes of the first operand, in its order.
+
+        Parameters
+        ----------
+        types : sequence of Tensor
+            Of the operands.
+        attributes : dict
+            As `Op.as_attributes` gives them.
+        """
         batch = None if op.axes is None else op.axes.of_a_batch(types[0])
-        if batch is not None:
-            types[0] = batch
-        if not any(isinstance(x, Symbolic) for x in operands):
-            types = [Tensor("f32", kind.shape) for kind in types]
+        types = types if batch is None else [batch, *types[1:]]
         stated = op.settled(attributes, types)
         spatial = stated.get("pads", op.defaults(types[0], stated)["pads"])
         pads = (0, 0, *spatial[: len(spatial) // 2], 0, 0, *spatial[len(spatial) // 2 :])
-        order, rank = op.arrangement(types), len(pads) // 2
-        axes = range(rank) if order is None else sorted(range(rank), key=order.operand.__getitem__)
+        axes = _axes(op, types)
+        rank = len(axes)
         return tuple(pads[half + axis] for half in (0, rank) for axis in axes if batch is None or axis)
+
+    def spatial(self, op: Op, types: Sequence[Any], pads: Sequence[int]) -> tuple[int, ...]:
+        """Return the attribute of the op for a border of all axes of the first operand."""
+        axes = _axes(op, types)
+        rank = len(axes)
+        return tuple(pads[half + axes.index(axis)] for half in (0, rank) for axis in range(2, rank))
+
+
+def _axes(op: Op, types: Sequence[Any]) -> list[int]:
+    """Return the place of each axis of the first operand among those of the op."""
+    order, axes = op.arrangement(types), range(len(types[0].shape))
+    return list(axes) if order is None else sorted(axes, key=order.operand.__getitem__)
