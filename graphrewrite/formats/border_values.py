@@ -62,12 +62,14 @@ def joined(graph: Graph) -> Graph:
         types, inner = _types(graph, node), _types(graph, name)
         if types is None or inner is None or "pads" in graph.nodes[node]:
             continue
-        readers = [reader for reader, data in graph.succ[name].items() if data["slots"] == ((0, 0),)]
+        readers = {reader: data.get("slots") for reader, data in graph.succ[name].items()}
         op, known, (source, *_) = graph.op(node), graph.nodes[name], graph.operands(name)
-        if readers != [node] or len(graph.succ[name]) != 1 or len(graph.pred[name]) != 1:
+        if readers != {node: ((0, 0),)} or len(graph.pred[name]) != 1 or type(known.get("fill")) is not float:
             continue
         pads = border.spatial(op, [*inner, *types[1:]], known["pads"])
         attributes = {**graph.attributes(node), "pads": pads}
+        if not all(isinstance(each, int) and each >= 0 for each in pads):  # a convolution has no others
+            continue
         if _pad(border, op, [*inner, *types[1:]], attributes, known.get("fill")) != known:
             continue
         made = graph.copy() if made is graph else made

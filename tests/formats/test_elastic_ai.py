@@ -120,6 +120,28 @@ def test_a_border_of_another_value_is_one_node_there_and_two_here(layout: Any, s
 
 
 @pytest.mark.parametrize(
+    "border",
+    [
+        {"pads": (0, 0, 1, 0, 0, 1)},
+        {"pads": (0, 0, 1, 0, 0, 1), "fill": True},
+        {"pads": (0, 0, 1, 0, 0, 1), "fill": 0.5, "mode": "edge"},
+        {"pads": (1, 0, 1, 0, 0, 1), "fill": 0.5},
+        {"pads": (0, 0, 1, 0, 0, -1), "fill": 0.5},
+        {"pads": (0, 0, "B", 0, 0, 1), "fill": 0.5},
+    ],
+    ids=str,
+)
+def test_any_pad_of_the_name_of_a_border_comes_back(border: dict[str, Any]) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3, 8)))
+    padded = op.pad(x, **border, name="c.border")
+    g.output("y", op.conv(padded, np.ones((2, 3, 3), np.float32), name="c"))
+    assert from_dict(json.loads(json.dumps(to_dict(g, form="elastic-ai")))) == g
+    g.output("z", padded)
+    assert from_dict(json.loads(json.dumps(to_dict(g, form="elastic-ai")))) == g
+
+
+@pytest.mark.parametrize(
     ("data", "message"),
     [
         ({"nodes": {"x": {}}, "edges": {}}, "^nodes.x.type: expected a string"),
