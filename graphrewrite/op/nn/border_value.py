@@ -13,7 +13,7 @@ from graphrewrite.op.named_operands import NOT_OPERANDS
 from graphrewrite.op.signature import type_of
 from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.op.tensor.shapes import pad
-from graphrewrite.types import Tensor
+from graphrewrite.types import Dimension, Tensor
 
 if TYPE_CHECKING:
     from graphrewrite.op.op import Op
@@ -84,7 +84,7 @@ class BorderValue:
         rank = len(axes)
         return tuple(pads[half + axis] for half in (0, rank) for axis in axes if batch is None or axis)
 
-    def spatial(self, op: Op, types: Sequence[Any], pads: Sequence[int]) -> tuple[int, ...]:
+    def spatial(self, op: Op, types: Sequence[Any], pads: Sequence[Dimension]) -> tuple[Dimension, ...]:
         """Return the attribute of the op for a border of all axes of the first operand."""
         axes = _axes(op, types)
         rank = len(axes)
