@@ -232,13 +232,14 @@ class Engine:
 
     def fused(self, rule: PatternRule, general: Callable[[Any], bool]) -> Callable[[Any], Any] | None:
         """Return a function that tries a rule on the fast path; None where there is none."""
-        bind = rule.definition.fused
-        if bind is None:
+        fused = rule.definition.fused
+        if fused is None:
             return None
         again = not self.strategy.is_single
         inline = again and self.is_conjunctive  # the generated function queues affected nodes itself
         full = self.watcher is not None or self.table is not None or again != inline
-        journal = self.journal
+        journal, watcher = self.journal, self.watcher
+        declined: list[Declined] | None = None if watcher is None else []
         around = Surroundings(
             general=general,
             later=self.provenance.later,
@@ -250,14 +251,19 @@ class Engine:
             released=self.released if inline and (self.affected.inner or self.kinds) else None,
             mode="full" if full else "bare" if journal is None else "journal",
             note=None if journal is None else journal.append,
+            declined=declined,
         )
-        step = bind(rule, self.graph, around)
+        step = fused.bind(rule, self.graph, around)
         if not full:
             return step
-        watcher = self.watcher
 
         def attempt(node: Any) -> bool:
             parts = step(node)
+            if declined:
+                # The general path has told of all matches, where it did the work.
+                for refusal in () if type(parts) is bool or watcher is None else declined:
+                    watcher.tried(rule, node, refusal)
+                declined.clear()
             if type(parts) is bool:
                 return parts
             if parts is None:

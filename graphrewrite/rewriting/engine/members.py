@@ -34,6 +34,14 @@ class PatternRule:
         """Return the edit that applies a match."""
         raise NotImplementedError
 
+    def run(self, replay: Any, node: str) -> Any:
+        """Run the function on a match at a node; return its result."""
+        raise NotImplementedError
+
+    def keeps_levels(self, graph: Any, matched: Sequence[str], new: Sequence[Any]) -> bool:
+        """Tell whether the rule's kind allows the levels of new parts in place of matched nodes."""
+        raise NotImplementedError
+
     def named(self, error: GraphRewriteError, *, at: str | None = None) -> GraphRewriteError:
         """Return an error that names the rule."""
         raise NotImplementedError

@@ -1,17 +1,16 @@
-"""The parts of a replacement: which of them are new, and whether they would close a cycle."""
+"""Whether the replacement of several roots would close a cycle."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import networkx as nx
 
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.match import Root
-from graphrewrite.rewriting.rule.replacement import Bound, Known, New, Part
+from graphrewrite.rewriting.rule.replacement import Bound, New, Part, new_parts
 
-__all__ = ["closes_cycle", "new_parts"]
+__all__ = ["closes_cycle"]
 
 
 def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:
@@ -73,24 +72,6 @@ def _dependencies(graph: Graph, leaf: str, doubtful: set[str], roots: set[str]) 
                 if source not in roots:
                     up.append(source)
     return above & doubtful if not up else set()
-
-
-def new_parts(parts: Iterable[Any]) -> list[Any]:
-    """Return the new nodes and constants of a replacement, each once, operands first."""
-    new: dict[int, Any] = {}
-    work = [(part, False) for part in reversed(list(parts))]
-    while work:
-        part, is_ready = work.pop()
-        if isinstance(part, New):
-            part = part.first
-        if isinstance(part, Bound) or id(part) in new:
-            continue
-        if is_ready or isinstance(part, Known):
-            new[id(part)] = part
-        else:
-            work.append((part, True))
-            work.extend((p, False) for p in reversed(part.operands))
-    return list(new.values())
 
 
 def _leaves(part: Part) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.fused.editing import EditWriter
-from graphrewrite.rewriting.fused.matching import NotPlainError, slot
+from graphrewrite.rewriting.fused.computed import Computed
+from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError, slot
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.template import Hole, Template
 from graphrewrite.runtime.generated_code import compile_function
 
-__all__ = ["Step", "Surroundings", "fuse"]
+__all__ = ["Fused", "Step", "Surroundings", "fuse"]
 
 _REMEMBERED = 4096
 """So many combinations of types a fused rule tells by their identity."""
@@ -48,6 +49,8 @@ class Surroundings:
         As for `graphrewrite.rewriting.fused.editing.EditWriter.write`.
     note : callable, optional
         Takes what a step tells in mode "journal".
+    declined : list, optional
+        Where refusals of the last node are kept, if somebody wants to know them.
     """
 
     general: Callable[[str], Any]
@@ -60,36 +63,69 @@ class Surroundings:
     released: Callable[..., None] | None
     mode: str
     note: Callable[[tuple[Any, ...]], None] | None
+    declined: list[Any] | None = None
 
 
-def fuse(pattern: Pattern, template: Template) -> Callable[[Any, Graph, Surroundings], Step] | None:
-    """Return what makes a function for a graph that matches and replaces at once; None where that is not possible."""
-    if len(pattern.roots) != 1:
-        return None
-    codes: dict[str, tuple[CodeType, dict[str, Any]]] = {}
+class Fused:
+    """The functions of a rule, generated when they are first needed, for all graphs.
 
-    def code(mode: str) -> tuple[CodeType, dict[str, Any]]:
-        if mode not in codes:
-            writer = EditWriter(pattern, template)
-            codes[mode] = compile_function(writer.write(mode), str(pattern)), writer.known
-        return codes[mode]
+    Parameters
+    ----------
+    pattern : Pattern
+        A conjunctive pattern with one root.
+    shared : {"refuse", "keep"}
+        The rule's option.
+    template : Template, optional
+        The replacement; None where the rule's function has to run on each match.
 
-    try:
-        code("bare")
-    except NotPlainError:
-        return None
-    (value,) = template.values
+    Raises
+    ------
+    NotPlainError
+        If the rule is left to the general path.
+    """
 
-    def bind(rule: Any, graph: Graph, around: Surroundings) -> Step:
-        source, known = code(around.mode)
+    def __init__(self, pattern: Pattern, shared: str, template: Template | None) -> None:
+        self.template = template
+        self.match = MatchWriter(pattern, shared, may_decline=template is None)
+        self.step = compile_function(self.match.write(), str(pattern))
+        self.shapes: dict[Any, Template] = {}
+        self._code: dict[Any, tuple[CodeType, dict[str, Any]]] = {}
+        if template is not None:
+            self.code(template, "bare")
+
+    def code(
+        self, template: Template, mode: str, computed: Sequence[bool] | None = None
+    ) -> tuple[CodeType, dict[str, Any]]:
+        """Return the function that replaces a match by a template, and the objects that it names."""
+        key = id(template), mode
+        if key not in self._code:
+            writer = EditWriter(self.match, template, computed)
+            self._code[key] = compile_function(writer.write(mode), str(self.match.pattern)), writer.known
+        return self._code[key]
+
+    def bind(self, rule: Any, graph: Graph, around: Surroundings) -> Step:
+        """Return the function that rewrites the first match at a node of a graph."""
+        if self.template is not None:
+            replace = self.replacing(self.template, rule, graph, around)
+        else:
+            replace = Computed(self, rule, graph, around).replace
+        scope = {**_tables(graph), "general": around.general, "replace": replace, **self.match.known}
+        exec(self.step, scope)
+        step: Step = scope["step"]
+        return step
+
+    def replacing(
+        self, template: Template, rule: Any, graph: Graph, around: Surroundings, computed: Sequence[bool] | None = None
+    ) -> Callable[..., Any]:
+        """Return the function that replaces a match in a graph."""
+        source, known = self.code(template, around.mode, computed)
         types: dict[tuple[int, ...], tuple[Any, ...]] = {}
+        (value,) = template.values
         scope: dict[str, Any] = {
             "rule": rule,
+            "template": template,
             "note": around.note,
-            "node": graph._node,
-            "pred": graph._pred,
-            "succ": graph._succ,
-            "attributes": graph.attributes,
+            **_tables(graph),
             "fresh": graph._fresh,
             "general": around.general,
             "join": _joiner(graph),
@@ -106,10 +142,22 @@ def fuse(pattern: Pattern, template: Template) -> Callable[[Any, Graph, Surround
             **known,
         }
         exec(source, scope)
-        step: Step = scope["step"]
-        return step
+        replace: Callable[..., Any] = scope["replace"]
+        return replace
 
-    return bind
+
+def fuse(pattern: Pattern, shared: str, template: Template | None) -> Fused | None:
+    """Return the functions of a rule; None where it is left to the general path."""
+    if len(pattern.roots) != 1 or shared == "duplicate":
+        return None
+    try:
+        return Fused(pattern, shared, template)
+    except NotPlainError:
+        return None
+
+
+def _tables(graph: Graph) -> dict[str, Any]:
+    return {"node": graph._node, "pred": graph._pred, "succ": graph._succ, "attributes": graph.attributes}
 
 
 def _typer(graph: Graph, template: Template, cache: dict[tuple[int, ...], tuple[Any, ...]]) -> Callable[..., Any]:

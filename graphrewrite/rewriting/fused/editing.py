@@ -6,34 +6,52 @@ All that can be refused is refused before the first change, by a way out to ``ge
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from graphrewrite.graph.provenance import SHORT
+from graphrewrite.op import constant
 from graphrewrite.op.reserved_keys import STRUCTURAL
-from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
+from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError, slot
 from graphrewrite.rewriting.fused.record import joined
-from graphrewrite.rewriting.pattern import Pattern, PatternNode
+from graphrewrite.rewriting.match.compiled import Source
+from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode
 
 __all__ = ["EditWriter"]
 
 
-class EditWriter(MatchWriter):
-    """Writes the source of a function ``step(n0)``: it rewrites the first match at a node.
+class EditWriter(Source):
+    """Writes the source of a function ``replace(…)``: it replaces one match.
 
-    The function returns None where nothing matches, what ``general(n0)`` returns where that did the work, and otherwise
-    the parts of a `graphrewrite.rewriting.fused.record.Record` or, where none is wanted, True.
+    The function returns what ``general(n0)`` returns where that did the work, and otherwise the parts of a
+    `graphrewrite.rewriting.fused.record.Record` or, where none is wanted, True.
+
+    Parameters
+    ----------
+    match : MatchWriter
+        After it has written the match.
+    template : Template
+        The replacement.
+    computed : sequence of bool, optional
+        Where a rule's function has run on the match: which new nodes have attributes. The function takes the new parts
+        as a last argument then. Otherwise the template says all.
     """
 
-    def __init__(self, pattern: Pattern, template: Template) -> None:
-        super().__init__(pattern)
-        self.template = template
+    def __init__(self, match: MatchWriter, template: Template, computed: Sequence[bool] | None = None) -> None:
+        super().__init__(match.pattern)
+        self.names, self.sources, self.matched, self.root = match.names, match.sources, match.matched, match.root
+        self.template, self.computed, self.arguments = template, computed, match.arguments
         (self.value,) = template.values
         self.made: dict[int, str] = {id(new): f"f{i}" for i, new in enumerate(template.nodes)}
-        for hole in [*self.operands_of(template), self.value]:
-            if not (id(hole) in self.made or (isinstance(hole, Hole) and hole.place < 0)):
-                raise NotPlainError  # a number, which becomes a constant, or a matched node, which stays
+        holes = [v for v in [*self.operands_of(template), self.value] if id(v) not in self.made]
+        if not all(isinstance(hole, Hole) for hole in holes):
+            raise NotPlainError  # a number, which becomes a constant
+        # Matched nodes that the replacement reads stay, and so does what they read.
+        kept = [self.pattern.terms[hole.place] for hole in holes if hole.place >= 0]
+        if self.root in kept:
+            raise NotPlainError
+        self.may_stay = bool(kept) or match.shared == "keep"
 
     @staticmethod
     def operands_of(template: Template) -> list[Any]:
@@ -42,11 +60,15 @@ class EditWriter(MatchWriter):
 
     def name(self, value: Any) -> str:
         """Return the name of the node that a value of the template is."""
-        return (
-            self.names[id(self.pattern.variables[-1 - value.place])]
-            if isinstance(value, Hole)
-            else self.made[id(value)]
-        )
+        if not isinstance(value, Hole):
+            return self.made[id(value)]
+        terms = self.pattern.terms
+        return self.names[id(terms[value.place] if value.place >= 0 else self.pattern.variables[-1 - value.place])]
+
+    def slots(self, index: int) -> str:
+        """Return the name of the slots of an edge."""
+        self.known[f"S{index}"] = slot(index)
+        return f"S{index}"
 
     def write(self, mode: str) -> str:
         """Return the source.
@@ -56,33 +78,33 @@ class EditWriter(MatchWriter):
         mode : {"bare", "journal", "full"}
             Whether the function notes of each step what is needed to take it back, or returns all that is to be known.
         """
-        self.match()
         recorded = mode == "full"
         nodes = [self.names[id(term)] for term in self.pattern.terms]
         read = [v for v in [*self.operands_of(self.template), self.value] if isinstance(v, Hole)]
         self.read = list(dict.fromkeys(map(self.name, read)))
-        types = self.types(nodes)
+        for name in dict.fromkeys([*nodes, *self.read]):
+            self.line(f"d_{name} = node[{name}]")
+        self.refuse_annotated()
+        types = self.types() if self.computed is None else [f"new[{i}].type" for i in range(len(self.computed))]
         spared = self.spared(nodes)
         self.origin(nodes)
         self.add(nodes, types, recorded)
         self.unlink(nodes)
         self.move(nodes, recorded)
         self.remove(nodes, spared, mode)
-        return "\n".join(["def step(n0):", *self.lines])
+        new = [] if self.computed is None else ["new"]
+        return "\n".join([f"def replace({', '.join([*self.arguments, *new])}):", *self.lines])
 
     # ------------------------------------------------------------------ what can be refused
 
-    def types(self, nodes: list[str]) -> list[str]:
+    def types(self) -> list[str]:
         """Write what the types of the new nodes are; return their names."""
-        self.line("w = node[n0].get('result')")
-        for name in [*nodes, *self.read]:
-            self.line(f"d_{name} = node[{name}]")
-        self.refuse_annotated()
+        self.line("w = d_n0.get('result')")
         for new in self.template.nodes:
             if all(isinstance(v, Hole) for v in new.operands):  # an op on constants alone is computed
                 tests = [f"d_{name}['type'] == 'constant'" for name in dict.fromkeys(map(self.name, new.operands))]
                 self.line(f"if {' and '.join(tests)}: return general(n0)")
-        kinds = [self.new("t") for _ in self.read]
+        kinds = [f"t_{name}" for name in self.read]
         for kind, name in zip(kinds, self.read, strict=True):
             self.line(f"{kind} = d_{name}.get('result')")
         listed = "".join(f"{kind}, " for kind in kinds)
@@ -170,7 +192,11 @@ class EditWriter(MatchWriter):
             self.line(f"fresh[{stem!r}] = k")
             origin = "()" if new.op.level == "bridge" else "o"
             attributes = ""
-            if new.captured or new.like is not None:
+            if self.computed is not None and new.op is constant:
+                attributes = f", 'value': new[{i}].value"
+            elif self.computed is not None:
+                attributes = f", **{self.let(new.op.stored)}(new[{i}].attributes)" if self.computed[i] else ""
+            elif new.captured or new.like is not None:
                 attributes = f", **{self.let(new.op.stored)}(a_{i})"
             elif new.attributes:
                 attributes = f", **{self.let(new.op.stored(new.attributes))}"
@@ -184,7 +210,9 @@ class EditWriter(MatchWriter):
             pairs = ", ".join(f"{source}: {edge}" for source, edge in zip(sources, edges, strict=True))
             self.line(f"p = pred[{f}] = {{{pairs}}}")
             links = [f"succ[{source}][{f}] = {edge}" for source, edge in zip(sources, edges, strict=True)]
-            if len(sources) > 1:
+            if not sources:
+                pass
+            elif len(sources) > 1:
                 self.line(f"if len(p) == {len(sources)}:")
                 for link in links:
                     self.line(f"    {link}")
@@ -199,10 +227,10 @@ class EditWriter(MatchWriter):
             self.line(f"if late: later(({fresh}), ({listed}), ({data}))")
 
     def unlink(self, nodes: list[str]) -> None:
-        """Write that what the match has read loses these readers."""
-        for name in nodes:
+        """Write that what the match has read loses these readers, as far as that is certain."""
+        for name in ["n0"] if self.may_stay else nodes:
             for term, source in zip(self.term_of(name).operands, self.sources[name], strict=True):
-                if not isinstance(term, PatternNode):
+                if self.may_stay or not isinstance(term, PatternNode):
                     self.line(f"del succ[{source}][{name}]")
 
     def move(self, nodes: list[str], recorded: bool) -> None:
@@ -230,15 +258,28 @@ class EditWriter(MatchWriter):
 
     def remove(self, nodes: list[str], spared: list[str], mode: str) -> None:
         """Write the removal of the matched nodes, the reports of it, and the nodes to be looked at again."""
-        if mode != "bare":
-            self.line(f"sources = ({''.join(f'pred[{n}], ' for n in nodes)})")
+        is_noted = mode != "bare"
+        order = ["n0", *(n for n in reversed(nodes) if n != "n0")]
+        if self.may_stay:
+            self.line("lost = [(n0, d_n0, pred[n0])]" if is_noted else "")
+            self.line("del node[n0], pred[n0]")
+            for name in order[1:]:
+                self.line(f"if not succ[{name}]:")
+                for source in self.sources[name]:
+                    self.line(f"    del succ[{source}][{name}]")
+                if is_noted:
+                    self.line(f"    lost.append(({name}, d_{name}, pred[{name}]))")
+                self.line(f"    del node[{name}], pred[{name}], succ[{name}]")
+        else:
+            if is_noted:
+                self.line(f"lost = ({''.join(f'({n}, d_{n}, pred[{n}]), ' for n in order)})")
+            left = [f"node[{n}], pred[{n}]" for n in nodes] + [f"succ[{n}]" for n in order[1:]]
+            self.line(f"del {', '.join(left)}")
+        if is_noted:
             self.line("gone = ()")
-        self.line(
-            "del " + ", ".join([f"node[{n}], pred[{n}]" for n in nodes] + [f"succ[{n}]" for n in nodes if n != "n0"])
-        )
         for name in spared:
             self.line(f"if {name} in node and not succ[{name}] and node[{name}].get('type') == 'constant':")
-            if mode != "bare":
+            if is_noted:
                 self.line(f"    gone = (*gone, ({name}, node[{name}]))")
             self.line(f"    del node[{name}], pred[{name}], succ[{name}]")
         for i, new in enumerate(self.template.nodes):
@@ -246,6 +287,7 @@ class EditWriter(MatchWriter):
         target = self.name(self.value)
         left = [n for n in spared if n in {self.names.get(id(v)) for v in self.pattern.variables}]
         left += [target] if isinstance(self.value, Hole) else []
+        left += order[1:] if self.may_stay else []
         self.line(f"if wakes and readers: above({target}, readers, n0)")
         for name in dict.fromkeys(left):
             self.line(f"if drops: released({name}, n0)")
@@ -260,10 +302,10 @@ class EditWriter(MatchWriter):
         moved = "moved" if mode == "full" else "None" if is_new else "list(readers.items())"
         parts = [
             "rule",
+            "template",
             listed(self.made.values()),
             listed(nodes),
-            listed(f"d_{n}" for n in nodes),
-            "sources",
+            "lost",
             listed(f"d_{f}" for f in self.made.values() if mode == "full"),
             moved,
             "None" if is_new else "old",

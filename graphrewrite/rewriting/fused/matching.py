@@ -37,17 +37,24 @@ class MatchWriter(Source):
     ----------
     pattern : Pattern
         A plain one (`graphrewrite.rewriting.rule.template.is_conjunctive`) with one root.
+    shared : {"refuse", "keep"}
+        Whether an inner node may have other readers.
+    may_decline : bool
+        Whether a match may be declined, and the next one is to be found.
 
     Attributes
     ----------
     sources : dict
         Name of a matched node to the names of its operands.
+    arguments : list of str
+        The names of all that a match consists of, the root first.
     """
 
     failing = "return None"
 
-    def __init__(self, pattern: Pattern) -> None:
+    def __init__(self, pattern: Pattern, shared: str, *, may_decline: bool) -> None:
         super().__init__(pattern)
+        self.shared, self.may_decline = shared, may_decline
         self.known.update(has_others=has_others, operands_at=operands_at, same=same)
         self.root = top_of(pattern.roots[0])
         self.sources: dict[str, list[str]] = {}
@@ -77,11 +84,6 @@ class MatchWriter(Source):
         self.count += 1
         return f"{stem}{self.count}"
 
-    def slots(self, index: int) -> str:
-        """Return the name of the slots of an edge."""
-        self.known[f"S{index}"] = slot(index)
-        return f"S{index}"
-
     def edge(self, index: int) -> str:
         """Return the name of the data of an edge that is one operand and nothing else, such as a predicate."""
         self.known[f"E{index}"] = {"slots": slot(index)}
@@ -89,11 +91,22 @@ class MatchWriter(Source):
 
     # ------------------------------------------------------------------ the pattern
 
-    def match(self) -> None:
-        """Write the whole match; what is written next runs where it is found."""
+    def write(self) -> str:
+        """Return the source: a function that hands each match to ``replace``, until that tells what became of it."""
         self.names[id(self.root)] = "n0"
         self.matched.append(self.root)
         self.node(self.root, "n0")
+        found = ["n0", *(self.names[id(t)] for t in self.pattern.terms)]
+        found += [name for sources in self.sources.values() for name in sources]
+        found += [self.names[id(v)] for v in self.pattern.variables]  # the values of attributes are bound as well
+        self.arguments = list(dict.fromkeys(found))
+        found_by = f"replace({', '.join(self.arguments)})"
+        if self.depth == 1:
+            self.line(f"return {found_by}")
+        else:
+            self.line(f"outcome = {found_by}")
+            self.line("if outcome is not None: return outcome")
+        return "\n".join(["def step(n0):", *self.lines])
 
     def node(self, term: PatternNode, name: str) -> None:
         """Write what must hold of a node, and of all below it."""
@@ -126,6 +139,8 @@ class MatchWriter(Source):
         """Tell whether the order of the first two operands can make a difference to whether a match is found."""
         if count < 2 or not any(op.commutative for op in term.ops):
             return False
+        if self.may_decline:
+            return True
         plain = [isinstance(t, Variable) and not t.constant and id(t) not in self.repeated for t in term.operands[:2]]
         return not all(plain)
 
@@ -165,12 +180,13 @@ class MatchWriter(Source):
         kinds = term.kinds
         kind = f"!= {min(kinds)!r}" if len(kinds) == 1 else f"not in {self.let(kinds)}"
         self.line(f"if node[{name}].get('type') {kind}: {self.stop}")
-        # A reader beyond the parents may be another node of the match, if it has that many.
-        parents, others = len(self.parents[id(term)]), len(self.pattern.nodes) - 1
-        self.line(f"if len(succ[{name}]) != {parents}:")
-        self.line(f"    if len(succ[{name}]) > {others} or len(succ[{name}]) < {parents}: {self.stop}")
-        if others > parents:
-            self.line("    return general(n0)")
+        if self.shared == "refuse":
+            # A reader beyond the parents may be another node of the match, if it has that many.
+            parents, others = len(self.parents[id(term)]), len(self.pattern.nodes) - 1
+            self.line(f"if len(succ[{name}]) != {parents}:")
+            self.line(f"    if len(succ[{name}]) > {others} or len(succ[{name}]) < {parents}: {self.stop}")
+            if others > parents:
+                self.line("    return general(n0)")
         for other in self.matched:
             if other.kinds & kinds:
                 self.line(f"if {name} == {self.names[id(other)]}: {self.stop}")

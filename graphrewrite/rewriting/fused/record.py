@@ -37,7 +37,7 @@ class Record:
         values = [
             Operand(value) if kind == "value" else value for kind, value in zip(kinds, self.parts[9], strict=True)
         ]
-        return Match(self.rule, self.parts[2], tuple(values))
+        return Match(self.rule, self.parts[3], tuple(values))
 
     @property
     def edit(self) -> Edit:
@@ -47,12 +47,13 @@ class Record:
         return self._edit
 
     def _found(self) -> Edit:
-        rule, new, matched, data, sources, added, moved, old, gone, bound = self.parts
-        template = rule.definition.template
+        _, template, new, matched, lost, added, moved, old, gone, bound = self.parts
         made = {id(term): name for term, name in zip(template.nodes, new, strict=True)}
 
         def name_of(value: Any) -> str:
-            name: str = bound[-1 - value.place] if isinstance(value, Hole) else made[id(value)]
+            if not isinstance(value, Hole):
+                return made[id(value)]
+            name: str = matched[value.place] if value.place >= 0 else bound[-1 - value.place]
             return name
 
         edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
@@ -68,18 +69,16 @@ class Record:
         for reader, edge_data in moved:
             known = old.get(reader) if old else None
             linked.append((target, reader, edge_data if known is None else joined(known, edge_data)))
-        spared = [name for name, _ in gone]
         edit = Edit(
             list(zip(new, added or [{}] * len(new), strict=True)),
             linked,
-            removed=[*reversed(matched), *sorted(spared)],
+            removed=[*(name for name, _, _ in lost), *sorted(name for name, _ in gone)],
             matched=matched,
         )
-        root = rule.definition.root_place
         edit.lost = [(target, reader, known) for reader, known in (old or {}).items()]
-        rows = list(zip(matched, data, sources, strict=True))
-        edit.lost += [(name, d, s, dict(moved) if name == matched[root] else {}) for name, d, s in reversed(rows)]
-        edit.lost += [(name, d, {}, {}) for name, d in gone]
+        (root, *_), *_ = lost  # the first that went, whose readers have moved
+        edit.lost += [(name, data, sources, dict(moved) if name == root else {}) for name, data, sources in lost]
+        edit.lost += [(name, data, {}, {}) for name, data in gone]
         return edit
 
 

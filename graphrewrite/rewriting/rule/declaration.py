@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError
@@ -16,7 +16,7 @@ from graphrewrite.rewriting.engine.plan import plan
 from graphrewrite.rewriting.match import Match, Obstacle, Root, find_at
 from graphrewrite.rewriting.pattern import Every, Pattern
 from graphrewrite.rewriting.rule.explanation import Explanation
-from graphrewrite.rewriting.rule.levels import wrong_kind, wrong_levels
+from graphrewrite.rewriting.rule.levels import keeps_levels, wrong_kind, wrong_levels
 from graphrewrite.rewriting.rule.replacement import NOTHING, Declined, Replay
 from graphrewrite.rewriting.rule.tracing import Definition, read_definition
 from graphrewrite.runtime.display import Displayed
@@ -126,7 +126,7 @@ class Rule(Displayed, PatternRule):
         # The function runs on the match: above the yield each term recalls its match, below it ops make new parts.
         replay = Replay(graph, self.pattern, match.images, match.values)
         replaced = match.replaced()
-        returned = self._run(replay, replaced[0][0][0])
+        returned = self.run(replay, replaced[0][0][0])
         if isinstance(returned, Declined):
             return returned
         # Its result becomes one part for each replaced root, and these an edit.
@@ -140,7 +140,7 @@ class Rule(Displayed, PatternRule):
         except GraphRewriteError as error:
             raise self.named(error) from error
 
-    def _run(self, replay: Replay, node: str) -> Any:
+    def run(self, replay: Replay, node: str) -> Any:
         """Run the function on a match at a node; return its result."""
         run = self.function(*replay.arguments())
         try:
@@ -160,6 +160,10 @@ class Rule(Displayed, PatternRule):
                 f"fails below its yield, at {node!r}: {type(error).__name__}: {error}{advice}"
             ) from error
         raise self.complain("yields twice; a rule has one yield")
+
+    def keeps_levels(self, graph: Graph, matched: Sequence[str], new: Sequence[Any]) -> bool:
+        """Tell whether the rule's kind allows the levels of new parts in place of matched nodes."""
+        return keeps_levels(self.kind, graph, matched, new)
 
     def _aligned(self, returned: Any, replaced: list[list[Root]]) -> list[Any]:
         """Return one value for each node that is replaced."""

@@ -17,7 +17,7 @@ from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.rewriting.rule.tracing import Definition
 from graphrewrite.types import FixedPoint, Stream, Tensor
 
-__all__ = ["KINDS", "level_of", "levels_in", "unlike", "wrong_kind", "wrong_levels"]
+__all__ = ["KINDS", "keeps_levels", "level_of", "levels_in", "unlike", "wrong_kind", "wrong_levels"]
 
 KINDS = ("transformation", "lowering")
 """Kinds of rules and passes."""
@@ -85,6 +85,13 @@ def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
 
     before = [level(nodes[name]) for name in edit.matched]
     return unlike(kind, before, {str(data["type"]): level(data) for _, data in edit.added})
+
+
+def keeps_levels(kind: str, graph: Graph, matched: Iterable[str], new: Iterable[Any]) -> bool:
+    """Tell whether the new parts of a replacement are allowed in a transformation, or a lowering."""
+    ops, nodes = graph.ops, graph._node
+    before = [level_of(find_op(nodes[name].get("type", ""), ops), nodes[name].get("result")) for name in matched]
+    return unlike(kind, before, {part.op.name: level_of(part.op, part.type) for part in new}) is None
 
 
 def levels_in(graph: Graph) -> dict[tuple[str, Any], Level | None]:

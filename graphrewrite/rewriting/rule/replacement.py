@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ from graphrewrite.rewriting.pattern import Every, Pattern, PatternNode, Repeated
 from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
 from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold, owned, sizes_in
 
-__all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline"]
+__all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline", "new_parts"]
 
 
 @dataclass(frozen=True)
@@ -302,6 +302,24 @@ class Replay(RuleRun):
         if kind is not None and kind.element in SHORT_INTEGERS and array.dtype == element_dtype(kind.element):
             array = hold(kind.element, array)  # a value that the rule computed wraps like results of ops
         return Known(self, array, constant_type(array, value, kind))
+
+
+def new_parts(parts: Iterable[Any]) -> list[Any]:
+    """Return the new nodes and constants of a replacement, each once, operands first."""
+    new: dict[int, Any] = {}
+    work = [(part, False) for part in reversed(list(parts))]
+    while work:
+        part, is_ready = work.pop()
+        if isinstance(part, New):
+            part = part.first
+        if isinstance(part, Bound) or id(part) in new:
+            continue
+        if is_ready or isinstance(part, Known):
+            new[id(part)] = part
+        else:
+            work.append((part, True))
+            work.extend((p, False) for p in reversed(part.operands))
+    return list(new.values())
 
 
 def _is_operand(value: tuple[Any, ...]) -> bool:

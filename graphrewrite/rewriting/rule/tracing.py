@@ -10,7 +10,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphRewriteError, RuleError
 from graphrewrite.op.symbolic import CURRENT
-from graphrewrite.rewriting.fused.binding import Step, Surroundings, fuse
+from graphrewrite.rewriting.fused.binding import Fused, fuse
 from graphrewrite.rewriting.match.compiled import Matcher, compile_pattern
 from graphrewrite.rewriting.pattern import (
     Every,
@@ -94,11 +94,9 @@ class Definition:
         return compile_pattern(self.pattern, self.shared) if is_conjunctive(self.pattern) else None
 
     @cached_property
-    def fused(self) -> Callable[[Any, Any, Surroundings], Step] | None:
-        """Maker of a function for a graph that matches and replaces at once, where the whole rule allows it."""
-        if self.template is None or self.shared != "refuse" or not is_conjunctive(self.pattern):
-            return None
-        return fuse(self.pattern, self.template)
+    def fused(self) -> Fused | None:
+        """The functions that match and replace at once, where the pattern allows it."""
+        return fuse(self.pattern, self.shared, self.template) if is_conjunctive(self.pattern) else None
 
     @property
     def root_place(self) -> int:
