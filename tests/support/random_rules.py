@@ -33,10 +33,13 @@ class PlainWriter:
         values = list(self.variables)
         if not values:  # a rule of literals alone replaces nothing by anything
             return PlainWriter(rng).write(name)
-        body = [*self.lines, f"root = {root}", "yield root", *self.replacement(values)]
+        computed = rng.random() < 0.5
+        replacement = self.computed(values) if computed else self.replacement(values)
+        body = [*self.lines, f"root = {root}", "yield root", *replacement]
         parameters = ", ".join(n + kind for n, kind in self.variables.items())
         more = "".join(f", {n}" for n in self.attributes)
-        return "\n".join(["@rule", f"def {name}({parameters}{more}):", *(f"    {line}" for line in body)])
+        shared = "(shared='keep')" if computed and rng.random() < 0.4 else ""
+        return "\n".join([f"@rule{shared}", f"def {name}({parameters}{more}):", *(f"    {line}" for line in body)])
 
     def node(self, depth: int) -> str:
         """An op on operands, as an expression."""
@@ -94,6 +97,20 @@ class PlainWriter:
             lines.append(f"m{i} = {form.format(*operands, by=by)}")
             made.append(f"m{i}")
         return [*lines, f"return {made[-1] if made else rng.choice(values)}"]
+
+
+    def computed(self, values: list[str]) -> list[str]:
+        """Lines below the yield that look at the match: refusals, constants, matched nodes, several results."""
+        rng = self.rng
+        readable = [*values, *self.inner]
+        tests = ("{}.is_constant", "{}.op_name in ('neg', 'add', 'input')", "{}.readers > 1", "{}.shape == ()")
+        test = rng.choice(tests).format(rng.choice(readable))
+        other = rng.choice(("rule.decline('no')", rng.choice(readable), "np.ones(3, np.float32)", "op.exp(root.type and a)"))
+        lines = [f"if {test}: return {other}"] if rng.random() < 0.8 else ["if root.shape == (7,): return root"]
+        if rng.random() < 0.3:
+            lines.append("half = np.full(root.shape, 0.5, np.float32)")
+            readable += ["half", "half"]
+        return [*lines, *self.replacement(readable)]
 
 
 class FusedRules:

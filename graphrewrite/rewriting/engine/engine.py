@@ -48,7 +48,14 @@ class Engine:
         All names before the rewrite: fresh ones follow from them, also where their nodes are gone by then.
     limit : int
         So many steps are too many.
+
+    Attributes
+    ----------
+    patience : int
+        So many matches of a rule are worth the time that it takes to generate functions for it.
     """
+
+    patience = 8
 
     def __init__(
         self,
@@ -190,6 +197,12 @@ class Engine:
     def prepare(self, entry: Entry) -> Callable[[Any], Any]:
         """Return the function that tries a rule at a node: true if it applied it, and queued the affected nodes."""
         entry.attempt = self.general(entry)
+        if isinstance(entry.member, PatternRule) and entry.member.definition.template is not None:
+            self.speed_up(entry)
+        return entry.attempt
+
+    def speed_up(self, entry: Entry) -> None:
+        """Let a rule take the fast path from now on, if it has one."""
         # The fast path writes into networkx's dictionaries, and knows no measure, no region and no implementations.
         rule = entry.member
         if (
@@ -198,19 +211,24 @@ class Engine:
             and self.stores_plainly
             and not self.strategy.judges
             and not self.is_implemented
+            and entry.attempt is not None
         ):
             entry.attempt = self.fused(rule, entry.attempt) or entry.attempt
-        return entry.attempt
 
     def general(self, entry: Entry) -> Callable[[Any], bool]:
         """Return a function that tries a rule on the general path."""
         graph, watcher, strategy, member = self.graph, self.watcher, self.strategy, entry.member
         planned_at, interrupts = attempt_of(entry, graph, self.candidates), self.interrupts
+        matches = 0
 
         def attempt(node: Any) -> bool:
+            nonlocal matches
             outcomes = planned_at(node)
             # In place, an interrupt waits for the end of a step; while matches are searched it may come at once.
             for match, planned in outcomes if interrupts is None else interrupts.interruptible(outcomes):
+                matches += 1
+                if matches == self.patience:
+                    self.speed_up(entry)
                 if strategy.judges and isinstance(planned, Edit):
                     planned = strategy.judge(graph, planned)
                 if watcher is not None:

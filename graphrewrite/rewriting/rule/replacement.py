@@ -239,6 +239,8 @@ class Replay(RuleRun):
         """Return the value of ``op(*operands, **attributes)``: a matched node above the yield, a new one below."""
         if not self.below:
             return self.next_made()
+        if not attributes:
+            return self.make(op, operands, attributes)
         like, stated = attributes.pop("like", None), attributes.pop("annotations", None)
         if like is not None:
             own = {op.canonical_name(k): v for k, v in attributes.items()}
@@ -255,13 +257,24 @@ class Replay(RuleRun):
 
     def make(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Known | New | tuple[New, ...]:
         """Return a new node's results, or the constant that an op of constants alone is."""
-        slots = op.completed(operands, attributes)
-        first = next((x for x in slots if isinstance(x, Part)), None)
-        parts = tuple(self.part(x, first) for x in slots)
-        attributes = op.settled(attributes, [p.type for p in parts])
+        parts, is_constant = operands, True
+        for operand in operands:
+            if operand.__class__ is Bound:
+                is_constant = is_constant and operand.data.get("type") == "constant"
+            elif operand.__class__ is New:
+                is_constant = False
+            elif operand.__class__ is not Known:
+                parts = ()
+                break
+        if not parts or len(parts) < op.required:  # not all of them are parts yet
+            slots = op.completed(operands, attributes)
+            first = next((x for x in slots if isinstance(x, Part)), None)
+            parts = tuple(self.part(x, first) for x in slots)
+            is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)
+        if attributes:
+            attributes = op.settled(attributes, [p.type for p in parts])
         # An op of constants alone is computed at once, unless its result would need another dtype.
-        is_open = any(any(sizes_in(attributes[key])) for key in op.sized & attributes.keys())
-        is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)
+        is_open = is_constant and any(any(sizes_in(attributes[key])) for key in op.sized & attributes.keys())
         if is_constant and not op.has_state(attributes) and not is_open:
             kinds = [p.type for p in parts]
             types = op.infer(*kinds, **attributes)
@@ -277,7 +290,7 @@ class Replay(RuleRun):
             self.first_free += len(names)
         if len(types) == 1:
             new = New(self, op, parts, attributes, types)
-            if op.has_effects(attributes):
+            if op.effects or (attributes and op.has_effects(attributes)):
                 self.effects.append(new)
             return new
         results = tuple(New(self, op, parts, attributes, types, i) for i in range(len(types)))
@@ -307,7 +320,10 @@ class Replay(RuleRun):
 def new_parts(parts: Iterable[Any]) -> list[Any]:
     """Return the new nodes and constants of a replacement, each once, operands first."""
     new: dict[int, Any] = {}
-    work = [(part, False) for part in reversed(list(parts))]
+    parts = list(parts)
+    if len(parts) == 1 and parts[0].__class__ is New and all(o.__class__ is Bound for o in parts[0].operands):
+        return [parts[0].first]  # most of them
+    work = [(part, False) for part in reversed(parts)]
     while work:
         part, is_ready = work.pop()
         if isinstance(part, New):

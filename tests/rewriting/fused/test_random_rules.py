@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import rewrite, trace
 from graphrewrite.errors import GraphRewriteError
-from tests.rewriting.test_fused import ordinary_way, told, whole
+from tests.rewriting.test_fused import at_once, ordinary_way, told, whole  # noqa: F401  # a fixture
 from tests.support.profiles import some_of
 from tests.support.random_rules import FusedRules
 
