@@ -98,14 +98,15 @@ class PlainWriter:
             made.append(f"m{i}")
         return [*lines, f"return {made[-1] if made else rng.choice(values)}"]
 
-
     def computed(self, values: list[str]) -> list[str]:
         """Lines below the yield that look at the match: refusals, constants, matched nodes, several results."""
         rng = self.rng
         readable = [*values, *self.inner]
         tests = ("{}.is_constant", "{}.op_name in ('neg', 'add', 'input')", "{}.readers > 1", "{}.shape == ()")
         test = rng.choice(tests).format(rng.choice(readable))
-        other = rng.choice(("rule.decline('no')", rng.choice(readable), "np.ones(3, np.float32)", "op.exp(root.type and a)"))
+        other = rng.choice(
+            ("rule.decline('no')", rng.choice(readable), "np.ones(3, np.float32)", "op.exp(root.type and a)")
+        )
         lines = [f"if {test}: return {other}"] if rng.random() < 0.8 else ["if root.shape == (7,): return root"]
         if rng.random() < 0.3:
             lines.append("half = np.full(root.shape, 0.5, np.float32)")

@@ -1,9 +1,11 @@
-"""The fast path: a conjunctive rule as one function that matches at a node, checks, names and edits.
+"""The fast path: functions generated for a rule, which match at a node, check, name and edit.
 
-A conjunctive pattern consists of ops, variables and literals, the lower half of its rule of ops on bound values. For
-such a rule `matching` and `editing` generate one Python function. Unusual nodes are left to the general path:
-`graphrewrite.rewriting.match`, `graphrewrite.rewriting.engine.plan`, `graphrewrite.graph.edit`. Both give the same
-result, down to the order of readers and the names of new nodes; ``tests/rewriting/test_fused.py`` holds them to it.
+They serve rules of conjunctive patterns: of ops, variables and literals, with one root. `matching` writes the function
+that finds matches, `editing` one that replaces them. Where the replacement is ops on bound values, it is known once and
+for all; otherwise `computed` runs the rule's function on each match, and has one function for each shape of what it
+returns. Unusual nodes are left to the general path: `graphrewrite.rewriting.match`,
+`graphrewrite.rewriting.engine.plan`, `graphrewrite.graph.edit`. Both give the same result, down to the order of readers
+and the names of new nodes; ``tests/rewriting/test_fused.py`` holds them to it.
 """
 
 from graphrewrite.rewriting.fused.binding import Surroundings, fuse

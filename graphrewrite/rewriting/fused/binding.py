@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
-from graphrewrite.rewriting.fused.editing import EditWriter
 from graphrewrite.rewriting.fused.computed import Computed
+from graphrewrite.rewriting.fused.editing import EditWriter
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError, slot
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.template import Hole, Template
@@ -106,13 +106,29 @@ class Fused:
     def bind(self, rule: Any, graph: Graph, around: Surroundings) -> Step:
         """Return the function that rewrites the first match at a node of a graph."""
         if self.template is not None:
-            replace = self.replacing(self.template, rule, graph, around)
+            replacing = self.replacing(self.template, rule, graph, around)
         else:
-            replace = Computed(self, rule, graph, around).replace
-        scope = {**_tables(graph), "general": around.general, "replace": replace, **self.match.known}
+            replacing = self.computed(rule, graph, around).replace
+        scope = {**_tables(graph), "general": around.general, "replace": replacing, **self.match.known}
         exec(self.step, scope)
         step: Step = scope["step"]
         return step
+
+    def computed(self, rule: Any, graph: Graph, around: Surroundings) -> Computed:
+        """Return the object that runs the rule's function on matches in a graph."""
+
+        def compiler(template: Template, computed: Sequence[bool], general: Callable[[str], Any]) -> Callable[..., Any]:
+            return self.replacing(template, rule, graph, replace(around, general=general), computed)
+
+        return Computed(
+            self.match,
+            rule,
+            graph,
+            leave=around.general,
+            shapes=self.shapes,
+            compiler=compiler,
+            declined=around.declined,
+        )
 
     def replacing(
         self, template: Template, rule: Any, graph: Graph, around: Surroundings, computed: Sequence[bool] | None = None
@@ -142,8 +158,8 @@ class Fused:
             **known,
         }
         exec(source, scope)
-        replace: Callable[..., Any] = scope["replace"]
-        return replace
+        replacing: Callable[..., Any] = scope["replace"]
+        return replacing
 
 
 def fuse(pattern: Pattern, shared: str, template: Template | None) -> Fused | None:

@@ -1,28 +1,27 @@
-"""Replacements that a rule's function computes for each match: what is the same from match to match is compiled once."""
+"""Replacements that a rule's function computes: what is the same from match to match is compiled once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op import constant
 from graphrewrite.op.levels import BRIDGES, LEVELS
-from graphrewrite.rewriting.fused.matching import NotPlainError
+from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
 from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Replay, new_parts
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode
 from graphrewrite.types import Tensor
-
-if TYPE_CHECKING:
-    from graphrewrite.rewriting.fused.binding import Fused, Surroundings
 
 __all__ = ["Computed"]
 
 _SHAPES = 32
 """So many shapes of replacements are compiled for a rule; it is left to the general path for others."""
 
+_MISSES = 16
+"""After so many matches that were left to the general path in vain, all are if these are most of them."""
 _PLAIN = (LEVELS[0].name, *BRIDGES)
 _NEVER: Any = object()
 
@@ -32,12 +31,35 @@ class Computed:
 
     The *shape* of a result is all of it but attributes, constants and types: ops, and which operand is what. All that
     is unusual is left to the general path, which runs the function again.
+
+    Parameters
+    ----------
+    match : MatchWriter
+        After it has written the match.
+    leave : callable
+        The general path.
+    shapes : dict
+        Shapes that have come up, in any graph.
+    compiler : callable
+        From a template, which of its nodes have attributes, and the general path to the function that replaces matches.
+    declined : list, optional
+        Where refusals are kept.
     """
 
-    def __init__(self, fused: Fused, rule: Any, graph: Graph, around: Surroundings) -> None:
-        self.fused, self.rule, self.graph, self.around = fused, rule, graph, around
-        self.general, self.declined = around.general, around.declined
-        match = fused.match
+    def __init__(
+        self,
+        match: MatchWriter,
+        rule: Any,
+        graph: Graph,
+        *,
+        leave: Callable[[str], Any],
+        shapes: dict[Any, Template],
+        compiler: Callable[[Template, Sequence[bool], Callable[[str], Any]], Callable[..., Any]],
+        declined: list[Any] | None,
+    ) -> None:
+        self.rule, self.graph, self.leave, self.declined = rule, graph, leave, declined
+        self.shapes, self.compiler = shapes, compiler
+        self.matches = self.misses = 0
         position = {name: i for i, name in enumerate(match.arguments)}
         pattern = match.pattern
         self.images = _getter([position[match.names[id(term)]] for term in pattern.terms])
@@ -51,9 +73,17 @@ class Computed:
         self.is_strict = rule.kind != "transformation" or any(op.dialect for n in pattern.nodes for op in n.ops)
         self.replacing: dict[Any, Any] = {}
 
+    def general(self, node: str) -> Any:
+        """Leave a node to the general path, which runs the rule's function again."""
+        self.misses += 1
+        return self.leave(node)
+
     def replace(self, *arguments: Any) -> Any:
         """Replace a match; None if it is declined, otherwise as the compiled function, or the general path, returns."""
         node = arguments[0]
+        self.matches += 1
+        if self.misses > _MISSES and 2 * self.misses > self.matches:
+            return self.leave(node)
         graph, rule = self.graph, self.rule
         values = tuple([Operand(arguments[i], 0) if is_value else arguments[i] for i, is_value in self.values])
         replay = Replay(graph, rule.pattern, self.images(arguments), values)
@@ -80,14 +110,15 @@ class Computed:
         shape = self.shape(part, new, arguments)
         if shape is None:
             return None
-        found = self.replacing.get(shape)
+        found: Any = self.replacing.get(shape)
         if found is None:
             found = self.replacing[shape] = self.prepare(shape, new)
         if found is _NEVER:
             return None
+        function: Callable[..., Any] = found
         if not self.is_plain(new) and not self.rule.keeps_levels(self.graph, self.images(arguments), new):
             return None
-        return found
+        return function
 
     def is_plain(self, new: list[Any]) -> bool:
         """Tell whether it takes no look at types to see that new nodes are on the least specific level."""
@@ -95,7 +126,12 @@ class Computed:
             return False
         for made in new:
             op, kind = made.op, made.type
-            if op.dialect or op.level not in _PLAIN or kind.__class__ is not Tensor or kind.element.__class__ is not str:
+            if (
+                op.dialect
+                or op.level not in _PLAIN
+                or kind.__class__ is not Tensor
+                or kind.element.__class__ is not str
+            ):
                 return False
         return True
 
@@ -118,7 +154,7 @@ class Computed:
                 continue
             if len(made.types) != 1:
                 return None
-            operands = []
+            operands: list[Any] = []
             for operand in made.operands:
                 if operand.__class__ is New or operand.__class__ is Known:
                     operands.append((index[id(operand)],))
@@ -136,15 +172,13 @@ class Computed:
 
     def prepare(self, shape: Any, new: list[Any]) -> Any:
         """Return the function for a shape, compiled unless another graph has needed it."""
-        shapes = self.fused.shapes
-        if shape not in shapes:
-            if len(shapes) >= _SHAPES:
+        if shape not in self.shapes:
+            if len(self.shapes) >= _SHAPES:
                 return _NEVER
-            shapes[shape] = template_of(shape)
-        template = shapes[shape]
+            self.shapes[shape] = template_of(shape)
         computed = [has_attributes for _, _, has_attributes, _ in shape] if isinstance(shape, tuple) else []
         try:
-            function = self.fused.replacing(template, self.rule, self.graph, self.around, computed)
+            function = self.compiler(self.shapes[shape], computed, self.general)
         except NotPlainError:
             return _NEVER
         for made in new:

@@ -125,8 +125,9 @@ class EditWriter(Source):
         heirs = [self.names[id(term)] for term in ([self.root] if is_root else self.matched)]
         heirs += [self.names[id(self.pattern.terms[new.like])] for new in self.template.nodes if new.like is not None]
         for name in dict.fromkeys(heirs):
-            own = self.let(frozenset.intersection(*[STRUCTURAL.union(op.attributes) for op in self.term_of(name).ops]))
-            self.line(f"if not {own}.issuperset(d_{name}): return general(n0)")
+            own = {op.name: STRUCTURAL.union(op.attributes) for op in self.term_of(name).ops}
+            keys = self.let(*own.values()) if len(own) == 1 else f"{self.let(own)}[d_{name}['type']]"
+            self.line(f"if not {keys}.issuperset(d_{name}): return general(n0)")
 
     def attributes_of(self, new: TemplateNode, index: int) -> str:
         """Write the attributes of a new node; return their name."""
@@ -204,9 +205,9 @@ class EditWriter(Source):
             if recorded:
                 self.line(f"d_{f} = node[{f}].copy()")
             sources = [self.name(operand) for operand in new.operands]
-            edges = [f"x{slot}" for slot in range(len(sources))]
-            for slot, edge in enumerate(edges):
-                self.line(f"{edge} = {{'slots': {self.slots(slot)}}}")
+            edges = [f"x{index}" for index in range(len(sources))]
+            for index, edge in enumerate(edges):
+                self.line(f"{edge} = {{'slots': {self.slots(index)}}}")
             pairs = ", ".join(f"{source}: {edge}" for source, edge in zip(sources, edges, strict=True))
             self.line(f"p = pred[{f}] = {{{pairs}}}")
             links = [f"succ[{source}][{f}] = {edge}" for source, edge in zip(sources, edges, strict=True)]

@@ -51,9 +51,13 @@ class Record:
         made = {id(term): name for term, name in zip(template.nodes, new, strict=True)}
 
         def name_of(value: Any) -> str:
-            if not isinstance(value, Hole):
-                return made[id(value)]
-            name: str = matched[value.place] if value.place >= 0 else bound[-1 - value.place]
+            name: str = (
+                made[id(value)]
+                if not isinstance(value, Hole)
+                else matched[value.place]
+                if value.place >= 0
+                else bound[-1 - value.place]
+            )
             return name
 
         edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}

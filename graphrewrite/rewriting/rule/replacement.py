@@ -23,7 +23,19 @@ from graphrewrite.rewriting.pattern import Every, Pattern, PatternNode, Repeated
 from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
 from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold, owned, sizes_in
 
-__all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline", "new_parts"]
+__all__ = [
+    "NOTHING",
+    "Absent",
+    "Bound",
+    "Declined",
+    "Known",
+    "Members",
+    "New",
+    "Part",
+    "Replay",
+    "decline",
+    "new_parts",
+]
 
 
 @dataclass(frozen=True)
@@ -280,7 +292,7 @@ class Replay(RuleRun):
             types = op.infer(*kinds, **attributes)
             kind = types[0] if len(types) == 1 else None
             if isinstance(kind, Tensor):  # a constant holds nothing else
-                values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))  # type: ignore[attr-defined]  # both kinds have a value
+                values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))
                 if len(values) == 1 and values[0].dtype == element_dtype(kind.element):
                     kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
                     return Known(self, hold(kind.element, values[0]), kind)
