@@ -182,10 +182,10 @@ def test_page_and_text(stalling: Simulation) -> None:
 def test_long_runs_are_quick_and_small() -> None:
     graph = residual()
     found = simulate(graph, random_frames(netlist(graph), 2000, 0))
-    started = time.perf_counter()
+    started = time.process_time()
     shown = found.show(first=40_000, cycles=100)
     size = len(shown.html)
-    assert time.perf_counter() - started < 1.0  # 0.1 s is usual
+    assert time.process_time() - started < 1.0  # 0.1 s is usual
     assert size < 200_000
     assert shown.data.total > 60_000
 

@@ -148,7 +148,6 @@ def test_a_replacement_that_a_match_or_the_world_decides_is_no_data(body):
     }  # fmt: skip
     found = written(body, **names)
     assert template_of(found) is None
-    assert found.definition.fused is None
     assert found.definition.depends_on_values
     assert not found.definition.contains_itself
 

@@ -214,13 +214,13 @@ def test_what_is_no_size_is_refused(wrong, message):
 
 
 def test_hostile_sizes_take_no_time():
-    start = time.perf_counter()
+    start = time.process_time()
     for part in ("min(a,", "max(min(a, b),", "(a - b)//(", "(a + c*b)//3*(b - "):
         for deep in (2, 5, 9, 45):
             for end in ("b", "c//2", "5"):
                 with contextlib.suppress(TypeMismatchError):
                     as_size(part * deep + end + ")" * deep)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_sizes_calculate_with_numbers_of_numpy_and_are_no_text():

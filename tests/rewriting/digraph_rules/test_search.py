@@ -278,6 +278,6 @@ def test_a_rule_of_a_large_pattern_is_made_quickly():
     pattern = nx.empty_graph(20_000, create_using=nx.DiGraph)
     replacement = pattern.copy()
     replacement.nodes[0]["done"] = True
-    start = time.perf_counter()
+    start = time.process_time()
     from_graphs(pattern, replacement, name="mark")
-    assert time.perf_counter() - start < 4
+    assert time.process_time() - start < 4
