@@ -115,7 +115,7 @@ def partition(graph: Graph) -> Partition:
     r = relu(x) : s8f4[N,2]
     y = output(r)
     """
-    graph = without_predicates(graph)
+    whole, graph = graph, without_predicates(graph)
     entries = [n for n in graph.in_order() if graph.nodes[n]["type"] == "to_fixed"]
     # Of several readings of one value the first stands for all, which is the last of the reversed order.
     ends = {graph.operands(n)[0]: n for n in reversed(graph.in_order()) if graph.nodes[n]["type"] == "from_fixed"}
@@ -127,6 +127,9 @@ def partition(graph: Graph) -> Partition:
     fixed = {e: graph.operands(e)[0] for e in exits}
     first, last = _effects(graph, entries, exits)
     before = _part(graph, (), {n: (n, 0) for n in entries}, ins, also=first)
+    for name in whole.inputs:  # the host takes those of predicates, and ignores them
+        if name not in graph:
+            before.input(name, whole.result_type(name))
     core = _part(graph, entries, {e: fixed[e] for e in exits}, outs, ins)
     cut = {fixed[e].node: outs[e] for e in exits}
     ends_after = {output: graph.operands(output)[0] for output in graph.outputs}

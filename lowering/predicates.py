@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import partial
 
 from graphrewrite import Graph
@@ -39,8 +39,8 @@ def with_predicates(lowered: Graph, of: Graph) -> Graph:
 
     All inputs are there again, and what computes a predicate is copied as it is. A node that stands for a chain of
     nodes is needed where the last of them is that has a predicate; one that stands for several nodes besides has one if
-    they all have that. A predicate that depends on a value which is not there any more goes: to compute what is not
-    needed is never wrong.
+    they all have that. A predicate that depends on the result of a layer goes, for lowering changes that: to compute
+    what is not needed is never wrong.
 
     Parameters
     ----------
@@ -108,32 +108,34 @@ def _beside(graph: Graph) -> set[str]:
     return _needed(graph, predicates) - _needed(graph, (*graph.outputs, *graph.effects))
 
 
-def _needed(graph: Graph, nodes: Iterable[str]) -> set[str]:
-    """Return nodes and those without which they cannot be computed."""
+def _needed(graph: Graph, nodes: Iterable[str], given: Container[str] = ()) -> set[str]:
+    """Return nodes and those without which they cannot be computed, as far as these are not given."""
     needed, work = set[str](), list(nodes)
     while work:
         node = work.pop()
-        if node not in needed:
+        if node not in needed and node not in given:
             needed.add(node)
             work += graph.sources(node)
     return needed
 
 
 def _copied(graph: Graph, of: Graph, nodes: Iterable[str]) -> dict[str, str]:
-    """Copy what nodes of another graph depend on; return the names of those, and of nodes that are in both alike."""
-    needed, beside, names = _needed(of, nodes), _beside(of), dict[str, str]()
+    """Copy what nodes of another graph depend on, unless that are layers' results; return the names of those."""
+    beside, alike, names = _beside(of), set[str](), dict[str, str]()
     for node in of.in_order():
-        data = of.nodes[node]
-        if node not in needed:
-            continue
-        if node not in beside:
-            if node in graph and graph.nodes[node].get("result") == data.get("result"):
-                names[node] = node
-        elif all(source in names for source in of.sources(node)):
-            name = node if node not in graph else graph.fresh(of.op(node).stem)
-            graph.adopt(of.op(node))
-            graph.add_node(name, **{**data, "origin": of.origin(node)})
-            names[node] = name
-            for source in of.sources(node):
-                graph.add_edge(names[source], name, **of.edges[source, node])
+        sources, data = of.sources(node), of.nodes[node]
+        if _computes(of, node):
+            # Lowering changes what layers give, by rounding and scaling; what has no constants is no layer.
+            is_layer = node not in beside and any(of.nodes[n].get("type") == "constant" for n in sources)
+            if is_layer or not names.keys() >= {*sources}:
+                continue
+        elif node in graph and node not in beside and graph.nodes[node].get("value") is data.get("value"):
+            alike.add(node)
+        names[node] = node if node in alike or node not in graph else graph.fresh(of.op(node).stem)
+    needed = _needed(of, (node for node in nodes if node in names), alike)
+    for node in filter(needed.__contains__, of.in_order()):
+        graph.adopt(of.op(node))
+        graph.add_node(names[node], **{**of.nodes[node], "origin": of.origin(node)})
+        for source in of.sources(node):
+            graph.add_edge(names[source], names[node], **of.edges[source, node])
     return names

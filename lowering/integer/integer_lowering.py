@@ -107,7 +107,7 @@ def to_integer(graph: Graph | Module, *, approximate: bool = False, steps: list[
     Graph
         ``to_fixed`` at the inputs, ops of the level ``integer``, ``from_fixed`` at the outputs. What the host does
         before (a transpose of the input) and after (a closing softmax) stays in floats. Predicates stay on the nodes
-        that stand for theirs, if what computes them reads no mantissas.
+        that stand for theirs, as by `quantise`.
 
     Raises
     ------

@@ -14,6 +14,7 @@ from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.origin_pairing import counterparts
 from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.lowering.errors import QuantisationWarning
+from graphrewrite.lowering.predicates import without_predicates
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.lowering.quantisation.host_inputs import encoding
 from graphrewrite.rules import FOLDING, RULES
@@ -137,6 +138,7 @@ class _Review:
         self, graph: Graph, folded: Graph, quantised: Graph, inputs: Mapping[str, Any], most_noise: float = _NOISE
     ) -> None:
         self.kinds = {o: graph.nodes[n]["type"] for n in graph for o in graph.origin(n)}
+        folded, quantised = without_predicates(folded), without_predicates(quantised)
         self.folded, self.quantised, self.most_noise = folded, quantised, most_noise
         pairs = {**_scaled_inputs(quantised, folded), **counterparts(quantised, folded)}
         kinds = {n: quantised.nodes[n]["type"] for n in quantised.in_order()}

@@ -110,6 +110,7 @@ def quantise(
     the result is flat, and remembers them for `to_stream` and `hdl.emit`.
 
     Predicates stay on the nodes that stand for theirs, and what computes them as it is; their inputs need no samples.
+    Those that are computed of a layer's results go, and all is computed.
 
     Parameters
     ----------
@@ -164,9 +165,10 @@ def quantise(
     """
     graph = flattened(graph, implementations or {})
     folded, inputs = prepared(graph, samples, steps)
-    fixed = in_fixed_point(folded, inputs, Widths(folded, bits), per_channel=per_channel, equalise=equalise, fit=fit)
-    warn_of_lost_layer(graph, folded, fixed, inputs)
-    return fixed
+    plain = without_predicates(folded)
+    fixed = in_fixed_point(plain, inputs, Widths(plain, bits), per_channel=per_channel, equalise=equalise, fit=fit)
+    warn_of_lost_layer(graph, plain, fixed, inputs)
+    return with_predicates(fixed, folded)
 
 
 def in_fixed_point(
@@ -179,18 +181,17 @@ def in_fixed_point(
     fit: bool = True,
 ) -> Graph:
     """Return a prepared network in fixed point: of the ways that are asked for, the one of least noise."""
-    plain = without_predicates(folded)
-    found, noise_of = [], partial(output_noise, plain, inputs)
+    found, noise_of = [], partial(output_noise, folded, inputs)
     for own in sorted({False, per_channel}):
 
         def quantised(network: Graph, own: bool = own) -> Graph:
             return _Quantiser(network, inputs, widths, own, fit).run()
 
         if equalise:
-            found.append(equalised(plain, inputs, widths, per_channel=own, quantised=quantised, noise=noise_of))
+            found.append(equalised(folded, inputs, widths, per_channel=own, quantised=quantised, noise=noise_of))
         else:
-            found.append(quantised(plain))
-    return with_predicates(found[0] if len(found) == 1 else min(found, key=noise_of), folded)
+            found.append(quantised(folded))
+    return found[0] if len(found) == 1 else min(found, key=noise_of)
 
 
 def prepared(
@@ -198,7 +199,7 @@ def prepared(
 ) -> tuple[Graph, dict[str, np.ndarray]]:
     """Return a network with all that can be folded into its layers, and checked samples by input."""
     graph = flattened(graph, {})  # a name that nobody has must not pass for the op
-    refuse_unknown(graph)
+    refuse_unknown(without_predicates(graph))
     first = (
         *SINK_TRANSPOSES,
         *POOL_POSITIONS,
@@ -211,7 +212,7 @@ def prepared(
     )
     folded = recorded(graph, (*first, *FOLDING, *RULES), steps)
     inputs = checked_samples(folded, samples)
-    check_weights(folded)
+    check_weights(without_predicates(folded))
     return folded, inputs
 
 

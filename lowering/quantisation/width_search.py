@@ -8,6 +8,7 @@ from typing import Any
 
 from graphrewrite import Graph, evaluate
 from graphrewrite.lowering.errors import QuantisationLossError, QuantisationWarning
+from graphrewrite.lowering.predicates import without_predicates
 from graphrewrite.lowering.quantisation.agreement import Reference
 from graphrewrite.lowering.quantisation.calibration import Widths, layer_names
 from graphrewrite.lowering.quantisation.output_noise import output_noise
@@ -76,6 +77,7 @@ def search_widths(
     (['x', 'linear_1'], True)
     """
     folded, inputs = prepared(graph, samples)
+    folded = without_predicates(folded)
     reference = Reference(folded, inputs, labels)
 
     def quantised(widths: Mapping[Place, int]) -> Graph:

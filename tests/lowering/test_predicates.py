@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, Tensor, evaluate, op, verify
 from graphrewrite.lowering import quantise, to_integer, to_stream
 from graphrewrite.lowering.errors import QuantisationError
+from graphrewrite.lowering.host_partition import partition
 from graphrewrite.lowering.predicates import without_predicates
+from graphrewrite.lowering.quantisation.width_search import search_widths
 
 RNG = np.random.default_rng(0)
 X = {"x": RNG.normal(size=(8, 1, 6, 6)).astype(np.float32)}
@@ -47,12 +49,32 @@ def test_predicates_change_no_lowering(first: int, last: int) -> None:
         assert evaluate(each, X)["y"].tolist() == evaluate(wanted, X)["y"].tolist()
         assert each.inputs == ("p", "x")
     assert without_predicates(fixed).equals(wanted, names=False)
+    assert partition(integer).encode(X | P)["x"].tolist() == partition(to_integer(wanted)).encode(X)["x"].tolist()
     stream = to_stream(integer)
     assert stream.equals(to_stream(to_integer(wanted)), names=False)
-    assert [fixed.predicate(n) for n in ("conv_1", "linear_1")] == [graph.predicate(n) for n in ("conv_1", "linear_1")]
+    # What computes a predicate of a layer's result would find other numbers: then all is computed.
+    wanted_last = None if last == 3 else graph.predicate("linear_1")
+    assert [fixed.predicate(n) for n in ("conv_1", "linear_1")] == [graph.predicate("conv_1"), wanted_last]
     assert integer.predicate("integer_conv_1") == ("p", 0), "the relu after it decides"
-    # What computes a predicate of a layer's result has no integer form, and needs none: then all is computed.
-    assert integer.predicate("integer_linear_1") == (None if last == 3 else graph.predicate("linear_1"))
+    assert integer.predicate("integer_linear_1") == wanted_last
+
+
+def test_what_computes_a_predicate_stays_as_it_is() -> None:
+    graph = Graph("gated")
+    flags, x = graph.input("flags", Tensor("f32", ("N", 3))), graph.input("x", Tensor("f32", ("N", 2)))
+    score = op.generic("Odd")(op.linear(flags, np.float32([[1, 2, 3]]), np.float32([0])))
+    needed = op.reshape(op.greater(score, np.float32(0)), shape=("N",))
+    graph.output("y", op.linear(x, np.float32([[0.5, 0.25]]), np.float32([0])))
+    graph.set_predicate("linear_2", needed)
+    samples = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
+    fixed = quantise(graph, samples)
+    for each, node in ((fixed, "linear_2"), (to_integer(fixed), "integer_linear_1")):
+        verify(each)
+        assert each.predicate(node) == (needed.node, 0)
+        assert [each.nodes[n] for n in ("linear_1", "Odd_1", "greater_1")] == [
+            graph.nodes[n] | {"origin": graph.origin(n)} for n in ("linear_1", "Odd_1", "greater_1")
+        ]
+    assert search_widths(graph, samples, max_loss=0.5).keys() <= {"x", "linear_2"}
 
 
 def test_nodes_that_become_one_are_computed_where_either_is_needed() -> None:
