@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph.dataflow import PREDICATE
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, is_attribute
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, is_attribute, is_other_name
 from graphrewrite.op.signature import Signature
 from graphrewrite.types import Type
 
@@ -64,6 +64,11 @@ def check_annotations(annotations: Any, op: Signature | None) -> None:
             raise TypeMismatchError(f"{name}: {key!r} is a reserved key of nodes, no annotation; rename it")
         if is_attribute(key, op):
             raise TypeMismatchError(f"{name}: {key!r} is an attribute of the op, no annotation; write {key}=…")
+        if op is not None and is_other_name(key, op):
+            raise TypeMismatchError(
+                f"{name}: {key!r} is another name of the attribute {op.canonical_name(key)!r}, no annotation; "
+                f"write {key}=…"
+            )
     if wrong := unsound_node(annotations):
         raise TypeMismatchError(f"{name}: the annotation {wrong[0]!r} is no value for it: {wrong[1]}")
 

@@ -51,7 +51,7 @@ class _tanh(Op):
 tanh: _tanh
 
 class _clip(Op):
-    def __call__(self, x: Any, *, low: _In[float | None] = None, minimum: _In[float | None] = None, min: _In[float | None] = None, high: _In[float | None] = None, maximum: _In[float | None] = None, max: _In[float | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, *, low: _In[int | float | None] = None, minimum: _In[int | float | None] = None, min: _In[int | float | None] = None, high: _In[int | float | None] = None, maximum: _In[int | float | None] = None, max: _In[int | float | None] = None, **given: Unpack[_Given]) -> Any: ...
 clip: _clip
 
 class _hard_tanh(Op):
@@ -304,11 +304,11 @@ class _size(Op):
 size: _size
 
 class _range(Op):
-    def __call__(self, *, start: _In[float | Dimension] = 0, limit: _In[float | Dimension] = ..., delta: _In[float] = 1, element: _In[Any] = 'i64', dtype: _In[Any] = 'i64', to: _In[Any] = 'i64', **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, *, start: _In[float | Dimension] = 0, limit: _In[float | Dimension] = ..., delta: _In[int | float] = 1, element: _In[Any] = 'i64', dtype: _In[Any] = 'i64', to: _In[Any] = 'i64', **given: Unpack[_Given]) -> Any: ...
 range: _range
 
 class _constant_of_shape(Op):
-    def __call__(self, *, shape: _In[Sequence[Dimension]] = ..., value: _In[bool | float] = 0, element: _In[Any] = 'f32', dtype: _In[Any] = 'f32', to: _In[Any] = 'f32', **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, *, shape: _In[Sequence[Dimension]] = ..., value: _In[bool | int | float] = 0, element: _In[Any] = 'f32', dtype: _In[Any] = 'f32', to: _In[Any] = 'f32', **given: Unpack[_Given]) -> Any: ...
 constant_of_shape: _constant_of_shape
 
 class _eye_like(Op):
@@ -733,7 +733,7 @@ class _concat(Op):
 concat: _concat
 
 class _pad(Op):
-    def __call__(self, x: Any, *, pads: _In[Dimension | Sequence[Dimension]] = ..., padding: _In[Dimension | Sequence[Dimension]] = ..., auto_pad: _In[Dimension | Sequence[Dimension]] = ..., fill: _In[bool | float] = 0.0, value: _In[bool | float] = 0.0, constant_value: _In[bool | float] = 0.0, constant_values: _In[bool | float] = 0.0, padding_value: _In[bool | float] = 0.0, mode: _In[str] = 'constant', **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, *, pads: _In[Dimension | Sequence[Dimension]] = ..., padding: _In[Dimension | Sequence[Dimension]] = ..., auto_pad: _In[Dimension | Sequence[Dimension]] = ..., fill: _In[bool | int | float] = 0.0, value: _In[bool | int | float] = 0.0, constant_value: _In[bool | int | float] = 0.0, constant_values: _In[bool | int | float] = 0.0, padding_value: _In[bool | int | float] = 0.0, mode: _In[str] = 'constant', **given: Unpack[_Given]) -> Any: ...
 pad: _pad
 
 class _split(Op):
@@ -785,11 +785,11 @@ class _mish(Op):
 mish: _mish
 
 class _register(Op):
-    def __call__(self, x: Any, *, initial: _In[float] = 0, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, *, initial: _In[int | float] = 0, **given: Unpack[_Given]) -> Any: ...
 register: _register
 
 class _delay(Op):
-    def __call__(self, x: Any, *, cycles: _In[int] = ..., initial: _In[float] = 0, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, *, cycles: _In[int] = ..., initial: _In[int | float] = 0, **given: Unpack[_Given]) -> Any: ...
 delay: _delay
 
 class _input(Op):

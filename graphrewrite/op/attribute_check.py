@@ -18,7 +18,7 @@ from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.schema import DictView, IrData, ListView
 from graphrewrite.schema.backing import Backing
 from graphrewrite.schema.compound import ANY, Dict, Either, List, Tuple
-from graphrewrite.schema.kind import BOOL, INT, NONE, NUMBER, STR, Array, Instance, Kind, describe
+from graphrewrite.schema.kind import BOOL, FLOAT, INT, NONE, NUMBER, STR, Array, Instance, Kind, describe
 from graphrewrite.schema.resolve import kind_of
 from graphrewrite.types import (
     Element,
@@ -142,7 +142,7 @@ def _normal_sizes(value: Any, path: str) -> Any:
         raise DataError(str(error), path=path) from None
 
 
-_PLAIN: dict[Kind, type] = {NONE: type(None), _FLAG: bool, INT: int, NUMBER: float, STR: str}
+_PLAIN: dict[Kind, type] = {NONE: type(None), _FLAG: bool, INT: int, NUMBER: int, FLOAT: float, STR: str}
 """Kinds of which values of one Python type are stored as they are."""
 
 
@@ -172,7 +172,7 @@ def kind_of_attribute(function: Callable[..., Any], name: str, default: Any) -> 
             return _ELEMENT
         if annotation in (Element | None, ElementName | None):
             return Either([NONE, _ELEMENT])
-        kind = kind_of(annotation, known={float: NUMBER})  # the bounds of mantissas are whole numbers
+        kind = kind_of(annotation)
     except (DataError, NameError, TypeError, AttributeError):
         return STORABLE
     if kind is ANY:
@@ -193,8 +193,11 @@ def _in_graphs(kind: Kind) -> Kind:
     elif isinstance(kind, Dict):
         made = Dict(kind.keys, _in_graphs(kind.item))
     elif isinstance(kind, Either):
-        made = Either(list(map(_in_graphs, kind.members)))
-    if made is not kind:
+        members = list(map(_in_graphs, kind.members))
+        if INT in members and FLOAT in members:
+            members = [NUMBER if member is FLOAT else member for member in members if member is not INT]
+        made = Either(members) if len(members) > 1 else members[0]
+    if made is not kind and made is not NUMBER:
         made.name = kind.name  # as it is annotated
     return made
 
@@ -259,7 +262,8 @@ class AttributeCheck:
             return value
         if isinstance(value, _OF_NUMPY) and not self.takes_arrays:
             value = value.tolist()
-        if type(value) in self.entries and type(value) not in self.scalars:
+        is_entry = type(value) in self.entries or (type(value) is int and float in self.entries)
+        if is_entry and type(value) not in self.scalars:
             value = (value,)  # one axis, as all frameworks write it
         try:
             stored = self.kind.store(value, path)
@@ -285,7 +289,7 @@ _EXAMPLES = {"FixedPoint": "FixedPoint(True, 8, fraction=4)", "Quantised": "Quan
 def _plain(kinds: Iterable[Kind], is_sized: bool) -> frozenset[type]:
     """Return the Python types whose values are stored as they are, by one of some kinds."""
     found = {_PLAIN[kind] for kind in kinds if kind in _PLAIN}
-    return frozenset(found | ({int} if float in found else set())) - ({str} if is_sized else set())
+    return frozenset(found) - ({str} if is_sized else set())
 
 
 def _example(kind: Kind) -> str:
@@ -297,7 +301,7 @@ def _example(kind: Kind) -> str:
         return f"({inner}, {inner})" if inner else ""
     if isinstance(kind, Instance):
         return _EXAMPLES.get(kind.name, "")
-    return {_FLAG: "True", INT: "1", NUMBER: "0.5", _ELEMENT: "'f32'"}.get(kind, "")
+    return {_FLAG: "True", INT: "1", NUMBER: "0.5", FLOAT: "0.5", _ELEMENT: "'f32'"}.get(kind, "")
 
 
 def _is_open(value: Any) -> bool:

@@ -294,13 +294,13 @@ class Op(Signature):
         >>> op.clip.as_attributes({"low": "a"})
         Traceback (most recent call last):
         ...
-        graphrewrite.errors.AttributeValueError: clip.low: expected float | None, got str 'a'; for example low=0.5
+        graphrewrite.errors.AttributeValueError: clip.low: expected int | float | None, got str 'a'; for example low=0.5
         """
         given: dict[str, Any] = {}
         for written, value in attributes.items():
             key = written if written in self.attributes else self.canonical_name(written)
             if key in given:
-                raise TypeMismatchError(f"{self.name}: {written!r} is another name of {key!r}, which is given, too")
+                raise self._given_twice(key, attributes)
             check, form = self.check_of(key), self.forms.get(key)
             if check is None:
                 given[key] = as_attribute(value)
@@ -311,6 +311,14 @@ class Op(Signature):
             else:
                 given[key] = tuple(value) if isinstance(value, list) else value
         return given
+
+    def _given_twice(self, attribute: str, written: Mapping[str, Any]) -> TypeMismatchError:
+        """Return the error that a call gives an attribute by two names."""
+        names = [name for name in written if self.canonical_name(name) == attribute]
+        other = next(name for name in names if name != attribute)
+        beside = attribute if attribute in names else next(name for name in names if name != other)
+        same = "which is given, too" if beside == attribute else f"which is given as {beside!r}, too"
+        return TypeMismatchError(f"{self.name}: {other!r} is another name of {attribute!r}, {same}")
 
     def is_settled(self, attributes: Mapping[str, Any]) -> bool:
         """Tell whether attributes, as `as_attributes` gives them, have their final form whatever the operands are."""

@@ -15,6 +15,7 @@ __all__ = [
     "attributes_in",
     "inherited",
     "is_attribute",
+    "is_other_name",
     "marks_in",
 ]
 
@@ -45,6 +46,18 @@ def is_attribute(key: Any, op: Signature | None) -> bool:
     (True, False, True)
     """
     return key not in RESERVED if op is None or op.any_attributes else key in op.attributes
+
+
+def is_other_name(key: Any, op: Signature | None) -> bool:
+    """Tell whether a key is another name of an attribute of the op: as an annotation it would be taken for that.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> is_other_name("stride", op.conv), is_other_name("strides", op.conv), is_other_name("stride", op.relu)
+    (True, False, False)
+    """
+    return op is not None and op.canonical_name(key) != key
 
 
 def attributes_in(data: Mapping[Any, Any], op: Signature | None) -> dict[str, Any]:
@@ -105,7 +118,7 @@ def inherited(data: Mapping[Any, Any], op: Signature | None, heir: Signature) ->
     """Return the annotations of a node that a new node takes over: all that apply to it.
 
     Those of its op go only to a node of the same op, those that tie it to other nodes to none. None becomes an
-    attribute of the new op.
+    attribute of the new op, or has another name of one.
 
     Parameters
     ----------
@@ -127,5 +140,7 @@ def inherited(data: Mapping[Any, Any], op: Signature | None, heir: Signature) ->
     return {
         key: value
         for key, value in annotations_in(data, op).items()
-        if key not in OF_THE_NODE and not is_attribute(key, heir) and (is_same or key not in OF_THE_OP)
+        if key not in OF_THE_NODE
+        and not (is_attribute(key, heir) or is_other_name(key, heir))
+        and (is_same or key not in OF_THE_OP)
     }

@@ -141,6 +141,10 @@ class Signature:
             return f"{self.name} has no attribute 'name'; it names a node that is built on values of a graph only"
         aliases = [other for other in self.derived if self.canonical_name(other) != other]
         hint = did_you_mean(name, [*self.attributes, *aliases, *self.operand_positions])
+        hint = (
+            hint
+            or f"; data beside them is an annotation: nodes[…][{name!r}] = …, in a rule annotations={{{name!r}: …}}"
+        )
         return f"{self.name} has no attribute {name!r} (known: {', '.join(self.attributes) or 'none'}){hint}"
 
     def completed(self, operands: Iterable[Any], attributes: Mapping[str, Any]) -> list[Any]:

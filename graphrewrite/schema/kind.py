@@ -7,6 +7,7 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -98,13 +99,21 @@ class Scalar(Kind):
             raise self.wrong(value, path, "it is too large") from None
 
 
+def _number(value: Any) -> int | float:
+    plain: int | float = value.item() if isinstance(value, np.generic) else value
+    is_whole = isinstance(plain, int) or (
+        plain.is_integer() and abs(plain) < 2**53 and (plain or copysign(1, plain) > 0)
+    )
+    return int(plain) if is_whole else plain
+
+
 NONE = Scalar("None", (type(None),), (), lambda value: None)
 BOOL = Scalar("bool", (bool, np.bool_), (), bool)
 # A bool is an int in Python, and a timedelta64 an integer in numpy: both are refused as numbers.
 INT = Scalar("int", (int, np.integer), (bool, np.timedelta64), int)
 FLOAT = Scalar("float", (int, float, np.integer, np.floating), (bool, np.timedelta64), float)
-NUMBER = Scalar("float", FLOAT.accepted, FLOAT.refused, lambda value: getattr(value, "item", lambda: value)())
-"""A float that may be written as an int, and stays one."""
+NUMBER = Scalar("int | float", FLOAT.accepted, FLOAT.refused, _number)
+"""A number in one form: an int where it is whole. Those that floats round to, and a negative zero, are floats."""
 STR = Scalar("str", (str,), (), str.__str__)  # plain strings, also of subclasses of str
 
 

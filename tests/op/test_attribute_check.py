@@ -86,8 +86,8 @@ def test_any_value_is_taken_or_refused_with_a_reason(graph: Graph, data: st.Data
 
 
 REFUSED = [
-    ("clip", {"low": "a"}, r"clip.low: expected float \| None, got str 'a'; for example low=0.5"),
-    ("clip", {"low": [1.0]}, r"clip.low: expected float \| None, got list \[1.0\]"),
+    ("clip", {"low": "a"}, r"clip.low: expected int \| float \| None, got str 'a'; for example low=0.5"),
+    ("clip", {"low": [1.0]}, r"clip.low: expected int \| float \| None, got list \[1.0\]"),
     ("softmax", {"axis": 1.5}, r"softmax.axis: expected int, got float 1.5; for example axis=-1"),
     ("softmax", {"axis": True}, r"softmax.axis: expected int, got bool True"),
     ("transpose", {"perm": (0, "1", 2, 3)}, r"transpose.perm\[1\]: expected int, got str '1'"),
@@ -133,15 +133,15 @@ def test_views_texts_and_the_verifier_check() -> None:
     g = image()
     _ = g.output("y", op.clip(g.value("x"), low=0.0))
     before = g.copy()
-    with pytest.raises(DataError, match=r"^nodes.clip_1.low: expected float \| None, got str 'a'"):
+    with pytest.raises(DataError, match=r"^nodes.clip_1.low: expected int \| float \| None, got str 'a'"):
         g.node("clip_1").low = "a"
-    with pytest.raises(TypeMismatchError, match=r"^nodes.clip_1.low: expected float"):
+    with pytest.raises(TypeMismatchError, match=r"^nodes.clip_1.low: expected int"):
         g.node("clip_1").low = [1]
     assert g == before
-    with pytest.raises(ParseError, match=r"clip.low: expected float \| None, got str 'a'"):
-        Graph.parse(str(g).replace("low=0.0", "low='a'"))
+    with pytest.raises(ParseError, match=r"clip.low: expected int \| float \| None, got str 'a'"):
+        Graph.parse(str(g).replace("low=0", "low='a'"))
     g.nodes["clip_1"]["low"] = "a"
-    with pytest.raises(VerificationError, match=r"clip.low: expected float \| None, got str 'a'"):
+    with pytest.raises(VerificationError, match=r"clip.low: expected int \| float \| None, got str 'a'"):
         verify(g)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, op, rewrite, rule
+from graphrewrite import Graph, Tensor, decline, op, rewrite, rule, verify
+from graphrewrite.errors import RuleError, TypeMismatchError, VerificationError
 from graphrewrite.formats import from_dict, to_dict, to_text
 from graphrewrite.lowering import from_onnx, to_onnx
 from graphrewrite.rules import merge_equal_nodes
@@ -58,3 +59,95 @@ def test_defaults_of_windows_that_earlier_versions_stored_are_dropped_on_reading
     read = from_dict(document)
     assert {"strides", "pads"}.isdisjoint(read.nodes["conv_1"])
     assert read.attributes("conv_1")["dilations"] == (2,)
+
+
+@pytest.mark.parametrize(
+    ("own", "first", "others"),
+    [
+        (op.leaky_relu, {"alpha": 1.0}, [{"alpha": 1}, {"negative_slope": np.int8(1)}]),
+        (op.clip, {"low": 0, "high": 6}, [{"low": 0.0, "high": 6.0}, {"min": 0, "max": np.float32(6)}]),
+        (
+            op.resize,
+            {"scales": (1.0, 1.0, 1.0, 1.0)},
+            [{"scales": [1, 1, 1, 1]}, {"scales": np.float32([1, 1, 1, 1])}],
+        ),
+    ],
+)
+def test_equal_numbers_are_stored_in_one_form(own: Any, first: dict[str, Any], others: list[dict[str, Any]]) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3, 8, 8)))
+    nodes = [own(x, **each).node for each in [first, *others]]
+    assert len({repr(g.nodes[node]) for node in nodes}) == 1
+    assert all(type(g.nodes[nodes[0]][key]) is type(value) for key, value in first.items())
+    document = {**to_dict(g), "version": 1}
+    document["nodes"][nodes[0]] |= others[0]
+    assert from_dict(document) == g
+
+    @rule
+    def written(x):
+        yield op.neg(x)
+        return own(x, **others[0])
+
+    h = Graph("h")
+    h.output("y", -h.input("x", Tensor("f32", ("N", 3, 8, 8))))
+    assert rewrite(h, [written]).nodes[f"{own.name}_1"].items() >= first.items()
+
+
+def test_bounds_of_mantissas_stay_exact_and_signs_of_zeros_stay() -> None:
+    for value in (2**60 + 1, -(2**53) - 1, 1e300, -0.0, 0.5, float("inf")):
+        stored = op.clip.as_attributes({"low": value})["low"]
+        assert (repr(stored), type(stored)) == (repr(value), type(value))
+
+
+def test_other_names_of_an_attribute_are_neither_annotations_nor_given_twice() -> None:
+    g = windows(op.max_pool, 2, [{"stride": 2}])
+    g.nodes["max_pool_1"]["stride"] = 3
+    with pytest.raises(VerificationError, match=r"'stride' is an annotation here, and another name of .* 'strides'"):
+        verify(g)
+    for written in ({"stride": 2, "strides": 3}, {"strides": 3, "stride": 2}):
+        with pytest.raises(TypeMismatchError, match=r"'stride' is another name of 'strides', which is given, too"):
+            windows(op.conv, 2, [written])
+    with pytest.raises(
+        TypeMismatchError, match=r"'padding' is another name of 'pads', which is given as 'auto_pad', too"
+    ):
+        windows(op.conv, 2, [{"padding": 1, "auto_pad": "same"}])
+
+    @rule(keeps="assumes")
+    def stated(x):
+        yield op.relu(x)
+        return op.max_pool(x, kernel=1, annotations={"stride": 2})
+
+    @rule(keeps="assumes")
+    def taken(x):
+        yield op.relu(x)
+        return op.max_pool(x, kernel=1)
+
+    g = Graph.parse("graph g\nx = input() : f32[N,1,4]\nr = relu(x) {stride=3, latency=2}\ny = output(r)")
+    assert rewrite(g, [taken], verify=True).annotations("max_pool_1") == {"latency": 2}
+    with pytest.raises(RuleError, match=r"'stride' is another name of the attribute 'strides', no annotation"):
+        rewrite(g, [stated])
+
+
+def test_a_matched_node_has_the_names_that_its_pattern_may_use() -> None:
+    seen: list[Any] = []
+
+    @rule
+    def looks(x, w, s):
+        c = op.conv(x, w, stride=s, padding=1)
+        yield op.relu(c)
+        seen.append((c.padding, c.stride, c.kernel_size, c.in_channels))
+        return decline(f"sees {c.paddin}")
+
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3, 8, 8)))
+    g.output("y", op.relu(op.conv(x, np.ones((2, 3, 2, 2), np.float32), stride=2, padding=1)))
+    with pytest.raises(RuleError, match="has no attribute 'paddin'; did you mean 'padding'"):
+        rewrite(g, [looks], verify=True)
+    assert seen == [((1, 1, 1, 1), (2, 2), (2, 2), 3)]
+
+
+def test_marks_in_a_call_are_refused_with_the_way_to_write_them() -> None:
+    for written in ({"backend": "dsp"}, {"latency": 3}):
+        ((name, _),) = written.items()
+        with pytest.raises(TypeMismatchError, match=rf"nodes\[…\]\['{name}'\] = …, in a rule annotations="):
+            windows(op.conv, 2, [written])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import networkx as nx
@@ -24,7 +25,7 @@ from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.generic_op import generic
 from graphrewrite.op.given_ops import GivenOps, OpOrDialect, unknown_op
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import STRUCTURAL, is_attribute
+from graphrewrite.op.reserved_keys import STRUCTURAL, attributes_in, is_attribute
 from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.types import Tensor, Type
 
@@ -190,7 +191,7 @@ class _Reading:
         if self.version > 1:
             self._annotations(graph, path / "nodes")
         else:
-            _drop_window_defaults(graph)
+            _in_one_form(graph)
         self._edges(graph, data, names, path / "edges")
 
     def _object(self, value: Any, path: JsonPath) -> dict[Any, Any]:
@@ -312,14 +313,17 @@ class _Reading:
                 graph.edges[names[source], names[destination]].update(attributes)
 
 
-def _drop_window_defaults(graph: Graph) -> None:
-    """Remove defaults that version 1 stored for windows over one axis, or over three."""
+def _in_one_form(graph: Graph) -> None:
+    """Bring attributes, which version 1 stored as they were written, into the form in which nodes have them."""
     for data in graph._node.values():
         op = find_op(data.get("type"), graph.ops)
-        if op is not None:
-            for key, form in op.forms.items():
-                if form.is_default(data.get(key), op.attributes[key]):
+        own = attributes_in(data, op)
+        if op is not None and not op.any_attributes and op.name not in ("input", "output", "constant"):
+            with suppress(GraphRewriteError):  # the verifier says what is wrong with them
+                stored = op.stored(op.as_attributes(own))
+                for key in own:
                     del data[key]
+                data.update(stored)
 
 
 def _kinds(graph: Graph) -> set[str]:

@@ -31,7 +31,7 @@ VERSION = 2
 """Version of the format that this library writes; it reads this version and all earlier ones.
 
 In version 1, annotations stand among the attributes of a node; in version 2, beside them, under ``annotations``.
-Version 1 stores defaults of windows over other than two positions, as in ``strides=[1]``; version 2 does not.
+Version 1 stores numbers as they were written, and defaults such as ``strides=[1]``; version 2 stores one form.
 """
 
 

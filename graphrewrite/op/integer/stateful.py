@@ -19,7 +19,7 @@ def _infer_register(x: Type, *, initial: float = 0) -> Type:
 
 
 @define_op(level="structure", stateful=True, infer=_infer_register, elements=ANY)
-def register(x: np.ndarray, *, initial: float = 0) -> NoReturn:
+def register(x: np.ndarray, *, initial: int | float = 0) -> NoReturn:
     """The operand one cycle before; in the first cycle the initial value.
 
     Parameters
@@ -41,7 +41,7 @@ def _infer_delay(x: Type, *, cycles: int, initial: float = 0) -> Any:
 
 
 @define_op(level="structure", stateful=True, infer=_infer_delay, elements=ANY)
-def delay(x: np.ndarray, *, cycles: int, initial: float = 0) -> NoReturn:
+def delay(x: np.ndarray, *, cycles: int, initial: int | float = 0) -> NoReturn:
     """The operand some cycles before; until then the initial value.
 
     Parameters

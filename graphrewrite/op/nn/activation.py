@@ -112,7 +112,7 @@ def _infer_clip(x: Tensor, *, low: float | None = None, high: float | None = Non
 
 
 @define_op(infer=_infer_clip, elements=ORDERED, derived=CLIPPED)
-def clip(x: np.ndarray, *, low: float | None = None, high: float | None = None) -> np.ndarray:
+def clip(x: np.ndarray, *, low: int | float | None = None, high: int | float | None = None) -> np.ndarray:
     """Limit to ``[low, high]``; a missing bound does not limit (ONNX Clip). Works on mantissas as well.
 
     A bound beyond what the element type holds does not limit either.

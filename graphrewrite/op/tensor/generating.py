@@ -119,7 +119,7 @@ def _infer_range(*, start: float | str = 0, limit: float | str, delta: float = 1
 
 @define_op(infer=_infer_range)
 def range_(
-    *, start: float | Dimension = 0, limit: float | Dimension, delta: float = 1, element: ElementName = "i64"
+    *, start: float | Dimension = 0, limit: float | Dimension, delta: int | float = 1, element: ElementName = "i64"
 ) -> np.ndarray:
     """Numbers in a row: ``start + i·delta``, as long as they are before the limit (ONNX specification, Range).
 
@@ -158,7 +158,7 @@ def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: bool | float 
 
 @define_op(infer=_infer_constant_of_shape)
 def constant_of_shape(
-    *, shape: Sequence[Dimension], value: bool | float = 0, element: ElementName = "f32"
+    *, shape: Sequence[Dimension], value: bool | int | float = 0, element: ElementName = "f32"
 ) -> np.ndarray:
     """One value everywhere (ONNX specification, ConstantOfShape).
 

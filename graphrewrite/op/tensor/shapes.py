@@ -268,7 +268,9 @@ def _infer_pad(x: Tensor, *, pads: Sequence[Dimension], fill: float = 0.0, mode:
 
 
 @define_op(infer=_infer_pad, elements=ORDERED | {"bool"}, forms=PAD_FORMS)
-def pad(x: np.ndarray, *, pads: Sequence[Dimension], fill: bool | float = 0.0, mode: str = "constant") -> np.ndarray:
+def pad(
+    x: np.ndarray, *, pads: Sequence[Dimension], fill: bool | int | float = 0.0, mode: str = "constant"
+) -> np.ndarray:
     """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad).
 
     Parameters

@@ -98,11 +98,15 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
         known = self.graph.attributes(self.node)
         if name not in known:
             known |= self.annotations
-        if name not in known:
-            if name in RESERVED_ANNOTATIONS:
-                return None
-            raise RuleError(f"has no attribute {name!r}{did_you_mean(name, known)}", node=self.node)
-        return known[name]
+        if name in known:
+            return known[name]
+        if name in RESERVED_ANNOTATIONS:
+            return None
+        op = self.graph.op(self.node)
+        derived = {other for other, meaning in op.derived.items() if meaning not in op.operands}
+        if name in derived:
+            return getattr(self.graph.node(self.node), name)
+        raise RuleError(f"has no attribute {name!r}{did_you_mean(name, [*known, *derived])}", node=self.node)
 
     def __iter__(self) -> Iterator[Bound]:
         results = self.op.number_of_results(self.graph.attributes(self.node))

@@ -11,7 +11,13 @@ from graphrewrite.graph.cycles import holds_state, order_of, shown
 from graphrewrite.graph.effects import unordered
 from graphrewrite.op.attribute_check import STORABLE
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, STRUCTURAL, annotations_in, attributes_in
+from graphrewrite.op.reserved_keys import (
+    RESERVED_ANNOTATIONS,
+    STRUCTURAL,
+    annotations_in,
+    attributes_in,
+    is_other_name,
+)
 from graphrewrite.rewriting.verification.checks import check
 from graphrewrite.rewriting.verification.reading import (
     advice_for,
@@ -136,12 +142,18 @@ def _attribute_fault(op: Op, attributes: dict[str, Any], *, complete: bool) -> s
 
 @check
 def annotations_are_data(graph: Any, node: Any) -> list[str] | None:
-    """The annotations of a node are data that can be stored."""
+    """The annotations of a node are data that can be stored, and none has another name of an attribute."""
     data = graph._node[node]
     if len(data) < 4 and STRUCTURAL.issuperset(data):  # fast path: most nodes have none
         return None
     messages = []
-    for key, value in annotations_in(data, known_op(graph, node)).items():
+    op = known_op(graph, node)
+    for key, value in annotations_in(data, op).items():
+        if op is not None and is_other_name(key, op):
+            messages.append(
+                f"{key!r} is an annotation here, and another name of the attribute {op.canonical_name(key)!r}; "
+                f"assign graph.node({node!r}).{key}, or rename the annotation"
+            )
         try:
             STORABLE.store(value, str(key))
         except DataError as error:
