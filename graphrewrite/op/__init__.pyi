@@ -689,7 +689,7 @@ class _cum_prod(Op):
 cum_prod: _cum_prod
 
 class _resize(Op):
-    def __call__(self, x: Any, *, sizes: _In[Sequence[Dimension] | None] = None, scales: _In[float | Sequence[float] | None] = None, mode: _In[str] = 'nearest', coordinate_transformation_mode: _In[str] = 'half_pixel', nearest_mode: _In[str] = 'round_prefer_floor', cubic_coeff_a: _In[float] = -0.75, exclude_outside: _In[bool] = False, extrapolation_value: _In[float] = 0.0, roi: _In[float | Sequence[float] | None] = None, antialias: _In[bool] = False, keep_aspect_ratio_policy: _In[str] = 'stretch', axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, x: Any, *, sizes: _In[Sequence[Dimension] | None] = None, scales: _In[float | Sequence[float] | None] = None, scale_factor: _In[float | Sequence[float] | None] = None, mode: _In[str] = 'nearest', coordinate_transformation_mode: _In[str] = 'half_pixel', nearest_mode: _In[str] = 'round_prefer_floor', cubic_coeff_a: _In[float] = -0.75, exclude_outside: _In[bool] = False, extrapolation_value: _In[float] = 0.0, roi: _In[float | Sequence[float] | None] = None, antialias: _In[bool] = False, keep_aspect_ratio_policy: _In[str] = 'stretch', axes: _In[int | Sequence[int] | None] = None, dim: _In[int | Sequence[int] | None] = None, axis: _In[int | Sequence[int] | None] = None, **given: Unpack[_Given]) -> Any: ...
 resize: _resize
 
 class _scatter_elements(Op):

@@ -7,12 +7,13 @@ import inspect
 import reprlib
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import AttributeValueError, DataError, TypeMismatchError
+from graphrewrite.errors import AttributeValueError, DataError, ParseError, TypeMismatchError
 from graphrewrite.op.body import Body
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.schema import DictView, IrData, ListView
@@ -31,6 +32,7 @@ from graphrewrite.types import (
     as_element,
     as_size,
     owned,
+    parse_element,
 )
 
 __all__ = ["ANYTHING", "AttributeCheck", "as_attribute", "kind_of_attribute"]
@@ -101,9 +103,31 @@ class ElementType(Kind):
 
     def store(self, value: Any, path: str) -> Any:
         try:
-            return as_element(value)
+            return _written(as_element, value)
         except TypeMismatchError as error:
             raise DataError(str(error), path=path) from None
+
+
+class Format(Kind):
+    """A number format, which may be written as it is printed: ``"s8f4"``."""
+
+    def __init__(self, kind: Instance) -> None:
+        self.kind, self.name = kind, kind.name
+
+    def store(self, value: Any, path: str) -> Any:
+        return _written(lambda one: self.kind.store(one, path), value)
+
+
+def _written(stored: Callable[[Any], Any], value: Any) -> Any:
+    """Return the stored form of an element type, or of the one that a text writes."""
+    try:
+        return stored(value)
+    except (TypeMismatchError, DataError):
+        if not isinstance(value, str):
+            raise
+        with suppress(ParseError):
+            return stored(parse_element(value))
+        raise
 
 
 _ELEMENT = ElementType()
@@ -185,6 +209,8 @@ def _in_graphs(kind: Kind) -> Kind:
     """Return a kind for the attributes of nodes: a sequence of any class is a tuple, and 0 and 1 are truth values."""
     if kind is BOOL:
         return _FLAG
+    if isinstance(kind, Instance) and kind.kind in (FixedPoint, Quantised):
+        return Format(kind)
     if isinstance(kind, List):
         kind = Tuple((kind.item,), is_long=True, is_sequence=True)
     made = kind
@@ -299,8 +325,8 @@ def _example(kind: Kind) -> str:
     if isinstance(kind, Tuple):
         inner = _example(kind.items[0])
         return f"({inner}, {inner})" if inner else ""
-    if isinstance(kind, Instance):
-        return _EXAMPLES.get(kind.name, "")
+    if isinstance(kind, Format):
+        return _EXAMPLES[kind.name]
     return {_FLAG: "True", INT: "1", NUMBER: "0.5", FLOAT: "0.5", _ELEMENT: "'f32'"}.get(kind, "")
 
 

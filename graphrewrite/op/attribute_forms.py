@@ -16,6 +16,7 @@ __all__ = [
     "FOLD_FORMS",
     "PAD_FORMS",
     "POOL_FORMS",
+    "RESIZE_FORMS",
     "UNPOOL_FORMS",
     "Borders",
     "Entries",
@@ -207,6 +208,35 @@ class Borders(Entries):
         return super().spread(value, count)
 
 
+@dataclass(frozen=True)
+class Factors(Entries):
+    """Factors of sizes: one number for all positions; the batch and the channels keep their sizes."""
+
+    @property
+    def said(self) -> str:
+        """What documentation says of the form."""
+        return "One number stands for all positions."
+
+    def takes(self, value: Any) -> bool:
+        """Tell whether a value is written so."""
+        return isinstance(value, float | np.floating) or super().takes(value)
+
+    def settled(self, value: Any, types: Sequence[Type], attributes: Mapping[str, Any]) -> tuple[float, ...]:
+        """Return the factor of each axis, or of those that are stated."""
+        if attributes["axes"] is not None:
+            return (float(value),) * len(attributes["axes"])
+        rank = len(types[0].shape)
+        layout = getattr(types[0], "layout", None) or ("NC" if rank > 2 else "").ljust(rank, "*")
+        return tuple(1.0 if axis in "NC" else float(value) for axis in layout)
+
+    def possible(self, value: Any) -> frozenset[tuple[float, ...]]:
+        """Return what a value may stand for, with batch and channels first or channels last, or for stated axes."""
+        counts = range(1, 6)
+        first = {(1.0, 1.0, *(float(value),) * count) for count in counts}
+        last = {(1.0, *(float(value),) * count, 1.0) for count in counts}
+        return frozenset(first | last | {(float(value),) * count for count in counts})
+
+
 def _of_size(types: Sequence[Type], attributes: Mapping[str, Any]) -> int:
     size = attributes["size"]
     return len(size) if isinstance(size, list | tuple) else 2  # not known, or missing: as defaults are written
@@ -219,4 +249,5 @@ FOLD_FORMS = {
     **{name: Entries(count=_of_size) for name in ("kernel", "strides", "dilations")},
     "pads": Entries(2, count=_of_size),
 }
+RESIZE_FORMS = {"scales": Factors()}
 PAD_FORMS = {"pads": Entries(2, count=_axes)}

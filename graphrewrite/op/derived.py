@@ -19,10 +19,12 @@ __all__ = [
     "CLIPPED",
     "CONVOLUTION",
     "DIAGONAL",
+    "FLATTENED",
     "FULLY_CONNECTED",
     "GENERAL_PRODUCT",
     "GLOBAL_POOL",
     "NORM",
+    "NORMALISED",
     "POOL",
     "SPELLINGS",
     "TRANSPOSED_CONVOLUTION",
@@ -76,6 +78,7 @@ CONVOLUTION: Derived = {
     "in_channels": _in_channels,
     "out_channels": _out_channels,
     "kernel_size": _kernel_size,
+    "kernel_shape": _kernel_size,
     "padding_value": _padding_value,
 }
 
@@ -161,6 +164,25 @@ def _all_positions(node: Any) -> Any:
     return _one_or_all([size for axis, size in zip(layout, x.shape, strict=True) if axis not in "NC"])
 
 
+def _axis(node: Any) -> Any:
+    """Return the first axis that goes into the second one."""
+    return node.axis
+
+
+def _last(node: Any) -> int:
+    """Return the last axis that does: always the last one."""
+    return -1
+
+
+FLATTENED: Derived = {"start_dim": _axis, "end_dim": _last}
+
+
+def _normalized_shape(node: Any) -> Any:
+    """Return the sizes of the normalised axes."""
+    return tuple(node.operand_types[0].shape[node.axis :])
+
+
+NORMALISED: Derived = {"normalized_shape": _normalized_shape}
 GLOBAL_POOL: Derived = {"kernel_size": _all_positions}
 ACTIVATED: Derived = {"negative_slope": "alpha"}
 CLIPPED: Derived = {"minimum": "low", "maximum": "high", "min": "low", "max": "high"}
@@ -183,6 +205,7 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "perm": ("dims", "axes"),
     "ratio": ("p", "rate"),
     "repeats": ("reps", "multiples"),
+    "scales": ("scale_factor",),
     "strides": ("stride",),
     "trans_a": ("transA",),
     "trans_b": ("transB",),

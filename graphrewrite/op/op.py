@@ -97,6 +97,7 @@ class Op(Signature):
             for word, express in self.expressed.items():
                 if word in attributes and (found := express(self, operands, attributes)) is not None:
                     return found
+        operands = self.one_by_one(operands)
         for operand in operands:
             if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)

@@ -117,6 +117,28 @@ class Signature:
                 if key not in attributes:
                     raise TypeMismatchError(f"{self.name} needs the attribute {key!r}")
 
+    def one_by_one(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return operands of which there is any number; frameworks pass them in a list.
+
+        Raises
+        ------
+        TypeMismatchError
+            If there is a list of values, and the op takes none.
+
+        Examples
+        --------
+        >>> from graphrewrite import op
+        >>> a = np.ones(2)
+        >>> len(op.concat.one_by_one(([a, a, a],)))
+        3
+        """
+        if self.variadic and len(operands) == len(self.operands) == 1 and _holds(operands[0], Symbolic | np.ndarray):
+            return tuple(operands[0])
+        for operand in operands:
+            if _holds(operand, Symbolic):
+                raise TypeMismatchError(f"{self.name} got a list of values; give them one by one: op.{self.name}(x, …)")
+        return operands
+
     def canonical_name(self, name: str) -> str:
         """Return the name of the attribute that a name means; the name itself if it is none of an attribute.
 
@@ -224,6 +246,10 @@ class Signature:
                 f"the number of results of {self.name} depends on its attributes: "
                 f"write them as literal numbers ({error})"
             ) from None
+
+
+def _holds(operand: Any, kind: Any) -> bool:
+    return isinstance(operand, list | tuple) and any(isinstance(each, kind) for each in operand)
 
 
 def type_of(operand: Any) -> Any:

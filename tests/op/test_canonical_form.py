@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, decline, op, rewrite, rule, verify
+from graphrewrite import FixedPoint, Graph, Tensor, decline, op, rewrite, rule, verify
 from graphrewrite.errors import RuleError, TypeMismatchError, VerificationError
 from graphrewrite.formats import from_dict, to_dict, to_text
 from graphrewrite.lowering import from_onnx, to_onnx
@@ -151,3 +151,61 @@ def test_marks_in_a_call_are_refused_with_the_way_to_write_them() -> None:
         ((name, _),) = written.items()
         with pytest.raises(TypeMismatchError, match=rf"nodes\[…\]\['{name}'\] = …, in a rule annotations="):
             windows(op.conv, 2, [written])
+
+
+EIGHT = np.ones(8, np.float32)
+FILTERS = np.ones((4, 3, 3, 3), np.float32)
+FRAMEWORKS = [
+    (op.conv, (FILTERS,), {"kernel_shape": [3, 3]}, {}, {"kernel_shape": [3, 5]}),
+    (op.flatten, (), {"start_dim": 1, "end_dim": -1}, {}, {"start_dim": 2}),
+    (op.resize, (), {"scale_factor": 2}, {"scales": (1, 1, 2, 2)}, {"scale_factor": (2, 2)}),
+    (op.resize, (), {"scale_factor": 2.0, "axes": (3,)}, {"scales": (2,), "axes": (3,)}, {"scale_factor": -1}),
+    (op.layer_norm, (EIGHT,), {"normalized_shape": (8,)}, {}, {"normalized_shape": (8, 8)}),
+    (op.quantise, (), {"element": "s8f4"}, {"element": FixedPoint(True, 8, 4)}, {"element": "s8g4"}),
+]
+
+
+@pytest.mark.parametrize(("own", "others", "written", "plain", "wrong"), FRAMEWORKS)
+def test_words_of_frameworks_are_understood_or_contradicted(
+    own: Any, others: Any, written: dict[str, Any], plain: dict[str, Any], wrong: dict[str, Any]
+) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3, 8, 8)))
+    assert repr(g.nodes[own(x, *others, **written).node]) == repr(g.nodes[own(x, *others, **plain).node])
+    array = np.random.default_rng(0).normal(size=(1, 3, 8, 8)).astype(np.float32)
+    np.testing.assert_array_equal(own(array, *others, **written), own(array, *others, **plain))
+    with pytest.raises(TypeMismatchError):
+        own(x, *others, **wrong)
+
+
+def test_a_factor_of_a_resize_is_for_positions_in_any_layout_and_in_patterns() -> None:
+    @rule
+    def doubled(x):
+        yield op.resize(op.neg(x), scale_factor=2)
+        return op.neg(op.resize(x, scale_factor=2))
+
+    for kind in (Tensor("f32", ("N", 3, 4, 4)), Tensor("f32", ("N", 4, 4, 3), "NHWC"), Tensor("f32", ("N", 3, 4))):
+        g = Graph("g")
+        g.output("y", op.resize(-g.input("x", kind), scale_factor=2))
+        sizes = [2 * size if size == 4 else size for size in kind.shape]
+        assert list(g.result_type("resize_1").shape) == sizes
+        assert (
+            rewrite(g, [doubled], once=True, verify=True).nodes["resize_2"]["scales"] == g.nodes["resize_1"]["scales"]
+        )
+
+
+def test_values_may_come_in_a_list_where_there_is_any_number_of_them() -> None:
+    @rule
+    def swapped(x, y):
+        yield op.neg(op.concat([x, y], axis=1))
+        return op.concat([op.neg(x), op.neg(y)], axis=1)
+
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", (2, 3)))
+    g.output("y", -op.concat([x, np.ones((2, 1), np.float32)], axis=1))
+    assert g.result_type("concat_1").shape == (2, 4)
+    assert rewrite(g, [swapped], verify=True).nodes["concat_2"]["axis"] == 1
+    assert op.concat([np.ones((1, 2)), np.zeros((1, 1))], axis=1).tolist() == [[1, 1, 0]]
+    for own in (op.relu, op.add):
+        with pytest.raises(TypeMismatchError, match="got a list of values; give them one by one"):
+            own([x, x])

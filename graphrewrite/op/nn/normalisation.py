@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
-from graphrewrite.op.derived import NORM
+from graphrewrite.op.derived import NORM, NORMALISED
 from graphrewrite.op.domain import FLOATS, one_element
 from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.op.sizes import is_uneven
@@ -166,7 +166,7 @@ def _infer_affine(
     return x
 
 
-@define_op(infer=_infer_affine, elements=FLOATS)
+@define_op(infer=_infer_affine, elements=FLOATS, derived=NORMALISED)
 def layer_norm(
     x: np.ndarray, gain: np.ndarray, shift: np.ndarray | None = None, *, axis: int = -1, epsilon: float = 1e-5
 ) -> np.ndarray:
@@ -196,7 +196,7 @@ def layer_norm(
     return narrowed(y if shift is None else y + widened(shift), x)
 
 
-@define_op(infer=_infer_affine, elements=FLOATS)
+@define_op(infer=_infer_affine, elements=FLOATS, derived=NORMALISED)
 def rms_norm(x: np.ndarray, gain: np.ndarray, *, axis: int = -1, epsilon: float = 1e-5) -> np.ndarray:
     """Root-mean-square normalisation over the axes from ``axis`` on (Zhang and Sennrich 2019; ONNX RMSNormalization).
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
+from graphrewrite.op.attribute_forms import RESIZE_FORMS
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY, NUMBERS, check_elements
 from graphrewrite.op.nn.interpolation import COORDINATES, MODES, NEAREST, Sampling, taps
@@ -121,7 +122,7 @@ def _check_size(x: Tensor, axis: int, wanted: Dimension | float, *, scaled: bool
         raise TypeMismatchError(f"axis {axis} of {x} is empty: nothing can be interpolated")
 
 
-@define_op(infer=_infer_resize)
+@define_op(infer=_infer_resize, forms=RESIZE_FORMS)
 def resize(
     x: np.ndarray,
     *,

@@ -11,6 +11,7 @@ from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.attribute_forms import PAD_FORMS
 from graphrewrite.op.axes import common_layout
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import FLATTENED
 from graphrewrite.op.domain import ORDERED
 from graphrewrite.op.sizes import advice, exceeds
 from graphrewrite.op.tensor.along import axis_of
@@ -110,7 +111,7 @@ def _infer_flatten(x: Tensor, *, axis: int = 1) -> Tensor:
     return reshaped(x, (product(x.shape[:axis]), product(x.shape[axis:])))
 
 
-@define_op(infer=_infer_flatten)
+@define_op(infer=_infer_flatten, derived=FLATTENED)
 def flatten(x: np.ndarray, *, axis: int = 1) -> np.ndarray:
     """Two axes: those before ``axis`` and those from it on (ONNX specification, Flatten).
 

@@ -131,7 +131,7 @@ def _attribute_fault(op: Op, attributes: dict[str, Any], *, complete: bool) -> s
         attributes.pop("index", None)  # ports_are_numbered says more of it
         for key, value in op.as_attributes(attributes).items():
             given = attributes.get(key)
-            if isinstance(value, str) and given != value:
+            if isinstance(given, str) and given != value:
                 return f"{op.name}.{key}: {given!r} is written {value!r} in a graph; assign it through graph.node(…)"
             if key in op.forms and isinstance(given, int | str):
                 return f"{op.name}.{key}: a node has an entry for each position; write them out"
