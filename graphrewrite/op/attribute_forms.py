@@ -88,7 +88,7 @@ class Entries:
         """Tell whether a value is written so."""
         return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
-    def settled(self, value: Any, types: Sequence[Type], attributes: Mapping[str, Any]) -> tuple[int, ...]:
+    def settled(self, value: Any, types: Sequence[Type], attributes: Mapping[str, Any]) -> tuple[float, ...]:
         """Return the entries that a value stands for.
 
         Parameters
@@ -127,7 +127,11 @@ class Entries:
         """
         return (int(value),) * (self.each * count)
 
-    def possible(self, value: Any) -> frozenset[tuple[int, ...]]:
+    def depends_on_sizes(self, value: Any) -> bool:
+        """Tell whether it follows from the sizes of operands what a value stands for."""
+        return False
+
+    def possible(self, value: Any) -> frozenset[tuple[float, ...]]:
         """Return what a value may stand for, for up to five positions: a pattern does not know their number.
 
         Examples
@@ -172,7 +176,7 @@ class Borders(Entries):
         if not isinstance(value, str):
             return self.spread(value, count)
         word = self._word(value)
-        if not word.startswith("same"):
+        if not self.depends_on_sizes(value):
             return (0,) * (2 * count)
         kernel = attributes["kernel"] if self.weights is None else types[self.weights].shape[-count:]
         if not all(isinstance(size, int) for size in kernel):
@@ -184,6 +188,10 @@ class Borders(Entries):
             if name != "output_padding" or name in attributes
         }
         return self.same(types[0].shape[-count:], kernel, **rest, upper=word != "same_lower")
+
+    def depends_on_sizes(self, value: Any) -> bool:
+        """Tell whether a value is one of the words for as many windows as positions."""
+        return isinstance(value, str) and self._word(value).startswith("same")
 
     def _word(self, value: str) -> str:
         word = value.lower()
@@ -200,8 +208,6 @@ class Borders(Entries):
         ((1, 2, 1, 2), (1, 2), (0, 0))
         """
         if isinstance(value, str):
-            if self._word(value).startswith("same"):
-                raise TypeMismatchError("the borders of 'same' depend on sizes, which a pattern does not know")
             return (0,) * (2 * count)
         if isinstance(value, list | tuple):
             return tuple(map(int, value)) * (2 if len(value) == count else 1)

@@ -209,3 +209,26 @@ def test_values_may_come_in_a_list_where_there_is_any_number_of_them() -> None:
     for own in (op.relu, op.add):
         with pytest.raises(TypeMismatchError, match="got a list of values; give them one by one"):
             own([x, x])
+
+
+def test_borders_of_same_in_a_pattern_follow_from_the_sizes_of_a_match() -> None:
+    @rule(keeps="assumes")
+    def moved(x, w, s):
+        yield op.neg(op.conv(x, w, stride=s, padding="same"))
+        return op.conv(op.neg(x), w, stride=s, padding="same")
+
+    x = Tensor("f32", ("N", 3, 7, 8))
+    for written, is_same in (
+        ({"padding": 1}, True),
+        ({"padding": 0}, False),
+        ({"padding": (1, 1, 1, 1), "stride": 2}, False),
+        ({"pads": (1, 0, 1, 1), "stride": 2}, True),
+        ({"pads": (1, 1, 1, 0), "stride": 2}, False),
+        ({"padding": 2, "dilation": 2}, True),
+    ):
+        g = Graph("g")
+        g.output("y", -op.conv(g.input("x", x), FILTERS, **written))
+        rewritten = rewrite(g, [moved], verify=True)
+        assert (rewritten != g) is is_same, written
+        if not is_same:
+            assert "the pattern needs: it is 'same' for the sizes" in str(moved.explain(g, at="neg_1"))

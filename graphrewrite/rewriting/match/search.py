@@ -357,7 +357,8 @@ class Search:
                 else:
                     reason = f"{wanted.name!r} is already bound to {self.bound[wanted]!r}"
             elif isinstance(wanted, Where):
-                if self.call_predicate(wanted, value, name):
+                asked = MatchedValue(self.graph, Operand(name)) if wanted.of_node else value
+                if self.call_predicate(wanted, asked, name):
                     continue
                 reason = f"the pattern needs: {wanted.reason}"
             elif isinstance(wanted, set | frozenset | range):

@@ -66,10 +66,20 @@ class Where(Operators):
     """A condition on an attribute or a value, and its text.
 
     Made by `graphrewrite.rewriting.rule.declaration.where`.
+
+    Attributes
+    ----------
+    predicate : callable
+        Tells whether it holds for an attribute's value, or for a matched value.
+    reason : str
+        The text.
+    of_node : bool
+        Whether the predicate of an attribute takes the matched node instead, since operands decide, too.
     """
 
     predicate: Callable[[Any], Any]
     reason: str
+    of_node: bool = False
 
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Make a pattern node, or return the matched one."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from graphrewrite.errors import RuleError
+from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.op.op import Op
 from graphrewrite.op.operators import Operators
 from graphrewrite.rewriting.pattern.condition import Literal, Where
@@ -84,8 +84,26 @@ def _as_pattern(op: Op, attributes: dict[str, Any]) -> dict[str, Any]:
         else:
             wanted |= op.as_attributes({name: value})
             if not op.is_settled({key: wanted[key]}) and key in op.attributes:
-                wanted[key] = op.forms[key].possible(wanted[key])
+                form, written = op.forms[key], wanted[key]
+                wanted[key] = _as_written(key, written) if form.depends_on_sizes(written) else form.possible(written)
     return wanted
+
+
+def _as_written(name: str, value: Any) -> Where:
+    """Return the condition that an attribute is what a value stands for, given the operands of a matched node."""
+
+    def holds(node: Any) -> bool:
+        graph = getattr(node, "graph", None)
+        if graph is None:  # a value alone, where a node is still to be made for it
+            return True
+        attributes = graph.attributes(node.node)
+        types = [graph.result_type(*operand) for operand in graph.operands(node.node)]
+        try:
+            return bool(graph.op(node.node).settled({**attributes, name: value}, types)[name] == attributes[name])
+        except TypeMismatchError:  # an open size, on which borders depend
+            return False
+
+    return Where(holds, f"it is {value!r} for the sizes of the operands", of_node=True)
 
 
 class Traced(Operators):
