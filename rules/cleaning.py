@@ -27,10 +27,12 @@ def eliminate_dead_nodes(graph: Graph) -> list[str]:
 def eliminate_independent_nodes(graph: Graph) -> list[str]:
     """Compute the nodes that no input reaches, and that have no state, once and for all."""
     independent = graph.independent_nodes() - set(graph.outputs)
+    if all(graph.nodes[node].get("type") == "constant" for node in independent):
+        return []  # as in most networks
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     order = graph.in_order()
-    for node in order if independent else ():
+    for node in order:
         if node not in independent or _is_open(graph, node):
             continue
         op = graph.op(node)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ _DIGITS = 10_000
 """Bits above which an integer is written in base 16: Python refuses to convert very long decimal ones."""
 _LONG = 1_000
 """Longer texts of mappings are abbreviated in readable text."""
+_FEW_BYTES = 64
+"""Of larger arrays a digest stands for the bytes."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,7 @@ def _write_rare(value: Any, form: Form) -> str:
 
 
 def format_exactly(value: Any) -> str:
-    """Return a text that is equal for equal attribute values only, arrays compared bit for bit.
+    """Return a text that is equal for equal attribute values only, arrays compared bit for bit, large ones by a digest.
 
     Lists equal tuples; mappings are equal only if their order is.
 
@@ -186,8 +189,14 @@ def format_exactly(value: Any) -> str:
     return write(value, _EXACT)
 
 
+def _exact_array(array: np.ndarray, _: bool) -> str:
+    """Return the bytes of an array, or a digest of them that is far shorter."""
+    data = array.tobytes()
+    return f"{array.dtype}{array.shape}{data.hex() if len(data) <= _FEW_BYTES else blake2b(data).hexdigest()}"
+
+
 _EXACT = Form(
-    lambda array, _: f"{array.dtype}{array.shape}{array.tobytes().hex()}",
+    _exact_array,
     strict=False,
     body=lambda graph: f"body({graph.structure_hash()})",
 )
