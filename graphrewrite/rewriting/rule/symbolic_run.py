@@ -111,7 +111,9 @@ class MatchedOp(Unknown):
         self._ops = ops
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
-        return self._run.make(self._ops, placed(self._ops, operands, attributes), attributes)
+        if self._ops:  # of any op, no operand has a name
+            operands = placed(self._ops, operands, attributes)
+        return self._run.make(self._ops, operands, attributes)
 
 
 class Symbol(RunValue):
