@@ -8,6 +8,7 @@ from functools import partial
 from graphrewrite import Graph
 from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import predicate_in
+from graphrewrite.graph.storage import own
 
 __all__ = ["with_predicates", "without_predicates"]
 
@@ -135,7 +136,8 @@ def _copied(graph: Graph, of: Graph, nodes: Iterable[str]) -> dict[str, str]:
     needed = _needed(of, (node for node in nodes if node in names), alike)
     for node in filter(needed.__contains__, of.in_order()):
         graph.adopt(of.op(node))
-        graph.add_node(names[node], **{**of.nodes[node], "origin": of.origin(node)})
+        graph.add_node(names[node])
+        graph.nodes[names[node]].update(own({**of.nodes[node], "origin": of.origin(node)}))
         for source in of.sources(node):
             graph.add_edge(names[source], names[node], **of.edges[source, node])
     return names

@@ -10,6 +10,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.effects import order_effects
+from graphrewrite.graph.storage import own
 from graphrewrite.graph.type_inference import declared_types, infer
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.border import free_name, operands_of
@@ -74,7 +75,8 @@ def compose(first: Graph, second: Graph, wires: Wires | None = None, *, name: st
             continue
         is_port = stems[node] in ("input", "output")
         names[node] = node if node not in composed else composed.fresh(node if is_port else stems[node])
-        composed.add_node(names[node], **with_data_sizes(second._node[node], find_op(stems[node], second.ops), sizes))
+        data = with_data_sizes(second._node[node], find_op(stems[node], second.ops), sizes)
+        composed._new(names[node], own(data))
     for node, name_here in names.items():
         for slot, (source, result) in enumerate(operands_of(second, node)):
             operand = connected.get(source) or Operand(names[source], result)
@@ -141,8 +143,8 @@ def _bound(first: Graph, second: Graph, wired: Mapping[str, str]) -> dict[str, D
                 f"the output {output!r} of graph {first.name!r} is {source_type}, and the input {target!r} of graph "
                 f"{second.name!r} takes {target_type}{_known(target_type, sizes)}; insert a conversion between them"
             )
-    own = [kind for node in second._node for kind in declared_types(second, node) or ()]
-    unknown = dict.fromkeys(name for kind in own for name in kind.unknowns if name not in sizes)
+    kinds = [kind for node in second._node for kind in declared_types(second, node) or ()]
+    unknown = dict.fromkeys(name for kind in kinds for name in kind.unknowns if name not in sizes)
     start = first_free_number(first) if unknown else 0
     sizes.update({name: f"?{number}" for number, name in enumerate(unknown, start=start)})
     return {size: bound for size, bound in sizes.items() if size != bound}

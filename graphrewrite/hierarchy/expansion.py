@@ -187,7 +187,7 @@ class _Expansion:
     def add(self, inner: str) -> None:
         """Add a node of the body, or reuse the shared constant that is in the graph already."""
         op = find_op(self.body._node[inner].get("type"), self.body.ops)
-        data = with_data_sizes(self.body._node[inner], op, self.sizes)
+        data = own(with_data_sizes(self.body._node[inner], op, self.sizes))
         shared = data.get("shared") if data.get("type") == "constant" else None
         if shared is not None and (present := self.shared_as(shared, data["value"])) is not None:
             self.names[inner] = present

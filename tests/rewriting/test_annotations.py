@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from graphrewrite import Constant, Graph, Tensor, evaluate, op, rewrite, rule, trace, verify
 from graphrewrite.errors import RewriteError, RuleError
+from graphrewrite.hierarchy.composition import compose
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op.generic_op import generic
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, inherited
 from graphrewrite.rewriting.traces import Step
-from graphrewrite.rules import FOLDING, RULES, eliminate_independent_nodes, merge_equal_nodes
+from graphrewrite.rules import FOLDING, RULES, eliminate_independent_nodes, inline, merge_equal_nodes
 from graphrewrite.testing import graphs
 
 F = Tensor("f32", ("N", 4))
@@ -295,3 +297,16 @@ def test_generic_ops_have_attributes_only():
 
     found = unknown(graph)
     assert (found.attributes("Foo_1"), found.annotations("Foo_1")) == ({"turns": 3}, {"backend": "dsp"})
+
+
+def test_no_two_graphs_share_what_can_be_changed():
+    graph = net()
+    for node in graph:
+        graph.nodes[node][7] = [node]  # a key that is no keyword
+    fused = rewrite(graph, rule.chain("clip -> relu", "block"))
+    several = [graph, fused, *(each.body for each in fused.ops.values() if isinstance(each, GraphOp))]
+    several += [rewrite(fused, inline), rewrite(graph, RULES), graph.renamed({"x": "in"}), compose(graph, graph)]
+    several.append(graph.view("all", graph).subgraph())
+    kept = [value for each in several for node in each for value in each.annotations(node).values()]
+    changeable = [value for value in kept if isinstance(value, list)]
+    assert len({id(value) for value in changeable}) == len(changeable) > 20

@@ -39,7 +39,7 @@ def _renamed(by_name: bool, case: Case) -> Case | None:
         data = dict(graph._node[node])
         if "origin" in data:
             data["origin"] = tuple(names.get(name, name) for name in data["origin"])
-        renamed.add_node(names[node], **data)
+        renamed._new(names[node], data)
     for source, destination, data in graph.edges(data=True):
         renamed.add_edge(names[source], names[destination], **data)
     return Case(renamed, {names[name]: array for name, array in case.inputs.items()})
