@@ -175,7 +175,8 @@ EQUIVALENT = {
         "write_as_reshape: negate condition: the opposite of 0 in result.shape (in _reshaped)",
         "write_as_reshape: off by one: 1 for 0 (in _reshaped)",
     ),
-    "What it says of origins changes no value.": (
+    "What it says of origins and annotations changes no value.": (
+        "choose_branch: negate condition: the opposite of value.node not in old (in _replace)",
         "eliminate_independent_nodes: swap operands: set(folded) - set(rim) turned round (in _origins)",
         "merge_equal_nodes: drop guard: no annotations in a condition",
         "merge_equal_nodes: drop guard: no not is_constant in a condition",
