@@ -12,6 +12,7 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, GraphRewriteError, did_you_mean
 from graphrewrite.execution.distribution import Distribution, distribution_of, error_between, real_values
 from graphrewrite.execution.effects import Effect, effects_recorded
+from graphrewrite.execution.implementation import Implementations
 from graphrewrite.execution.origin_pairing import counterparts, needed_nodes
 from graphrewrite.execution.program import compile_graph
 from graphrewrite.graph import Graph
@@ -61,7 +62,11 @@ class Evaluation(Displayed, shown_by="numbers.show_evaluation"):
 
 
 def evaluation(
-    graph: Graph, inputs: Mapping[str, Any], reference: Graph | Mapping[str, Any] | None = None
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    reference: Graph | Mapping[str, Any] | None = None,
+    *,
+    implementations: Implementations | None = (),
 ) -> Evaluation:
     r"""Evaluate a graph once, and return the distributions of the numbers on every edge.
 
@@ -76,6 +81,8 @@ def evaluation(
         it takes those and the graph takes mantissas. Nodes are paired by their origin, see
         `graphrewrite.execution.origin_pairing.counterparts`. Or real numbers by node name, of this graph
         or of the model that it was lowered from.
+    implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
+        As for `graphrewrite.evaluate`, of the reference as well.
 
     Raises
     ------
@@ -96,8 +103,9 @@ def evaluation(
     """
     graph = as_graph(graph, "that can be evaluated")
     needed = needed_nodes(graph)
-    pairs, reference_name = _reference(graph, inputs, reference)
-    program = compile_graph(graph, None if graph.outputs else needed, instructions=False, implementations=None)
+    pairs, reference_name = _reference(graph, inputs, reference, implementations)
+    nodes = None if graph.outputs else needed
+    program = compile_graph(graph, nodes, instructions=False, implementations=implementations)
     frames, distributions = 0, {}
     with effects_recorded() as effects:
         for node, results in program.watch(inputs):
@@ -156,7 +164,10 @@ def _compared(
 
 
 def _reference(
-    graph: Graph, inputs: Mapping[str, Any], reference: Graph | Mapping[str, Any] | None
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    reference: Graph | Mapping[str, Any] | None,
+    implementations: Implementations | None,
 ) -> tuple[Mapping[str, _Pair], str]:
     """Return the counterparts of nodes with their results, and a name for the reference."""
     if reference is None:
@@ -165,7 +176,7 @@ def _reference(
         return _given(graph, reference), "arrays"
     other = flattened(as_graph(reference, "that can be evaluated"))  # so that inner values are compared too
     pairs = counterparts(graph, other)
-    program = compile_graph(other, {*pairs.values()}, instructions=False, implementations=None)
+    program = compile_graph(other, {*pairs.values()}, instructions=False, implementations=implementations)
     kept = {
         node: tuple((array, _type(other, node, result)) for result, array in enumerate(results))
         for node, results in program.watch(_translated(graph, inputs, other))

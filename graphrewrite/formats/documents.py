@@ -118,9 +118,10 @@ def load(
     ending = source.suffix.lower()
     with opened(source, limit=limit) as (stream, _):
         head = stream.read(len(_ARCHIVE))
-    if head == _ARCHIVE or ending == ".npz":
+    is_json = head.lstrip()[:1] == b"{"  # earlier versions wrote it whatever the ending
+    if head == _ARCHIVE or (ending == ".npz" and not is_json):
         return archive_file.load(source, ops=ops, limit=limit)
-    if head.lstrip()[:1] == b"{" or ending == ".json":
+    if is_json or ending == ".json":
         return json_file.load(source, ops=ops, limit=limit)
     if ending in _TEXT:
         return read_text(source, ops=ops, limit=limit)

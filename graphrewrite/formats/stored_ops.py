@@ -11,12 +11,13 @@ import networkx as nx
 from graphrewrite.errors import GraphError, SerialError
 from graphrewrite.formats.text.literal_printer import WHOLE, write
 from graphrewrite.graph import Graph
-from graphrewrite.hierarchy.graph_ops import nested_graphs
+from graphrewrite.hierarchy.graph_ops import GraphOp, nested_graphs
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op.dialect import Dialect
+from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
 
-__all__ = ["STORED", "check_version", "difference", "reference", "upgraded", "versions_in"]
+__all__ = ["STORED", "check_version", "difference", "given_ops_in", "reference", "upgraded"]
 
 STORED = ("version", "operands", "attributes")
 """What is stored of an op: the version of its dialect, names of operands, attributes with their defaults."""
@@ -52,7 +53,7 @@ def _text(default: Any) -> str:
 
 
 def difference(op: Op, operands: Sequence[str], attributes: Mapping[str, str]) -> str | None:
-    """Return how an op differs from what was stored of it; None if nodes that were stored mean the same.
+    """Return how an op differs from what was stored of it, and what to do; None if stored nodes mean the same.
 
     Further operands and attributes may have come, if nodes need not have them.
 
@@ -60,7 +61,7 @@ def difference(op: Op, operands: Sequence[str], attributes: Mapping[str, str]) -
     --------
     >>> from graphrewrite import op
     >>> difference(op.relu, ["x"], {"alpha": "0.1"})
-    'was stored as relu(x, *, alpha=0.1), and is relu(x)'
+    'was stored as relu(x, *, alpha=0.1), and is relu(x); pass the op as it was; ops of a dialect can have versions, ...'
     """
     now = reference(op)
     own_operands, own_attributes = now["operands"], now["attributes"]
@@ -73,7 +74,11 @@ def difference(op: Op, operands: Sequence[str], attributes: Mapping[str, str]) -
     ):
         return None
     shown = _shown(op.name, operands, attributes), _shown(op.name, own_operands, own_attributes)
-    return f"was stored as {shown[0]}, and is {shown[1]}"
+    remedy = "pass the op as it was; ops of a dialect can have versions, and convert graphs of earlier ones"
+    if op.dialect is not None:
+        version = op.dialect.version
+        remedy = f"give the dialect {op.dialect.name!r} the version {version + 1}, and upgrades={{{version}: …}}"
+    return f"was stored as {shown[0]}, and is {shown[1]}; {remedy}"
 
 
 def _shown(name: str, operands: Sequence[str], attributes: Mapping[str, str]) -> str:
@@ -105,24 +110,24 @@ def check_version(dialect: Dialect, version: int) -> None:
         )
 
 
-def versions_in(thing: nx.DiGraph | Module) -> dict[str, int]:
-    """Return the versions of the dialects of the nodes of a graph or module, at any depth.
+def given_ops_in(thing: nx.DiGraph | Module) -> dict[str, Op]:
+    """Return the ops of the nodes of a graph or module, at any depth, that a reader of it must be given.
 
     Examples
     --------
     >>> from graphrewrite import Graph
-    >>> versions_in(Graph("g"))
+    >>> given_ops_in(Graph("g"))
     {}
     """
     graphs = [thing] if isinstance(thing, Graph) else [*thing.values()] if isinstance(thing, Module) else []
     used = {
-        graph.op(node).dialect
+        kind: graph.ops[kind]
         for each in graphs
         for graph in nested_graphs(each)
-        for node, kind in graph.nodes(data="type")
-        if isinstance(kind, str) and kind in graph.ops
+        for _, kind in graph.nodes(data="type")
+        if isinstance(kind, str) and kind in graph.ops and not isinstance(graph.ops[kind], Generic | GraphOp)
     }
-    return dict(sorted((each.name, each.version) for each in used if each is not None))
+    return dict(sorted(used.items()))
 
 
 def upgraded(data: Mapping[str, Any], dialect: Dialect, version: int) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -15,13 +16,15 @@ import numpy as np
 from graphrewrite.formats.archive import Collected, arrays_beside, write_archive
 from graphrewrite.formats.files import LIMIT, beside, read_utf8, replaced
 from graphrewrite.formats.json.path import JsonPath
-from graphrewrite.formats.stored_ops import versions_in
+from graphrewrite.formats.stored_ops import difference, given_ops_in, reference
 from graphrewrite.formats.text.array_printer import LARGE, whole_array
 from graphrewrite.formats.text.graph_parser import read
 from graphrewrite.formats.text.graph_printer import text_in
 from graphrewrite.formats.text.literal_printer import Form
+from graphrewrite.errors import SerialError
 from graphrewrite.graph import Graph
-from graphrewrite.op.given_ops import OpOrDialect
+from graphrewrite.op.given_ops import GivenOps, OpOrDialect
+from graphrewrite.op.op import Op
 from graphrewrite.runtime.plugins import offered
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ __all__ = ["read_text", "write_text"]
 
 _COMMENTS = re.compile(r"\A(?:#[^\r\n]*(?:\r\n|\r|\n|\Z))*")
 _DIALECT = re.compile(r"# dialect: (\w+) version ([0-9]{1,9})")
+_OP = re.compile(r"# op: (\S+) (\{.*\})")
 _ARRAYS = re.compile(r"# arrays: sha256 ([0-9a-f]{64})\Z")
 
 
@@ -73,13 +77,37 @@ def write_text(thing: nx.DiGraph | Module, path: str | PathLike[str]) -> None:
     def put(array: np.ndarray, typed: bool) -> str:
         return f"@'{collected.add(array)}'" if array.size > LARGE else whole_array(array, typed)
 
-    dialects = "".join(f"# dialect: {name} version {version}\n" for name, version in versions_in(thing).items())
-    written = dialects + text_in(thing, Form(put, strict=True)) + "\n"
+    written = _head(given_ops_in(thing)) + text_in(thing, Form(put, strict=True)) + "\n"
 
     def write(stream: BinaryIO, digest: str) -> None:
         stream.write(f"# arrays: sha256 {digest}\n{written}".encode() if digest else written.encode())
 
     replaced(target, write, partial(write_archive, arrays=collected.arrays) if collected.arrays else None)
+
+
+def _head(ops: Mapping[str, Op]) -> str:
+    """Return the lines that say of which form the ops are that a reader must be given."""
+    versions = {op.dialect.name: op.dialect.version for op in ops.values() if op.dialect is not None}
+    lines = [f"# dialect: {name} version {version}\n" for name, version in versions.items()]
+    for name, op in ops.items():
+        stored = {key: value for key, value in reference(op).items() if key != "version"}
+        lines.append(f"# op: {name} {json.dumps(stored)}\n")
+    return "".join(lines)
+
+
+def _check_ops(stored: Mapping[str, str], given: GivenOps, versions: Mapping[str, int], path: Path) -> None:
+    """Raise if a given op is not what it was; one of an earlier version of its dialect is upgraded instead."""
+    for name, text in stored.items():
+        op = given.ops.get(name)
+        if op is None or (op.dialect is not None and versions.get(op.dialect.name) != op.dialect.version):
+            continue
+        try:
+            signature = json.loads(text)
+            changed = difference(op, list(map(str, signature["operands"])), dict(signature["attributes"]))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise SerialError(f"the line '# op: {name}' holds no signature", path=path.name) from error
+        if changed:
+            raise SerialError(f"ops.{name}: {changed}", path=path.name)
 
 
 def read_text(
@@ -113,6 +141,7 @@ def read_text(
     text = read_utf8(source, limit=limit)
     head = _COMMENTS.findall(text)[0].splitlines()
     versions = {found[1]: int(found[2]) for found in map(_DIALECT.match, head) if found}
+    _check_ops({found[1]: found[2] for found in map(_OP.match, head) if found}, GivenOps.of(ops), versions, source)
     digest_line = _ARRAYS.match(head[0]) if head else None
     if digest_line is None:
         return read(text, ops=ops, versions=versions)

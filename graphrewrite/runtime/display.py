@@ -27,9 +27,7 @@ class _Show:
     def __init__(self, thing: Any = None) -> None:
         self.thing = thing
 
-    __doc__ = OfInstances(
-        lambda show: inspect.getdoc(type(show) if show.thing is None else inspect.unwrap(show.drawn_by)), __doc__
-    )
+    __doc__ = OfInstances(lambda show: inspect.getdoc(inspect.unwrap(show.drawn_by)), __doc__)
 
     def __get__(self, thing: Any, owner: Any = None) -> _Show:
         return self if thing is None or self.thing is not None else _Show(thing)

@@ -108,6 +108,7 @@ class Exporter:
             self.add(node)
         nodes = _ordered([*self.nodes, *copies])
         read = {name for node in nodes for name in node.input}
+        read |= {self.name(*predicate) for n in self.graph if (predicate := self.graph.predicate(n)) is not None}
         every = [*self.constants, *self.sizes.constants]
         left_out = {self.name(n, 0) for n in self.graph if self.is_left_out(n)}
         constants = [tensor for tensor in every if tensor.name in read or tensor.name not in left_out]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op, rewrite, verify
+from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, evaluation, op, rewrite, verify
 from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError, UnknownOpError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.implementation import (
@@ -136,10 +136,12 @@ def nested() -> Graph:
 def test_a_backend_that_nobody_implements_is_an_error_when_a_graph_runs(make):
     graph, x = make(), {"x": -np.ones((2, 4), np.float32)}
     verify(graph)
-    for run in (evaluate, lambda *given: compile_graph(given[0])(given[1])):
+    compiled, shown = lambda g, x: compile_graph(g)(x), lambda g, x: g.show(values=x)
+    for run in (evaluate, compiled, evaluation, shown):
         with pytest.raises(EvaluationError, match=r"^node 'r': no .* backend 'gpu'; available: none, .* on 'cpu' and"):
             run(graph, x)
     assert evaluate(graph, x, implementations=None)["y"].sum() == 0
+    assert evaluation(graph, x, implementations=None).edges["y", 0].high == 0
     gpu = [Implementation(op.relu, lambda x: x + 1, backend="gpu")]
     assert evaluate(graph, x, implementations=gpu)["y"].sum() in (0, 8)
     with pytest.raises(EvaluationError, match="has the backend 'gpu'; did you mean 'gpo'"):

@@ -72,6 +72,8 @@ def test_a_file_is_what_its_name_says(tmp_path: Path, ending: str, write: Callab
     if ending in DOCUMENTS:
         found = path.rename(tmp_path / "g") if ending in (".json", ".npz") else path
         assert load(found) == graph
+        save(graph, tmp_path / "g.json")  # earlier versions wrote JSON, whatever the ending
+        assert load((tmp_path / "g.json").rename(path)) == graph
     else:
         with pytest.raises(SerialError, match=r"documents end in \.json, \.npz, \.txt or \.graph"):
             load(path)

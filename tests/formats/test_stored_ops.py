@@ -108,16 +108,26 @@ def old_gain(x, y=None, *, factor=1.0, clip=False):
         (lambda x, y=None, *more, factor=1.0, clip=False: x, None),
     ],
 )
-def test_an_op_of_another_signature_is_refused(function, shown):
+def test_an_op_of_another_signature_is_refused(function, shown, tmp_path):
+    inner = Graph("inner")
+    inner.output("b", old_gain(inner.input("a", F)))
     graph = Graph("g")
-    graph.output("y", old_gain(graph.input("x", F), factor=3.0))
+    graph.output("y", graph_op(inner)(graph.input("x", F)))
     new: Op = define_op(name="gain")(function)
-    if shown is None:
-        assert from_dict(to_dict(graph), ops=[new]).op("gain_1") is new
-        return
-    was = r"ops.gain: was stored as gain\(x, y=None, \*, factor=1.0, clip=False\), and is "
-    with pytest.raises(SerialError, match=was + shown + "; pass the op as it was"):
-        from_dict(to_dict(graph), ops=[new])
+    for read in stored(graph, tmp_path):
+        if shown is None:
+            assert read([new]).ops["inner"].body.op("gain_1") is new
+            continue
+        was = r"ops.gain: was stored as gain\(x, y=None, \*, factor=1.0, clip=False\), and is "
+        with pytest.raises(SerialError, match=was + shown + "; pass the op as it was"):
+            read([new])
+
+
+@pytest.mark.parametrize("line", ["{}", '{"operands": 1, "attributes": {}}', "{1}"])
+def test_a_damaged_text_is_refused(line, tmp_path):
+    (tmp_path / "g.txt").write_text(f"# op: gain {line}\ngraph g\nx = input() : f32[N]\ny = output(x)\n")
+    with pytest.raises(SerialError, match="g.txt: the line '# op: gain' holds no signature"):
+        read_text(tmp_path / "g.txt", ops=[old_gain])
 
 
 def test_what_was_stored_by_earlier_versions_of_the_library_is_read():

@@ -61,10 +61,11 @@ def test_onnx_carries_them_out_and_in():
             from_onnx(model)
 
 
-def test_onnx_carries_predicates_too():
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_onnx_carries_predicates_too(is_constant):
     graph = Graph("g")
     x, flags = graph.input("x", Tensor("f32", ("N", 4))), graph.input("flags", Tensor("f32", (1,)))
-    needed = op.greater(flags, np.float32([0.5]))
+    needed = graph.constant(np.array([True])) if is_constant else op.greater(flags, np.float32([0.5]))
     graph.output("y", op.relu(op.neg(x)))
     graph.set_predicate("relu_1", needed)
     graph.set_predicate("neg_1", needed)

@@ -278,7 +278,7 @@ class _Reading:
             ):
                 path.fail("expected names of operands, and texts of the defaults of attributes")
             if changed := difference(op, operands, attributes):
-                path.fail(f"{changed}; {_remedy(op)}")
+                path.fail(changed)
         return op
 
     def _upgrade(self, graph: Graph, name: str, data: Mapping[str, Any], path: JsonPath) -> bool:
@@ -328,14 +328,6 @@ def _in_one_form(graph: Graph) -> None:
 
 def _kinds(graph: Graph) -> set[str]:
     return {kind for _, kind in graph.nodes(data="type") if isinstance(kind, str)}
-
-
-def _remedy(op: Op) -> str:
-    """Return what to do about an op that was changed."""
-    if op.dialect is None:
-        return "pass the op as it was; ops of a dialect can have versions, and convert graphs of earlier ones"
-    version = op.dialect.version
-    return f"give the dialect {op.dialect.name!r} the version {version + 1}, and upgrades={{{version}: …}}"
 
 
 def _check_nesting(graphs: Mapping[str, Graph], path: JsonPath) -> None:

@@ -269,6 +269,13 @@ def conv(
 def depthwise_conv(x: Any, *operands: Any, **attributes: Any) -> Any:
     """Return a convolution of each channel with filters of its own: ``conv`` with as many groups as channels.
 
+    Parameters
+    ----------
+    x, w, b : array
+        As of `conv`; weights are [O, 1, …], where the number of filters O is a multiple of that of channels.
+    strides, pads, dilations : Sequence[int]
+        As of `conv`.
+
     Examples
     --------
     >>> depthwise_conv(np.ones((1, 2, 1)), np.array([[[2.0]], [[3.0]]])).tolist()
