@@ -18,7 +18,7 @@ from graphrewrite.hierarchy import Block, blocks_of, flattened
 from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.types import Stream
 
-__all__ = ["Instance", "Netlist", "hardware_names", "netlist", "stream_graph"]
+__all__ = ["Instance", "Netlist", "hardware_names", "netlist", "stream_graph", "with_passed"]
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,18 @@ def hardware_names(graph: Graph, components: tuple[Component, ...], implementati
     entities = {entity: sharing[0] for entity, sharing in by_entity.items() if len(sharing) == 1}
     by_op = {component.op.name: component for component in components}
     return ChainMap(*map(dict, (implementations or {}, graph.library or {}, by_op, entities)))
+
+
+def with_passed(components: tuple[Component, ...], implementations: Library | None) -> tuple[Component, ...]:
+    """Return components, and those among implementations that are passed.
+
+    Examples
+    --------
+    >>> with_passed(COMPONENTS, {"mine": COMPONENTS[0]}) == COMPONENTS
+    True
+    """
+    passed = (each for each in (implementations or {}).values() if isinstance(each, Component))
+    return (*components, *dict.fromkeys(each for each in passed if each not in components))
 
 
 def _check_ends(graph: Graph) -> None:

@@ -61,7 +61,7 @@ def difference(op: Op, operands: Sequence[str], attributes: Mapping[str, str]) -
     --------
     >>> from graphrewrite import op
     >>> difference(op.relu, ["x"], {"alpha": "0.1"})
-    'was stored as relu(x, *, alpha=0.1), and is relu(x); pass the op as it was; ops of a dialect can have versions, ...'
+    'was stored as relu(x, *, alpha=0.1), and is relu(x); pass the op as it was; ops of a dialect can ...'
     """
     now = reference(op)
     own_operands, own_attributes = now["operands"], now["attributes"]

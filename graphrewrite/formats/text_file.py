@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import networkx as nx
 import numpy as np
 
+from graphrewrite.errors import SerialError
 from graphrewrite.formats.archive import Collected, arrays_beside, write_archive
 from graphrewrite.formats.files import LIMIT, beside, read_utf8, replaced
 from graphrewrite.formats.json.path import JsonPath
@@ -21,7 +22,6 @@ from graphrewrite.formats.text.array_printer import LARGE, whole_array
 from graphrewrite.formats.text.graph_parser import read
 from graphrewrite.formats.text.graph_printer import text_in
 from graphrewrite.formats.text.literal_printer import Form
-from graphrewrite.errors import SerialError
 from graphrewrite.graph import Graph
 from graphrewrite.op.given_ops import GivenOps, OpOrDialect
 from graphrewrite.op.op import Op

@@ -22,7 +22,7 @@ from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import STRUCTURAL, annotations_in, attributes_in
 from graphrewrite.op.transport import enter, leave
-from graphrewrite.types import Stream, Tensor, Type
+from graphrewrite.types import FixedPoint, Stream, Tensor, Type
 
 __all__ = ["Implementing", "Library", "graph_op_of", "implemented", "implementing", "is_implemented"]
 
@@ -40,6 +40,9 @@ def implemented(graph: Graph, library: Library | None = None) -> Graph:
     A node's annotation ``implementation`` names a graph, an op or a hardware component. A graph gets the node's
     operands; an op also its attributes, and constant operands that are attributes of that op. What is hardware is put
     between `graphrewrite.lowering.enter` and ``leave``, where the node is none.
+
+    Hardware computes with mantissas, and is rounded to the format of the node. Where that has floats, its op computes
+    it, and it keeps the name for `to_stream`.
 
     Rules leave a node alone that a graph of its module computes. What is passed they do not know: it should compute
     what the op of the node does.
@@ -104,7 +107,8 @@ def _with_own(libraries: tuple[Library, ...], graph: Graph) -> tuple[Library, ..
 class Implementing(NamedTuple):
     """What implements a node: an op, its attributes and operands, and the annotations that the node keeps.
 
-    The types are those that the op takes: streams, where it is hardware.
+    The types are those that the op takes: streams, where it is hardware. What hardware gives may be rounded to the
+    format of the node.
     """
 
     op: Op
@@ -112,10 +116,13 @@ class Implementing(NamedTuple):
     operands: tuple[Operand, ...]
     types: tuple[Type, ...]
     annotations: dict[Any, Any]
+    rounding: tuple[FixedPoint, FixedPoint] | None = None
 
 
-def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Implementing:
+def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Implementing | None:
     r"""Return what implements a node; raise if that is missing, or does not fit the node.
+
+    None for hardware, where the node has floats: it waits until they are mantissas.
 
     Examples
     --------
@@ -133,6 +140,8 @@ def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Imple
         )
     entry = held[wanted]
     op: Any = _graph_op(wanted, entry, held) if isinstance(entry, Graph) else getattr(entry, "op", entry)
+    if op.level == "stream" and any(_is_real(graph.result_type(*operand)) for operand in graph.operands(node)):
+        return None
     try:
         return _fitted(graph, node, op)
     except TypeMismatchError as error:
@@ -150,8 +159,10 @@ def graph_op_of(graph: Graph, node: str) -> GraphOp | None:
     """
     data = graph._node[node]
     op: Op | None
-    if graph.library is not None and "implementation" in data and data.get("type") not in _PORTS:
-        op = _Resolution().op(implementing(graph, node, (graph.library,)).op, (graph.library,))
+    is_named = graph.library is not None and "implementation" in data and data.get("type") not in _PORTS
+    libraries: tuple[Library, ...] = () if graph.library is None else (graph.library,)
+    if is_named and (by := implementing(graph, node, libraries)) is not None:
+        op = _Resolution().op(by.op, libraries)
     else:
         op = graph.ops.get(data.get("type", ""))
     return op if isinstance(op, GraphOp) else None
@@ -191,6 +202,8 @@ def _fitted(graph: Graph, node: str, op: Op) -> Implementing:
     if own is None or own.any_attributes:  # nobody knows which of its keys are attributes: those of the op are
         annotations.update({key: value for key, value in stated.items() if key not in op.attributes})
         stated = {key: value for key, value in stated.items() if key in op.attributes}
+    if data.get("type") == "lookup" and "table" not in (*op.operands, *op.attributes):
+        operands, stated, own = operands[:1], {}, None  # a function as a table, which the op computes in its own way
     if not isinstance(op, GraphOp):
         defaults = {} if own is None else {k: v for k, v in own.attributes.items() if k in op.attributes}
         attributes = {**defaults, **stated}
@@ -204,11 +217,21 @@ def _fitted(graph: Graph, node: str, op: Op) -> Implementing:
     if op.level == "stream":
         types = tuple(kind if isinstance(kind, Stream) else enter.infer(kind)[0] for kind in types)
     results, declared = op.infer(*types, **attributes), declared_types(graph, node)
+    rounding = None
+    if declared is not None and len(results) == len(declared) == 1:
+        gives, kind = results[0], declared[0]
+        if isinstance(gives, Stream) and isinstance(kind, Tensor) and isinstance(kind.element, FixedPoint):
+            rounding = None if gives.element == kind.element else (gives.element, kind.element)
+            results = (Stream(kind.element, gives.shape),)
     if declared is not None and not (len(results) == len(declared) and all(map(_agree, results, declared))):
-        given, wanted = (", ".join(map(str, of)) for of in (results, declared))
+        given, wanted = (", ".join(map(str, of)) for of in (op.infer(*types, **attributes), declared))
         raise TypeMismatchError(f"it gives {given}, and the node is {wanted}")
     kept = {key: value for key, value in annotations.items() if key not in (*_OF_THE_OP, *op.attributes)}
-    return Implementing(op, attributes, tuple(operands), types, kept)
+    return Implementing(op, attributes, tuple(operands), types, kept, rounding)
+
+
+def _is_real(kind: Type) -> bool:
+    return isinstance(kind, Tensor) and not isinstance(kind.element, FixedPoint)
 
 
 def _agree(given: Type, declared: Type) -> bool:
@@ -248,7 +271,8 @@ class _Resolution:
                 new._node[node][key] = inner.as_body()
                 is_changed = True
         named = [n for n, data in graph._node.items() if "implementation" in data and data.get("type") not in _PORTS]
-        found = {node: implementing(graph, node, libraries) for node in (named if libraries else ())}
+        by_node = {node: implementing(graph, node, libraries) for node in (named if libraries else ())}
+        found = {node: by for node, by in by_node.items() if by is not None}
         for node, by in found.items():
             _put(new, node, by._replace(op=_adopted(new, self.op(by.op, libraries), found)))
         del self.open[id(graph)]
@@ -290,6 +314,12 @@ def _put(graph: Graph, node: str, by: Implementing) -> None:
         graph._node[value.node].update(by.annotations)
         graph.adopt(leave)
         inside, operands = {"type": leave.name}, (Operand(value.node, value.result),)
+        if by.rounding is not None:
+            given, wanted = by.rounding
+            left = graph.add(leave, [value], origin=graph.origin(node))
+            graph._node[left.node]["result"] = Tensor(given, data["result"].shape)  # with the node's batch
+            inside = {"type": "requantise", "shift": given.fraction - wanted.fraction, "element": wanted}
+            operands = (Operand(left.node),)
     data.clear()
     data.update({**inside, **structural})
     for source, edge in list(graph._pred[node].items()):

@@ -22,7 +22,7 @@ from graphrewrite.hdl.emission.names import NameTable, comment, identifier
 from graphrewrite.hdl.emission.vectors import Vectors, make_vectors, payloads
 from graphrewrite.hdl.errors import ComponentError, DesignError
 from graphrewrite.hdl.generics import literal
-from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph
+from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph, with_passed
 from graphrewrite.hdl.port_encoding import Encoding
 from graphrewrite.hdl.simulation.simulation import Gates, check_encodings
 from graphrewrite.hierarchy.implementations import Library
@@ -72,7 +72,7 @@ def emit(
         What nodes may be: ``(*COMPONENTS, yours)`` with components of your own, whose VHDL is copied into the design.
     implementations : mapping of str to Graph, Op or Component, optional
         Where names that nodes have in their annotation ``implementation`` are looked up first; then come the module of
-        the graph, and the components by their op or entity.
+        the graph, and the components by their op or entity. Components that are passed here count among them.
 
     Raises
     ------
@@ -93,6 +93,7 @@ def emit(
     >>> design.files["compile_order.txt"].split()[:4]
     ['components/lanes.vhd', 'components/stream_buffer.vhd', 'components/clip.vhd', 'rectify.vhd']
     """
+    components = with_passed(components, implementations)
     graph = stream_graph(graph, components, implementations)
     net = netlist(graph, components)
     if library != identifier(library) and library != "work":

@@ -13,6 +13,7 @@ from graphrewrite import FixedPoint, Graph, Module, Rule
 from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.lowering.composite.movement import write_split_by_slices
 from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, declined_reasons, origins_text
+from graphrewrite.lowering.implementations import with_implementations
 from graphrewrite.lowering.integer.arithmetic import LOWER_ARITHMETIC, scale_sums
 from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS, enter_fixed
 from graphrewrite.lowering.integer.classifier_heads import SOFT
@@ -107,10 +108,12 @@ def to_integer(graph: Graph | Module, *, approximate: bool = False, steps: list[
     Graph
         ``to_fixed`` at the inputs, ops of the level ``integer``, ``from_fixed`` at the outputs. What the host does
         before (a transpose of the input) and after (a closing softmax) stays in floats. Predicates stay on the nodes
-        that stand for theirs, as by `quantise`.
+        that stand for theirs, as by `quantise`. So do names of implementations.
 
     Raises
     ------
+    ImplementationError
+        If no single node stands for one that names its implementation.
     LoweringError
         Naming every node that no rule could lower, and why.
 
@@ -153,7 +156,7 @@ def to_integer(graph: Graph | Module, *, approximate: bool = False, steps: list[
             f"{len(left)} nodes have no integer form: {', '.join(_reasons_of(first, lowered, left, reasons))}; replace "
             f"them by rules, or leave them to the host{_open_sizes(first)}"
         )
-    return with_predicates(lowered, flat)
+    return with_implementations(with_predicates(lowered, flat), flat)
 
 
 def _open_sizes(graph: Graph) -> str:

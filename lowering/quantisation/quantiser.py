@@ -18,6 +18,7 @@ from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.lowering.composite.products import LOWER_SUMS
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
+from graphrewrite.lowering.implementations import with_implementations
 from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.preparation.broadcasting import spread_operand
 from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_POSITIONS, write_conv_transpose_by_blocks
@@ -131,16 +132,16 @@ def quantise(
         lowers the noise on the samples. Values between layers are then multiples of those in floats.
     fit : bool
         Whether to fit weights and biases to the samples; else each weight is rounded to nearest.
-    implementations : mapping of str to Graph or Op, optional
+    implementations : mapping of str to Graph, Op or Component, optional
         Where names that nodes have in their annotation ``implementation`` are looked up first, then in the module of
-        the graph; what they name is quantised in their place.
+        the graph; what they name is quantised in their place. Names of hardware stay on their nodes, for `to_stream`.
     steps : list of Step, optional
         Collects what each rule did.
 
     Raises
     ------
     ImplementationError
-        If an implementation that a node names is missing, or does not fit.
+        If an implementation that a node names is missing, does not fit, or would be lost.
     UnsupportedOpsError
         If there are generic nodes; names all of them.
     QuantisationError
@@ -164,11 +165,11 @@ def quantise(
     ['s8f7', 's15f14']
     """
     graph = flattened(graph, implementations or {})
-    folded, inputs = prepared(graph, samples, steps)
+    folded, inputs = prepared(graph, samples, steps, implementations)
     plain = without_predicates(folded)
     fixed = in_fixed_point(plain, inputs, Widths(plain, bits), per_channel=per_channel, equalise=equalise, fit=fit)
     warn_of_lost_layer(graph, plain, fixed, inputs)
-    return with_predicates(fixed, folded)
+    return with_implementations(with_predicates(fixed, folded), graph)
 
 
 def in_fixed_point(
@@ -195,10 +196,13 @@ def in_fixed_point(
 
 
 def prepared(
-    graph: Graph | Module, samples: Any, steps: list[Step] | None = None
+    graph: Graph | Module,
+    samples: Any,
+    steps: list[Step] | None = None,
+    implementations: Library | None = None,
 ) -> tuple[Graph, dict[str, np.ndarray]]:
     """Return a network with all that can be folded into its layers, and checked samples by input."""
-    graph = flattened(graph, {})  # a name that nobody has must not pass for the op
+    graph = flattened(graph, implementations or {})  # a name that nobody has must not pass for the op
     refuse_unknown(without_predicates(graph))
     first = (
         *SINK_TRANSPOSES,

@@ -13,7 +13,7 @@ from graphrewrite.graph.rewiring import rewire
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.component import Component, Site, streams
 from graphrewrite.hdl.components import COMPONENTS
-from graphrewrite.hdl.netlist import hardware_names
+from graphrewrite.hdl.netlist import hardware_names, with_passed
 from graphrewrite.hierarchy.blocks import flattened, main_graph
 from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, ParallelismError, declined_reasons, origins_text
@@ -112,7 +112,7 @@ def to_stream(
         What the rules may use: yours beside `COMPONENTS`.
     implementations : mapping of str to Graph, Op or Component, optional
         Where names that nodes have in their annotation ``implementation`` are looked up first; then come the module of
-        the graph, and the components by their op or entity.
+        the graph, and the components by their op or entity. Components that are passed here count among them.
     plugins : iterable of str
         Names of plugins whose components and lowerings are used, too, the lowerings first; see `graphrewrite.plugin`.
     steps : list of Step, optional
@@ -150,7 +150,7 @@ def to_stream(
     y = output(stream_clip_1)
     """
     rules = (*offered(plugins, "lowerings"), *rules)
-    components = (*components, *offered(plugins, "components"))
+    components = with_passed((*components, *offered(plugins, "components")), implementations)
     _check_numbers(
         stages, interval=interval, latency=latency, max_multipliers=max_multipliers, max_memory_bits=max_memory_bits
     )

@@ -126,7 +126,7 @@ def test_an_op_of_another_signature_is_refused(function, shown, tmp_path):
 @pytest.mark.parametrize("line", ["{}", '{"operands": 1, "attributes": {}}', "{1}"])
 def test_a_damaged_text_is_refused(line, tmp_path):
     (tmp_path / "g.txt").write_text(f"# op: gain {line}\ngraph g\nx = input() : f32[N]\ny = output(x)\n")
-    with pytest.raises(SerialError, match="g.txt: the line '# op: gain' holds no signature"):
+    with pytest.raises(SerialError, match=r"g\.txt: the line '# op: gain' holds no signature"):
         read_text(tmp_path / "g.txt", ops=[old_gain])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrewrite import FixedPoint, Graph, define_op, evaluate, op
+from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op
 from graphrewrite.errors import ImplementationError
 from graphrewrite.hdl import COMPONENTS, Component, NetlistError, Schedule, Site, cosimulate, emit, predict, simulate
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
@@ -19,7 +19,7 @@ from graphrewrite.hdl.component import per_beat
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.fork import FORK, fork
 from graphrewrite.hdl.errors import ComponentError, ContractError, GhdlMissingError, MismatchError, SimulatorError
-from graphrewrite.lowering import to_stream
+from graphrewrite.lowering import quantise, to_integer, to_stream
 from graphrewrite.types import Stream
 from tests.support.own_components import absolute, component, draw, generics
 
@@ -82,6 +82,55 @@ y = output(z)""")
     for lower, graph in ((to_stream, integer), (emit, hand_made)):
         with pytest.raises(ImplementationError, match=r"'absolut', and there is no such .* did you mean 'absolute'"):
             lower(graph, **given)
+
+
+def marked(float_net: Callable[[Any], Any], node: str) -> Graph:
+    """Return a float network of which a node is implemented by the component."""
+    graph = Graph("g")
+    graph.output("y", float_net(graph.input("x", Tensor("f32", ("N", 4)))))
+    graph.nodes[node]["implementation"] = "mine"
+    return graph
+
+
+SAMPLES = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
+WEIGHTS = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
+
+
+@pytest.mark.ghdl
+def test_a_float_node_names_it_all_the_way_down(tmp_path: Path) -> None:
+    """Its table gives way to the component, whose values are rounded to the format that was chosen for the node."""
+    given = {"mine": component(tmp_path)}
+    graph = marked(lambda x: op.relu(op.linear(op.abs(x), WEIGHTS)), "abs_1")
+    with pytest.raises(ImplementationError, match="pass implementations="):
+        quantise(graph, SAMPLES)
+    fixed = quantise(graph, SAMPLES, implementations=given)
+    integer = to_integer(fixed)
+    values = evaluate(integer, SAMPLES, implementations=None)["y"]
+    for each in (fixed, integer):
+        np.testing.assert_array_equal(evaluate(each, SAMPLES, implementations=given)["y"], values)
+        with pytest.raises(ImplementationError, match="'mine', and there is no such graph"):
+            evaluate(each, SAMPLES)
+    design = emit(to_stream(integer, implementations=given), frames=3, implementations=given)
+    assert "components/absolute.vhd" in design.files
+    assert "components/lookup.vhd" not in design.files
+    report = cosimulate(design)
+    assert report.equal, report
+
+
+@pytest.mark.parametrize(
+    ("float_net", "node", "told"),
+    [
+        (lambda x: op.tanh(op.clip(op.relu(x), high=0.7)), "tanh_1", "lookup .* together with clip_1"),
+        (lambda x: op.relu(op.linear(x, WEIGHTS)), "linear_1", "integer_linear .* together with relu_1"),
+        (lambda x: op.mul(op.linear(x, WEIGHTS), np.float32([2, 2, 2, 2])), "mul_1", "becomes "),
+    ],
+)
+def test_a_name_that_would_be_lost_is_refused(
+    tmp_path: Path, float_net: Callable[[Any], Any], node: str, told: str
+) -> None:
+    graph = marked(float_net, node)
+    with pytest.raises(ImplementationError, match=f"node '.*': its implementation 'mine' would be lost, .*{told}"):
+        to_integer(quantise(graph, SAMPLES, implementations={"mine": component(tmp_path)}))
 
 
 @pytest.mark.ghdl
