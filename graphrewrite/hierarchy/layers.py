@@ -239,7 +239,7 @@ def _recurrent(kind: str, gates: int, hidden: int, bias: bool, name: str | None,
         r = Weight((both, rows, hidden), fans=(hidden, hidden))
         return {"w": w, "r": r, "b": Weight((both, 2 * rows), 0) if bias else None}
 
-    return Layer(LIBRARY[kind], weights, {"hidden_size": hidden, **given}, name, seed)
+    return Layer(LIBRARY[kind], weights, given, name, seed)
 
 
 def lstm(hidden: int, *, bias: bool = True, name: str | None = None, seed: int = 0, **attributes: Any) -> Layer:

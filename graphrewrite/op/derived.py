@@ -26,6 +26,7 @@ __all__ = [
     "NORM",
     "NORMALISED",
     "POOL",
+    "RECURRENT",
     "SPELLINGS",
     "TRANSPOSED_CONVOLUTION",
     "Derived",
@@ -162,6 +163,19 @@ def _all_positions(node: Any) -> Any:
     x = node.operand_types[0]
     layout = x.layout or "NC" + "*" * (len(x.shape) - 2)
     return _one_or_all([size for axis, size in zip(layout, x.shape, strict=True) if axis not in "NC"])
+
+
+def _hidden_size(node: Any) -> Any:
+    """Return how many entries a state has."""
+    return next(iter(node.operand_types[2].shape[-1:]), 0)
+
+
+def _input_size(node: Any) -> Any:
+    """Return how many numbers go in at each step."""
+    return next(iter(node.operand_types[1].shape[-1:]), 0)
+
+
+RECURRENT: Derived = {"hidden_size": _hidden_size, "input_size": _input_size}
 
 
 def _axis(node: Any) -> Any:

@@ -232,3 +232,21 @@ def test_borders_of_same_in_a_pattern_follow_from_the_sizes_of_a_match() -> None
         assert (rewritten != g) is is_same, written
         if not is_same:
             assert "the pattern needs: it is 'same' for the sizes" in str(moved.explain(g, at="neg_1"))
+
+
+def test_the_size_of_recurrent_states_follows_from_the_weights() -> None:
+    rng = np.random.default_rng(0)
+    w, r = (rng.normal(size=(1, 16, size)).astype(np.float32) for size in (3, 4))
+    g = Graph("g")
+    g.output("y", op.lstm(g.input("x", Tensor("f32", (5, "N", 3))), w, r)[1])
+    stated = Graph("g")
+    stated.output("y", op.lstm(stated.input("x", Tensor("f32", (5, "N", 3))), w, r, hidden_size=4)[1])
+    assert g == stated
+    written = {each.name: each.i for each in to_onnx(g).graph.node[0].attribute}
+    assert written["hidden_size"] == 4  # onnxruntime wants it
+    assert "hidden_size" not in from_onnx(to_onnx(g)).nodes["lstm_1"]
+    node = g.node("lstm_1")
+    assert (node.hidden_size, node.input_size) == (4, 3)
+    document = {**to_dict(g), "version": 1}
+    document["nodes"]["lstm_1"]["hidden_size"] = 4
+    assert from_dict(document) == g

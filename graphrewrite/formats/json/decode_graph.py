@@ -321,7 +321,8 @@ def _in_one_form(graph: Graph) -> None:
         if op is not None and not op.any_attributes and op.name not in ("input", "output", "constant"):
             with suppress(GraphRewriteError):  # the verifier says what is wrong with them
                 stored = op.stored(op.as_attributes(own))
-                for key in own:
+                derived = [key for key in data if key not in own and callable(op.derived.get(key))]
+                for key in (*own, *derived):  # earlier versions stored the size of recurrent states
                     del data[key]
                 data.update(stored)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import RECURRENT
 from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.op.nn.gates import gates
 from graphrewrite.op.nn.sequences import Step, along_sequences, check_shape, infer_sequences, limited, of_sequences
@@ -34,10 +35,11 @@ def _infer(gate_count: int, activation_count: int, state_count: int) -> Callable
     ) -> tuple[Tensor, ...]:
         states, peepholes = others[:state_count], others[state_count : state_count + (gate_count == 4)]
         lengths = others[state_count + len(peepholes) :]
-        results = infer_sequences((x, w, r, b), states, lengths[0] if lengths else None, gates=gate_count, **attributes)
+        lens = lengths[0] if lengths else None
+        results = infer_sequences((x, w, r, b), states, lens, gates=gate_count, **attributes)
         for p in peepholes:
             one_element(x, p)
-            check_shape("peepholes", p, w.shape[0], 3 * attributes["hidden_size"])
+            check_shape("peepholes", p, w.shape[0], 3 * r.shape[2])
         directions = int(attributes["direction"] == "bidirectional") + 1
         gates(activations, activation_alpha, activation_beta, count=activation_count, directions=directions)
         return results
@@ -72,7 +74,7 @@ def _biases(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return of_input, of_state
 
 
-@define_op(infer=_infer(1, 1, 1), elements=NUMBERS, results=2, cost=of_sequences, neutral=_STARTS)
+@define_op(infer=_infer(1, 1, 1), elements=NUMBERS, results=2, cost=of_sequences, derived=RECURRENT, neutral=_STARTS)
 def rnn(
     x: np.ndarray,
     w: np.ndarray,
@@ -81,7 +83,6 @@ def rnn(
     initial_h: np.ndarray,
     sequence_lens: np.ndarray | None = None,
     *,
-    hidden_size: int,
     direction: str = "forward",
     activations: Sequence[str] = ("tanh",),
     activation_alpha: Sequence[float] = (),
@@ -108,8 +109,6 @@ def rnn(
         Initial state [D, N, H], or [D, 1, H] for the whole batch; zeros if not given.
     sequence_lens
         Lengths of the sequences [N]; all of the input if not given.
-    hidden_size
-        Size H of the state.
     direction
         "forward", "reverse" or "bidirectional".
     activations
@@ -126,7 +125,7 @@ def rnn(
     Examples
     --------
     >>> one = np.ones((1, 1, 1))
-    >>> y, last = rnn(np.array([1.0, 2.0]).reshape(2, 1, 1), one, one, np.zeros((1, 2)), 0 * one, hidden_size=1)
+    >>> y, last = rnn(np.array([1.0, 2.0]).reshape(2, 1, 1), one, one, np.zeros((1, 2)), 0 * one)
     >>> y.reshape(-1).round(4).tolist(), last.reshape(-1).round(4).tolist()
     ([0.7616, 0.992], [0.992])
     """
@@ -140,7 +139,7 @@ def rnn(
     return y, last
 
 
-@define_op(infer=_infer(3, 2, 1), elements=NUMBERS, results=2, cost=of_sequences, neutral=_STARTS)
+@define_op(infer=_infer(3, 2, 1), elements=NUMBERS, results=2, cost=of_sequences, derived=RECURRENT, neutral=_STARTS)
 def gru(
     x: np.ndarray,
     w: np.ndarray,
@@ -149,7 +148,6 @@ def gru(
     initial_h: np.ndarray,
     sequence_lens: np.ndarray | None = None,
     *,
-    hidden_size: int,
     direction: str = "forward",
     activations: Sequence[str] = ("sigmoid", "tanh"),
     activation_alpha: Sequence[float] = (),
@@ -177,8 +175,6 @@ def gru(
         Initial state [D, N, H], or [D, 1, H] for the whole batch; zeros if not given.
     sequence_lens
         Lengths of the sequences [N]; all of the input if not given.
-    hidden_size
-        Size H of the state.
     direction
         "forward", "reverse" or "bidirectional".
     activations
@@ -198,7 +194,7 @@ def gru(
     --------
     >>> one = np.ones((1, 1, 1))
     >>> w = np.ones((1, 3, 1))
-    >>> y, last = gru(np.array([1.0, 2.0]).reshape(2, 1, 1), w, w, np.zeros((1, 6)), 0 * one, hidden_size=1)
+    >>> y, last = gru(np.array([1.0, 2.0]).reshape(2, 1, 1), w, w, np.zeros((1, 6)), 0 * one)
     >>> y.reshape(-1).round(4).tolist(), last.reshape(-1).round(4).tolist()
     ([0.2048, 0.2813], [0.2813])
     """
@@ -206,10 +202,10 @@ def gru(
     of_input, of_state = _biases(b)
     inside = np.zeros_like(of_state)
     if linear_before_reset:  # the reset gate also reaches the bias of the state
-        inside[:, 2 * hidden_size :] = of_state[:, 2 * hidden_size :]
+        inside[:, 2 * r.shape[2] :] = of_state[:, 2 * r.shape[2] :]
 
     def step_of(i: int) -> Step:
-        (f, g), inner, outer = functions[i], widened(r[i]).T, 2 * hidden_size
+        (f, g), inner, outer = functions[i], widened(r[i]).T, 2 * r.shape[2]
         # ONNX's order of gates: update, reset, hidden.
         first, second, added = inner[:, :outer], inner[:, outer:], inside[i, outer:]
 
@@ -227,7 +223,9 @@ def gru(
     return y, last
 
 
-@define_op(infer=_infer(4, 3, 2), elements=NUMBERS, results=3, cost=of_sequences, neutral=_CELL_STARTS)
+@define_op(
+    infer=_infer(4, 3, 2), elements=NUMBERS, results=3, cost=of_sequences, derived=RECURRENT, neutral=_CELL_STARTS
+)
 def lstm(
     x: np.ndarray,
     w: np.ndarray,
@@ -238,7 +236,6 @@ def lstm(
     p: np.ndarray,
     sequence_lens: np.ndarray | None = None,
     *,
-    hidden_size: int,
     direction: str = "forward",
     activations: Sequence[str] = ("sigmoid", "tanh", "tanh"),
     activation_alpha: Sequence[float] = (),
@@ -271,8 +268,6 @@ def lstm(
         Peepholes [D, 3 H] of i, o and f; zeros if not given.
     sequence_lens
         Lengths of the sequences [N]; all of the input if not given.
-    hidden_size
-        Size H of the state.
     direction
         "forward", "reverse" or "bidirectional".
     activations
@@ -292,7 +287,7 @@ def lstm(
     --------
     >>> one = np.ones((1, 1, 1))
     >>> w, b, p = np.ones((1, 4, 1)), np.zeros((1, 8)), np.zeros((1, 3))
-    >>> y, last, cell = lstm(one, w, w, b, 0 * one, 0 * one, p, hidden_size=1)
+    >>> y, last, cell = lstm(one, w, w, b, 0 * one, 0 * one, p)
     >>> y.item() == last.item(), round(last.item(), 4), round(cell.item(), 4)
     (True, 0.3696, 0.5568)
     """

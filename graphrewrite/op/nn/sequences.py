@@ -30,7 +30,7 @@ def check_shape(name: str, kind: Tensor, *shape: Dimension) -> None:
         raise TypeMismatchError(f"{name} must have the shape {shown(shape)}, got {kind}{advice(*unequal)}")
 
 
-def _check_attributes(hidden_size: int, direction: str, clip: float | None, layout: int) -> None:
+def _check_attributes(direction: str, clip: float | None, layout: int) -> None:
     if direction not in _DIRECTIONS:
         raise TypeMismatchError(
             f"the direction is {' or '.join(map(repr, _DIRECTIONS))}, got {direction!r}"
@@ -38,10 +38,18 @@ def _check_attributes(hidden_size: int, direction: str, clip: float | None, layo
         )
     if layout not in (0, 1):
         raise TypeMismatchError(f"layout is 0 (steps first) or 1 (batch first), got {layout!r}")
-    if hidden_size < 1:
-        raise TypeMismatchError(f"states have at least one entry, got {hidden_size}")
     if clip is not None and not clip > 0:
         raise TypeMismatchError(f"clip is a positive number, or None for no limits, got {clip}")
+
+
+def _hidden_size(r: Tensor) -> int:
+    """Return the number of entries of a state, which the recurrent weights say."""
+    size = r.shape[-1] if len(r.shape) == 3 else 0
+    if not isinstance(size, int) or size < 1:
+        raise TypeMismatchError(
+            f"the recurrent weights are [D,gates*H,H] with states of H entries, at least one, got {r}"
+        )
+    return size
 
 
 def infer_sequences(
@@ -50,7 +58,6 @@ def infer_sequences(
     sequence_lens: Tensor | None,
     *,
     gates: int,
-    hidden_size: int,
     direction: str,
     clip: float | None,
     layout: int,
@@ -68,10 +75,11 @@ def infer_sequences(
     x, w, r, b = operands
     check_elements(FLOATS, [x])
     one_element(x, w, r, b, *states)
-    _check_attributes(hidden_size, direction, clip, layout)
+    _check_attributes(direction, clip, layout)
     if len(x.shape) != 3:
         raise TypeMismatchError(f"the input is [{'N,T,I' if layout else 'T,N,I'}], steps of a batch, got {x}")
     steps, batch = (x.shape[1], x.shape[0]) if layout else (x.shape[0], x.shape[1])
+    hidden_size = _hidden_size(r)
     count, rows = _DIRECTIONS[direction], gates * hidden_size
     check_shape("the weights", w, count, rows, x.shape[2])
     check_shape("the recurrent weights", r, count, rows, hidden_size)

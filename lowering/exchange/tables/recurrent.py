@@ -38,23 +38,23 @@ _CELL: dict[str, Any] = {
 
 
 def _activations(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
-    """Activations by their names in ONNX, of both directions where there are two."""
+    """Activations by their names in ONNX, of both directions where there are two; and the size of the states."""
     names = tuple(map(_camel, attributes["activations"]))
     gates = int(types[2].shape[1]) // int(types[2].shape[2])
     one_direction = {1: 1, 3: 2, 4: 3}[gates]
     if len(names) == one_direction:
         names *= int(types[2].shape[0])
-    return {**attributes, "activations": names}
+    return {**attributes, "activations": names, "hidden_size": int(types[2].shape[2])}
 
 
-def _sized(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
-    """The hidden size is that of the recurrence weights; equal activations of two directions are said once."""
+def _said_once(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    """Equal activations of two directions are said once."""
     names = attributes.get("activations", ())
     half = names[: len(names) // 2]
     is_repeated = bool(half) and attributes.get("direction") == "bidirectional" and names == half * 2
     if is_repeated and not attributes.get("activation_alpha"):
         attributes = {**attributes, "activations": half}
-    return {"hidden_size": int(types[2].shape[2]), **attributes}
+    return attributes
 
 
 _CELLS: tuple[tuple[str, Op, dict[str, Named], tuple[int, ...]], ...] = (
@@ -69,7 +69,7 @@ RECURRENT: tuple[Entry, ...] = tuple(
         {**_CELL, **further},
         operands=(0, 1, 2, 3, *operands),
         zeros=(5, 6) if cell is op.lstm else (5,),
-        complete=_sized,
+        complete=_said_once,
         shown=_activations,
     )
     for name, cell, further, operands in _CELLS

@@ -136,9 +136,9 @@ def test_a_short_sequence_is_one_by_itself_with_zeros_behind(kind, direction):
     given_ = [None if shape is None else rng.normal(size=shape) for shape in shapes]
     operands = tested.completed(operands_of(kind, given_), {})
     lengths = np.array([5, 2, 0])
-    y, last, *_ = tested(*operands, lengths, hidden_size=4, direction=direction)
+    y, last, *_ = tested(*operands, lengths, direction=direction)
     alone, alone_last, *_ = tested(
-        operands[0][:2, 1:2], *operands[1:4], operands[4][:, 1:2], *operands[5:], hidden_size=4, direction=direction
+        operands[0][:2, 1:2], *operands[1:4], operands[4][:, 1:2], *operands[5:], direction=direction
     )
     np.testing.assert_allclose(y[:2, :, 1:2], alone)
     np.testing.assert_allclose(last[:, 1:2], alone_last)
@@ -160,7 +160,7 @@ def test_in_a_graph_with_a_batch_that_run_time_tells(kind, element):
         g.constant(rng.normal(size=s).astype(np.float16).astype(float), type=Tensor("f64", s)) for s in shapes
     ]
     parameters = [op.cast(p, element=element) for p in parameters] if element != "f64" else parameters
-    made = tested(x, *parameters, hidden_size=4)
+    made = tested(x, *parameters)
     for i, value in enumerate(made):
         g.output(f"y{i}", value)
     assert made[0].type == Tensor(element, (3, 1, "N", 4))
@@ -173,10 +173,10 @@ def test_in_a_graph_with_a_batch_that_run_time_tells(kind, element):
 
 def test_nothing_to_do_gives_the_initial_state():
     w, r, b, h = np.ones((1, 2, 3)), np.ones((1, 2, 2)), np.ones((1, 4)), np.full((1, 5, 2), 7.0)
-    y, last = op.rnn(np.zeros((0, 5, 3)), w, r, b, h, hidden_size=2)
+    y, last = op.rnn(np.zeros((0, 5, 3)), w, r, b, h)
     assert y.shape == (0, 1, 5, 2)
     np.testing.assert_array_equal(last, h)
-    y, last = op.rnn(np.zeros((4, 0, 3)), w, r, b, h[:, :1], hidden_size=2)
+    y, last = op.rnn(np.zeros((4, 0, 3)), w, r, b, h[:, :1])
     assert (y.shape, last.shape) == ((4, 1, 0, 2), (1, 0, 2))
 
 
@@ -184,7 +184,7 @@ def test_activations_of_one_direction_are_those_of_both():
     rng = np.random.default_rng(0)
     shapes = [(3, 2, 2), (2, 2, 2), (2, 2, 2), (2, 4), (2, 2, 2)]
     operands = [rng.normal(size=shape) for shape in shapes]
-    both = {"hidden_size": 2, "direction": "bidirectional"}
+    both = {"direction": "bidirectional"}
     once = op.rnn(*operands, **both, activations=("leaky_relu",), activation_alpha=(0.5,))
     twice = op.rnn(*operands, **both, activations=("LeakyRelu", "leakyrelu"), activation_alpha=(0.5, 0.5))
     np.testing.assert_array_equal(once[0], twice[0])
@@ -197,11 +197,12 @@ def test_refusals():
 
     def refuses(words: str, *operands: Tensor, **attributes: Any) -> None:
         with pytest.raises(TypeMismatchError, match=words):
-            infer(*operands, **{"hidden_size": 4, **attributes})
+            infer(*operands, **attributes)
 
     assert infer(x, w, r, b, h, hidden_size=4)[1] == h
     refuses(r"steps of a batch, got f32\[N,2\]", Tensor("f32", ("N", 2)), w, r, b, h)
-    refuses(r"the weights must have the shape \[1,5,2\]", x, w, r, b, h, hidden_size=5)
+    refuses("hidden_size=5 is stated, and the operands say 4; leave it out", x, w, r, b, h, hidden_size=5)
+    refuses(r"the weights must have the shape \[1,5,2\]", x, w, Tensor("f32", (1, 5, 5)), b, h)
     refuses(r"the weights must have the shape \[2,4,2\]", x, w, r, b, h, direction="bidirectional")
     refuses("got 'backward'", x, w, r, b, h, direction="backward")
     refuses(r"the bias must have the shape \[1,8\]", x, w, r, Tensor("f32", (1, 4)), h)
@@ -221,12 +222,13 @@ def test_refusals():
     )
     refuses("clip is a positive number", x, w, r, b, h, clip=0.0)
     refuses("layout is 0", x, w, r, b, h, layout=2)
-    refuses("at least one entry", x, w, r, b, h, hidden_size=0)
+    refuses("states of H entries, at least one, got", x, w, Tensor("f32", (1, 4, 0)), b, h)
+    refuses("states of H entries, at least one, got", x, w, Tensor("f32", (1, 4, "H")), b, h)
     refuses("gives floats first", *(Tensor("i8", t.shape) for t in (x, w, r, b, h)))
     p = Tensor("f32", (1, 4))
     one, four = Tensor("f32", (1, 1, 1)), Tensor("f32", (1, 4, 1))
     with pytest.raises(TypeMismatchError, match=r"peepholes must have the shape \[1,3\]"):
-        op.lstm.infer(one, four, four, b, one, one, p, hidden_size=1)
+        op.lstm.infer(one, four, four, b, one, one, p)
 
 
 @given(st.sampled_from(sorted(LAYERS)), st.lists(st.booleans(), min_size=5, max_size=5), st.sampled_from([0, 1]))
@@ -247,11 +249,11 @@ def test_operands_that_are_missing_are_zeros_in_graphs_and_rules(kind, are_missi
     def build(x):
         """A layer in place of an unknown op."""
         yield op.generic("Layer")(x)
-        return layer(x, w, r, *left, hidden_size=5, layout=layout)[0]
+        return layer(x, w, r, *left, layout=layout)[0]
 
     built, unknown = Graph("built"), Graph("unknown")
-    built.output("y", layer(built.input("x", Tensor("f32", x.shape)), w, r, *left, hidden_size=5, layout=layout)[0])
-    wanted = layer(x, w, r, *zeros, hidden_size=5, layout=layout)[0]
+    built.output("y", layer(built.input("x", Tensor("f32", x.shape)), w, r, *left, layout=layout)[0])
+    wanted = layer(x, w, r, *zeros, layout=layout)[0]
     y = op.generic("Layer")(unknown.input("x", Tensor("f32", x.shape)), result=Tensor("f32", wanted.shape))
     unknown.output("y", y)
     for graph in (built, rewrite(unknown, [build], verify=True)):
@@ -261,8 +263,8 @@ def test_operands_that_are_missing_are_zeros_in_graphs_and_rules(kind, are_missi
 def test_what_stands_in_must_be_known():
     x, w, r = np.ones((3, 2, 4)), np.ones((1, 5, 4)), np.ones((1, 5, 5))
     with pytest.raises(TypeMismatchError, match="rnn needs operand 'r'"):
-        op.rnn(x, w, hidden_size=5)
+        op.rnn(x, w)
     with pytest.raises(TypeMismatchError, match="rnn needs operand 'w'"):
-        op.rnn(x, None, r, hidden_size=5)
+        op.rnn(x, None, r)
     with pytest.raises(TypeMismatchError, match=r"needs operand 'b': what is neutral does not follow from .*f64\[5\]"):
-        op.rnn(x, w, np.ones(5), hidden_size=5)
+        op.rnn(x, w, np.ones(5))
