@@ -30,6 +30,8 @@ class Edit:
         Origins of the new nodes.
     heirs : tuple of node
         Old nodes that stand in for others with annotations, where no node is new: they get their origins.
+    views : dict
+        Views of new nodes, as the graph stores them, by names that no view has yet.
     lost : list
         Removed and replaced data, to revert the edit; filled in when it is applied. A removed node is stored as name,
         data, sources and readers, an edge as source, destination and data, a changed node as name and data.
@@ -46,7 +48,7 @@ class Edit:
     [('a', 'b')]
     """
 
-    __slots__ = ("added", "changed", "heirs", "linked", "lost", "matched", "removed", "unlinked")
+    __slots__ = ("added", "changed", "heirs", "linked", "lost", "matched", "removed", "unlinked", "views")
 
     def __init__(
         self,
@@ -56,6 +58,7 @@ class Edit:
         changed: list[tuple[Any, dict[str, Any]]] | None = None,
         removed: list[Any] | None = None,
         matched: tuple[Any, ...] = (),
+        views: dict[str, dict[str, Any]] | None = None,
     ) -> None:
         self.added = [] if added is None else added
         self.linked = [] if linked is None else linked
@@ -63,6 +66,7 @@ class Edit:
         self.changed = [] if changed is None else changed
         self.removed = [] if removed is None else removed
         self.matched = matched
+        self.views = {} if views is None else views
         self.heirs: tuple[Any, ...] = ()
         self.lost: list[tuple[Any, ...]] = []
 
@@ -92,6 +96,7 @@ def apply_edit(graph: nx.DiGraph, edit: Edit) -> None:
             edit.unlinked,
             [(name, own(data)) for name, data in edit.changed],
             edit.removed,
+            views=edit.views,
         )
         apply_directly(graph, copied)
         edit.lost = copied.lost
@@ -102,7 +107,7 @@ def apply_edit(graph: nx.DiGraph, edit: Edit) -> None:
 
 def reapply_edit(graph: nx.DiGraph, edit: Edit) -> Edit:
     """Apply a recorded edit to another copy of its graph; return it as applied, for the record stays as it is."""
-    again = Edit(edit.added, edit.linked, edit.unlinked, edit.changed, edit.removed, edit.matched)
+    again = Edit(edit.added, edit.linked, edit.unlinked, edit.changed, edit.removed, edit.matched, edit.views)
     apply_edit(graph, again)
     return again
 
@@ -134,6 +139,8 @@ def apply_directly(graph: nx.DiGraph, edit: Edit) -> None:
         for reader in readers:
             del pred[reader][name]
         lost.append((name, node.pop(name), sources, readers))
+    if edit.views:
+        graph.graph["views"] = {**graph.graph.get("views", {}), **edit.views}
 
 
 def apply_publicly(graph: nx.DiGraph, edit: Edit) -> None:
@@ -162,6 +169,8 @@ def apply_publicly(graph: nx.DiGraph, edit: Edit) -> None:
         readers = {b: dict(data) for _, b, data in graph.out_edges(name, data=True)}
         lost.append((name, dict(graph.nodes[name]), sources, readers))
         graph.remove_node(name)
+    if edit.views:
+        graph.graph["views"] = {**graph.graph.get("views", {}), **edit.views}
 
 
 def revert_edit(graph: nx.DiGraph, edit: Edit) -> None:
@@ -188,6 +197,9 @@ def revert_edit(graph: nx.DiGraph, edit: Edit) -> None:
     for entry in reversed(edit.lost):
         if len(entry) == 3:
             _link(graph, *entry)
+    if edit.views:
+        kept = {name: view for name, view in graph.graph.pop("views").items() if name not in edit.views}
+        graph.graph.update({"views": kept} if kept else {})
     edit.lost = []
 
 

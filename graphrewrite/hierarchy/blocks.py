@@ -14,6 +14,7 @@ from graphrewrite.hierarchy.expansion import expand
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
 from graphrewrite.hierarchy.implementations import Library, implemented
 from graphrewrite.hierarchy.module import Module
+from graphrewrite.hierarchy.region_tracking import tracking_regions
 
 __all__ = ["Block", "Use", "blocks_of", "flattened", "innermost", "main_graph", "names_of", "of_graph", "uses_of"]
 
@@ -92,6 +93,7 @@ def flattened(network: Graph | Module, library: Library | None = None) -> Graph:
         return graph
     check_nesting(graph)
     flat = graph.copy()
+    regions = tracking_regions(flat)
     blocks, ports = dict(graph.graph.get("blocks", {})), dict(graph.graph.get("block_ports", {}))
     work = list(_nested(graph))
     for node, path, body in work:  # grows as it goes
@@ -106,7 +108,11 @@ def flattened(network: Graph | Module, library: Library | None = None) -> Graph:
         for name, data in edit.added:
             data["origin"] = tuple(f"{path}.{o}" for o in origins.get(name, (name.removeprefix(f"{node}."),)))
         apply_edit(flat, edit)
+        if regions is not None:
+            regions.follow(edit)
         work += [(inside[name], f"{path}.{inner}", inner_body) for name, inner, inner_body in _nested(body)]
+    if regions is not None:
+        regions.settle()
     named = {data.get("implementation") for data in flat._node.values()}
     for name in {block["graph"] for block in blocks.values()} - named:
         flat.ops.pop(name, None)

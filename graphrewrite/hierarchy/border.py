@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import networkx as nx
@@ -11,7 +11,7 @@ from graphrewrite.errors import GraphError
 from graphrewrite.graph.cycles import order_of
 from graphrewrite.graph.dataflow import Dataflow, Operand, predicate_in
 
-__all__ = ["arranged", "free_name", "in_graph_order", "label_of", "operands_of"]
+__all__ = ["arranged", "free_name", "in_graph_order", "label_of", "operands_of", "view_of_copies"]
 
 
 def label_of(value: Operand) -> str:
@@ -108,6 +108,26 @@ def arranged(
     ordered = dict.fromkeys([o for o in inputs if o in entering or o in read])
     ordered.update(entering)
     return tuple(ordered), tuple(kept)
+
+
+def view_of_copies(
+    view: Mapping[str, Any], names: Mapping[Any, Any], values: Mapping[Any, Operand]
+) -> dict[str, tuple[Any, ...]]:
+    """Return what a view stores, for copies of its nodes; values stand for nodes that were not copied.
+
+    Examples
+    --------
+    >>> view = {"nodes": ("r", "s"), "inputs": (("x", 0),), "outputs": (("s", 1),)}
+    >>> view_of_copies(view, {"r": "b.r", "s": "b.s"}, {"x": Operand("neg_1")})
+    {'nodes': ('b.r', 'b.s'), 'inputs': (('neg_1', 0),), 'outputs': (('b.s', 1),)}
+    """
+
+    def side(stored: Iterable[tuple[Any, int]]) -> tuple[tuple[Any, int], ...]:
+        there = [values.get(n) or (names[n], result) for n, result in stored if n in values or n in names]
+        return tuple(dict.fromkeys((node, result) for node, result in there))
+
+    nodes = tuple(names[node] for node in view["nodes"] if node in names)
+    return {"nodes": nodes, "inputs": side(view["inputs"]), "outputs": side(view["outputs"])}
 
 
 def _is_constant(graph: nx.DiGraph, value: Operand) -> bool:

@@ -13,7 +13,7 @@ from graphrewrite.graph.effects import order_effects
 from graphrewrite.graph.storage import own
 from graphrewrite.graph.type_inference import declared_types, infer
 from graphrewrite.graph.unknown_sizes import first_free_number
-from graphrewrite.hierarchy.border import free_name, operands_of
+from graphrewrite.hierarchy.border import free_name, operands_of, view_of_copies
 from graphrewrite.hierarchy.bound_sizes import with_data_sizes
 from graphrewrite.op import find_op
 from graphrewrite.types import Dimension, Type, pairs_of, solved, symbols, with_sizes
@@ -160,12 +160,6 @@ def _take_views(composed: Graph, second: Graph, names: Mapping[str, str], connec
     """Copy the views of the second graph, under fresh names where a name is taken."""
     views = dict(composed.graph.get("views", {}))
     for view in second.views:
-        stored = second.view(view).data
-        sides = {
-            side: tuple(tuple(connected.get(n) or (names[n], r)) for n, r in stored[side])
-            for side in ("inputs", "outputs")
-        }
-        nodes = tuple(names[n] for n in stored["nodes"] if n in names)
-        views[free_name(view, views)] = {"nodes": nodes, **sides}
+        views[free_name(view, views)] = view_of_copies(second.view(view).data, names, connected)
     if views:
         composed.graph["views"] = views

@@ -12,9 +12,11 @@ from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.graph.storage import own
 from graphrewrite.graph.type_inference import declared_types, infer_node
 from graphrewrite.graph.unknown_sizes import first_free_number
+from graphrewrite.hierarchy.border import free_name, view_of_copies
 from graphrewrite.hierarchy.bound_sizes import bind_sizes, with_data_sizes
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_once, nested_ops
 from graphrewrite.hierarchy.implementations import graph_op_of, implemented
+from graphrewrite.hierarchy.region_tracking import tracking_regions
 from graphrewrite.op import find_op
 from graphrewrite.op.reserved_keys import inherited
 from graphrewrite.types import Dimension, Type, pairs_of, solved
@@ -67,6 +69,7 @@ def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> G
     if not nested_ops(graph):
         return graph
     flat, new = graph.copy(), list(graph)
+    regions = tracking_regions(flat)
     with nested_once():
         check_nesting(graph)
         while True:
@@ -74,20 +77,24 @@ def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> G
             nested = [n for n in new if isinstance(flat.ops.get(flat._node[n].get("type", "")), GraphOp)]
             work = [n for n in sorted(nested, key=str) if keep is None or not keep(flat, n)]
             if not work:
+                if regions is not None:
+                    regions.settle()
                 return flat
             new = []
             for node in work:
                 edit = expand(flat, node)
                 apply_edit(flat, edit)
+                if regions is not None:
+                    regions.follow(edit)
                 new += [name for name, _ in edit.added]
 
 
 def expand(graph: Graph, node: str, fresh: Callable[[str], str] | None = None) -> Edit:
     """Plan the replacement of a node by the nodes of its graph: that of its op, or one that implements it.
 
-    New nodes are named ``node.inner``, have the origin of the node, and keep their annotations. Those that readers read
-    in the node's place take those of its annotations that they do not have, and all of them its backend. Arrays are not
-    copied; a constant that graphs of a module share becomes one node.
+    New nodes, and views of them, are named ``node.inner``. They have the origin of the node and keep their annotations.
+    Those that readers read in the node's place take those of its annotations that they do not have, and all of them its
+    backend. Arrays are not copied; a constant that graphs of a module share becomes one node.
 
     Parameters
     ----------
@@ -182,7 +189,15 @@ class _Expansion:
             for first in effects[:1] if kind == EFFECT else self.ends(body._pred, inside):
                 self.order(source, first, kind)
         linked = [(source, destination, data) for (source, destination), data in self.links.items()]
-        return Edit(added=self.added, linked=linked, removed=[node], matched=(node,))
+        return Edit(added=self.added, linked=linked, removed=[node], matched=(node,), views=self.views())
+
+    def views(self) -> dict[str, Any]:
+        """Return the views of the body, of the new nodes."""
+        taken, found = self.graph.graph.get("views", {}), dict[str, Any]()
+        for view, data in self.body.graph.get("views", {}).items():
+            name = free_name(f"{self.node}.{view}", {**taken, **found})
+            found[name] = view_of_copies(data, self.names, self.bound)
+        return found
 
     def add(self, inner: str) -> None:
         """Add a node of the body, or reuse the shared constant that is in the graph already."""

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import networkx as nx
 
+from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.edit import Edit, difference
 from graphrewrite.hierarchy.border import arranged, in_graph_order, operands_of
+from graphrewrite.hierarchy.graph_ops import nested_ops
 from graphrewrite.hierarchy.replaced_values import Replaced
 
 __all__ = ["RegionTracking", "tracking_regions"]
 
 
 def tracking_regions(graph: nx.DiGraph, watcher: Any = None) -> Any:
-    """Return a watcher that updates the views of a graph and calls `watcher`; `watcher` itself if it has no views."""
-    return RegionTracking(graph, watcher) if graph.graph.get("views") else watcher
+    """Return a watcher that updates the views of a graph and calls `watcher`; `watcher` itself if there are none.
+
+    Those of nested graphs, and of the graphs of its module, count: they become the graph's own where nodes are inlined.
+    """
+    return RegionTracking(graph, watcher) if any(each.graph.get("views") for each in _reached(graph)) else watcher
+
+
+def _reached(graph: nx.DiGraph) -> Iterator[nx.DiGraph]:
+    """Yield a graph, and those that may be nodes of it, at any depth."""
+    work, seen = [graph], {id(graph)}
+    for each in work:  # grows as it goes
+        yield each
+        bodies = [op.library.get(op.name) for op in nested_ops(each)] if isinstance(each, Graph) else []
+        for body in (*bodies, *((each.library or {}).values() if each is graph and isinstance(each, Graph) else ())):
+            if body is not None and id(body) not in seen:
+                seen.add(id(body))
+                work.append(body)
 
 
 class _State:
@@ -52,13 +69,11 @@ class RegionTracking:
 
     def __init__(self, graph: nx.DiGraph, watcher: Any = None) -> None:
         self.graph, self.watcher = graph, watcher
-        self.states = {name: _State(data, graph) for name, data in graph.graph["views"].items()}
+        self.states = {name: _State(data, graph) for name, data in graph.graph.get("views", {}).items()}
         self.by_node: dict[Any, dict[str, None]] = {}
         self.by_value: dict[Operand, dict[str, None]] = {}
-        for name, state in self.states.items():
-            self._enter(name, state.members)
-            for value in (*state.inputs, *state.outputs):
-                self.by_value.setdefault(value, {})[name] = None
+        for name in self.states:
+            self._index(name)
         self.old: Any = None
         self.has_moved = False
 
@@ -89,7 +104,7 @@ class RegionTracking:
 
     def settle(self) -> None:
         """Store the views in the graph, with their present inputs and outputs, if anything has changed."""
-        if not self.has_moved:
+        if not self.has_moved or not self.states:
             return
         updated: dict[str, Any] = {}
         order = in_graph_order(self.graph, self.graph._node)  # the same for all views
@@ -122,6 +137,15 @@ class RegionTracking:
             affected = dict.fromkeys(self.states)
         for name in affected:
             self._follow(name, self.states[name], replacements)
+        for name, data in edit.views.items():
+            self.states[name] = _State(data, self.graph)
+            self._index(name)
+
+    def _index(self, name: str) -> None:
+        state = self.states[name]
+        self._enter(name, state.members)
+        for value in (*state.inputs, *state.outputs):
+            self.by_value.setdefault(value, {})[name] = None
 
     def _follow(self, name: str, state: _State, replacements: Replaced) -> None:
         # Members: nodes that replaced a member join, and new nodes of a pass between members.

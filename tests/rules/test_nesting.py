@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, define_op, evaluate, op, rewrite, trace, verify
-from graphrewrite.errors import GraphError, RuleError, TypeMismatchError, UnknownOpError
+from graphrewrite.errors import GraphError, RewriteError, RuleError, TypeMismatchError, UnknownOpError
 from graphrewrite.graph.edit import apply_edit, revert_edit
+from graphrewrite.hierarchy.blocks import flattened
+from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.hierarchy.graph_ops import graph_op, nested_ops
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op.generic_op import generic
-from graphrewrite.rules import eliminate_dead_nodes, inline, outline, outline_nodes
+from graphrewrite.rules import drop_identity, eliminate_dead_nodes, inline, outline, outline_nodes
 from graphrewrite.testing import graphs, inputs_for
 
 X = Tensor("f32", ("N", 2))
@@ -443,3 +445,30 @@ def test_what_stands_in_for_a_block_takes_its_annotations():
     assert flat.annotations("block_1.r") == {"latency": 4, "unit": ["u1"], "backend": "cpu"}
     assert flat.annotations("block_1.l") == {"backend": "cpu"}
     assert flat.annotations("block_2.r") == {"latency": 4}
+
+
+def test_views_within_become_views_of_the_graph_and_follow_it() -> None:
+    block = Graph.parse("graph block\nx = input() : f32[M]\nn = neg(x)\ni = identity(n)\nr = relu(i)\ny = output(r)")
+    block.view("head", ["n", "i"])
+    middle, graph = Graph("middle"), Graph("g")
+    x = graph_op(block)(middle.input("x", Tensor("f32", ("N",))))
+    middle.output("y", graph_op(block)(x))
+    middle.view("first", ["block_1"])
+    graph.output("y", graph_op(middle)(graph.input("x", Tensor("f32", ("N",)))))
+    expected = {
+        "middle_1.first": ["middle_1.block_1.i", "middle_1.block_1.n", "middle_1.block_1.r"],
+        "middle_1.block_1.head": ["middle_1.block_1.i", "middle_1.block_1.n"],
+        "middle_1.block_2.head": ["middle_1.block_2.i", "middle_1.block_2.n"],
+    }
+    for flat in (inline(graph), flatten(graph), flattened(graph), trace(graph, inline).graph_after(3)):
+        assert {view: sorted(flat.view(view).nodes) for view in flat.views} == expected
+        verify(flat)
+    made = rewrite(graph, (inline, drop_identity), verify=True)
+    assert repr(made.view("middle_1.block_2.head")) == (
+        "<view middle_1.block_2.head: 1 node, (middle_1.block_1.r) -> (middle_1.block_2.n)>"
+    )
+    before = graph.copy()
+    with pytest.raises(RewriteError):
+        rewrite(graph, (inline, drop_identity), copy=False, limit=2)
+    assert graph == before
+    assert not graph.views
