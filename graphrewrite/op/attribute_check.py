@@ -242,6 +242,8 @@ class AttributeCheck:
         Python types of values, and of the entries of tuples, that are stored as they are.
     takes_arrays : bool
         Whether an array may be a value; else it stands for a list of numbers.
+    takes_numbers : bool
+        Whether it takes numbers, of which floats that are not whole are stored as they are.
     """
 
     kind: Kind
@@ -249,6 +251,7 @@ class AttributeCheck:
     scalars: frozenset[type]
     entries: frozenset[type]
     takes_arrays: bool
+    takes_numbers: bool = False
 
     @classmethod
     def of(cls, function: Callable[..., Any], name: str, default: Any, *, is_sized: bool) -> AttributeCheck:
@@ -271,6 +274,7 @@ class AttributeCheck:
             _plain(members, is_sized),
             frozenset().union(*(_plain(m.items, is_sized) for m in members if isinstance(m, Tuple) and m.is_long)),
             not is_sized and any(isinstance(member, Array | Storable) for member in members),
+            NUMBER in members,
         )
 
     def stored(self, value: Any, path: str) -> Any:
@@ -284,7 +288,7 @@ class AttributeCheck:
         kind = type(value)
         if kind in self.scalars or (kind is tuple and self.entries and self.entries.issuperset(map(type, value))):
             return value
-        if isinstance(value, Symbolic):
+        if isinstance(value, Symbolic) or (kind is float and self.takes_numbers and not value.is_integer()):
             return value
         if isinstance(value, _OF_NUMPY) and not self.takes_arrays:
             value = value.tolist()

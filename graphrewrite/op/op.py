@@ -97,10 +97,11 @@ class Op(Signature):
             for word, express in self.expressed.items():
                 if word in attributes and (found := express(self, operands, attributes)) is not None:
                     return found
-        operands = self.one_by_one(operands)
         for operand in operands:
             if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)
+        if (listed := self.one_by_one(operands)) is not operands:
+            return self(*listed, **attributes)
         current = CURRENT.get()
         if current is not None:  # inside of a rule, an op of literals only is part of the pattern, too
             return current.apply_op(self, operands, attributes)
