@@ -16,12 +16,12 @@ __all__ = ["order_effects", "touches_effects"]
 
 def touches_effects(graph: Graph, edit: Edit) -> bool:
     """Tell whether an edit removes nodes that are in the order of effects."""
-    return any(
-        data.get("kind") == EFFECT
-        for node in edit.removed
-        for edges in (graph._pred[node], graph._succ[node])
-        for data in edges.values()
-    )
+    for node in edit.removed:
+        for edges in (graph._pred[node], graph._succ[node]):
+            for data in edges.values():
+                if "kind" in data and data["kind"] == EFFECT:
+                    return True
+    return False
 
 
 def order_effects(graph: Graph, edit: Edit, new: Sequence[str]) -> Declined | None:

@@ -66,6 +66,8 @@ class _Plan:
         if part.stated is not None:
             return own(dict(part.stated))
         found: dict[Any, Any] = {}
+        if not self.heirs and part.like is None:
+            return found
         if id(part) not in self.bequeathed:
             # The last one wins: the node that it is like, else its first root.
             for node in [*self.heirs.get(id(part), ()), *(() if part.like is None else (part.like,))]:
@@ -124,10 +126,10 @@ class _Plan:
 
     def inherit(self, moves: Sequence[tuple[str, int | None, Part]]) -> None:
         """Give new nodes the predicate of the root that they serve; none where they serve several that differ."""
-        served: dict[str, set[Operand | None]] = {}
         predicates = [self.graph.predicate(root) for root, _, _ in moves]
-        if all(predicate is None for predicate in predicates):
+        if predicates.count(None) == len(predicates):
             return
+        served: dict[str, set[Operand | None]] = {}
         for (_, _, part), predicate in zip(moves, predicates, strict=True):
             for new in new_parts([part]):
                 if isinstance(new, New):
@@ -174,7 +176,8 @@ class _Plan:
         """Remove the nodes that nothing reads any more, and make edges of the slots."""
         edit, nodes, succ, pred = self.edit, self.graph._node, self.graph._succ, self.graph._pred
         read = {source for (source, _), slots in self.edges.items() if slots} | {node for node, _, _ in self.ordered}
-        read |= {source for source, _ in self.predicates.values()}
+        if self.predicates:
+            read |= {source for source, _ in self.predicates.values()}
         gone: set[str] = set()
         candidates = set(self.matched)
         # From the roots down: a matched node, or a constant, goes when its last reader has gone.
@@ -183,10 +186,10 @@ class _Plan:
             node = work.pop()
             if node in gone or node in read:
                 continue
-            if all(
-                reader in gone or self.edges.get((node, reader)) == () or _only_orders_effects(data)
-                for reader, data in succ[node].items()
-            ):
+            for reader, data in succ[node].items():
+                if not (reader in gone or self.edges.get((node, reader)) == () or _only_orders_effects(data)):
+                    break
+            else:
                 gone.add(node)
                 work += [s for s in pred[node] if s in candidates or nodes[s].get("type") == "constant"]
         # Matched nodes are removed from the root to the leaves, then the constants that only they read, by name.
@@ -296,11 +299,11 @@ def plan(
         tops = {node for node, _ in roots}
         inner = [n for n in matched if n not in tops]
         copies = frozenset(n for n in inner if any(r not in matched for r in graph._succ[n]))
-    if twice := [n for n in matched if n in copies and has_effects(graph, n)]:
-        return Declined("has an effect, which a duplicate would repeat", twice[0])
+    if twice := [n for n in copies if has_effects(graph, n)]:
+        return Declined("has an effect, which a duplicate would repeat", min(twice, key=matched.index))
     work = _Plan(graph, fresh, matched, copies, sizes={**sizes, **refined})
     work.edit.matched = tuple(matched)
-    is_bare = all(STRUCTURAL.issuperset(graph._node[node]) for node in matched)  # most nodes have no annotations
+    is_bare = all([STRUCTURAL.issuperset(graph._node[node]) for node in matched])  # most nodes have no annotations
     for node, _, part in () if is_bare else reversed(moves):
         if isinstance(part, Made):
             work.bequeath(node, part.first if isinstance(part, New) else part)
