@@ -303,7 +303,7 @@ def plan(
         return Declined("has an effect, which a duplicate would repeat", min(twice, key=matched.index))
     work = _Plan(graph, fresh, matched, copies, sizes={**sizes, **refined})
     work.edit.matched = tuple(matched)
-    is_bare = all([STRUCTURAL.issuperset(graph._node[node]) for node in matched])  # most nodes have no annotations
+    is_bare = all(STRUCTURAL.issuperset(graph._node[node]) for node in matched)  # most nodes have no annotations
     for node, _, part in () if is_bare else reversed(moves):
         if isinstance(part, Made):
             work.bequeath(node, part.first if isinstance(part, New) else part)
