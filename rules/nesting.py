@@ -179,4 +179,8 @@ def _misfit(op: GraphOp, values: tuple[Any, ...]) -> str | None:
         op.infer(*(value.type for value in values))
     except TypeMismatchError as error:
         return str(error)
+    graph, images = values[0].graph, values[0].replay.images
+    computed = [n for n in images if isinstance(n, str) and graph.nodes[n]["type"] != "constant"]
+    if len(backends := {graph.annotations(node).get("backend") for node in computed}) > 1:
+        return f"its nodes run on several backends ({', '.join(sorted(map(str, backends)))}), and a node on one"
     return None

@@ -472,3 +472,20 @@ def test_views_within_become_views_of_the_graph_and_follow_it() -> None:
         rewrite(graph, (inline, drop_identity), copy=False, limit=2)
     assert graph == before
     assert not graph.views
+
+
+def test_nodes_that_run_on_several_backends_are_no_block():
+    graph = rewrite(used(), inline)
+    for node in ("block_1.l", "block_1.r", "block_2.l"):
+        graph.nodes[node]["backend"] = "cpu"
+    rule = outline(graph_op(body()))
+    outlined = rewrite(graph, rule)
+    assert [outlined.annotations(n) for n in outlined if outlined.nodes[n]["type"] == "block"] == [{"backend": "cpu"}]
+    back = rewrite(outlined, inline)
+    marked = [
+        back.annotations(n).get("backend") for n in back.in_order() if back.nodes[n]["type"] in ("linear", "relu")
+    ]
+    assert marked == ["cpu", "cpu", "cpu", None]
+    assert "its nodes run on several backends (None, cpu), and a node on one" in str(
+        rule.explain(graph, at="block_2.r")
+    )
