@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Module, Tensor, define_op, evaluate, op, rewrite, verify
+from graphrewrite import Graph, Module, Tensor, define_op, evaluate, op, rewrite, rule, verify
 from graphrewrite.errors import ImplementationError, VerificationError
 from graphrewrite.hierarchy import GraphOp, expand, flatten, implemented
 from graphrewrite.lowering import from_onnx, quantise, to_onnx
@@ -205,12 +205,23 @@ def test_lowerings_honour_what_is_passed_or_in_the_module():
 
 
 def test_why_a_rule_leaves_such_a_node_alone():
+    @rule(keeps="assumes")
+    def fused(x):
+        """Of a negative x."""
+        yield op.relu(op.neg(x))
+        return op.abs(x)
+
     module = module_of(main("identity(x)"), fast())
     assert twice_relu(rewrite(module, RULES)["main"]) == [[0, 4]]
     said = str(drop_identity.explain(module["main"], at="r"))
     assert "'r' declined: is computed by the graph 'fast', not by its op; inline that first" in said
     assert drop_identity.find(module["main"]) == []
     assert list(rewrite(main("identity(x)"), RULES)) == ["x", "y"]
+    within = Graph.parse("graph within\nx = input() : f32[N,2]\nn = neg(x)\nr = relu(n)\ny = output(r)")
+    assert "abs_1" in rewrite(within, fused)
+    within.nodes["n"]["implementation"] = "fast"
+    module["within"] = within
+    assert rewrite(within, fused) == within
 
 
 def test_verify_checks_those_of_a_module():
