@@ -99,7 +99,8 @@ class Engine:
         )
         self.provenance = Provenance(graph)
         self.stores_plainly = stores_plainly(graph)
-        self.is_implemented = isinstance(graph, Graph) and any(is_implemented(graph, node) for node in graph._node)
+        has_library = isinstance(graph, Graph) and graph.library is not None
+        self.is_implemented = has_library and any(is_implemented(graph, node) for node in graph._node)
         # A watcher keeps the edits, whose dictionaries must then not become the graph's own.
         self.apply_edit = (
             apply_edit if watcher is not None else apply_directly if self.stores_plainly else apply_publicly

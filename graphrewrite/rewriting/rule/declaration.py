@@ -120,9 +120,10 @@ class Rule(Displayed, PatternRule):
         RewriteError
             If the replacement would corrupt the graph.
         """
-        if elsewhere := next((node for node in match.nodes if is_implemented(graph, node)), None):
-            named = graph._node[elsewhere]["implementation"]
-            return Declined(f"is computed by the graph {named!r}, not by its op; inline that first", elsewhere)
+        for node in () if graph.library is None else match.nodes:
+            if is_implemented(graph, node):
+                named = graph._node[node]["implementation"]
+                return Declined(f"is computed by the graph {named!r}, not by its op; inline that first", node)
         # The function runs on the match: above the yield each term recalls its match, below it ops make new parts.
         replay = Replay(graph, self.pattern, match.images, match.values)
         replaced = match.replaced()
