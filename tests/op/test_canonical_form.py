@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from graphrewrite import FixedPoint, Graph, Tensor, decline, op, rewrite, rule, verify
 from graphrewrite.errors import RuleError, TypeMismatchError, VerificationError
 from graphrewrite.formats import from_dict, to_dict, to_text
 from graphrewrite.lowering import from_onnx, to_onnx
 from graphrewrite.rules import merge_equal_nodes
+from graphrewrite.testing import graphs
 
 
 def windows(own: Any, positions: int, written: list[dict[str, Any]]) -> Graph:
@@ -250,3 +252,18 @@ def test_the_size_of_recurrent_states_follows_from_the_weights() -> None:
     document = {**to_dict(g), "version": 1}
     document["nodes"]["lstm_1"]["hidden_size"] = 4
     assert from_dict(document) == g
+
+
+@rule(keeps="assumes")
+def windowed(x, w):
+    """Numbers that stand for all positions, and borders that follow from sizes."""
+    pooled = op.max_pool(x, kernel=3, stride=2, padding=1)
+    conv = op.conv(pooled, w, stride=2, padding="same")
+    yield op.neg(conv)
+    return op.conv(op.neg(pooled), w, like=conv)
+
+
+@given(graphs(containing=windowed))
+@settings(max_examples=8)
+def test_graphs_are_generated_for_patterns_in_the_words_of_frameworks(graph: Graph) -> None:
+    assert windowed.find(graph)

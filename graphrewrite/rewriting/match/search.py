@@ -11,7 +11,7 @@ conditions on the whole match. Runs and groups are matched unit by unit, by sear
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -20,6 +20,7 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.dataflow import EFFECT, predicate_in
 from graphrewrite.rewriting.match.results import Embedding, MatchedValue, Obstacle, UnitMatches
 from graphrewrite.rewriting.pattern import (
+    Application,
     Either,
     Every,
     Literal,
@@ -290,6 +291,11 @@ class Search:
                 node=node,
             ) from error
 
+    def application(self, name: str, attributes: Mapping[str, Any]) -> Application:
+        """Return what a node with some attributes applies to what."""
+        types = tuple(self.graph.result_type(*operand) for operand in self.graph.operands(name))
+        return Application(self.graph.op(name), types, attributes)
+
     # ------------------------------------------------------------------ nodes
 
     def match_result(self, term: PatternNode, index: int, value: Operand) -> Options:
@@ -357,8 +363,7 @@ class Search:
                 else:
                     reason = f"{wanted.name!r} is already bound to {self.bound[wanted]!r}"
             elif isinstance(wanted, Where):
-                asked = MatchedValue(self.graph, Operand(name)) if wanted.of_node else value
-                if self.call_predicate(wanted, asked, name):
+                if self.call_predicate(wanted, self.application(name, actual) if wanted.of_node else value, name):
                     continue
                 reason = f"the pattern needs: {wanted.reason}"
             elif isinstance(wanted, set | frozenset | range):

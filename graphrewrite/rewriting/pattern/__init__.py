@@ -1,6 +1,6 @@
 """The pattern language: the part of a rule above its ``yield``, as data."""
 
-from graphrewrite.rewriting.pattern.condition import Literal, Where, same
+from graphrewrite.rewriting.pattern.condition import Application, Literal, Where, same
 from graphrewrite.rewriting.pattern.pattern import Pattern, Root, height_of, parts_of, top_of, walk
 from graphrewrite.rewriting.pattern.terms import (
     Either,
@@ -19,6 +19,7 @@ from graphrewrite.rewriting.pattern.terms import (
 from graphrewrite.rewriting.pattern.variables import Constant, variables_of
 
 __all__ = [
+    "Application",
     "Constant",
     "Either",
     "Every",

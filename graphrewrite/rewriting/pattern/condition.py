@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from graphrewrite.errors import RuleError
 from graphrewrite.op.op import Op
 from graphrewrite.op.operators import Operators
 from graphrewrite.op.symbolic import CURRENT
+from graphrewrite.types import Type
 
-__all__ = ["Literal", "Where", "same"]
+__all__ = ["Application", "Literal", "Where", "same"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,6 +62,14 @@ class Literal:
         return "{" + shown[1:-1] + "}" if self.members else shown
 
 
+class Application(NamedTuple):
+    """An op on operands of some types, with all of its attributes."""
+
+    op: Op
+    types: tuple[Type, ...]
+    attributes: Mapping[str, Any]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Where(Operators):
     """A condition on an attribute or a value, and its text.
@@ -74,7 +83,7 @@ class Where(Operators):
     reason : str
         The text.
     of_node : bool
-        Whether the predicate of an attribute takes the matched node instead, since operands decide, too.
+        Whether the predicate of an attribute takes an `Application` instead, since operands decide, too.
     """
 
     predicate: Callable[[Any], Any]

@@ -10,7 +10,7 @@ from typing import Any
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.op.op import Op
 from graphrewrite.op.operators import Operators
-from graphrewrite.rewriting.pattern.condition import Literal, Where
+from graphrewrite.rewriting.pattern.condition import Application, Literal, Where
 
 __all__ = [
     "Either",
@@ -92,14 +92,12 @@ def _as_pattern(op: Op, attributes: dict[str, Any]) -> dict[str, Any]:
 def _as_written(name: str, value: Any) -> Where:
     """Return the condition that an attribute is what a value stands for, given the operands of a matched node."""
 
-    def holds(node: Any) -> bool:
-        graph = getattr(node, "graph", None)
-        if graph is None:  # a value alone, where a node is still to be made for it
+    def holds(found: Any) -> bool:
+        if not isinstance(found, Application):  # a value alone, where a node is still to be made for it
             return True
-        attributes = graph.attributes(node.node)
-        types = [graph.result_type(*operand) for operand in graph.operands(node.node)]
+        op, types, attributes = found
         try:
-            return bool(graph.op(node.node).settled({**attributes, name: value}, types)[name] == attributes[name])
+            return bool(op.settled({**attributes, name: value}, types)[name] == attributes[name])
         except TypeMismatchError:  # an open size, on which borders depend
             return False
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphrewrite.op.attribute_forms import same_pads
 from graphrewrite.testing.generation.demand import Demand, Entry, Need, Unfit, broadcasts, sizes_without_symbol
 from graphrewrite.types import FixedPoint, Tensor, Type
 
@@ -56,7 +57,11 @@ def _window(d: Demand, kernel: Sequence[int], *, dilated: bool) -> tuple[dict[st
     strides = d.choose("strides", (ones, ones, (2,) * rank, (1, 2)[:rank]))
     dilations = d.choose("dilations", (ones, ones, (2,) * rank)) if dilated else ones
     limit = 1 if min(kernel) > 1 else 0  # a border as wide as the kernel would be a window of nothing
-    pads = d.choose("pads", ((0,) * 2 * rank, (limit,) * 2 * rank, (limit, *[0] * (2 * rank - 1))))
+    if "pads" in d.conditions and d.conditions["pads"].of_node:  # those of "same", for sizes that are whole strides
+        sizes = [n * s for n, s in zip(spatial, strides, strict=False)]
+        pads = same_pads(sizes, kernel, strides, dilations, upper=d.pick((True, False)))
+    else:
+        pads = d.choose("pads", ((0,) * 2 * rank, (limit,) * 2 * rank, (limit, *[0] * (2 * rank - 1))))
     if not len(strides) == len(dilations) == rank or len(pads) != 2 * rank:
         raise Unfit("another rank")
     reach = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.rewriting.pattern import Where
+from graphrewrite.rewriting.pattern import Application, Where
 from graphrewrite.testing.generation.arrays import constant_array, holds, literal_array, probe
 from graphrewrite.testing.generation.demand import Demand, Need, Pick, Unfit, unmet
 from graphrewrite.testing.generation.tables import meet
@@ -117,6 +117,12 @@ class Plan:
 
     def place(self, node: Node, need: Need, results: tuple[Type, ...]) -> None:
         """Give a node its operand types, attributes and results; its captured attributes are settled by that."""
+        conditions = [value for value in node.attributes.values() if isinstance(value, Where) and value.of_node]
+        if conditions:
+            defaults = node.op.defaults(next(iter(need.types), None), need.attributes)
+            application = Application(node.op, tuple(need.types), {**defaults, **need.attributes})
+            if wrong := next((each for each in conditions if not each.predicate(application)), None):
+                raise Unfit(wrong.reason)
         self.needs[node], self.results[node] = need, results
         for name, value in node.attributes.items():
             if isinstance(value, Capture):

@@ -7,7 +7,7 @@ outside of the match.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -226,7 +226,8 @@ class _Reading:
             operands.extend(known[id(variable)])
         if len(operands) < max(op.required, 1) or (len(operands) > len(op.operands) and not op.variadic):
             raise Unfit(f"{op.name} does not take {len(operands)} operands")
-        node = Node(op, tuple(operands), {k: self.attribute(v, scope) for k, v in term.attributes.items()})
+        wanted = self.of_one_rank(op, term.attributes)
+        node = Node(op, tuple(operands), {k: self.attribute(v, scope) for k, v in wanted.items()})
         self.unfolded.nodes.append(node)
         return node
 
@@ -263,6 +264,15 @@ class _Reading:
         if not fitting:
             raise Unfit(f"{term.called}: none takes {least} operands")
         return self.pick(fitting)
+
+    def of_one_rank(self, op: Op, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return attributes in which numbers that stand for all positions do so for one number of positions."""
+        written = {k: v for k, v in wanted.items() if k in op.forms and isinstance(v, frozenset)}
+        if not written:
+            return wanted
+        count = self.pick((2, 1, 3))
+        chosen = {k: {v for v in every if len(v) == op.forms[k].each * count} for k, every in written.items()}
+        return {**wanted, **{k: fitting or written[k] for k, fitting in chosen.items()}}
 
     def attribute(self, value: Any, scope: _Scope) -> Any:
         if isinstance(value, Variable):
