@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
+from graphrewrite.op.attribute_check import AttributeCheck
 from graphrewrite.op.levels import BRIDGES, LEVELS, Level
 from graphrewrite.types.own_members import OwnType
 
@@ -123,6 +125,10 @@ class Dialect:
         if present is not None and not _is_again(present, member):
             raise GraphError(f"the dialect {self.name!r} has another {word!r}; rename one of them")
         if isinstance(member, type):
+            made = inspect.signature(member.__init__).parameters.values()
+            member._checks = {
+                p.name: AttributeCheck.of(member.__init__, p.name, p.default, is_sized=False) for p in made
+            }
             self.types[full] = member
         else:
             self.ops[full] = member

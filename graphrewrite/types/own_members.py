@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from inspect import get_annotations
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, Protocol, Self, dataclass_transform
 
 import numpy as np
 
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.quantised import Quantised
 
 __all__ = ["ElementType", "OwnType"]
 
 
+class FieldCheck(Protocol):
+    """What values a field takes."""
+
+    def stored(self, value: Any, path: str) -> Any:
+        """Return a value as the field has it; raise TypeMismatchError if it is none."""
+
+
 @dataclass_transform(frozen_default=True)
 class OwnType:
     """Base of the types of dialects; a class that derives from it is a frozen dataclass.
 
-    Its fields are plain values: numbers, texts, None, other types, and tuples of them (lists become tuples). From them
-    follow equality and the text form, which is parsed again where the dialect is known.
+    Its fields are plain values, as they are annotated: numbers, texts, None, other types, and tuples of them (lists
+    become tuples). From them follow equality and the text form, which is parsed again where the dialect is known.
     """
 
     full_name: ClassVar[str]
     """Its name in texts, with that of its dialect."""
+    _checks: ClassVar[Mapping[str, FieldCheck]] = {}
+    """What values its fields take, as they are annotated; the dialect says it."""
     _plain: ClassVar[tuple[type, ...]] = (int, float, str, type(None), FixedPoint, Quantised)
 
     def __init_subclass__(cls, *, dialect: Any = None, is_base: bool = False, **options: Any) -> None:
@@ -42,9 +52,24 @@ class OwnType:
         cls.full_name = f"{dialect.name}.{cls.__name__}"
         dialect.add_member(cls.__name__, cls)
 
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        """Return a type whose fields are still to come; raise TypeMismatchError if it has no such fields."""
+        known = [each.name for each in fields(cls)]  # type: ignore[arg-type]  # every subclass is a dataclass
+        if unknown := [name for name in named if name not in known]:
+            raise TypeMismatchError(
+                f"{cls.full_name} has no field {unknown[0]!r}; it has {', '.join(known) or 'none'}"
+                f"{did_you_mean(unknown[0], known)}"
+            )
+        if len(values) > len(known):
+            raise TypeMismatchError(f"{cls.full_name} has {len(known)} fields ({', '.join(known)}), got {len(values)}")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
-        for each in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
-            object.__setattr__(self, each.name, self._checked(getattr(self, each.name), each.name))
+        for each in fields(self):  # type: ignore[arg-type]  # as above
+            value = getattr(self, each.name)
+            if each.name in self._checks:
+                value = self._checks[each.name].stored(value, f"{self.full_name}.{each.name}")
+            object.__setattr__(self, each.name, self._checked(value, each.name))
 
     def _checked(self, value: Any, name: str) -> Any:
         """Return the value of a field, with tuples for lists."""

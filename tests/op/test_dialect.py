@@ -104,8 +104,15 @@ def test_values_are_those_of_their_type():
         op.relu(plan().value("people"))
     with pytest.raises(TypeMismatchError, match=r"rel.join does not take f32\[N\], f32\[N\]"):
         rel.join.infer(F, F, on="id")
-    with pytest.raises(TypeMismatchError, match="columns holds dict; fields are numbers"):
-        Relation(columns=({},))
+    for wrong, told in (
+        ({"columns": ({},)}, r"rel.Relation.columns\[0\]: expected str, got dict"),
+        ({"columns": 5}, r"rel.Relation.columns: expected tuple\[str, \.\.\.\], got int 5"),
+        ({"colums": ["a"]}, "rel.Relation has no field 'colums'; it has columns; did you mean 'columns'"),
+    ):
+        with pytest.raises(TypeMismatchError, match=told):
+            Relation(**wrong)
+    with pytest.raises(TypeMismatchError, match=r"rel.Relation has 1 fields \(columns\), got 2"):
+        Relation(["a"], ["b"])
     with pytest.raises(TypeMismatchError, match="the field 'shape' of Wrong is reserved"):
 
         class Wrong(EdgeType, dialect=Dialect("other")):
