@@ -9,7 +9,8 @@ from pathlib import Path
 from graphrewrite import Graph
 from graphrewrite.cli.failures import wrong_usage
 from graphrewrite.cli.heads import head_behind
-from graphrewrite.lowering import LoweringError, QuantisationError, UnsupportedOpsError, from_onnx
+from graphrewrite.cli.sources import network_in
+from graphrewrite.lowering import LoweringError, QuantisationError, UnsupportedOpsError
 from graphrewrite.lowering.host_cut import HostCut, cut_for_host, cuts, names_of, without_hardware
 
 __all__ = ["cut_for", "cut_lines", "offering_the_host"]
@@ -31,7 +32,7 @@ def cut_for(graph: Graph, names: tuple[str, ...], head: str, notes: list[str]) -
 
 def cut_lines(model: Path, plugins: tuple[str, ...] = ()) -> list[str]:
     """Return the places where the network in a file can be cut, a line each, and the ops that have no hardware."""
-    graph = from_onnx(model, plugins=plugins)
+    graph = network_in(model, plugins)
     missing = without_hardware(graph)
     lines = [f"behind {cut.named(graph)}" for cut in cuts(graph)] or ["no single value divides the network"]
     return [*lines, f"without hardware: {', '.join(names_of(graph, missing)) or 'nothing'}"]

@@ -17,6 +17,7 @@ from graphrewrite.cli import samples as sample_files
 from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
 from graphrewrite.cli.host_ops import cut_for, offering_the_host
 from graphrewrite.cli.quantising import causes, check_loss, loss_text, quantised
+from graphrewrite.cli.sources import network_in
 from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, emit, predict
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
@@ -26,7 +27,6 @@ from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import (
     FoldingReport,
     Partition,
-    from_onnx,
     function_bounds,
     partition,
     port_encodings,
@@ -197,7 +197,7 @@ def compile_model(
     found = Compiled(model.stem, folder)
     run = _Run(found, chosen, progress or (lambda _: nullcontext()))
     with run.step("reading the model"):
-        cut, end = cut_for(from_onnx(model, plugins=chosen.plugins), chosen.host, chosen.head, found.notes)
+        cut, end = cut_for(network_in(model, chosen.plugins), chosen.host, chosen.head, found.notes)
         imported = cut.graph
         trained, file = is_quantised(cut.core), calibration or sample_files.beside(model)
         if file is None and trained:

@@ -56,7 +56,7 @@ class Samples:
 def beside(model: Path) -> Path | None:
     """Return the ``.npz`` file of the same name beside a model, if there is one."""
     found = model.with_suffix(".npz")
-    return found if found.is_file() else None
+    return found if found != model and found.is_file() else None
 
 
 def load(path: Path | None, graph: Graph) -> Samples:

@@ -7,13 +7,14 @@ from pathlib import Path
 from graphrewrite import Graph, Module, Rule
 from graphrewrite.errors import UnknownGraphError, did_you_mean
 from graphrewrite.formats import load
+from graphrewrite.hierarchy.blocks import main_graph
 from graphrewrite.lowering import ModelError, from_onnx
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.rule_sets import Named, NamingError, named
 from graphrewrite.runtime.plugins import plugin
 
-__all__ = ["graph_in", "read_model", "rule_named", "rules_named"]
+__all__ = ["graph_in", "network_in", "read_model", "rule_named", "rules_named"]
 
 _FORMS = (".onnx", ".txt", ".graph", ".json", ".npz")
 _SHOWN = 8
@@ -31,6 +32,11 @@ def read_model(path: Path, plugins: tuple[str, ...] = ()) -> Graph | Module:
     if ending == ".onnx":
         return from_onnx(path, plugins=plugins)
     return load(path, ops=_ops(), plugins=plugins)
+
+
+def network_in(path: Path, plugins: tuple[str, ...] = ()) -> Graph:
+    """Return the network in the file of a model; of a module its main graph."""
+    return main_graph(read_model(path, plugins))
 
 
 def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Graph:

@@ -10,7 +10,7 @@ from graphrewrite.errors import GraphError, did_you_mean
 from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.library import LIBRARY
 from graphrewrite.op.op import Op
-from graphrewrite.types import OwnType
+from graphrewrite.types import OwnType, Stream
 
 __all__ = ["GivenOps", "OpOrDialect", "missing_dialect", "unknown_op"]
 
@@ -100,7 +100,7 @@ def missing_dialect(name: str, known: Iterable[str]) -> str | None:
     return dialect if is_one and not any(each.startswith(f"{dialect}.") for each in known) else None
 
 
-def unknown_op(name: str, own: Iterable[str]) -> str:
+def unknown_op(name: str, own: Iterable[str], result: Any = None) -> str:
     """Return what is wrong with a name that no op has, and what to do.
 
     Parameters
@@ -109,6 +109,8 @@ def unknown_op(name: str, own: Iterable[str]) -> str:
         The name.
     own : iterable of str
         Names of the ops that are known beside the library's.
+    result : Type or tuple of Type, optional
+        What its node gives, where that is known: streams are of hardware.
 
     Examples
     --------
@@ -120,4 +122,6 @@ def unknown_op(name: str, own: Iterable[str]) -> str:
     dialect = missing_dialect(name, own)
     if dialect is not None:
         return f"unknown op {name!r} of the dialect {dialect!r}, which is missing; pass the dialect as ops=[{dialect}]"
-    return f"unknown op {name!r}{did_you_mean(name, [*LIBRARY, *own])}; pass it as ops=[…]"
+    is_hardware = any(isinstance(kind, Stream) for kind in (result if isinstance(result, tuple) else (result,)))
+    given = "ops=[component.op for component in graphrewrite.hdl.COMPONENTS]" if is_hardware else "ops=[…]"
+    return f"unknown op {name!r}{did_you_mean(name, [*LIBRARY, *own])}; pass it as {given}"

@@ -16,8 +16,10 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from graphrewrite import Module
 from graphrewrite.cli import pipeline
 from graphrewrite.hdl import GhdlMissingError
+from graphrewrite.lowering import from_onnx
 from graphrewrite.models import path
 from tests.support.cli_commands import done, refused, run, sample, save, snapshot
 from tests.support.lowering_networks import mlp, model, residual_cnn, weights
@@ -273,6 +275,18 @@ def test_hostile_file_names(tmp_path: Path, out: Path, stem: str) -> None:
     (tmp_path / "net.npz").rename(tmp_path / f"{stem}.npz")
     done("compile", tmp_path / f"{stem}.onnx", "-o", out)
     assert re.fullmatch(r"[a-z][a-z0-9_]*", json.loads((out / "design.json").read_text())["name"])
+
+
+@pytest.mark.usefixtures("_no_ghdl")
+def test_a_module_in_a_document(tmp_path: Path, out: Path) -> None:
+    module = Module("net")
+    module["block"] = from_onnx(save(tmp_path))
+    ((name, kind),) = zip(module["block"].inputs, module["block"].input_types, strict=True)
+    main = module.add_graph("main")
+    main.output("y", module.op("block")(main.input(name, kind)))
+    module.save(tmp_path / "net.json")
+    done("compile", tmp_path / "net.json", "-o", out)
+    assert (out / "blocks" / "net_block.vhd").exists()
 
 
 @pytest.mark.ghdl

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from graphrewrite import Dialect, Graph, Tensor, define_op, evaluate, verify
+from graphrewrite import Dialect, FixedPoint, Graph, Tensor, define_op, evaluate, verify
 from graphrewrite.errors import GraphRewriteError, SerialError
 from graphrewrite.formats import from_dict, load, read_text, save, to_dict, write_text
+from graphrewrite.hdl import COMPONENTS
+from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hierarchy import graph_op
 from graphrewrite.op.op import Op
+from graphrewrite.types import Stream
 
 F = Tensor("f32", ("N",))
 
@@ -128,6 +131,18 @@ def test_a_damaged_text_is_refused(line, tmp_path):
     (tmp_path / "g.txt").write_text(f"# op: gain {line}\ngraph g\nx = input() : f32[N]\ny = output(x)\n")
     with pytest.raises(SerialError, match=r"g\.txt: the line '# op: gain' holds no signature"):
         read_text(tmp_path / "g.txt", ops=[old_gain])
+
+
+def test_ops_of_hardware_say_where_they_are(tmp_path):
+    graph = Graph("g", ops=[clip])
+    graph.output("y", clip(graph.input("x", Stream(FixedPoint(True, 8), (2,))), low=0, high=127))
+    for read in stored(graph, tmp_path):
+        told = (
+            r"unknown op 'stream_clip'.*; pass it as ops=\[component.op for component in graphrewrite.hdl.COMPONENTS\]"
+        )
+        with pytest.raises(GraphRewriteError, match=told):
+            read([])
+        assert read([component.op for component in COMPONENTS]) == graph
 
 
 def test_what_was_stored_by_earlier_versions_of_the_library_is_read():

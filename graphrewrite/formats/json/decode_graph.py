@@ -246,7 +246,8 @@ class _Reading:
                 elif op is not None:
                     graph.adopt(op)
                 elif name in used:
-                    here.fail(unknown_op(name, self.own_ops))
+                    result = next(data.get("result") for data in graph._node.values() if data.get("type") == name)
+                    here.fail(unknown_op(name, self.own_ops, result))
             except GraphRewriteError as error:
                 if str(error).startswith(str(here)):
                     raise

@@ -110,7 +110,7 @@ def _of_op(
     kind = str(line.kind)
     op = ops.get(kind) or graph.ops.get(kind) or LIBRARY.get(kind)
     if op is None:
-        _fail(line, f"{unknown_op(kind, ops)}, or write ?{kind} for a generic op")
+        _fail(line, f"{unknown_op(kind, ops, line.types)}, or write ?{kind} for a generic op")
     try:
         attributes = op.as_attributes(line.attributes)
         op.check(len(types), attributes)
