@@ -16,7 +16,8 @@ from graphrewrite.runtime.plugins import plugin
 
 __all__ = ["graph_in", "network_in", "read_model", "rule_named", "rules_named"]
 
-_FORMS = (".onnx", ".txt", ".graph", ".json", ".npz")
+_DOCUMENTS = (".txt", ".graph", ".json", ".npz")
+_FORMS = (".onnx", *_DOCUMENTS)
 _SHOWN = 8
 """Names that an error lists."""
 
@@ -35,8 +36,9 @@ def read_model(path: Path, plugins: tuple[str, ...] = ()) -> Graph | Module:
 
 
 def network_in(path: Path, plugins: tuple[str, ...] = ()) -> Graph:
-    """Return the network in the file of a model; of a module its main graph."""
-    return main_graph(read_model(path, plugins))
+    """Return the network in the file of a model, ONNX if it is no document; of a module its main graph."""
+    is_document = path.suffix.lower() in _DOCUMENTS
+    return main_graph(read_model(path, plugins)) if is_document else from_onnx(path, plugins=plugins)
 
 
 def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Graph:
