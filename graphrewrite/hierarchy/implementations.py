@@ -140,7 +140,7 @@ def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Imple
         )
     entry = held[wanted]
     op: Any = _graph_op(wanted, entry, held) if isinstance(entry, Graph) else getattr(entry, "op", entry)
-    if op.level == "stream" and any(_is_real(graph.result_type(*operand)) for operand in graph.operands(node)):
+    if op.level == "stream" and _has_floats(graph, node):
         return None
     try:
         return _fitted(graph, node, op)
@@ -183,8 +183,9 @@ def is_implemented(graph: Graph, node: str) -> bool:
     data = graph._node[node]
     if graph.library is None or data.get("implementation") not in graph.library or data.get("type") in _PORTS:
         return False
-    op = find_op(data["type"], graph.ops)
-    return op is not None and op.level != "generic"
+    op, body = find_op(data["type"], graph.ops), graph.library[data["implementation"]]
+    is_hardware = any(isinstance(body._node[name].get("result"), Stream) for name in body.inputs)
+    return op is not None and op.level != "generic" and not (is_hardware and _has_floats(graph, node))
 
 
 def _graph_op(name: str, graph: Graph, library: Library) -> GraphOp:
@@ -230,8 +231,10 @@ def _fitted(graph: Graph, node: str, op: Op) -> Implementing:
     return Implementing(op, attributes, tuple(operands), types, kept, rounding)
 
 
-def _is_real(kind: Type) -> bool:
-    return isinstance(kind, Tensor) and not isinstance(kind.element, FixedPoint)
+def _has_floats(graph: Graph, node: str) -> bool:
+    """Tell whether a node reads a tensor of something else than mantissas."""
+    kinds = (graph.result_type(*operand) for operand in graph.operands(node))
+    return any(isinstance(kind, Tensor) and not isinstance(kind.element, FixedPoint) for kind in kinds)
 
 
 def _agree(given: Type, declared: Type) -> bool:

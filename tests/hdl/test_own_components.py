@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op
+from graphrewrite import FixedPoint, Graph, Module, Tensor, define_op, evaluate, op
 from graphrewrite.errors import ImplementationError
 from graphrewrite.hdl import COMPONENTS, Component, NetlistError, Schedule, Site, cosimulate, emit, predict, simulate
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
@@ -97,19 +97,26 @@ WEIGHTS = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
 
 
 @pytest.mark.ghdl
-def test_a_float_node_names_it_all_the_way_down(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_in_module", [False, True])
+def test_a_float_node_names_it_all_the_way_down(tmp_path: Path, is_in_module: bool) -> None:
     """Its table gives way to the component, whose values are rounded to the format that was chosen for the node."""
-    given = {"mine": component(tmp_path)}
-    graph = marked(lambda x: op.relu(op.linear(op.abs(x), WEIGHTS)), "abs_1")
-    with pytest.raises(ImplementationError, match="pass implementations="):
-        quantise(graph, SAMPLES)
+    graph, mine = marked(lambda x: op.relu(op.linear(op.abs(x), WEIGHTS)), "abs_1"), component(tmp_path)
+    given: dict[str, Any] = {"mine": mine}
+    if is_in_module:  # a graph of it
+        module, given = Module("net"), {"absolute": mine}
+        block = module.add_graph("mine")
+        block.output("y", absolute(block.input("x", Stream(FixedPoint(True, 8, 5), (4,)))))
+        module["main"] = graph
+        graph = module["main"]
     fixed = quantise(graph, SAMPLES, implementations=given)
     integer = to_integer(fixed)
     values = evaluate(integer, SAMPLES, implementations=None)["y"]
     for each in (fixed, integer):
         np.testing.assert_array_equal(evaluate(each, SAMPLES, implementations=given)["y"], values)
-        with pytest.raises(ImplementationError, match="'mine', and there is no such graph"):
-            evaluate(each, SAMPLES)
+    if not is_in_module:
+        for run in (quantise, evaluate):
+            with pytest.raises(ImplementationError, match=r"'mine', and there is no such graph.*pass implementations="):
+                run(graph, SAMPLES)
     design = emit(to_stream(integer, implementations=given), frames=3, implementations=given)
     assert "components/absolute.vhd" in design.files
     assert "components/lookup.vhd" not in design.files
