@@ -240,7 +240,8 @@ def define_op(
         _check_derived(derived or {}, [p.name for p in parameters])
         check_kinds(elements or ())
         _check_names(name or body.__name__.rstrip("_"), attributes, forms or ())
-        accepted = frozenset(elements) if elements is not None else None if infer is not None else _COMPUTED
+        is_open = infer is not None or results == 0
+        accepted = frozenset(elements) if elements is not None else None if is_open else _COMPUTED
         word = name or body.__name__.rstrip("_")
         made = Op(
             name=word if dialect is None else f"{dialect.name}.{word}",

@@ -191,8 +191,10 @@ def _left(graph: Graph) -> list[str]:
     return [
         n
         for n in graph.in_order()
-        if n in after
-        and graph.op(n).level == "nn"
-        and not isinstance(graph.result_type(n).element, FixedPoint)
-        and not _is_of_host(graph, n)
+        if n in after and graph.op(n).level == "nn" and not _gives_mantissas(graph, n) and not _is_of_host(graph, n)
     ]
+
+
+def _gives_mantissas(graph: Graph, node: str) -> bool:
+    types = graph.nodes[node]["result"]
+    return any(isinstance(kind.element, FixedPoint) for kind in (types[:1] if isinstance(types, tuple) else (types,)))

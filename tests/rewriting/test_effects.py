@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor, define_op, evaluate, evaluation, op, rewrite, rule, verify
+from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, evaluation, op, rewrite, rule, verify
 from graphrewrite.errors import EvaluationError, VerificationError
 from graphrewrite.formats import from_dict, to_dict
 from graphrewrite.hierarchy import compose, flatten, graph_op
@@ -265,3 +265,4 @@ def test_a_function_that_returns_nothing(results: int) -> None:
             evaluate(graph, np.ones((2, 3), np.float32))
     else:
         assert value == ()
+        see(graph.input("m", Tensor(FixedPoint(True, 8), ("N",))))  # it computes nothing, with anything
