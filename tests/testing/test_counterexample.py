@@ -344,6 +344,13 @@ class TestCode:
         names["swap_difference"] = repaired
         names["test"]()
 
+    @pytest.mark.parametrize("mark", ["backend", "implementation"])
+    def test_ops_compute_themselves_whatever_nodes_ask_for(self, mark):
+        marked = BEFORE.copy()
+        marked.nodes["d"][mark] = "fast"
+        with pytest.raises(AssertionError):
+            pasted(example(before=marked))["test"]()
+
     def test_own_ops_are_imported(self):
         graph = Graph("g", ops=[thrice])
         graph.output("y", thrice(graph.input("x", Tensor("f32", ("N",)))))

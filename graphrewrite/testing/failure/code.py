@@ -29,6 +29,7 @@ __all__ = ["array_code", "failing_test", "graph_code"]
 _WIDTH = 100
 _LETTERS = 100_000
 """Maximum length of a comment."""
+_MARKS = frozenset({"backend", "implementation"})
 _ELSEWHERE = {
     "evaluate_nodes": "from graphrewrite.execution.evaluator import evaluate_nodes",
     "out_of_range": "from graphrewrite.types import out_of_range",
@@ -89,9 +90,9 @@ def failing_test(
 
 
 def _is_marked(graph: Any) -> bool:
-    """Tell whether nodes ask for backends, which is none of a claim's business."""
+    """Tell whether nodes ask for backends or implementations, which are none of a claim's business."""
     graphs = nested_graphs(graph) if isinstance(graph, Graph) else ()
-    return any("backend" in data for each in graphs for data in each._node.values())
+    return any(_MARKS & data.keys() for each in graphs for data in each._node.values())
 
 
 def _head(code: str, origins: Iterable[Origin]) -> list[str]:
