@@ -178,7 +178,9 @@ class Borders(Entries):
         word = self._word(value)
         if not self.depends_on_sizes(value):
             return (0,) * (2 * count)
-        kernel = attributes["kernel"] if self.weights is None else types[self.weights].shape[-count:]
+        kernel = attributes["kernel"] if self.weights is None else types[self.weights].shape[2:]
+        if count < 1 or len(kernel) != count:
+            return (0,) * (2 * max(count, 0))  # types that do not fit, of which inference says what is wrong
         if not all(isinstance(size, int) for size in kernel):
             raise TypeMismatchError(f"the borders of 'same' depend on windows of {list(kernel)}; give numbers")
         rest = {

@@ -286,6 +286,17 @@ def test_borders_that_depend_on_an_open_size_are_refused_with_a_reason() -> None
         op.conv(x, WEIGHTS, padding="same", stride=2)
 
 
+@pytest.mark.parametrize("shape", [(3, 16), ("N", 3, 16), ("N", 3, 4, 4, 4)])
+def test_same_borders_of_types_that_do_not_fit_are_refused(shape: Any) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", shape))
+    for size in (2, 4):
+        if size + 2 != len(shape):
+            with pytest.raises(TypeMismatchError, match="same rank"):
+                op.conv(x, np.ones((4, 3, *(3,) * size), np.float32), padding="same")
+    assert list(g) == ["x"]
+
+
 @pytest.mark.parametrize("layout", ["NCL", "NLC"])
 def test_E13_a_convolution_of_one_position_axis_reads_one(layout: str) -> None:
     g = Graph("g")
