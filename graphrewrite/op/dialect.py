@@ -125,10 +125,7 @@ class Dialect:
         if present is not None and not _is_again(present, member):
             raise GraphError(f"the dialect {self.name!r} has another {word!r}; rename one of them")
         if isinstance(member, type):
-            made = inspect.signature(member.__init__).parameters.values()
-            member._checks = {
-                p.name: AttributeCheck.of(member.__init__, p.name, p.default, is_sized=False) for p in made
-            }
+            member._checks = _FieldChecks(member)
             self.types[full] = member
         else:
             self.ops[full] = member
@@ -161,6 +158,18 @@ class Dialect:
 
     def __repr__(self) -> str:
         return f"<dialect {self.name}: {len(self.ops)} ops, {len(self.types)} types, version {self.version}>"
+
+
+class _FieldChecks(dict[str, AttributeCheck]):
+    """What values the fields of a type take; asked late, for an annotation may name the type itself."""
+
+    def __init__(self, kind: type[OwnType]) -> None:
+        super().__init__()
+        self.make = kind.__init__
+
+    def __missing__(self, name: str) -> AttributeCheck:
+        default = inspect.signature(self.make).parameters[name].default
+        return self.setdefault(name, AttributeCheck.of(self.make, name, default, is_sized=False))
 
 
 def _is_again(present: Op | type[OwnType], member: Op | type[OwnType]) -> bool:

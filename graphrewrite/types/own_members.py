@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import wraps
 from inspect import get_annotations
-from typing import Any, ClassVar, Protocol, Self, dataclass_transform
+from typing import Any, ClassVar, Protocol, dataclass_transform
 
 import numpy as np
 
@@ -33,8 +35,8 @@ class OwnType:
 
     full_name: ClassVar[str]
     """Its name in texts, with that of its dialect."""
-    _checks: ClassVar[Mapping[str, FieldCheck]] = {}
-    """What values its fields take, as they are annotated; the dialect says it."""
+    _checks: ClassVar[Mapping[str, FieldCheck]]
+    """What values its fields take, as they are annotated; from the dialect."""
     _plain: ClassVar[tuple[type, ...]] = (int, float, str, type(None), FixedPoint, Quantised)
 
     def __init_subclass__(cls, *, dialect: Any = None, is_base: bool = False, **options: Any) -> None:
@@ -49,26 +51,13 @@ class OwnType:
         if taken:
             raise TypeMismatchError(f"the field {taken[0]!r} of {cls.__name__} is reserved; rename it")
         dataclass(frozen=True)(cls)
+        cls.__init__ = _checking(cls.__init__)  # type: ignore[method-assign]  # it takes the same
         cls.full_name = f"{dialect.name}.{cls.__name__}"
         dialect.add_member(cls.__name__, cls)
 
-    def __new__(cls, *values: Any, **named: Any) -> Self:
-        """Return a type whose fields are still to come; raise TypeMismatchError if it has no such fields."""
-        known = [each.name for each in fields(cls)]  # type: ignore[arg-type]  # every subclass is a dataclass
-        if unknown := [name for name in named if name not in known]:
-            raise TypeMismatchError(
-                f"{cls.full_name} has no field {unknown[0]!r}; it has {', '.join(known) or 'none'}"
-                f"{did_you_mean(unknown[0], known)}"
-            )
-        if len(values) > len(known):
-            raise TypeMismatchError(f"{cls.full_name} has {len(known)} fields ({', '.join(known)}), got {len(values)}")
-        return super().__new__(cls)
-
     def __post_init__(self) -> None:
-        for each in fields(self):  # type: ignore[arg-type]  # as above
-            value = getattr(self, each.name)
-            if each.name in self._checks:
-                value = self._checks[each.name].stored(value, f"{self.full_name}.{each.name}")
+        for each in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            value = self._checks[each.name].stored(getattr(self, each.name), f"{self.full_name}.{each.name}")
             object.__setattr__(self, each.name, self._checked(value, each.name))
 
     def _checked(self, value: Any, name: str) -> Any:
@@ -85,6 +74,28 @@ class OwnType:
     def __str__(self) -> str:
         inside = (f"{each.name}={_text(getattr(self, each.name))}" for each in fields(self))  # type: ignore[arg-type]
         return f"{self.full_name}({', '.join(inside)})"
+
+
+def _checking(make: Callable[..., None]) -> Callable[..., None]:
+    """Return the function that sets the fields of a type, with advice where they are none that it has."""
+    _, *parameters = inspect.signature(make).parameters.values()
+    known = [each.name for each in parameters]
+    required = [each.name for each in parameters if each.default is each.empty]
+
+    @wraps(make)
+    def checked(self: OwnType, *values: Any, **named: Any) -> None:
+        if unknown := [name for name in named if name not in known]:
+            raise TypeMismatchError(
+                f"{self.full_name} has no field {unknown[0]!r}; it has {', '.join(known) or 'none'}"
+                f"{did_you_mean(unknown[0], known)}"
+            )
+        if len(values) > len(known):
+            raise TypeMismatchError(f"{self.full_name} has {len(known)} fields ({', '.join(known)}), got {len(values)}")
+        if missing := [name for name in required if name not in named and name not in known[: len(values)]]:
+            raise TypeMismatchError(f"the field {missing[0]!r} of {self.full_name} is missing")
+        make(self, *values, **named)
+
+    return checked
 
 
 def _text(value: Any) -> str:

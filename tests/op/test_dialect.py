@@ -107,6 +107,7 @@ def test_values_are_those_of_their_type():
     for wrong, told in (
         ({"columns": ({},)}, r"rel.Relation.columns\[0\]: expected str, got dict"),
         ({"columns": 5}, r"rel.Relation.columns: expected tuple\[str, \.\.\.\], got int 5"),
+        ({}, "the field 'columns' of rel.Relation is missing"),
         ({"colums": ["a"]}, "rel.Relation has no field 'colums'; it has columns; did you mean 'columns'"),
     ):
         with pytest.raises(TypeMismatchError, match=told):
