@@ -66,6 +66,6 @@ def _lost(graph: Graph, name: str, heirs: list[str], others: set[str]) -> str:
     becomes = ", ".join(f"{graph.nodes[each]['type']} ({origins_text(graph, each)})" for each in heirs) or "nothing"
     part = f" together with {', '.join(sorted(others))}" if others else ""
     return (
-        f"its implementation {name!r} would be lost, for the node becomes {becomes}{part}; name it in the graph that "
-        "is lowered further, or remove the annotation"
+        f"its implementation {name!r} would be lost, for the node becomes {becomes}{part}; lower without this annotation, "
+        "and name it at a node of the result"
     )
