@@ -6,7 +6,7 @@ from graphrewrite import FixedPoint, Graph
 from graphrewrite.errors import ImplementationError
 from graphrewrite.lowering.errors import origins_text
 
-__all__ = ["with_implementations"]
+__all__ = ["check_hardware_is_used", "with_implementations"]
 
 _PORTS = frozenset({"input", "output", "constant"})
 
@@ -62,10 +62,35 @@ def with_implementations(lowered: Graph, of: Graph) -> Graph:
     return result
 
 
+def check_hardware_is_used(graph: Graph) -> None:
+    r"""Raise if a node that the host computes, in floats, names hardware as its implementation.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph in which all other implementations stand for their nodes.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = abs(x) {implementation='mine'}\ny = output(a)")
+    >>> check_hardware_is_used(g)
+    Traceback (most recent call last):
+    graphrewrite.errors.ImplementationError: node 'a': is implemented by the hardware 'mine', but the host computes ...
+    """
+    dead = graph.dead_nodes()
+    for node, data in graph.nodes(data=True):
+        if "implementation" in data and data.get("type") not in _PORTS and node not in dead:
+            raise ImplementationError(
+                f"is implemented by the hardware {data['implementation']!r}, but the host computes it, with floats; "
+                "remove the annotation, or let quantised layers follow",
+                node=node,
+            )
+
+
 def _lost(graph: Graph, name: str, heirs: list[str], others: set[str]) -> str:
     becomes = ", ".join(f"{graph.nodes[each]['type']} ({origins_text(graph, each)})" for each in heirs) or "nothing"
     part = f" together with {', '.join(sorted(others))}" if others else ""
     return (
-        f"its implementation {name!r} would be lost, for the node becomes {becomes}{part}; lower without this annotation, "
-        "and name it at a node of the result"
+        f"its implementation {name!r} would be lost, for the node becomes {becomes}{part}; lower without this "
+        "annotation, and name it at a node of the result"
     )

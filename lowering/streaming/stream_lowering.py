@@ -20,6 +20,7 @@ from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, ParallelismE
 from graphrewrite.lowering.folding.folder import Limits, fold
 from graphrewrite.lowering.folding.folding_report import FoldingReport
 from graphrewrite.lowering.host_partition import forget_names_of_axes, partition
+from graphrewrite.lowering.implementations import check_hardware_is_used
 from graphrewrite.lowering.preparation.broadcasting import spread_operand
 from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.lowering.shift_add import UNROLL_SHIFT_ADD
@@ -155,7 +156,9 @@ def to_stream(
         stages, interval=interval, latency=latency, max_multipliers=max_multipliers, max_memory_bits=max_memory_bits
     )
     names = hardware_names(main_graph(graph), components, implementations)
-    core = _with_usual_batch(partition(flattened(graph, names)).core)
+    flat = flattened(graph, names)
+    check_hardware_is_used(flat)
+    core = _with_usual_batch(partition(flat).core)
     forget_names_of_axes(core)
     for name in core.inputs:
         if core.succ[name]:

@@ -140,6 +140,14 @@ def test_a_name_that_would_be_lost_is_refused(
         to_integer(quantise(graph, SAMPLES, implementations={"mine": component(tmp_path)}))
 
 
+def test_hardware_that_the_host_would_stand_in_for_is_refused(tmp_path: Path) -> None:
+    given = {"mine": component(tmp_path)}
+    graph = marked(lambda x: op.softmax(op.linear(x, WEIGHTS)), "softmax_1")
+    integer = to_integer(quantise(graph, SAMPLES, implementations=given))
+    with pytest.raises(ImplementationError, match="hardware 'mine', but the host computes it, with floats"):
+        to_stream(integer, implementations=given)
+
+
 @pytest.mark.ghdl
 def test_one_line_checks_it(tmp_path: Path, hdl_seed: int) -> None:
     mine = component(tmp_path)
