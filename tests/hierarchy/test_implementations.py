@@ -183,6 +183,10 @@ def test_what_is_missing_or_does_not_fit(graph, library, message):
 def test_a_name_that_nobody_has_stops_what_computes_or_lowers():
     graph = main()
     verify(graph)  # what it names may be passed later
+    verify(graph, implementations={"fast": fast()})
+    for library, said in (({}, "there is no such graph"), ({"fast": fast("f32[M,3]")}, "which does not fit")):
+        with pytest.raises(VerificationError, match=f"node 'r': is implemented by 'fast', .*{said}"):
+            verify(graph, implementations=library)
     for use in (
         lambda: graph.copy().view("all", ["r"]).evaluate(X["x"]),
         lambda: graph(X["x"]),

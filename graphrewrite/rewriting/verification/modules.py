@@ -8,13 +8,14 @@ from typing import Any
 from graphrewrite.errors import GraphError, ImplementationError
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
-from graphrewrite.hierarchy.implementations import implemented, implementing
+from graphrewrite.hierarchy.implementations import Library, implemented, implementing
 from graphrewrite.hierarchy.operator import disagreements
 from graphrewrite.rewriting.verification.checks import check
 
 __all__ = [
     "graphs_are_the_modules",
     "implementations_are_there",
+    "misfits",
     "nested_graphs_are_sound",
     "nesting_ends",
     "operators_agree",
@@ -77,18 +78,30 @@ def graphs_are_the_modules(module: Any) -> Iterator[tuple[str, str] | tuple[str,
 @check(whole=True)
 def implementations_are_there(graph: Any) -> Iterator[str | tuple[Any, str]]:
     """The implementation that a node names is a graph of its module, which fits the node and does not need itself."""
-    if not isinstance(graph, Graph) or graph.library is None:
-        return  # what it names may be passed later
-    misfits = False
+    if isinstance(graph, Graph) and graph.library is not None:  # else what it names may be passed later
+        yield from misfits(graph)
+
+
+def misfits(graph: Graph, library: Library | None = None) -> Iterator[str | tuple[Any, str]]:
+    r"""Yield what is wrong with the implementations that nodes name, of a library or of the graph's module.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x) {implementation='fast'}\ny = output(r)")
+    >>> [node for node, _ in misfits(g, {})]
+    ['r']
+    """
+    libraries = tuple(each for each in (library, graph.library) if each is not None)
+    is_whole = True
     for node, data in graph._node.items():
         if "implementation" in data and data.get("type") not in ("input", "output", "constant"):
             try:
-                implementing(graph, node, (graph.library,))
+                implementing(graph, node, libraries)
             except ImplementationError as error:
-                misfits = True
+                is_whole = False
                 yield node, str(error).removeprefix(f"node {node!r}: ")
     try:
-        _ = None if misfits else implemented(graph)
+        _ = implemented(graph, library) if is_whole else None
     except ImplementationError as error:
         yield str(error)
 

@@ -11,10 +11,12 @@ from graphrewrite.errors import GraphRewriteError, RewriteError, RuleError, Veri
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.hierarchy.graph_ops import nested_once
+from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.rewriting.engine.members import GraphRewriting, Member, PatternRule
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.rewriting.verification.checks import Check, Fault
 from graphrewrite.rewriting.verification.fields import Views, check_views, field_faults
+from graphrewrite.rewriting.verification.modules import implementations_are_there, misfits
 from graphrewrite.rewriting.verification.reading import reading_once
 from graphrewrite.rewriting.verification.table import CHECKS
 
@@ -24,7 +26,9 @@ Checks = Iterable[Check | Member]
 """A table of checks; a rule is one that fails at every match."""
 
 
-def verify(graph: Any, checks: Checks = CHECKS, *, nodes: Views | None = None) -> None:
+def verify(
+    graph: Any, checks: Checks = CHECKS, *, nodes: Views | None = None, implementations: Library | None = None
+) -> None:
     r"""Raise unless a graph, or every graph of a module, is well formed.
 
     Parameters
@@ -36,6 +40,9 @@ def verify(graph: Any, checks: Checks = CHECKS, *, nodes: Views | None = None) -
     nodes : view class or mapping of str to view class, optional
         Of all nodes but inputs, outputs and constants, or of each node that is named: classes of `graphrewrite.Node` or
         `graphrewrite.IrData`, whose required fields must be there, and all fields of the types that they declare.
+    implementations : mapping of str to Graph, Op or Component, optional
+        Where names that nodes have in their annotation ``implementation`` are looked up first, then in the module of
+        the graph. Of a graph of no module they are checked only where this is given.
 
     Raises
     ------
@@ -66,7 +73,7 @@ def verify(graph: Any, checks: Checks = CHECKS, *, nodes: Views | None = None) -
     ...
     graphrewrite.errors.VerificationError: node 'r': latency: expected int, got str 'three'
     """
-    Table(checks, nodes).verify(graph)
+    Table(checks, nodes, implementations).verify(graph)
 
 
 def faults(graph: Any, checks: Checks = CHECKS, *, nodes: Views | None = None) -> tuple[Fault, ...]:
@@ -108,7 +115,7 @@ class Table:
     ()
     """
 
-    def __init__(self, checks: Checks, views: Views | None = None) -> None:
+    def __init__(self, checks: Checks, views: Views | None = None, implementations: Library | None = None) -> None:
         if not isinstance(checks, Iterable):
             raise RuleError(f"{checks!r} is no table of checks; write (*CHECKS, mine), or [mine] for it alone")
         members = tuple(checks)
@@ -116,6 +123,9 @@ class Table:
             if not isinstance(member, Check | PatternRule | GraphRewriting):
                 raise RuleError(f"{member!r} is neither a check nor a rule; decorate it with @check")
         own = [m for m in members if isinstance(m, Check)]
+        if implementations is not None:
+            given = replace(implementations_are_there, function=lambda graph: misfits(graph, implementations))
+            own = [given if m is implementations_are_there else m for m in own]
         self.rules = [m for m in members if not isinstance(m, Check)]
         self.nodes = [c for c in own if c.scope == "node"]
         self.graphs = [c for c in own if c.scope == "graph"]
