@@ -150,8 +150,8 @@ class GraphView(Displayed):
         """Remove the view from its graph; the nodes stay."""
         if self._own is None:
             self._own = self.data
-            views = {name: data for name, data in self.graph.graph["views"].items() if name != self.name}
-            self.graph.graph["views"] = views
+            views = {name: data for name, data in self.graph.graph.pop("views").items() if name != self.name}
+            self.graph.graph.update({"views": views} if views else {})
 
     def set(self, **settings: Any) -> Graph:
         r"""Return a graph in which the nodes of the view have another backend, element type, layout or kernel.
