@@ -13,6 +13,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.rule_sets import Named, NamingError, named
 from graphrewrite.runtime.plugins import plugin
+from graphrewrite.types import Stream
 
 __all__ = ["graph_in", "network_in", "read_model", "rule_named", "rules_named"]
 
@@ -37,8 +38,12 @@ def read_model(path: Path, plugins: tuple[str, ...] = ()) -> Graph | Module:
 
 def network_in(path: Path, plugins: tuple[str, ...] = ()) -> Graph:
     """Return the network in the file of a model, ONNX if it is no document; of a module its main graph."""
-    is_document = path.suffix.lower() in _DOCUMENTS
-    return main_graph(read_model(path, plugins)) if is_document else from_onnx(path, plugins=plugins)
+    if path.suffix.lower() not in _DOCUMENTS:
+        return from_onnx(path, plugins=plugins)
+    graph = main_graph(read_model(path, plugins))
+    if any(isinstance(kind, Stream) for kind in graph.input_types):
+        raise ModelError(f"{path.name!r} is hardware already; in Python, graphrewrite.hdl.emit(graph) makes its design")
+    return graph
 
 
 def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Graph:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrewrite import Graph, evaluate
+from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.lowering.errors import QuantisationLossError, QuantisationWarning
 from graphrewrite.lowering.predicates import without_predicates
 from graphrewrite.lowering.quantisation.agreement import Reference
@@ -31,6 +32,7 @@ def search_widths(
     max_loss: float = 0.005,
     labels: Any = None,
     per_channel: bool = False,
+    implementations: Library | None = None,
 ) -> dict[str, int | tuple[int, int]]:
     """Return widths by layer, of weights and of results, with which a network loses no more than a limit.
 
@@ -50,6 +52,8 @@ def search_widths(
     labels : array-like or mapping of str to array-like, optional
         What is right for the samples, by output.
     per_channel : bool
+        As for `quantise`.
+    implementations : mapping of str to Graph, Op or Component, optional
         As for `quantise`.
 
     Returns
@@ -76,7 +80,7 @@ def search_widths(
     >>> list(bits), max(bits.values()) < 8
     (['x', 'linear_1'], True)
     """
-    folded, inputs = prepared(graph, samples)
+    folded, inputs = prepared(graph, samples, implementations=implementations)
     folded = without_predicates(folded)
     reference = Reference(folded, inputs, labels)
 

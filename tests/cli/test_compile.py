@@ -16,11 +16,13 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from graphrewrite import Module
+from graphrewrite import FixedPoint, Graph, Module
 from graphrewrite.cli import pipeline
 from graphrewrite.hdl import GhdlMissingError
+from graphrewrite.hdl.components.clip import clip
 from graphrewrite.lowering import from_onnx
 from graphrewrite.models import path
+from graphrewrite.types import Stream
 from tests.support.cli_commands import done, refused, run, sample, save, snapshot
 from tests.support.lowering_networks import mlp, model, residual_cnn, weights
 
@@ -287,6 +289,10 @@ def test_a_module_in_a_document(tmp_path: Path, out: Path) -> None:
     module.save(tmp_path / "net.json")
     done("compile", tmp_path / "net.json", "-o", out)
     assert (out / "blocks" / "net_block.vhd").exists()
+    stream = Graph("s", ops=[clip])
+    stream.output("y", clip(stream.input("x", Stream(FixedPoint(True, 8), (2,))), low=0, high=127))
+    stream.save(tmp_path / "stream.json")
+    refused(3, "'stream.json' is hardware already", "compile", tmp_path / "stream.json", "-o", out)
 
 
 @pytest.mark.ghdl

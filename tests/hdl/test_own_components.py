@@ -19,7 +19,7 @@ from graphrewrite.hdl.component import per_beat
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.fork import FORK, fork
 from graphrewrite.hdl.errors import ComponentError, ContractError, GhdlMissingError, MismatchError, SimulatorError
-from graphrewrite.lowering import quantise, to_integer, to_stream
+from graphrewrite.lowering import quantise, search_widths, to_integer, to_stream
 from graphrewrite.types import Stream
 from tests.support.own_components import absolute, component, draw, generics
 
@@ -108,7 +108,8 @@ def test_a_float_node_names_it_all_the_way_down(tmp_path: Path, is_in_module: bo
         block.output("y", absolute(block.input("x", Stream(FixedPoint(True, 8, 5), (4,)))))
         module["main"] = graph
         graph = module["main"]
-    fixed = quantise(graph, SAMPLES, implementations=given)
+    widths = 8 if is_in_module else search_widths(graph, SAMPLES, implementations=given)
+    fixed = quantise(graph, SAMPLES, bits=widths, implementations=given)
     integer = to_integer(fixed)
     values = evaluate(integer, SAMPLES, implementations=None)["y"]
     for each in (fixed, integer):
