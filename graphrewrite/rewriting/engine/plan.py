@@ -283,11 +283,12 @@ def plan(
                     f"its value {kind} would be replaced by {part.type}; a rewrite keeps types (let the rule decline)",
                     node=node,
                 )
+    inside = frozenset(matched)
     for (node, _), part in zip(roots, parts, strict=True):
-        outside = {r: data for r, data in graph._succ[node].items() if r not in matched} if part is NOTHING else {}
+        outside = {r: data for r, data in graph._succ[node].items() if r not in inside} if part is NOTHING else {}
         if others := [r for r, data in outside.items() if not _only_orders_effects(data)]:
             return Declined(f"it would be replaced by nothing, but {others[0]!r} reads it", node)
-    if len(replaced) > 1 and closes_cycle(graph, matched, [r for r, _ in replaced], [p for _, p in replaced]):
+    if len(replaced) > 1 and closes_cycle(graph, inside, [r for r, _ in replaced], [p for _, p in replaced]):
         return Declined("its replacement would read a value that depends on it")
     moves = [(n, r, p) for (n, r), p in replaced if not (isinstance(p, Bound) and p.operand == (n, r or 0))]
     effects: list[New] = next((part.replay.effects for _, part in replaced), [])
@@ -298,7 +299,7 @@ def plan(
     if shared == "duplicate":
         tops = {node for node, _ in roots}
         inner = [n for n in matched if n not in tops]
-        copies = frozenset(n for n in inner if any(r not in matched for r in graph._succ[n]))
+        copies = frozenset(n for n in inner if any(r not in inside for r in graph._succ[n]))
     if twice := [n for n in copies if has_effects(graph, n)]:
         return Declined("has an effect, which a duplicate would repeat", min(twice, key=matched.index))
     work = _Plan(graph, fresh, matched, copies, sizes={**sizes, **refined})
