@@ -296,6 +296,9 @@ OTHERS = {
     "lowering.quantisation.quantiser.equalised": "is given the quantiser, see tests/lowering/test_equalisation.py",
     "lowering.quantisation.quantiser.in_fixed_point": "is quantise, without what comes before",
     "lowering.composite.recorded": "does what the rules do that it is given",
+    "lowering.predicates.without_predicates": "changes no value that is needed, see tests/lowering/test_predicates.py",
+    "lowering.predicates.with_predicates": "is given the graph before, see tests/lowering/test_predicates.py",
+    "lowering.implementations.with_implementations": "gives names to nodes, see tests/hdl/test_own_components.py",
 }
 """Functions that mean to change what a graph gives, or that are tested as a part of others."""
 
