@@ -3,10 +3,54 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 
 __all__ = ["gc_paused"]
+
+
+class _Pauses:
+    """The pauses of all threads: the collector belongs to the process, so the last one that ends switches it on again.
+
+    A child process has one thread, and none of the pauses of the others.
+    """
+
+    def __init__(self) -> None:
+        self.lock = RLock()  # a signal handler may begin a pause while its thread begins one
+        self.open: set[object] = set()
+        self.was_enabled = False
+        self.follows_forks = False
+
+    def begin(self, pause: object) -> None:
+        """Begin a pause."""
+        with self.lock:
+            if not self.follows_forks and hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=self.forget)
+                self.follows_forks = True
+            if not self.open:
+                self.was_enabled = gc.isenabled()
+            self.open.add(pause)
+            gc.disable()
+
+    def end(self, pause: object) -> None:
+        """End a pause, unless it never began, or before a fork."""
+        with self.lock:
+            if pause in self.open:
+                self.open.remove(pause)
+                if not self.open and self.was_enabled:
+                    gc.enable()
+
+    def forget(self) -> None:
+        """Forget all pauses in a child process; the lock may be held by a thread that it does not have."""
+        self.lock = RLock()
+        if self.open and self.was_enabled:
+            gc.enable()
+        self.open.clear()
+
+
+_PAUSES = _Pauses()
 
 
 @contextmanager
@@ -14,7 +58,7 @@ def gc_paused() -> Iterator[None]:
     """Pause the cyclic garbage collector within a with-block.
 
     Reading or rewriting a large graph allocates objects that stay alive: repeated collections take up to half of the
-    time and free nothing.
+    time and free nothing. Pauses of several threads may overlap.
 
     Examples
     --------
@@ -22,10 +66,9 @@ def gc_paused() -> Iterator[None]:
     ...     gc.isenabled()
     False
     """
-    was_enabled = gc.isenabled()
+    pause = object()
     try:
-        gc.disable()  # inside of the try: an interrupt right after it must enable collection again
+        _PAUSES.begin(pause)  # inside of the try: an interrupt right after it must enable collection again
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        _PAUSES.end(pause)
