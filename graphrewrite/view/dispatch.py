@@ -101,7 +101,7 @@ def show(
 
     Examples
     --------
-    >>> from graphrewrite import Graph, op, rule
+    >>> from graphrewrite import Graph, op, rule, show
     >>> @rule
     ... def drop_double_negation(x):
     ...     "Minus minus x is x."
