@@ -52,8 +52,8 @@ def implemented(graph: Graph, library: Library | None = None) -> Graph:
     graph : Graph
         Any graph; untouched.
     library : mapping of str to Graph, Op or Component, optional
-        Where names are looked up first, then in the module of the graph. None for the module alone: without one, the
-        graph stays as it is.
+        Where names are looked up first, then in the module of the graph. None for the module alone: a name that it does
+        not have stays, to be passed later.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def implemented(graph: Graph, library: Library | None = None) -> Graph:
         seen[id(each)] = _with_own(seen[id(each)], each)
         for inner in graphs_in(each):
             seen.setdefault(id(inner), seen[id(each)])
-    resolution = _Resolution()
+    resolution = _Resolution(is_strict=library is not None)
     for each in innermost_first(graph):
         resolution.graph(each, seen[id(each)])
     return resolution.graph(graph, seen[id(graph)])
@@ -131,7 +131,7 @@ def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Imple
     <op abs>
     """
     wanted = graph._node[node]["implementation"]
-    held = next((each for each in libraries if isinstance(wanted, str) and wanted in each), None)
+    held = _holding(wanted, libraries)
     if held is None:
         hint = did_you_mean(str(wanted), [str(name) for each in libraries for name in each])
         advice = f"; put it into the graph's module, pass implementations={{{wanted!r}: …}}, or remove the annotation"
@@ -146,6 +146,10 @@ def implementing(graph: Graph, node: str, libraries: Sequence[Library]) -> Imple
         return _fitted(graph, node, op)
     except TypeMismatchError as error:
         raise ImplementationError(f"is implemented by {wanted!r}, which does not fit: {error}", node=node) from None
+
+
+def _holding(name: Any, libraries: Sequence[Library]) -> Library | None:
+    return next((each for each in libraries if isinstance(name, str) and name in each), None)
 
 
 def graph_op_of(graph: Graph, node: str) -> GraphOp | None:
@@ -245,9 +249,13 @@ def _agree(given: Type, declared: Type) -> bool:
 
 
 class _Resolution:
-    """Graphs with implementations in place of the nodes that name them; each graph is resolved once."""
+    """Graphs with implementations in place of the nodes that name them; each graph is resolved once.
 
-    def __init__(self) -> None:
+    If it is not strict, nodes with names that nobody has stay as they are.
+    """
+
+    def __init__(self, *, is_strict: bool = True) -> None:
+        self.is_strict = is_strict
         self.done: dict[int, tuple[Graph, Graph]] = {}
         self.open: dict[int, str] = {}
 
@@ -274,7 +282,9 @@ class _Resolution:
                 new._node[node][key] = inner.as_body()
                 is_changed = True
         named = [n for n, data in graph._node.items() if "implementation" in data and data.get("type") not in _PORTS]
-        by_node = {node: implementing(graph, node, libraries) for node in (named if libraries else ())}
+        if not self.is_strict or not libraries:
+            named = [n for n in named if _holding(graph._node[n]["implementation"], libraries) is not None]
+        by_node = {node: implementing(graph, node, libraries) for node in named}
         found = {node: by for node, by in by_node.items() if by is not None}
         for node, by in found.items():
             _put(new, node, by._replace(op=_adopted(new, self.op(by.op, libraries), found)))

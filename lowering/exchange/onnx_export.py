@@ -96,7 +96,9 @@ def to_onnx(
     if opset is not None and not 18 <= opset <= latest:
         raise ModelError(f"opset {opset} cannot be written; give 18 to {latest}")
     every = by_our_op([*entries, *(entry for same in TABLE.values() for entry in same)])
-    source = implemented(as_graph(graph, "that can be exported"), implementations)
+    source = as_graph(graph, "that can be exported")
+    given = {} if implementations is None and source.library is not None else implementations
+    source = implemented(source, given)
     source = flatten(source, lambda flat, node: flat.nodes[node]["type"] in every)
     exporter = Exporter(source, every, opset or max(_OPSET, opset_needed(source, every)))
     model = exporter.run()

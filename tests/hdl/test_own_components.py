@@ -92,6 +92,22 @@ def marked(float_net: Callable[[Any], Any], node: str) -> Graph:
     return graph
 
 
+def test_nodes_of_nested_graphs_name_it_too(tmp_path: Path) -> None:
+    """In a module, which does not have it: it is passed."""
+    given, module = {"mine": component(tmp_path)}, Module("net")
+    module["block"] = marked(lambda x: op.linear(op.abs(x), WEIGHTS), "abs_1")
+    main, block = module.add_graph("main"), module.op("block")
+    main.output("y", block(block(main.input("x", Tensor("f32", ("N", 4))))))
+    integer = to_integer(quantise(module, SAMPLES, implementations=given))
+    stream = to_stream(integer, implementations=given)
+    assert [data["type"] for _, data in stream.nodes(data=True)].count("absolute") == 2
+    values = evaluate(integer, SAMPLES, implementations=None)["y"]
+    np.testing.assert_array_equal(evaluate(integer, SAMPLES, implementations=given)["y"], values)
+    for run in (evaluate, quantise):
+        with pytest.raises(ImplementationError, match="'mine', and there is no such graph"):
+            run(main, SAMPLES)
+
+
 SAMPLES = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
 WEIGHTS = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
 
