@@ -99,8 +99,8 @@ class Engine:
         )
         self.provenance = Provenance(graph)
         self.stores_plainly = stores_plainly(graph)
-        has_library = isinstance(graph, Graph) and graph.library is not None
-        self.is_implemented = has_library and any(is_implemented(graph, node) for node in graph._node)
+        self.has_library = isinstance(graph, Graph) and graph.library is not None
+        self.is_implemented = self.has_library and any(is_implemented(graph, node) for node in graph._node)
         # A watcher keeps the edits, whose dictionaries must then not become the graph's own.
         self.apply_edit = (
             apply_edit if watcher is not None else apply_directly if self.stores_plainly else apply_publicly
@@ -216,6 +216,14 @@ class Engine:
         ):
             entry.attempt = self.fused(rule, entry.attempt) or entry.attempt
 
+    def leave_implemented(self, edit: Edit) -> None:
+        """Take all rules off the fast path once a step has brought a node that a graph computes."""
+        if any(is_implemented(self.graph, node) for node, _ in edit.added):
+            self.is_implemented = True
+            for index in self.indices:
+                for entry in index.entries:
+                    entry.attempt = None
+
     def general(self, entry: Entry) -> Callable[[Any], bool]:
         """Return a function that tries a rule on the general path."""
         graph, watcher, strategy, member = self.graph, self.watcher, self.strategy, entry.member
@@ -237,6 +245,8 @@ class Engine:
                 if isinstance(planned, Declined):
                     continue
                 self.apply_edit(graph, planned)
+                if self.has_library and not self.is_implemented:
+                    self.leave_implemented(planned)
                 self.provenance.note(planned)
                 strategy.follow(planned)
                 if not strategy.is_single:

@@ -93,7 +93,7 @@ class Computed:
                 if self.declined is not None:
                     self.declined.append(returned)
                 return None
-            if returned.__class__ is tuple or returned is NOTHING:
+            if isinstance(returned, tuple) or returned is NOTHING:
                 return self.general(node)
             part = replay.part(returned)
             wanted = graph._node[node].get("result")

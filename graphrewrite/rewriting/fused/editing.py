@@ -85,6 +85,7 @@ class EditWriter(Source):
         for name in dict.fromkeys([*nodes, *self.read]):
             self.line(f"d_{name} = node[{name}]")
         self.refuse_annotated()
+        self.refuse_edges()
         types = self.types() if self.computed is None else [f"new[{i}].type" for i in range(len(self.computed))]
         spared = self.spared(nodes)
         self.origin(nodes)
@@ -128,6 +129,14 @@ class EditWriter(Source):
             own = {op.name: STRUCTURAL.union(op.attributes) for op in self.term_of(name).ops}
             keys = self.let(*own.values()) if len(own) == 1 else f"{self.let(own)}[d_{name}['type']]"
             self.line(f"if not {keys}.issuperset(d_{name}): return general(n0)")
+
+    def refuse_edges(self) -> None:
+        """Write that edges with more than slots, of control or with data of their own, are left to the general path."""
+        self.line("readers = succ[n0]")
+        self.line("if sum(map(len, readers.values())) != len(readers): return general(n0)")
+        if isinstance(self.value, Hole):
+            self.line(f"known = succ[{self.name(self.value)}]")
+            self.line("if any([u in known and len(known[u]) != 1 for u in readers]): return general(n0)")
 
     def attributes_of(self, new: TemplateNode, index: int) -> str:
         """Write the attributes of a new node; return their name."""
@@ -239,7 +248,7 @@ class EditWriter(Source):
         target = self.name(self.value)
         self.known["joined"] = joined
         if isinstance(self.value, Hole):  # which may have readers among them
-            self.line(f"readers, known = succ.pop(n0), succ[{target}]")
+            self.line("del succ[n0]")
             self.line("old = {}")
             self.line("for u, e in readers.items():")
             self.line("    q = pred[u]")
@@ -249,7 +258,7 @@ class EditWriter(Source):
             self.line(f"        q[{target}] = known[u] = joined(known[u], e)")
             self.line(f"    else: q[{target}] = known[u] = e")
         else:
-            self.line(f"readers = succ[{target}] = succ.pop(n0)")
+            self.line(f"succ[{target}] = succ.pop(n0)")
             self.line("for u, e in readers.items():")
             self.line("    q = pred[u]")
             self.line("    del q[n0]")

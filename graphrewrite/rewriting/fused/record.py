@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite.graph import Operand
-from graphrewrite.graph.dataflow import predicate_in
 from graphrewrite.graph.edit import Edit
 from graphrewrite.rewriting.match import Match
 from graphrewrite.rewriting.rule.template import Hole
@@ -88,5 +87,4 @@ class Record:
 
 def joined(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """Return the data of an edge whose reader has read the value already."""
-    first, second = (more, known) if predicate_in(known) is not None else (known, more)  # a predicate stays one
-    return {**first, **second, "slots": (*known["slots"], *more["slots"])}
+    return {"slots": (*known["slots"], *more["slots"])}
