@@ -133,7 +133,7 @@ class FusedRules:
         self.graph = planter.finish()
         if rng.random() < 0.3:
             for _, _, data in self.graph.edges(data=True):
-                data["weight"] = 1
+                data.update(rng.choice(({}, {}, {"weight": 1}, {"weight": 2}, {"kind": "reset"})))
 
     def __str__(self) -> str:
         return "\n\n".join([*self.sources, str(self.graph)])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from graphrewrite import Graph, Tensor, decline, op, rewrite, rule, trace
-from tests.rewriting.test_fused import ordinary_way, whole
+from graphrewrite import Graph, Module, Tensor, decline, op, rewrite, rule, trace
+from tests.rewriting.test_fused import at_once, ordinary_way, whole  # noqa: F401  # a fixture
 
 VECTOR = Tensor("f32", (3,))
 
@@ -130,6 +130,41 @@ def test_a_rule_is_tried_again_at_a_node_that_has_lost_a_reader():
     graph = Graph.parse(f"graph g\n{lines}")
     assert "exp" in kinds(rewrite(graph, [alone]))
     assert sorted(kinds(rewrite(graph, [alone, first]))) == ["input", "neg", "output", "output", "relu"]
+
+
+@pytest.mark.usefixtures("way")
+def test_a_node_that_a_graph_computes_since_a_step_is_left_alone():
+    @rule
+    def hand_over(x):
+        yield op.exp(x)
+        return op.abs(x, annotations={"implementation": "own"})
+
+    @rule
+    def melt(x):
+        yield op.neg(op.abs(x))
+        return op.relu(x)
+
+    lines = "x = input() : f32[3]\na = abs(x)\nb = neg(a)\nc = exp(b)\nd = neg(c)\ny = output(d)"
+    module = Module("m")
+    module["own"] = Graph.parse("graph own\nx = input() : f32[3]\na = abs(x)\ny = output(a)")
+    module["main"] = Graph.parse(f"graph main\n{lines}")
+    assert kinds(rewrite(module["main"], [hand_over, melt])) == ["input", "neg", "output", "relu", "abs"]
+
+
+@pytest.mark.usefixtures("way")
+def test_a_named_tuple_is_a_tuple():
+    class Results(NamedTuple):
+        value: float
+
+    @rule
+    def zero(x):
+        yield op.neg(op.neg(x))
+        return Results(0.0) if x.shape == () else x
+
+    graph = Graph.parse(
+        "graph g\nx = input() : f64[]\na = neg(x)\nb = neg(a)\nc = neg(x)\nd = neg(c)\ny = output(b)\nz = output(d)"
+    )
+    assert kinds(rewrite(graph, [zero])) == ["input", "output", "output", "constant", "constant"]
 
 
 def kinds(graph: Graph) -> list[str]:
