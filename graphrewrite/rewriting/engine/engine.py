@@ -17,6 +17,7 @@ from graphrewrite.graph.provenance import Provenance
 from graphrewrite.graph.storage import stores_plainly
 from graphrewrite.hierarchy.implementations import is_implemented
 from graphrewrite.hierarchy.region_tracking import RegionTracking
+from graphrewrite.op import find_op
 from graphrewrite.rewriting.engine.affected_nodes import Neighbourhood, affected_nodes_of
 from graphrewrite.rewriting.engine.attempt import Change, attempt_of
 from graphrewrite.rewriting.engine.bodies import BodyRewriting
@@ -213,8 +214,15 @@ class Engine:
             and not self.strategy.judges
             and not self.is_implemented
             and entry.attempt is not None
+            and not self.is_unknown(rule)
         ):
             entry.attempt = self.fused(rule, entry.attempt) or entry.attempt
+
+    def is_unknown(self, rule: PatternRule) -> bool:
+        """Tell whether the graph has nodes of an op of a rule that it does not know, which only some uses complain of."""
+        kinds = {kind for term in rule.pattern.nodes for kind in term.kinds}
+        unknown = {kind for kind in kinds if find_op(kind, self.graph.ops) is None}
+        return bool(unknown) and any(data.get("type") in unknown for data in self.graph._node.values())
 
     def leave_implemented(self, edit: Edit) -> None:
         """Take all rules off the fast path once a step has brought a node that a graph computes."""

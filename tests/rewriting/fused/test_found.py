@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from graphrewrite import Graph, Module, Tensor, decline, op, rewrite, rule, trace
-from graphrewrite.errors import RewriteError
+from graphrewrite import Graph, Module, Tensor, decline, define_op, op, rewrite, rule, trace
+from graphrewrite.errors import GraphError, RewriteError
 from tests.rewriting.test_fused import at_once, ordinary_way, whole  # noqa: F401  # a fixture
 
 VECTOR = Tensor("f32", (3,))
@@ -150,6 +150,26 @@ def test_a_node_that_a_graph_computes_since_a_step_is_left_alone():
     module["own"] = Graph.parse("graph own\nx = input() : f32[3]\na = abs(x)\ny = output(a)")
     module["main"] = Graph.parse(f"graph main\n{lines}")
     assert kinds(rewrite(module["main"], [hand_over, melt])) == ["input", "neg", "output", "relu", "abs"]
+
+
+@pytest.mark.usefixtures("way")
+def test_an_op_that_a_graph_does_not_know_is_complained_about():
+    @define_op
+    def scale(x, *, by=1):
+        return x * by
+
+    @rule
+    def unscaled(x, k):
+        yield op.neg(scale(x, by=k))
+        return scale(op.neg(x), by=k)
+
+    lines = "x = input() : f32[3]\na = scale(x, by=2)\nb = neg(a)\ny = output(b)"
+    known = Graph.parse(f"graph g\n{lines}", ops=[scale])
+    graph = Graph("g")
+    graph.add_nodes_from(known.nodes(data=True))
+    graph.add_edges_from(known.edges(data=True))
+    with pytest.raises(GraphError, match="unknown op 'scale'"):
+        rewrite(graph, [unscaled])
 
 
 @pytest.mark.usefixtures("way")
