@@ -219,7 +219,7 @@ class Engine:
             entry.attempt = self.fused(rule, entry.attempt) or entry.attempt
 
     def is_unknown(self, rule: PatternRule) -> bool:
-        """Tell whether the graph has nodes of an op of a rule that it does not know; only the general path complains."""
+        """Tell whether the graph has nodes of an op of a rule that it does not know, and should complain of."""
         kinds = {kind for term in rule.pattern.nodes for kind in term.kinds}
         unknown = {kind for kind in kinds if find_op(kind, self.graph.ops) is None}
         return bool(unknown) and any(data.get("type") in unknown for data in self.graph._node.values())
