@@ -13,6 +13,7 @@ from graphrewrite import Graph, Rule
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import rewire
 from graphrewrite.hierarchy.extraction import extract
+from graphrewrite.hierarchy.region import region
 from graphrewrite.lowering import (
     LEAVE_MOVED,
     LOWER_TO_INTEGER,
@@ -108,4 +109,4 @@ def _cut_out(graph: Graph, nodes: tuple[str, ...]) -> Graph:
     for _ in range(_ABOVE):
         layer = {source for node in layer for source in graph.pred[node]}
         inside = inside | layer
-    return extract(graph.view("instance", sorted(inside))).graph
+    return extract(region(graph, "instance", sorted(inside))).graph
