@@ -199,7 +199,8 @@ EQUIVALENT = {
 
 IDLE = {
     "A pass finds nothing that it could do.": (
-        "eliminate_independent_nodes: negate condition: not all((graph.nodes[node].get('type') == 'constant' for node in independent))",
+        "eliminate_independent_nodes: negate condition: "
+        "not all((graph.nodes[node].get('type') == 'constant' for node in independent))",
         "eliminate_independent_nodes: swap operands: graph.independent_nodes() - set(graph.outputs) turned round",
         "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output')",
     ),
