@@ -94,7 +94,7 @@ def _clip(d: Demand) -> Need:
     least = d.result.element.minimum if isinstance(d.result.element, FixedPoint) else -1
     most = d.result.element.maximum if isinstance(d.result.element, FixedPoint) else 6
     between = () if isinstance(d.result.element, FixedPoint) else (0.3, 0.7)  # off most grids, on either side
-    low = d.choose("low", (0, None, max(least, -1), *between))
+    low = d.choose("low", (0, None, max(least, -1), *between[:1]))
     most = min(most, 6)
     return d.need(d.result, low=low, high=d.choose("high", (*([] if low is None else [None]), most, 1, *between)))
 
