@@ -66,7 +66,29 @@ architecture rtl of lookup is
   constant LENGTH : positive := 2 ** X_WIDTH;      -- words of a table
   constant DEPTH  : positive := memory_depth(FOLDS) * LENGTH;
 
-  type memory_t is array (0 to DEPTH - 1) of std_logic_vector(Z_WIDTH - 1 downto 0);
+  -- GHDL 2.0 synthesises a longer constant as zeros if only its first 32 bits hold ones: each word has a mark then.
+  function marks return natural is
+    variable is_kept : boolean;
+  begin
+    for c in 0 to LANES - 1 loop
+      is_kept := DEPTH * Z_WIDTH <= 32;
+      for f in 0 to FOLDS - 1 loop
+        for i in 0 to LENGTH - 1 loop
+          if (f * LENGTH + i) * Z_WIDTH >= 32 then
+            is_kept := is_kept or WORDS(WORDS'low + ((f * LANES + c) * LENGTH + i) mod WORDS'length) /= 0;
+          end if;
+        end loop;
+      end loop;
+      if not is_kept then
+        return 1;
+      end if;
+    end loop;
+    return 0;
+  end function;
+
+  constant WIDTH : positive := Z_WIDTH + marks;
+
+  type memory_t is array (0 to DEPTH - 1) of std_logic_vector(WIDTH - 1 downto 0);
 
   function memory_of(first : natural) return memory_t is
     variable at     : natural;
@@ -82,7 +104,10 @@ architecture rtl of lookup is
           if WORDS_UPPER'length = WORDS'length then
             upper := WORDS_UPPER(WORDS_UPPER'low + at);
           end if;
-          result(f * LENGTH + i) := std_logic_vector(long(upper, WORDS(WORDS'low + at), Z_WIDTH));
+          result(f * LENGTH + i)(Z_WIDTH - 1 downto 0) := std_logic_vector(long(upper, WORDS(WORDS'low + at), Z_WIDTH));
+        end if;
+        if WIDTH > Z_WIDTH then
+          result(f * LENGTH + i)(WIDTH - 1) := '1';
         end if;
       end loop;
     end loop;
@@ -141,7 +166,7 @@ begin
     read : process (clk)
     begin
       if rising_edge(clk) then
-        z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= MEMORY(address);
+        z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= MEMORY(address)(Z_WIDTH - 1 downto 0);
       end if;
     end process;
 

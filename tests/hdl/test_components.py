@@ -55,6 +55,15 @@ def test_the_synthesised_netlist_does_the_same(name: str, tmp_path: Path, hdl_se
 
 
 @pytest.mark.ghdl
+def test_a_table_with_few_ones_survives_synthesis(tmp_path: Path) -> None:
+    corners = cases("lookup", count=0)
+    (number,) = [i for i, case in enumerate(corners) if case.site.operands[0].element.width == 6]
+    file = netlist(number, corners[number], tmp_path)
+    (seen,) = simulate_cases([corners[number]], entities=[file.stem], extra=[file])
+    assert compare(corners[number], seen) is None
+
+
+@pytest.mark.ghdl
 @pytest.mark.parametrize("template", sorted(path.name for path in TEMPLATES.glob("*.vhd")))
 def test_each_template_analyses_alone_without_warnings(template: str, tmp_path: Path) -> None:
     # Entities are bound when a design is elaborated or named directly: the shared ones come first.

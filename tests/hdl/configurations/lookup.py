@@ -27,5 +27,7 @@ def corners() -> Iterator[Site]:
     yield Site.of(lookup, Stream(S1, (2, 9), 1), table=[[1, 0], [0, 1]], low=-1, element=U8)
     yield Site.of(lookup, Stream(U8, (2, 9)), table=[2**48 - 1, 2**31], element=U48)
     yield Site.of(lookup, Stream(U8, (1, 9)), table=[-7], element=S8)
+    few = Stream(FixedPoint(False, 6), (2, 2))  # ones in the first 32 bits of a memory only, which GHDL 2.0 would lose
+    yield Site.of(lookup, few, table=[[2, 2, 0, 1, 0], [0, 3, 0, 0, 0]], element=FixedPoint(False, 2))
     twelve = Stream(FixedPoint(True, 12), (4, 40), 2)
     yield Site.of(lookup, twelve, table=np.arange(4096), low=-2048, element=U24)
