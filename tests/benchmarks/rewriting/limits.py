@@ -94,7 +94,7 @@ def fuse_blocks(tables: Tables) -> None:
     """The three rules that fire; the others cost it nothing."""
     op, operands, readers = tables.op, tables.operands, tables.readers
     below = {
-        "norm": ("conv", "conv_norm"),
+        "norm": ("convolve", "conv_norm"),
         "clamp": ("conv_norm", "conv_norm_clamp"),
         "join": ("conv_norm_clamp", "block"),
     }
@@ -169,7 +169,7 @@ def fuse_chain_publicly(graph: nx.DiGraph) -> None:
 
 
 def fuse_blocks_publicly(graph: nx.DiGraph) -> None:
-    fused = {"norm": ("conv", "conv_norm", 1), "clamp": ("conv_norm", "conv_norm_clamp", 1)}
+    fused = {"norm": ("convolve", "conv_norm", 1), "clamp": ("conv_norm", "conv_norm_clamp", 1)}
     _fuse_publicly(graph, {**fused, "join": ("conv_norm_clamp", "block", 2)})
 
 

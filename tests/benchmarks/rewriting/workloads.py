@@ -153,15 +153,15 @@ def chain(ops: int) -> Workload:
 
 BLOCK_LAWS = (
     # These fire, each on what the one before has made.
-    Law("fold_norm", "norm(conv(x, w), s, b)", "conv_norm(x, w, s, b)"),
+    Law("fold_norm", "norm(convolve(x, w), s, b)", "conv_norm(x, w, s, b)"),
     Law("fold_clamp", "clamp(conv_norm(x, w, s, b))", "conv_norm_clamp(x, w, s, b)"),
     Law("fold_join", "join(conv_norm_clamp(x, w, s, b), y)", "block(x, w, s, b, y)"),
     # These are tried, at ops that are there.
     Law("clamp_once", "clamp(clamp(x))", "clamp(x)"),
     Law("clamp_limit", "clamp(limit(x))", "limit_above(x)"),
     Law("clamp_dense", "clamp(join(product(x, w), b))", "dense_clamp(x, w, b)"),
-    Law("pad_inside", "conv(frame(x), w)", "conv_framed(x, w)"),
-    Law("turn_inside", "conv(turn(x), w)", "conv_turned(x, w)"),
+    Law("pad_inside", "convolve(frame(x), w)", "conv_framed(x, w)"),
+    Law("turn_inside", "convolve(turn(x), w)", "conv_turned(x, w)"),
     Law("norm_product", "norm(product(x, w), s, b)", "product_norm(x, w, s, b)"),
     Law("dense", "join(product(x, w), b)", "dense(x, w, b)"),
     Law("scale_join", "join(scale(x, c), d)", "scale_shift(x, c, d)"),
@@ -173,7 +173,7 @@ BLOCK_LAWS = (
     Law("over_root", "over(x, root(y))", "over_root(x, y)"),
     Law("score", "weights(product(x, y))", "score(x, y)"),
     Law("minus_itself", "minus(x, x)", "nothing(x)"),
-    Law("power_of_log", "power(log(x))", "same(x)"),
+    Law("power_of_log", "power(logarithm(x))", "same(x)"),
     Law("convert_twice", "convert(convert(x))", "convert(x)"),
 )
 
@@ -194,7 +194,7 @@ def blocks(count: int, rules: int = len(BLOCK_LAWS)) -> Workload:
     for _ in range(count):
         at = len(nodes)
         nodes += [Node(LEAF)] * 3
-        nodes += Node("conv", (tops[-1], at)), Node("norm", (at + 3, at + 1, at + 2)), Node("clamp", (at + 4,))
+        nodes += Node("convolve", (tops[-1], at)), Node("norm", (at + 3, at + 1, at + 2)), Node("clamp", (at + 4,))
         if chance.random() < 0.5:
             operands = [at + 5, chance.choice(tops[-8:])]
             chance.shuffle(operands)
@@ -202,9 +202,9 @@ def blocks(count: int, rules: int = len(BLOCK_LAWS)) -> Workload:
             sums += 1
         tops.append(len(nodes) - 1)
     nodes.append(Node(RESULT, (tops[-1],)))
-    idle = ("clamp(absent_{}(x))", "conv(absent_{}(x), w)", "norm(absent_{}(x), s, b)", "join(absent_{}(x), y)")
+    idle = ("clamp(absent_{}(x))", "convolve(absent_{}(x), w)", "norm(absent_{}(x), s, b)", "join(absent_{}(x), y)")
     more = (Law(f"idle_{i}", idle[i % len(idle)].format(i), "gone(x)") for i in range(rules - len(BLOCK_LAWS)))
-    left = {"conv": 0, "norm": 0, "clamp": 0, "join": 0, "block": sums, "conv_norm_clamp": count - sums}
+    left = {"convolve": 0, "norm": 0, "clamp": 0, "join": 0, "block": sums, "conv_norm_clamp": count - sums}
     return Workload("blocks", nodes, (*BLOCK_LAWS, *more), left, 2 * count + sums)
 
 
