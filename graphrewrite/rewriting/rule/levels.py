@@ -77,21 +77,19 @@ def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
     """Return the reason why a planned edit is not allowed in a transformation, or a lowering; None if it is."""
     if not edit.added:
         return None
-    ops, nodes = graph.ops, graph._node
-
-    def level(data: dict[str, Any]) -> Level | None:
-        name = data.get("type", "")
-        return level_of(find_op(name, ops), data.get("result"))
-
-    before = [level(nodes[name]) for name in edit.matched]
-    return unlike(kind, before, {str(data["type"]): level(data) for _, data in edit.added})
+    before = [_level(graph, graph._node[name]) for name in edit.matched]
+    return unlike(kind, before, {str(data["type"]): _level(graph, data) for _, data in edit.added})
 
 
 def keeps_levels(kind: str, graph: Graph, matched: Iterable[str], new: Iterable[Any]) -> bool:
     """Tell whether the new parts of a replacement are allowed in a transformation, or a lowering."""
-    ops, nodes = graph.ops, graph._node
-    before = [level_of(find_op(nodes[name].get("type", ""), ops), nodes[name].get("result")) for name in matched]
+    before = [_level(graph, graph._node[name]) for name in matched]
     return unlike(kind, before, {part.op.name: level_of(part.op, part.type) for part in new}) is None
+
+
+def _level(graph: Graph, data: dict[str, Any]) -> Level | None:
+    """Return the level of a node by its data, which need not be in the graph yet."""
+    return level_of(find_op(data.get("type", ""), graph.ops), data.get("result"))
 
 
 def levels_in(graph: Graph) -> dict[tuple[str, Any], Level | None]:
