@@ -136,7 +136,6 @@ def test_a_replacement_is_read_as_it_is_written(body, expected):
         "def r(x):\n  yield op.neg(x), ~op.abs(x)\n  return x",
         "def r(x):\n  a, b = halves(x)\n  yield op.sub(a, b)\n  return x",
         "def r(x):\n  yield op.abs(op.neg(x) | x)\n  return x",
-        "def r(x: rule.where(lambda v: True, 'any')):\n  yield op.abs(x)\n  return x",
         "def r(x):\n  yield rule.repeated(x, op.relu)\n  return x",
         "def r(x, y):\n  yield op.sub(x, ~y)\n  return x",
     ],

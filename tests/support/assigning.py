@@ -59,6 +59,10 @@ class Seen:
         return self.graph.nodes[self.node]["value"]
 
     @property
+    def op_name(self) -> str:
+        return str(self.graph.nodes[self.node]["type"])
+
+    @property
     def readers(self) -> int:
         return sum(reader.result == self.result for reader in self.graph.readers(self.node))
 

@@ -12,6 +12,7 @@ from tests.support.sources import OWN_OPS, rule_of
 __all__ = ["FusedRules", "PlainWriter"]
 
 UNARY = ("op.neg({})", "op.relu({})", "op.abs({})", "scale({})", "scale({}, by={by})", "(op.neg | op.abs)({})")
+TESTS = ("not v.is_constant", "v.op_name in ('neg', 'add', 'input')", "v.readers > 1", "v.shape == (3,)")
 PAIRED = ("op.add({}, {})", "op.mul({}, {})", "op.maximum({}, {})", "op.sub({}, {})", "(op.sub | op.add)({}, {})")
 THREE = ("op.fma({}, {}, {})", "affine({}, {}, {})")
 
@@ -61,17 +62,20 @@ class PlainWriter:
             self.lines.append(f"{self.inner[-1]} = {expression}")
             return self.inner[-1]
         if rng.random() > 0.92:
-            return rng.choice(("0", "1", "2"))
+            return rng.choice(("0", "1", "2", f"rule.where(lambda v: {rng.choice(TESTS)}, 'it fits')"))
         if self.variables and rng.random() < 0.4:
             return rng.choice(list(self.variables))
         name = "abcdefghijklmnopqrstuvwxyz"[len(self.variables)]
-        self.variables[name] = ": Constant" if rng.random() < 0.15 else ""
+        condition = f": rule.where(lambda v: {rng.choice(TESTS)}, 'it fits')" if rng.random() < 0.15 else ""
+        self.variables[name] = ": Constant" if rng.random() < 0.15 else condition
         return name
 
     def attribute(self) -> str:
-        """What an attribute must be: a number, or whatever it is."""
+        """What an attribute must be: one of some numbers, or whatever it is."""
         if self.rng.random() < 0.5:
-            return self.rng.choice("123")
+            return self.rng.choice(
+                ("1", "2", "3", "{1, 2}", "range(2, 5)", "rule.where(lambda k: k < 3, 'it is small')")
+            )
         if not self.attributes or self.rng.random() < 0.3:
             self.attributes.append(f"k{len(self.attributes)}")
             return self.attributes[-1]

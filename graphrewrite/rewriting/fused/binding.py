@@ -173,7 +173,13 @@ def fuse(pattern: Pattern, shared: str, template: Template | None) -> Fused | No
 
 
 def _tables(graph: Graph) -> dict[str, Any]:
-    return {"node": graph._node, "pred": graph._pred, "succ": graph._succ, "attributes": graph.attributes}
+    return {
+        "graph": graph,
+        "node": graph._node,
+        "pred": graph._pred,
+        "succ": graph._succ,
+        "attributes": graph.attributes,
+    }
 
 
 def _typer(graph: Graph, template: Template, cache: dict[tuple[int, ...], tuple[Any, ...]]) -> Callable[..., Any]:

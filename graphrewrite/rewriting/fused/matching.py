@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
+from graphrewrite.graph import Graph, Operand
 from graphrewrite.rewriting.match.compiled import Source
-from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Variable, Where, same, top_of
+from graphrewrite.rewriting.match.results import MatchedValue
+from graphrewrite.rewriting.pattern import Application, Literal, Pattern, PatternNode, Variable, Where, same, top_of
 
 __all__ = ["MatchWriter", "NotPlainError", "slot"]
 
@@ -55,11 +58,13 @@ class MatchWriter(Source):
     def __init__(self, pattern: Pattern, shared: str, *, may_decline: bool) -> None:
         super().__init__(pattern)
         self.shared, self.may_decline = shared, may_decline
-        self.known.update(has_others=has_others, operands_at=operands_at, same=same)
+        self.known.update(has_others=has_others, operands_at=operands_at, same=same, any_same=any_same)
+        self.known.update(MatchedValue=MatchedValue, Operand=Operand, application=application)
         self.root = top_of(pattern.roots[0])
         self.sources: dict[str, list[str]] = {}
         self.count = 0
         self.matched: list[PatternNode] = []
+        self.asked: dict[tuple[int, str], str] = {}  # attributes with a predicate
         uses = Counter(id(term) for node in pattern.nodes for term in node.operands)
         self.repeated = {key for key, count in uses.items() if count > 1}
         self._check()
@@ -71,11 +76,11 @@ class MatchWriter(Source):
         for node in self.pattern.nodes:
             if any(op.commutative and op.variadic for op in node.ops) or not node.operands:
                 raise NotPlainError
-            for wanted in node.attributes.values():
-                if isinstance(wanted, Where | set | frozenset | range) or (
-                    isinstance(wanted, Variable) and wanted.condition is not None
-                ):
-                    raise NotPlainError
+            # Two operands that are bound to nothing: both orders are one match, which the search tells only once.
+            if any(op.commutative for op in node.ops) and all(
+                isinstance(t, Literal | Where) for t in node.operands[:2]
+            ):
+                raise NotPlainError
 
     # ------------------------------------------------------------------ writing
 
@@ -100,6 +105,7 @@ class MatchWriter(Source):
         found += [name for sources in self.sources.values() for name in sources]
         found += [self.names[id(v)] for v in self.pattern.variables]  # the values of attributes are bound as well
         self.arguments = list(dict.fromkeys(found))
+        self.conditions()
         found_by = f"replace({', '.join(self.arguments)})"
         if self.depth == 1:
             self.line(f"return {found_by}")
@@ -141,8 +147,10 @@ class MatchWriter(Source):
             return False
         if self.may_decline:
             return True
-        plain = [isinstance(t, Variable) and not t.constant and id(t) not in self.repeated for t in term.operands[:2]]
-        return not all(plain)
+        return not all(
+            isinstance(t, Variable) and not t.constant and t.condition is None and id(t) not in self.repeated
+            for t in term.operands[:2]
+        )
 
     def decode(self, name: str, count: int) -> list[str]:
         """Write how the operands of a node are read from its edges; return their names."""
@@ -221,8 +229,65 @@ class MatchWriter(Source):
                 known = self.names.setdefault(id(wanted), found)
                 if known != found:
                     self.line(f"if not same({found}, {known}): {self.stop}")
+                elif wanted.condition is not None:
+                    self.asked[id(term), key] = found
+            elif isinstance(wanted, Where):
+                self.asked[id(term), key] = found
+            elif isinstance(wanted, set | frozenset | range):
+                self.line(f"if not any_same({found}, {self.let(wanted)}): {self.stop}")
             else:
                 self.line(f"if not same({self.let(wanted)}, {found}): {self.stop}")
+
+    # ------------------------------------------------------------------ conditions
+
+    def conditions(self) -> None:
+        """Write the calls of predicates, once all else fits, in the order of the search.
+
+        What one raises is left to the general path, which says where.
+        """
+        calls: list[str] = []
+        done: set[int] = set()
+        work: list[tuple[Any, str]] = [(self.root, "n0")]
+        while work:
+            term, name = work.pop()
+            if id(term) in done:
+                continue
+            if isinstance(term, PatternNode):
+                done.add(id(term))
+                name = self.names[id(term)]
+                calls += [self.call_of(term, name, key) for key in term.attributes if (id(term), key) in self.asked]
+                work += reversed(list(zip(term.operands, self.sources[name], strict=True)))
+            elif isinstance(term, Where):
+                calls.append(self.call(term, name))
+            elif isinstance(term, Variable) and term.condition is not None:
+                done.add(id(term))
+                calls.append(self.call(term.condition, name))
+        if calls:
+            self.line("try:")
+            self.line(f"    if not ({' and '.join(calls)}): {self.stop}")
+            self.line("except Exception: return general(n0)")
+
+    def call(self, condition: Where, name: str) -> str:
+        """Return the call of the predicate of a value."""
+        return f"{self.let(condition.predicate)}(MatchedValue(graph, Operand({name}, 0)))"
+
+    def call_of(self, term: PatternNode, name: str, key: str) -> str:
+        """Return the call of the predicate of an attribute."""
+        wanted = term.attributes[key]
+        condition: Any = wanted.condition if isinstance(wanted, Variable) else wanted
+        argument = f"application(graph, {name})" if condition.of_node else self.asked[id(term), key]
+        return f"{self.let(condition.predicate)}({argument})"
+
+
+def application(graph: Graph, name: str) -> Application:
+    """Return what a node applies to what."""
+    types = tuple(graph.result_type(*operand) for operand in graph.operands(name))
+    return Application(graph.op(name), types, graph.attributes(name))
+
+
+def any_same(value: Any, wanted: Collection[Any]) -> bool:
+    """Tell whether an attribute has one of some values."""
+    return any(same(value, each) for each in wanted)
 
 
 def has_others(sources: dict[str, Any], count: int) -> bool:

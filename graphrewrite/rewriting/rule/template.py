@@ -13,7 +13,7 @@ from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.match import find_at
-from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Variable
+from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Variable, Where
 from graphrewrite.rewriting.rule.bytecode import is_closed
 from graphrewrite.rewriting.rule.symbolic_run import BoundAttribute, NewNode, NotDeterminedError, Symbol, SymbolicRun
 from graphrewrite.types import Tensor
@@ -63,14 +63,14 @@ class Template:
 
 @lru_cache(maxsize=1024)
 def is_conjunctive(pattern: Pattern) -> bool:
-    """Tell whether a pattern is made of ops, variables and literals only, each op with one result and no effect."""
+    """Tell whether a pattern is made of ops, values and conditions only, each op with one result and no effect."""
     return not pattern.forbidden and all(
         isinstance(term, PatternNode)
         and bool(term.ops)
         and term.results == 1
         and not any(op.effects for op in term.ops)
         and all(
-            isinstance(t, PatternNode | Literal) or (isinstance(t, Variable) and not t.optional and t.condition is None)
+            isinstance(t, PatternNode | Literal | Where) or (isinstance(t, Variable) and not t.optional)
             for t in term.operands
         )
         for term in (*pattern.roots, *pattern.terms)
@@ -162,6 +162,9 @@ def matches_itself(pattern: Pattern, template: Template) -> bool:
 
     if any(n.captured or n.like is not None for n in template.nodes):
         return False  # attributes from the match may differ from the pattern's
+    operands = [t for n in pattern.nodes for t in n.operands]
+    if any(isinstance(t, Where) or (isinstance(t, Variable) and t.condition is not None) for t in operands):
+        return False  # whether it holds again is not known
     for value in template.values:
         node(value)
     return any(True for name in list(graph) if name.startswith("node") for _ in find_at(pattern, graph, name))

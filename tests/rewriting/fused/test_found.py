@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from graphrewrite import Graph, Module, Tensor, decline, define_op, op, rewrite, rule, trace
-from graphrewrite.errors import GraphError, RewriteError
+from graphrewrite.errors import GraphError, RewriteError, RuleError
+from graphrewrite.rewriting.engine.engine import Engine
 from tests.rewriting.test_fused import at_once, ordinary_way, whole  # noqa: F401  # a fixture
 
 VECTOR = Tensor("f32", (3,))
@@ -185,6 +186,23 @@ def test_a_named_tuple_is_a_tuple():
     lines = "x = input() : f64[1]\na = neg(x)\nb = neg(a)\nc = abs(b)\nd = neg(c)\ne = neg(d)\ny = output(e)"
     with pytest.raises(RewriteError, match=r"f64\[1\] would be replaced by f64\[\]"):
         rewrite(Graph.parse(f"graph g\n{lines}"), [zero])
+
+
+def test_what_a_predicate_raises_is_told_alike_by_both_ways(monkeypatch):
+    @rule
+    def odd(x: rule.where(lambda v: v.op_name == "input" or 1 / 0, "an input"), y):
+        yield op.sub(op.neg(x), y)
+        return op.abs(x)
+
+    lines = "x = input() : f32[3]\na = neg(x)\nb = sub(a, x)\nc = neg(b)\nd = sub(c, x)\ny = output(d)"
+    graph = Graph.parse(f"graph g\n{lines}")
+    told = []
+    for _ in range(2):
+        with pytest.raises(RuleError, match=r"rule 'odd'.*'an input' raised ZeroDivisionError: .*; let it") as failure:
+            rewrite(graph, [odd])
+        told.append(str(failure.value))
+        monkeypatch.setattr(Engine, "fused", lambda *_: None)
+    assert told[0] == told[1]
 
 
 def kinds(graph: Graph) -> list[str]:
