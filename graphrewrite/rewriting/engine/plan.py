@@ -70,7 +70,7 @@ class _Plan:
             return found
         if id(part) not in self.bequeathed:
             # The last one wins: the node that it is like, else its first root.
-            for node in [*self.heirs.get(id(part), ()), *(() if part.like is None else (part.like,))]:
+            for node in [*self.heirs.get(id(part), ()), *(() if part.like is None else (part.like.node,))]:
                 if not STRUCTURAL.issuperset(self.graph._node[node]):
                     found.update(inherited(self.graph._node[node], self.op_of(node), part.op))
         return own(found) if found else found
@@ -88,7 +88,7 @@ class _Plan:
             if not isinstance(below_it, Made):
                 break
             self.bequeathed.add(id(heir))
-            sources += [] if heir.like is None else [heir.like]
+            sources += [] if heir.like is None else [heir.like.node]
             heir = below_it
         self.heirs.setdefault(id(heir), []).extend(sources)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from operator import itemgetter
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph import Graph
 from graphrewrite.op import constant
 from graphrewrite.op.levels import BRIDGES, LEVELS
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
+from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Replay, new_parts
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode
 from graphrewrite.types import Tensor
@@ -23,7 +25,6 @@ _SHAPES = 32
 _MISSES = 16
 """After so many matches that were left to the general path in vain, all are if these are most of them."""
 _PLAIN = (LEVELS[0].name, *BRIDGES)
-_NEVER: Any = object()
 
 
 class Computed:
@@ -60,16 +61,13 @@ class Computed:
         self.rule, self.graph, self.leave, self.declined = rule, graph, leave, declined
         self.shapes, self.compiler = shapes, compiler
         self.matches = self.misses = 0
+        pattern = self.pattern = match.pattern
         position = {name: i for i, name in enumerate(match.arguments)}
-        pattern = match.pattern
         self.images = _getter([position[match.names[id(term)]] for term in pattern.terms])
         self.values = [
-            (position[match.names[id(v)]], kind == "value")
-            for v, kind in zip(pattern.variables, pattern.kinds, strict=True)
+            (position[match.names[id(v)]], kind == "value", -1 - i)
+            for i, (v, kind) in enumerate(zip(pattern.variables, pattern.kinds, strict=True))
         ]
-        # Names that a replacement may read: of matched nodes, and of values that are bound.
-        self.readable = [(position[match.names[id(term)]], i) for i, term in enumerate(pattern.terms)]
-        self.readable += [(index, -1 - i) for i, (index, is_value) in enumerate(self.values) if is_value]
         self.is_strict = rule.kind != "transformation" or any(op.dialect for n in pattern.nodes for op in n.ops)
         self.replacing: dict[Any, Any] = {}
 
@@ -84,107 +82,106 @@ class Computed:
         self.matches += 1
         if self.misses > _MISSES and 2 * self.misses > self.matches:
             return self.leave(node)
-        graph, rule = self.graph, self.rule
-        values = tuple([Operand(arguments[i], 0) if is_value else arguments[i] for i, is_value in self.values])
-        replay = Replay(graph, rule.pattern, self.images(arguments), values)
+        graph = self.graph
+        replay = _Replay(graph, self.pattern, self.images(arguments), arguments, self.values)
         try:
-            returned = rule.run(replay, node)
-            if returned.__class__ is Declined:
+            returned = self.rule.run(replay, node)
+            kind = returned.__class__
+            if kind is Declined:
                 if self.declined is not None:
                     self.declined.append(returned)
                 return None
-            if isinstance(returned, tuple) or returned is NOTHING:
+            if kind is tuple or returned is NOTHING:
                 return self.general(node)
-            part = replay.part(returned)
+            part = returned if kind is New else replay.part(returned)
             wanted = graph._node[node].get("result")
-            if part.type is not wanted and part.type != wanted:
+            if replay.effects or (part.type is not wanted and part.type != wanted):
                 return self.general(node)
             new = new_parts((part,))
-            compiled = None if replay.effects else self.compiled(part, new, arguments)
+            shape = shape_of(part, new, replay)
+            if shape is None:
+                return self.general(node)
+            function, is_plain = self.replacing.get(shape) or self.prepare(shape, new)
+            if function is None or not (
+                (is_plain and are_plain(new)) or self.rule.keeps_levels(graph, replay.images, new)
+            ):
+                return self.general(node)
         except GraphRewriteError:  # the general path meets it again, and says where
             return self.general(node)
-        return self.general(node) if compiled is None else compiled(*arguments, new)
+        return function(*arguments, new)
 
-    def compiled(self, part: Any, new: list[Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """Return the function that replaces matches by results of such a shape; None where the general path does."""
-        shape = self.shape(part, new, arguments)
-        if shape is None:
-            return None
-        found: Any = self.replacing.get(shape)
-        if found is None:
-            found = self.replacing[shape] = self.prepare(shape, new)
-        if found is _NEVER:
-            return None
-        function: Callable[..., Any] = found
-        if not self.is_plain(new) and not self.rule.keeps_levels(self.graph, self.images(arguments), new):
-            return None
-        return function
+    def prepare(self, shape: Any, new: list[Any]) -> tuple[Callable[..., Any] | None, bool]:
+        """Return the function for a shape, compiled unless another graph has needed it; None for the general path.
 
-    def is_plain(self, new: list[Any]) -> bool:
-        """Tell whether it takes no look at types to see that new nodes are on the least specific level."""
-        if self.is_strict:
+        With it goes whether the ops of the new nodes are on the least specific level, where their types are.
+        """
+        function = None
+        if shape in self.shapes or len(self.shapes) < _SHAPES:
+            template = self.shapes.setdefault(shape, template_of(shape))
+            computed = [has_attributes for _, _, has_attributes, _ in shape] if isinstance(shape, tuple) else []
+            with suppress(NotPlainError):
+                function = self.compiler(template, computed, self.general)
+                for made in new:
+                    if made.__class__ is New:
+                        self.graph.adopt(made.op)
+        is_plain = not self.is_strict and all(not made.op.dialect and made.op.level in _PLAIN for made in new)
+        self.replacing[shape] = function, is_plain
+        return self.replacing[shape]  # type: ignore[no-any-return]
+
+
+class _Replay(Replay):
+    """A run on a match whose arguments are the first results of nodes, by name, and attributes."""
+
+    def __init__(self, graph: Graph, pattern: Pattern, images: Any, match: Any, values: Any) -> None:
+        super().__init__(graph, pattern, images, values)
+        self.match = match
+
+    def arguments(self) -> list[Any]:
+        match = self.match
+        return [Bound(self, match[i], 0, place) if is_value else match[i] for i, is_value, place in self.values]
+
+
+def are_plain(new: list[Any]) -> bool:
+    """Tell whether it takes no look at the types of new nodes to see that they are on the level of their ops."""
+    for made in new:
+        kind = made.type
+        if kind.__class__ is not Tensor or kind.element.__class__ is not str:
             return False
-        for made in new:
-            op, kind = made.op, made.type
-            if (
-                op.dialect
-                or op.level not in _PLAIN
-                or kind.__class__ is not Tensor
-                or kind.element.__class__ is not str
-            ):
-                return False
-        return True
+    return True
 
-    def shape(self, part: Any, new: list[Any], arguments: tuple[Any, ...]) -> Any:
-        """Return the shape of a result; None if it is unusual."""
-        place = {arguments[index]: i for index, i in self.readable}
-        index: dict[int, int] = {}
-        shape: list[Any] = []
-        for made in new:
-            index[id(made)] = len(shape)
-            if made.stated is not None:
-                return None
-            like = made.like
-            if like is not None:
-                like = place.get(like, -1)
-                if like < 0:
-                    return None
-            if made.__class__ is Known:
-                shape.append((None, (), False, like))
-                continue
-            if len(made.types) != 1:
-                return None
-            operands: list[Any] = []
-            for operand in made.operands:
-                if operand.__class__ is New or operand.__class__ is Known:
-                    operands.append((index[id(operand)],))
-                else:
-                    read, result = operand.operand
-                    if result or read not in place:
-                        return None
-                    operands.append(place[read])
-            shape.append((made.op, tuple(operands), bool(made.attributes), like))
-        if new and part is new[-1]:
-            return tuple(shape)
-        if not isinstance(part, Bound) or part.operand[1]:
+
+def shape_of(part: Any, new: list[Any], replay: Replay) -> Any:
+    """Return the shape of a result, or the place of an old node that it is; None if it is unusual."""
+    shape: list[Any] = []
+    for made in new:
+        like = made.like
+        if made.stated is not None or made.replay is not replay:
             return None
-        return place.get(part.node)
-
-    def prepare(self, shape: Any, new: list[Any]) -> Any:
-        """Return the function for a shape, compiled unless another graph has needed it."""
-        if shape not in self.shapes:
-            if len(self.shapes) >= _SHAPES:
-                return _NEVER
-            self.shapes[shape] = template_of(shape)
-        computed = [has_attributes for _, _, has_attributes, _ in shape] if isinstance(shape, tuple) else []
-        try:
-            function = self.compiler(self.shapes[shape], computed, self.general)
-        except NotPlainError:
-            return _NEVER
-        for made in new:
-            if made.__class__ is New:
-                self.graph.adopt(made.op)
-        return function
+        if like is not None:
+            like = like._place if like.replay is replay else None
+            if like is None or like < 0:
+                return None
+        if made.__class__ is Known:
+            shape.append((None, (), False, like))
+            continue
+        if len(made.types) != 1:
+            return None
+        operands: list[Any] = []
+        for operand in made.operands:
+            if operand.__class__ is Bound:
+                if operand.result or operand.replay is not replay or operand._place is None:
+                    return None
+                operands.append(operand._place)
+            elif operand.__class__ is New or operand.__class__ is Known:
+                operands.append((next(i for i, each in enumerate(new) if each is operand),))
+            else:
+                return None
+        shape.append((made.op, tuple(operands), bool(made.attributes), like))
+    if new and part is new[-1]:
+        return tuple(shape)
+    if part.__class__ is not Bound or part.result or part.replay is not replay:
+        return None
+    return part._place
 
 
 def template_of(shape: Any) -> Template:

@@ -13,7 +13,7 @@ from graphrewrite.errors import RuleError
 from graphrewrite.formats.text.array_printer import abbreviated
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op.op import Op
-from graphrewrite.types import Type, read_only
+from graphrewrite.types import Tensor, Type, read_only
 
 __all__ = ["Embedding", "MatchedValue", "Obstacle", "UnitMatches"]
 
@@ -122,14 +122,26 @@ class Obstacle:
 class MatchedValue:
     """A value of the graph as conditions and replacements see it."""
 
-    def __init__(self, graph: Graph, operand: Operand) -> None:
-        self.graph, self.operand, self.node = graph, operand, operand.node
-        self.data: Mapping[str, Any] = MappingProxyType(graph._node[operand.node])
+    __slots__ = ("graph", "node", "result")
+
+    def __init__(self, graph: Graph, node: str, result: int = 0) -> None:
+        self.graph, self.node, self.result = graph, node, result
+
+    @property
+    def operand(self) -> Operand:
+        """The node, and which of its results."""
+        return Operand(self.node, self.result)
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The node's dictionary, read-only."""
+        return MappingProxyType(self.graph._node[self.node])
 
     @property
     def type(self) -> Type:
         """The type of the value."""
-        return self.graph.result_type(*self.operand)
+        kind: Any = self.graph._node[self.node].get("result")
+        return kind if kind.__class__ is Tensor else self.graph.result_type(self.node, self.result)
 
     @property
     def shape(self) -> tuple[int | str, ...]:
@@ -139,21 +151,22 @@ class MatchedValue:
     @property
     def value(self) -> np.ndarray:
         """The array of a constant, read-only."""
-        if self.data.get("type") != "constant":
+        data = self.graph._node[self.node]
+        if data.get("type") != "constant":
             raise RuleError(
                 "has no value to read, for it is no constant; annotate the variable with Constant", node=self.node
             )
-        return read_only(self.data["value"])
+        return read_only(data["value"])
 
     @property
     def is_constant(self) -> bool:
         """Whether the value is a constant."""
-        return bool(self.data.get("type") == "constant")
+        return bool(self.graph._node[self.node].get("type") == "constant")
 
     @property
     def op_name(self) -> str:
         """The name of the op that gives the value."""
-        return str(self.data.get("type"))
+        return str(self.graph._node[self.node].get("type"))
 
     @property
     def op(self) -> Op:

@@ -274,7 +274,7 @@ class Search:
 
     def meets(self, condition: Where, value: Operand, term: Any = None) -> bool:
         """Tell whether a value meets a condition, which may be that of a term."""
-        if not self.call_predicate(condition, MatchedValue(self.graph, value), value.node):
+        if not self.call_predicate(condition, MatchedValue(self.graph, *value), value.node):
             self.fail(value.node, f"does not meet: {condition.reason}", term=condition if term is None else term)
             return False
         return True

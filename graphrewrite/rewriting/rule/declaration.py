@@ -145,7 +145,7 @@ class Rule(Displayed, PatternRule):
         """Run the function on a match at a node; return its result."""
         run = self.function(*replay.arguments())
         try:
-            replay.replay_pattern(run)
+            replay.replay_pattern(run, asks=self.definition.asks_for_run)
             next(run)
         except StopIteration as stop:
             if stop.value is None:

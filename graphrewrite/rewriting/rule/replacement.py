@@ -86,11 +86,15 @@ class Part(RunValue, TypedOperators):
 
 
 class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read from the graph
-    """A value that the match bound: its type and shape, the array of a constant, attributes and annotations by name."""
+    """A value that the match bound: its type and shape, the array of a constant, attributes and annotations by name.
 
-    def __init__(self, replay: Replay, operand: Operand) -> None:
-        self.replay = replay
-        MatchedValue.__init__(self, replay.graph, operand)
+    It may know its place in the pattern: the index of its term, or -1 minus that of its variable.
+    """
+
+    __slots__ = ("_place", "replay")
+
+    def __init__(self, replay: Replay, node: str, result: int = 0, place: int | None = None) -> None:
+        self.replay, self.graph, self.node, self.result, self._place = replay, replay.graph, node, result, place
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -112,11 +116,13 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
         results = self.op.number_of_results(self.graph.attributes(self.node))
         if results == 1:
             raise RuleError("has one result, which cannot be unpacked", node=self.node)
-        return iter([Bound(self.replay, Operand(self.node, i)) for i in range(results)])
+        return iter([Bound(self.replay, self.node, i) for i in range(results)])
 
 
 class BoundNode(Bound):
     """A matched node with several results."""
+
+    __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
         return tuple(self)[index]
@@ -145,7 +151,7 @@ class Members(Part):
 
     def __init__(self, replay: Replay, several: UnitMatches, own: tuple[str, ...], is_run: bool) -> None:
         self.replay, self.is_run = replay, is_run
-        self.nodes = tuple(Bound(replay, Operand(top)) for top in several.tops)
+        self.nodes = tuple(Bound(replay, top) for top in several.tops)
         self._own = {name: tuple(replay.bound(row[i]) for row in several.values) for i, name in enumerate(own)}
 
     @property
@@ -167,29 +173,33 @@ class Made(Part):
 
     Attributes
     ----------
-    like : str, optional
+    like : Bound, optional
         The matched node whose annotations it takes.
     stated : mapping, optional
         Exactly the annotations that it gets, where the rule says so.
     """
 
+    __slots__ = ()
     op: Op
-    like: str | None = None
-    stated: Mapping[Any, Any] | None = None
+    like: Bound | None
+    stated: Mapping[Any, Any] | None
 
 
 class Known(Made):
     """A constant that a replacement has computed."""
 
+    __slots__ = ("like", "replay", "stated", "type", "value")
     op = constant
 
     def __init__(self, replay: Replay, value: np.ndarray, type: Type | None = None) -> None:
-        self.replay, self.value = replay, owned(value)
+        self.replay, self.value, self.like, self.stated = replay, owned(value), None, None
         self.type = Tensor(element_of(value.dtype), value.shape) if type is None else type
 
 
 class New(Made):
-    """A node that a replacement adds; one of its results."""
+    """A node that a replacement adds; one of its results, of which the first stands for the node."""
+
+    __slots__ = ("_first", "attributes", "like", "op", "operands", "replay", "result", "stated", "type", "types")
 
     def __init__(
         self,
@@ -202,7 +212,13 @@ class New(Made):
     ) -> None:
         self.replay, self.op, self.operands, self.attributes = replay, op, operands, attributes
         self.types, self.result, self.type = types, result, types[result]
-        self.first = self  # all results of one op name the node of the first
+        self.like, self.stated = None, None
+        self._first: New | None = None  # not itself: rewriting makes many, and pauses the collector of cycles
+
+    @property
+    def first(self) -> New:
+        """The first result of the same node."""
+        return self if self._first is None else self._first
 
 
 class Replay(RuleRun):
@@ -220,30 +236,34 @@ class Replay(RuleRun):
 
     def arguments(self) -> list[Any]:
         """Return the arguments for the rule's parameters in this match."""
-        bound_values: list[Any] = []
-        for variable, kind, value in zip(self.pattern.variables, self.pattern.kinds, self.values, strict=True):
-            if kind == "values":
-                bound_values.append(tuple(map(self.bound, value or ())))
-            elif kind == "attribute":
-                bound_values.append(value)
-            elif value is None:  # the default of an optional operand, else a variable of an alternative not taken
-                bound_values.append(None if variable.optional else Absent(self))
-            else:
-                bound_values.append(self.bound(value))
-        return bound_values
+        pattern = self.pattern
+        arguments: list[Any] = []
+        place = 0
+        for kind, value in zip(pattern.kinds, self.values, strict=True):
+            place -= 1
+            if kind == "attribute":
+                arguments.append(value)
+            elif value.__class__ is Operand:
+                arguments.append(Bound(self, value[0], value[1], place))
+            elif kind == "values":
+                arguments.append(tuple([Bound(self, *operand) for operand in value or ()]))
+            else:  # the default of an optional operand, else a variable of an alternative not taken
+                arguments.append(None if pattern.variables[-1 - place].optional else Absent(self))
+        return arguments
 
     def bound(self, value: Any) -> Any:
         """Return a bound value as a part; the value of an attribute as it is."""
-        return Bound(self, Operand(*value)) if isinstance(value, tuple) and _is_operand(value) else value
+        return Bound(self, *value) if isinstance(value, tuple) and _is_operand(value) else value
 
     def next_made(self) -> Any:
         """Return the match of the next term of the pattern."""
-        image = self.images[self.position]
-        term = self.pattern.terms[self.position]
-        self.position += 1
-        if isinstance(image, str):
-            has_several = isinstance(term, PatternNode) and term.results != 1
-            return (BoundNode if has_several else Bound)(self, Operand(image))
+        place = self.position
+        self.position = place + 1
+        image = self.images[place]
+        term = self.pattern.terms[place]
+        if image.__class__ is str:
+            has_several = term.__class__ is PatternNode and term.results != 1
+            return BoundNode(self, image, 0, place) if has_several else Bound(self, image, 0, place)
         if isinstance(image, UnitMatches):
             assert isinstance(term, Repeated | Every)
             return Members(self, image, tuple(v.name for v in term.unit.own), isinstance(term, Repeated))
@@ -264,7 +284,7 @@ class Replay(RuleRun):
         made = self.make(op, operands, op.as_attributes(attributes))
         first = made[0] if isinstance(made, tuple) else made
         if like is not None:
-            first.like = like.node
+            first.like = like
         if stated is not None:
             for each in dict.fromkeys((op, first.op)):  # an op of constants may have become one
                 check_annotations(stated, each)
@@ -275,10 +295,10 @@ class Replay(RuleRun):
         """Return a new node's results, or the constant that an op of constants alone is."""
         parts, is_constant = operands, True
         for operand in operands:
-            if operand.__class__ is Bound:
-                is_constant = is_constant and operand.data.get("type") == "constant"
-            elif operand.__class__ is New:
+            if operand.__class__ is New:
                 is_constant = False
+            elif operand.__class__ is Bound:
+                is_constant = is_constant and operand.is_constant
             elif operand.__class__ is not Known:
                 parts = ()
                 break
@@ -287,12 +307,11 @@ class Replay(RuleRun):
             first = next((x for x in slots if isinstance(x, Part)), None)
             parts = tuple(self.part(x, first) for x in slots)
             is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)
+        kinds = tuple([p.type for p in parts])
         if attributes:
-            attributes = op.settled(attributes, [p.type for p in parts])
+            attributes = op.settled(attributes, kinds)
         # An op of constants alone is computed at once, unless its result would need another dtype.
-        is_open = is_constant and any(any(sizes_in(attributes[key])) for key in op.sized & attributes.keys())
-        if is_constant and not op.has_state(attributes) and not is_open:
-            kinds = [p.type for p in parts]
+        if is_constant and not op.has_state(attributes) and not self.is_open(op, attributes):
             types = op.infer(*kinds, **attributes)
             kind = types[0] if len(types) == 1 else None
             if isinstance(kind, Tensor):  # a constant holds nothing else
@@ -300,8 +319,8 @@ class Replay(RuleRun):
                 if len(values) == 1 and values[0].dtype == element_dtype(kind.element):
                     kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
                     return Known(self, hold(kind.element, values[0]), kind)
-        types = op.result_types(tuple(p.type for p in parts), attributes)
-        if names := local_names(types):
+        types = op.result_types(kinds, attributes)
+        if any([kind.unknowns for kind in types]) and (names := local_names(types)):
             types = numbered(types, self.first_free)
             self.first_free += len(names)
         if len(types) == 1:
@@ -312,9 +331,14 @@ class Replay(RuleRun):
         results = tuple(New(self, op, parts, attributes, types, i) for i in range(len(types)))
         if op.has_effects(attributes):
             self.effects.extend(results[:1])
-        for other in results:
-            other.first = results[0]
+        for other in results[1:]:
+            other._first = results[0]
         return results
+
+    @staticmethod
+    def is_open(op: Op, attributes: dict[str, Any]) -> bool:
+        """Tell whether an attribute holds a size that is no number."""
+        return any(any(sizes_in(attributes[key])) for key in op.sized & attributes.keys())
 
     def part(self, value: Any, like: Part | None = None) -> Part:
         """Return a value as a part of the replacement; arrays and numbers become known constants."""

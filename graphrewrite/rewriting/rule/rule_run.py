@@ -18,8 +18,12 @@ class RuleRun:
     below = False
     """Whether it has come to the yield."""
 
-    def replay_pattern(self, run: Generator[Any, Any, Any]) -> None:
-        """Run a rule's function up to its yield."""
+    def replay_pattern(self, run: Generator[Any, Any, Any], *, asks: bool = True) -> None:
+        """Run a rule's function up to its yield, unless it asks for this run, as parts of it may."""
+        if not asks:
+            next(run)
+            self.below = True
+            return
         token = CURRENT.set(self)
         try:
             next(run)

@@ -18,6 +18,7 @@ from graphrewrite.rewriting.pattern import (
     PatternNode,
     Repeated,
     Tracing,
+    Variable,
     Where,
     Without,
     height_of,
@@ -97,6 +98,16 @@ class Definition:
     def fused(self) -> Fused | None:
         """The functions that match and replace at once, where the pattern allows it."""
         return fuse(self.pattern, self.shared, self.template) if is_conjunctive(self.pattern) else None
+
+    @cached_property
+    def asks_for_run(self) -> bool:
+        """Whether something above the yield has no operand that knows the run of the function: literals, forms."""
+        return not all(
+            isinstance(term, PatternNode)
+            and len(term.ops) == 1
+            and any(isinstance(t, PatternNode) or (isinstance(t, Variable) and not t.optional) for t in term.operands)
+            for term in self.pattern.terms
+        )
 
     @property
     def root_place(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph import Graph
 from graphrewrite.rewriting.match import MatchedValue
 from graphrewrite.rewriting.pattern import Literal, Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
@@ -114,4 +114,4 @@ def probe(kind: Type, array: np.ndarray | None) -> MatchedValue:
     """
     graph = Graph("probe")
     value = graph.input("x", kind) if array is None else graph.constant(array, name="x", type=kind)
-    return MatchedValue(graph, Operand(value.node))
+    return MatchedValue(graph, value.node)
