@@ -153,7 +153,9 @@ def are_plain(new: list[Any]) -> bool:
 def shape_of(part: Any, new: list[Any], replay: Replay) -> Any:
     """Return the shape of a result, or the place of an old node that it is; None if it is unusual."""
     shape: list[Any] = []
+    index: dict[int, int] = {}
     for made in new:
+        index[id(made)] = len(shape)
         like = made.like
         if made.stated is not None or made.replay is not replay:
             return None
@@ -173,7 +175,7 @@ def shape_of(part: Any, new: list[Any], replay: Replay) -> Any:
                     return None
                 operands.append(operand._place)
             elif operand.__class__ is New or operand.__class__ is Known:
-                operands.append((next(i for i, each in enumerate(new) if each is operand),))
+                operands.append((index[id(operand)],))
             else:
                 return None
         shape.append((made.op, tuple(operands), bool(made.attributes), like))

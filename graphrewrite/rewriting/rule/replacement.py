@@ -301,12 +301,12 @@ class Replay(RuleRun):
                 is_constant = is_constant and operand.is_constant
             elif operand.__class__ is not Known:
                 parts = ()
-                break
         if not parts or len(parts) < op.required:  # not all of them are parts yet
-            slots = op.completed(operands, attributes)
+            is_complete = len(operands) >= op.required and not any([x is None for x in operands])
+            slots = operands if is_complete else op.completed(operands, attributes)
             first = next((x for x in slots if isinstance(x, Part)), None)
-            parts = tuple(self.part(x, first) for x in slots)
-            is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)
+            parts = tuple([x if x.__class__ is Bound else self.part(x, first) for x in slots])
+            is_constant = all([isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts])
         kinds = tuple([p.type for p in parts])
         if attributes:
             attributes = op.settled(attributes, kinds)
@@ -361,8 +361,16 @@ def new_parts(parts: Iterable[Any]) -> list[Any]:
     """Return the new nodes and constants of a replacement, each once, operands first."""
     new: dict[int, Any] = {}
     parts = list(parts)
-    if len(parts) == 1 and parts[0].__class__ is New and all(o.__class__ is Bound for o in parts[0].operands):
-        return [parts[0].first]  # most of them
+    if len(parts) == 1 and parts[0].__class__ is New:  # most of them read old values and constants only
+        (top,) = parts
+        for operand in top.operands:
+            if operand.__class__ is Known:
+                new[id(operand)] = operand
+            elif operand.__class__ is not Bound:
+                break
+        else:
+            return [*new.values(), top.first]
+        new.clear()
     work = [(part, False) for part in reversed(parts)]
     while work:
         part, is_ready = work.pop()
