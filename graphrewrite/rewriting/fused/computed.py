@@ -91,7 +91,7 @@ class Computed:
                 if self.declined is not None:
                     self.declined.append(returned)
                 return None
-            if kind is tuple or returned is NOTHING:
+            if returned is NOTHING or isinstance(returned, tuple):
                 return self.general(node)
             part = returned if kind is New else replay.part(returned)
             wanted = graph._node[node].get("result")

@@ -14,6 +14,7 @@ from graphrewrite.rewriting.fused.binding import Fused, fuse
 from graphrewrite.rewriting.match.compiled import Matcher, compile_pattern
 from graphrewrite.rewriting.pattern import (
     Every,
+    Literal,
     Pattern,
     PatternNode,
     Repeated,
@@ -105,6 +106,7 @@ class Definition:
         return not all(
             isinstance(term, PatternNode)
             and len(term.ops) == 1
+            and all(isinstance(t, PatternNode | Variable | Literal) for t in term.operands)
             and any(isinstance(t, PatternNode) or (isinstance(t, Variable) and not t.optional) for t in term.operands)
             for term in self.pattern.terms
         )
