@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from graphrewrite.rewriting.pattern.terms import (
@@ -106,6 +107,11 @@ class Pattern:
                 raise complain(f"matches {node!r}, but inputs and outputs are the graph's own; match what is between")
         kinds = tuple(_kind_of(v, list(reached.values())) for v in variables)
         return cls(tuple(roots), tuple(forbidden), tuple(terms), tuple(nodes), variables, kinds)
+
+    @cached_property
+    def unpacked(self) -> frozenset[int]:
+        """The places of terms that are nodes with several results."""
+        return frozenset(i for i, t in enumerate(self.terms) if isinstance(t, PatternNode) and t.results != 1)
 
     def __repr__(self) -> str:
         return f"<pattern: {self}>"

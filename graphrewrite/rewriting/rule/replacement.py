@@ -260,10 +260,10 @@ class Replay(RuleRun):
         place = self.position
         self.position = place + 1
         image = self.images[place]
-        term = self.pattern.terms[place]
         if image.__class__ is str:
-            has_several = term.__class__ is PatternNode and term.results != 1
-            return BoundNode(self, image, 0, place) if has_several else Bound(self, image, 0, place)
+            kind = BoundNode if place in self.pattern.unpacked else Bound
+            return kind(self, image, 0, place)
+        term = self.pattern.terms[place]
         if isinstance(image, UnitMatches):
             assert isinstance(term, Repeated | Every)
             return Members(self, image, tuple(v.name for v in term.unit.own), isinstance(term, Repeated))
@@ -272,9 +272,7 @@ class Replay(RuleRun):
         return self.bound(image)
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Return the value of ``op(*operands, **attributes)``: a matched node above the yield, a new one below."""
-        if not self.below:
-            return self.next_made()
+        """Return the value of ``op(*operands, **attributes)`` below the yield."""
         if not attributes:
             return self.make(op, operands, attributes)
         like, stated = attributes.pop("like", None), attributes.pop("annotations", None)

@@ -36,7 +36,7 @@ class RuleRun:
         raise NotImplementedError
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Return the value of ``op(*operands, **attributes)``, above or below the yield."""
+        """Return the value of ``op(*operands, **attributes)`` below the yield."""
         raise NotImplementedError
 
     # Ops whose operands are all literals, or missing from a match, and forms find the run by `CURRENT`.
@@ -58,7 +58,8 @@ class RunValue(Operators):
 
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Apply an op to this value."""
-        return self.replay.apply(op, operands, attributes)
+        replay = self.replay
+        return replay.apply(op, operands, attributes) if replay.below else replay.next_made()
 
     def __or__(self, other: Any) -> Any:
         return self.replay.next_made()

@@ -242,7 +242,7 @@ class SymbolicRun(RuleRun):
         return Symbol(self, term, is_there=True if isinstance(term, Without) else is_there)
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Return the value of ``op(*operands, **attributes)``, above or below the yield."""
+        """Return the value of ``op(*operands, **attributes)`` below the yield."""
         return self.make((op,), operands, attributes)
 
     def make(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
