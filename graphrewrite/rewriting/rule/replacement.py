@@ -300,11 +300,11 @@ class Replay(RuleRun):
             elif operand.__class__ is not Known:
                 parts = ()
         if not parts or len(parts) < op.required:  # not all of them are parts yet
-            is_complete = len(operands) >= op.required and not any([x is None for x in operands])
+            is_complete = len(operands) >= op.required and not any(x is None for x in operands)
             slots = operands if is_complete else op.completed(operands, attributes)
             first = next((x for x in slots if isinstance(x, Part)), None)
             parts = tuple([x if x.__class__ is Bound else self.part(x, first) for x in slots])
-            is_constant = all([isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts])
+            is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)
         kinds = tuple([p.type for p in parts])
         if attributes:
             attributes = op.settled(attributes, kinds)
@@ -318,7 +318,7 @@ class Replay(RuleRun):
                     kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
                     return Known(self, hold(kind.element, values[0]), kind)
         types = op.result_types(kinds, attributes)
-        if any([kind.unknowns for kind in types]) and (names := local_names(types)):
+        if (len(types) > 1 or types[0].unknowns) and (names := local_names(types)):
             types = numbered(types, self.first_free)
             self.first_free += len(names)
         if len(types) == 1:
