@@ -105,6 +105,31 @@ def resnet() -> onnx.ModelProto:
     return n.model(n.node("Softmax", x, axis=1))
 
 
+def exported_resnet(blocks: int, channels: int = 4) -> onnx.ModelProto:
+    """So many residual blocks, with what exporters leave between the layers: nodes that do nothing, alone or in pairs."""
+    n = _Layers(channels, 8, 8)
+
+    def nothing(x: str) -> str:
+        """The same value, after transposes to the other order of axes and back, reshapes, an identity and a dropout."""
+        x = n.node("Transpose", n.node("Identity", x), perm=[0, 2, 3, 1])
+        x = n.node("Transpose", n.node("Dropout", x), perm=[0, 3, 1, 2])
+        for shape in ([0, -1], [0, channels, 8, 8]):
+            x = n.node("Reshape", x, n.node("Constant", value_ints=shape))
+        return n.node("Identity", x)
+
+    def layer(x: str) -> str:
+        """A convolution and its norm."""
+        x = n.conv(x, channels, channels, 3, 3, pads=[1, 1, 1, 1], bias=False)
+        return n.node("Identity", n.norm(nothing(x), channels))
+
+    x = "x"
+    for _ in range(blocks):
+        y = layer(nothing(n.relu(n.relu(layer(x)))))
+        x = n.node("Dropout", n.relu(n.node("Add", y, x)))
+    x = n.linear(n.flat(n.node("GlobalAveragePool", x)), channels, 10)
+    return n.model(n.node("Softmax", x, axis=1))
+
+
 NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {"MLP": mlp, "CNN": cnn, "DS-CNN": ds_cnn, "ResNet-8": resnet}
 
 
