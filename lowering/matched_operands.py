@@ -20,12 +20,12 @@ REARRANGING = ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "name_
 
 def operands_of(node: Any) -> list[Any]:
     """Return all operands of a matched node, also those that the pattern does not name."""
-    return [type(node)(node.replay, operand) for operand in node.graph.operands(node.node)]
+    return [node.replay.bound(operand) for operand in node.graph.operands(node.node)]
 
 
 def first_operand(node: Any) -> Any:
     """Return the first operand of a matched node."""
-    return type(node)(node.replay, node.graph.operands(node.node)[0])
+    return node.replay.bound(node.graph.operands(node.node)[0])
 
 
 def computed_from_inputs(value: Any, kinds: Container[str]) -> bool:

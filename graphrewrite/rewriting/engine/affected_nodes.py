@@ -54,6 +54,56 @@ class Position:
     is_root: bool = False
 
 
+class Positions(dict[Any, "tuple[bool, Positions | None]"]):
+    """Some positions: from the type of a node that may read there to whether it may be a root, and who may read it.
+
+    Each is made once for the same positions, so that the way up takes one step a reader, however many rules there are.
+
+    Parameters
+    ----------
+    positions : tuple of Position
+        Different ones.
+    known : dict
+        Those that have been made.
+    """
+
+    def __init__(self, positions: tuple[Position, ...], known: dict[frozenset[int], Positions]) -> None:
+        super().__init__()
+        self.positions, self.known = positions, known
+
+    @classmethod
+    def of(cls, positions: Iterable[Position], known: dict[frozenset[int], Positions]) -> Positions | None:
+        """Return that of some positions; None where there are none."""
+        different = {id(p): p for p in positions}
+        if not different:
+            return None
+        key = frozenset(different)
+        if key not in known:
+            known[key] = cls(tuple(different.values()), known)
+        return known[key]
+
+    def __missing__(self, kind: Any) -> tuple[bool, Positions | None]:
+        fitting = [p for p in self.positions if not p.kinds or kind in p.kinds]
+        above = self.of((higher for p in fitting for higher in p.above), self.known)
+        step = self[kind] = any(p.is_root for p in fitting), above
+        return step
+
+    def climb(self, graph: Any, readers: Iterable[Any], affected: dict[Any, None]) -> None:
+        """Add the roots that are reached from some nodes, which read at these positions."""
+        node, succ = graph._node, graph._succ
+        seen: set[tuple[int, Any]] = set()
+        work: list[tuple[Positions, Iterable[Any]]] = [(self, readers)]
+        while work:
+            positions, names = work.pop()
+            for name in names:
+                is_root, above = positions[node[name].get("type")]
+                if is_root:
+                    affected[name] = None
+                if above is not None and (key := (id(above), name)) not in seen:
+                    seen.add(key)
+                    work.append((above, succ[name]))
+
+
 class AffectedNodes:
     """Finds the roots of matches that an edit can have enabled.
 
@@ -66,8 +116,9 @@ class AffectedNodes:
         self.starts: dict[str, list[Position]] = {}
         self.inner: dict[str, list[Position]] = {}
         self._same: dict[Any, Position] = {}  # equal positions of several patterns are one
-        self._above: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
-        self._beside: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
+        self._known: dict[frozenset[int], Positions] = {}
+        self._above: dict[str, Positions | None] = {}
+        self._beside: dict[str, Positions | None] = {}
         self.widest = 0
         self.boundless = False
         self.is_conjunctive = is_conjunctive
@@ -125,25 +176,17 @@ class AffectedNodes:
                 for kind in term.kinds or (ANY,):
                     _extend(self.inner.setdefault(kind, []), above)
 
-    def above(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
-        """Return the positions of readers of a new node of some type: types of roots, and the other positions."""
-        positions = self._above.get(kind)
-        if positions is None:
-            positions = self._above[kind] = self._split([*self.starts.get(kind, ()), *self.starts.get(ANY, ())])
-        return positions
+    def above(self, kind: str) -> Positions | None:
+        """Return the positions of readers of a new node of some type."""
+        if kind not in self._above:
+            self._above[kind] = Positions.of([*self.starts.get(kind, ()), *self.starts.get(ANY, ())], self._known)
+        return self._above[kind]
 
-    def beside(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
-        """Return the positions of readers of a node of some type that lost another one, as `above` does."""
-        positions = self._beside.get(kind)
-        if positions is None:
-            positions = self._beside[kind] = self._split([*self.inner.get(kind, ()), *self.inner.get(ANY, ())])
-        return positions
-
-    @staticmethod
-    def _split(positions: list[Position]) -> tuple[frozenset[str], tuple[Position, ...]]:
-        """Split positions into the types of those that are only roots, and the others."""
-        direct = [p for p in positions if p.is_root and p.kinds and not p.above]
-        return frozenset(k for p in direct for k in p.kinds), tuple(p for p in positions if p not in direct)
+    def beside(self, kind: str) -> Positions | None:
+        """Return the positions of readers of a node of some type that lost another one."""
+        if kind not in self._beside:
+            self._beside[kind] = Positions.of([*self.inner.get(kind, ()), *self.inner.get(ANY, ())], self._known)
+        return self._beside[kind]
 
     def after(self, graph: Any, edit: Edit, kinds: frozenset[str] | None) -> dict[Any, None]:
         """Return the nodes, as keys, at which an edit can have enabled a match.
@@ -171,38 +214,17 @@ class AffectedNodes:
 
     def over(self, graph: Any, source: Any, readers: Iterable[Any], affected: dict[Any, None]) -> None:
         """Add the roots of matches that readers with a new operand may have enabled."""
-        node = graph._node
-        kinds, deep = self.above(node[source].get("type", ANY))
-        if kinds:
-            affected.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
-        if deep:
-            self.climb(graph, [(position, reader) for position in deep for reader in readers], affected)
+        positions = self.above(graph._node[source].get("type", ANY))
+        if positions is not None:
+            positions.climb(graph, readers, affected)
 
     def around(self, graph: Any, name: Any, affected: dict[Any, None]) -> None:
         """Add the roots of matches that a value with fewer readers may have enabled."""
         # Of more readers than the largest pattern has nodes, one is still outside, and blocks any match.
-        node, readers = graph._node, graph._succ[name]
-        kinds, deep = self.beside(node[name].get("type", ANY))
-        if (kinds or deep) and (len(readers) <= self.widest or self.boundless):
-            affected.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
-            self.climb(graph, [(position, reader) for position in deep for reader in readers], affected)
-
-    def climb(self, graph: Any, work: list[tuple[Position, Any]], affected: dict[Any, None]) -> None:
-        """Follow readers along positions up to the roots."""
-        node, succ = graph._node, graph._succ
-        seen: set[tuple[int, Any]] = set()
-        while work:
-            position, name = work.pop()
-            if position.kinds and node[name].get("type") not in position.kinds:
-                continue
-            key = (id(position), name)
-            if key in seen:
-                continue
-            seen.add(key)
-            if position.is_root:
-                affected[name] = None
-            for above in position.above:
-                work.extend([(above, reader) for reader in succ[name]])
+        readers = graph._succ[name]
+        positions = self.beside(graph._node[name].get("type", ANY))
+        if positions is not None and (len(readers) <= self.widest or self.boundless):
+            positions.climb(graph, readers, affected)
 
 
 def _extend(positions: list[Position], more: Iterable[Position]) -> None:

@@ -284,7 +284,7 @@ class Engine:
             push=self.push,
             roots=(self.kinds or frozenset()) if inline else frozenset(),
             above=self.above if inline else None,
-            is_awaited=lambda kind: any(self.affected.above(kind)),
+            is_awaited=lambda kind: self.affected.above(kind) is not None,
             released=self.released if inline and (self.affected.inner or self.kinds) else None,
             mode="full" if full else "bare" if journal is None else "journal",
             note=None if journal is None else journal.append,
@@ -355,17 +355,10 @@ class Engine:
 
     def above(self, source: Any, readers: dict[Any, Any], near: Any) -> None:
         """Queue the nodes at which new readers of a value can have enabled a match."""
-        nodes = self.graph._node
-        kinds, deep = self.affected.above(nodes[source].get("type", ANY))
-        if kinds:
-            for reader in readers:
-                if nodes[reader].get("type") in kinds:
-                    self.push(reader, near)
-        if deep:
-            affected: dict[Any, None] = {}
-            self.affected.climb(self.graph, [(position, reader) for position in deep for reader in readers], affected)
-            for node in affected:
-                self.push(node, near)
+        affected: dict[Any, None] = {}
+        self.affected.over(self.graph, source, readers, affected)
+        for node in affected:
+            self.push(node, near)
 
     def released(self, name: Any, near: Any) -> None:
         """Queue the nodes at which a value that lost a reader can have enabled a match."""
