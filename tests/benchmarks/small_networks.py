@@ -106,7 +106,7 @@ def resnet() -> onnx.ModelProto:
 
 
 def exported_resnet(blocks: int, channels: int = 4) -> onnx.ModelProto:
-    """So many residual blocks, with what exporters leave between the layers: nodes that do nothing, alone or in pairs."""
+    """So many residual blocks with what exporters leave between layers: nodes that do nothing, alone or in pairs."""
     n = _Layers(channels, 8, 8)
 
     def nothing(x: str) -> str:
