@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -362,13 +362,13 @@ class Dataflow(nx.DiGraph):
         cycle = [*nx.shortest_path(self, node, last), node]
         return GraphError(f"is on a cycle {' -> '.join(map(str, cycle))}; break it or put a register on it", node=node)
 
-    def in_layers(self, kinds: Collection[str] | None = None) -> list[str]:
-        """Return nodes of some types, layer by layer: each after all that it depends on, in a layer by name.
+    def in_layers(self, nodes: Iterable[str] | None = None) -> list[str]:
+        """Return nodes layer by layer: each after all that it depends on, in a layer by name.
 
         Parameters
         ----------
-        kinds : collection of str, optional
-            The types; all nodes where not given.
+        nodes : iterable of str, optional
+            The nodes; all where not given.
 
         Raises
         ------
@@ -386,12 +386,10 @@ class Dataflow(nx.DiGraph):
                 layers[node] = layer
         except KeyError:
             layers = self._layers()
-        if kinds is None:
-            nodes = [(layer, str(node), node) for node, layer in layers.items()]
-        else:
-            nodes = [(layers[node], str(node), node) for node, data in self._node.items() if data.get("type") in kinds]
-        nodes.sort()
-        return [node for _, _, node in nodes]
+        found = list(layers if nodes is None else nodes)
+        found.sort(key=str)
+        found.sort(key=layers.__getitem__)
+        return found
 
     def _layers(self) -> dict[str, int]:
         """Return the layer of each node, whatever the order in which they were added."""

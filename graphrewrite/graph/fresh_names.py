@@ -33,7 +33,12 @@ class GreatestNumbers(dict[str, int]):
         return name
 
     def __missing__(self, stem: str) -> int:
-        start = f"{stem}_"
-        numbers = [n[len(start) :] for n in self.names if isinstance(n, str) and n.startswith(start)]
-        self[stem] = max((int(number) for number in numbers if number.isdecimal()), default=0)
+        # One long text is searched much faster than many short ones.
+        try:
+            text = "\n".join(self.names)
+        except TypeError:  # names of a digraph may be anything
+            text = "\n".join([name for name in self.names if isinstance(name, str)])
+        _, *found = f"\n{text}\n".split(f"\n{stem}_")
+        numbers = [number for rest in found if (number := rest.partition("\n")[0]).isdecimal()]
+        self[stem] = max(map(int, numbers), default=0)
         return self[stem]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import nullcontext
+from functools import lru_cache
+from itertools import chain, islice
 from typing import Any
 
 import networkx as nx
@@ -11,12 +14,14 @@ import numpy as np
 from graphrewrite.errors import DataError
 from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.runtime.gc_pause import gc_paused
-from graphrewrite.types import owned
+from graphrewrite.types import is_unchangeable, owned
 
-__all__ = ["copy_into", "own", "stores_plainly"]
+__all__ = ["copy_into", "own", "stores_plainly", "survey"]
 
 _MANY = 100
 """Number of nodes from which copying pays for a pause of the garbage collector."""
+_BLOCK = 500
+"""So many nodes fit into the cache of a processor."""
 
 
 def stores_plainly(graph: nx.DiGraph) -> bool:
@@ -25,21 +30,43 @@ def stores_plainly(graph: nx.DiGraph) -> bool:
     That is the fast path, for `networkx.DiGraph` and `Graph`. A subclass that overrides how nodes or edges are added
     or removed, or that uses other dictionaries, is edited through its public methods.
     """
-    kind = type(graph)
-    return (
-        all(
-            getattr(kind, name) is getattr(nx.DiGraph, name)
-            for name in ("add_node", "add_edge", "remove_node", "remove_edge")
-        )
-        and type(graph._node) is type(graph._succ) is type(graph._pred) is dict
-        and kind.edge_attr_dict_factory is kind.node_attr_dict_factory is kind.adjlist_inner_dict_factory is dict
-    )
+    return type(graph._node) is type(graph._succ) is type(graph._pred) is dict and _is_plain(type(graph))
 
 
-def own(data: dict[str, Any]) -> dict[str, Any]:
+@lru_cache(maxsize=64)
+def _is_plain(kind: Any) -> bool:
+    """Tell whether a class of graphs leaves to networkx how nodes and edges are kept."""
+    own_methods = ("add_node", "add_edge", "remove_node", "remove_edge")
+    factories = (kind.edge_attr_dict_factory, kind.node_attr_dict_factory, kind.adjlist_inner_dict_factory)
+    return all(getattr(kind, name) is getattr(nx.DiGraph, name) for name in own_methods) and set(factories) == {dict}
+
+
+def survey(graph: nx.DiGraph, kinds: Collection[str] | None) -> tuple[list[Any], set[type]]:
+    """Return the nodes of some types, None for all, and the classes of all values that nodes hold, in one pass.
+
+    Examples
+    --------
+    >>> graph = nx.DiGraph()
+    >>> graph.add_node("a", type="relu", alpha=0.5)
+    >>> nodes, held = survey(graph, {"relu", "tanh"})
+    >>> nodes, sorted(kind.__name__ for kind in held)
+    (['a'], ['float', 'str'])
+    """
+    nodes: list[Any] = []
+    held: set[type] = set()
+    # Getting at the dictionaries of a large graph costs more than reading them: each block is read while it is at hand.
+    items = iter(graph._node.items())
+    while block := list(islice(items, _BLOCK)):
+        nodes += [name for name, data in block if kinds is None or data.get("type") in kinds]
+        held.update(map(type, chain.from_iterable([data.values() for _, data in block])))
+    return nodes, held
+
+
+def own(data: dict[str, Any], copies: dict[int, np.ndarray] | None = None) -> dict[str, Any]:
     """Return a copy of an attribute dictionary that shares only what nobody can change.
 
-    At any depth, lists, dictionaries and arrays that somebody may write to are copied.
+    At any depth, lists, dictionaries and arrays that somebody may write to are copied. An array that several
+    dictionaries hold is copied once where they are given the same ``copies``.
 
     Examples
     --------
@@ -50,15 +77,19 @@ def own(data: dict[str, Any]) -> dict[str, Any]:
     """
     new = data.copy()
     plain = STRUCTURAL if type(data.get("origin", ())) is tuple else _NO_KEYS
-    if plain.issuperset(data):  # fast path: most nodes have no more
-        return new
     for key, value in data.items():
         if key in plain:
             continue
         kind = type(value)
         if kind is np.ndarray:
-            if value.flags.writeable or value.base is not None:  # else nobody can change it
+            if copies is not None and id(value) in copies:
+                new[key] = copies[id(value)]
+            elif not is_unchangeable(value):
                 new[key] = owned(value)
+                if copies is not None:
+                    copies[id(value)] = new[key]
+        elif kind is tuple and _NESTING.isdisjoint(map(type, value)):
+            continue
         elif kind in _NESTING:
             try:
                 new[key] = _own(value)
@@ -101,12 +132,14 @@ def copy_into(source: Any, target: Any) -> None:
 
 
 def _copy_dictionaries(source: Any, target: Any) -> None:
-    target._node.update({name: own(data) for name, data in source._node.items()})
-    # Edge by edge in the order of the sources, as networkx copies: the order of the predecessors follows from it.
-    pred = target._pred
-    for name in source._node:
+    node, pred, succ = target._node, target._pred, target._succ
+    is_plain = STRUCTURAL.issuperset
+    copies: dict[int, np.ndarray] = {}
+    for name, data in source._node.items():
+        # Most nodes hold nothing that could be changed.
+        node[name] = data.copy() if is_plain(data) and type(data.get("origin", ())) is tuple else own(data, copies)
         pred[name] = {}
-    succ = target._succ
+    # Edge by edge in the order of the sources, as networkx copies: the order of the predecessors follows from it.
     for name, readers in source._succ.items():
         succ[name] = copied = {}
         for reader, data in readers.items():

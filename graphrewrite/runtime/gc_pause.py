@@ -10,6 +10,9 @@ from threading import RLock
 
 __all__ = ["gc_paused"]
 
+_MOST_SPARED = 1_000_000
+"""So many objects the collector may take for old too early, until it looks at all."""
+
 
 class _Pauses:
     """The pauses of all threads: the collector belongs to the process, so the last one that ends switches it on again.
@@ -22,6 +25,7 @@ class _Pauses:
         self.open: set[object] = set()
         self.was_enabled = False
         self.follows_forks = False
+        self.collections = self.spared = 0  # full ones so far, and objects that were spared since the last
 
     def begin(self, pause: object) -> None:
         """Begin a pause."""
@@ -40,7 +44,25 @@ class _Pauses:
             if pause in self.open:
                 self.open.remove(pause)
                 if not self.open and self.was_enabled:
+                    self.spare()
                     gc.enable()
+
+    def spare(self) -> None:
+        """Let the collector take for old what is new, so that it does not walk over all of it as soon as it may.
+
+        Up to a limit, for rubbish among it is found by a full collection only.
+        """
+        young, middle, _ = gc.get_count()
+        threshold = gc.get_threshold()[0]
+        if young <= threshold or not hasattr(gc, "freeze"):
+            return
+        if (collections := gc.get_stats()[-1]["collections"]) != self.collections:
+            self.collections, self.spared = collections, 0
+        new = young + middle * threshold
+        if self.spared + new <= _MOST_SPARED and not gc.get_freeze_count():  # what somebody has frozen stays so
+            self.spared += new
+            gc.freeze()
+            gc.unfreeze()  # to the oldest generation
 
     def forget(self) -> None:
         """Forget all pauses in a child process; the lock may be held by a thread that it does not have."""

@@ -24,7 +24,7 @@ from graphrewrite.types.layout import check_layout, permutation
 from graphrewrite.types.named import HELD_WIDER, NAMES, OBJECT, SHORT_INTEGERS, TEXT, USUAL_NAMES, integer_limits
 from graphrewrite.types.own import EdgeType, boxed, unboxed
 from graphrewrite.types.own_members import ElementType, OwnType
-from graphrewrite.types.ownership import arrays_in, handed_over, owned, read_only
+from graphrewrite.types.ownership import arrays_in, handed_over, is_unchangeable, owned, read_only
 from graphrewrite.types.quantised import STORAGES, Quantised
 from graphrewrite.types.size import (
     Size,
@@ -84,6 +84,7 @@ __all__ = [
     "integer_limits",
     "is_at_most",
     "is_local",
+    "is_unchangeable",
     "narrowed",
     "nearest_small",
     "one_object",

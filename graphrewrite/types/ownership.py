@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["arrays_in", "handed_over", "owned", "read_only"]
+__all__ = ["arrays_in", "handed_over", "is_unchangeable", "owned", "read_only"]
 
 _WITHOUT_ARRAYS = (list, tuple, int, float, complex, str, np.generic)
 """What numpy makes a new array of."""
@@ -27,12 +27,12 @@ def owned(value: Any) -> np.ndarray:
     >>> held.tolist(), held.flags.writeable, owned(held) is held
     ([0.0, 0.0], False, True)
     """
-    if type(value) is np.ndarray and _is_unchangeable(value):  # as most are in a graph
+    if type(value) is np.ndarray and is_unchangeable(value):  # as most are in a graph
         return value
     array = np.asarray(value)
     if isinstance(value, _WITHOUT_ARRAYS):
         return handed_over(array)
-    return array if _is_unchangeable(array) else handed_over(array.copy("K"))
+    return array if is_unchangeable(array) else handed_over(array.copy("K"))
 
 
 def handed_over(array: np.ndarray) -> np.ndarray:
@@ -71,17 +71,30 @@ def arrays_in(data: Any) -> Iterator[np.ndarray]:
             yield from arrays_in(value)
 
 
-def _is_unchangeable(array: np.ndarray) -> bool:
+def is_unchangeable(array: np.ndarray) -> bool:
+    """Tell whether nobody can change an array: it and all its bases are read-only.
+
+    Examples
+    --------
+    >>> mine = np.zeros(2)
+    >>> is_unchangeable(read_only(mine)), is_unchangeable(np.frombuffer(b"1234"))
+    (False, True)
+    """
+    root: Any = array.base
+    while type(root) is np.ndarray:
+        root = root.base
+    if type(root) is bytes:  # nothing that is a view of it can be written to
+        return True
     base: Any = array
     while not base.flags.writeable:
         base = base.base
-        if base is None or type(base) is bytes:
+        if base is None:
             return True
         if not isinstance(base, np.ndarray):
             break
     else:
         return False
     try:
-        return memoryview(base).readonly
+        return type(base) is bytes or memoryview(base).readonly
     except TypeError:  # memory of somebody else's, such as a tensor's
         return False

@@ -14,7 +14,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import Edit, apply_directly, apply_edit, apply_publicly
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.provenance import Provenance
-from graphrewrite.graph.storage import stores_plainly
+from graphrewrite.graph.storage import stores_plainly, survey
 from graphrewrite.hierarchy.implementations import is_implemented
 from graphrewrite.hierarchy.region_tracking import RegionTracking
 from graphrewrite.op import find_op
@@ -108,6 +108,8 @@ class Engine:
         )
         if isinstance(graph, Graph):
             graph._fresh = GreatestNumbers(names)
+        self.holds_bodies = False  # as far as is known; what fused rules bring is asked for at the end
+        self.fused_rules: list[PatternRule] = []
         self.candidates: dict[Any, list[str]] = {}  # a cache of the search, cleared by every step
         self.steps = 0
         self.last: deque[str] = deque(maxlen=100)
@@ -115,6 +117,15 @@ class Engine:
 
     def run(self) -> None:
         """Apply rules and passes until nothing changes."""
+        try:
+            self.rewrite()
+        finally:  # the functions that try rules refer to the engine, which would live until the next collection
+            for index in self.indices:
+                for entry in index.entries:
+                    entry.attempt = None
+
+    def rewrite(self) -> None:
+        """Apply rules and passes until nothing changes; the functions that try rules are left behind."""
         changed = True
         while changed:
             steps = self.steps
@@ -124,7 +135,7 @@ class Engine:
             changed = self.neighbourhood.is_unbounded and self.steps > steps and not self.strategy.is_single
             for member in self.passes:
                 changed |= self.run_pass(member)
-            if self.bodies is not None and self.bodies.is_needed(self.graph):
+            if self.bodies is not None and self.may_hold_bodies() and self.bodies.is_needed(self.graph):
                 changed |= self.run_pass(self.bodies)
             changed &= not self.strategy.is_single
         # The graph leaves the engine: write origins, let fresh names follow its nodes, drop networkx's stale caches.
@@ -133,6 +144,11 @@ class Engine:
             self.graph._fresh.names = self.graph._node
         if self.stores_plainly:
             nx._clear_cache(self.graph)
+
+    def may_hold_bodies(self) -> bool:
+        """Tell whether there can be graphs among the attributes of nodes, which only a look at all can find."""
+        fused = (rule.definition.fused for rule in self.fused_rules)
+        return self.holds_bodies or any(each is not None and each.sets_attributes for each in fused)
 
     def run_pass(self, member: Any) -> bool:
         """Run a pass; tell whether it changed anything."""
@@ -143,6 +159,7 @@ class Engine:
         removed = member.apply_in_place(self.graph)
         if not removed:
             return False
+        self.holds_bodies = True  # a pass may bring some
         self.last.append(member.name)
         self.steps += 1
         if self.steps > self.limit:
@@ -156,7 +173,10 @@ class Engine:
         """Look at every node, and again at those that an edit affects, until none is left."""
         nodes, pred, interrupts = self.graph._node, self.graph._pred, self.interrupts
         looked = 0
-        self.pairs = [(index, WorkList(self.strategy.nodes(self.graph, index.kinds))) for index in self.indices]
+        found, held = survey(self.graph, self.kinds)
+        self.holds_bodies |= any(issubclass(kind, Graph) for kind in held)
+        order = self.strategy.ordered(self.graph, found)
+        self.pairs = [(index, WorkList(self.of_index(index, order))) for index in self.indices]
         while True:
             # The next node, of the first list that holds one; `index` stays that of its list.
             for index, work in self.pairs:  # noqa: B007
@@ -184,6 +204,12 @@ class Engine:
                     if self.steps > self.limit:
                         self.complain(node)
                     break
+
+    def of_index(self, index: Index, order: list[Any]) -> list[Any]:
+        """Return those of the nodes to look at that are of interest to an index."""
+        if index.kinds == self.kinds:
+            return order
+        return [node for node in order if index.kinds is None or self.graph._node[node].get("type") in index.kinds]
 
     def complain(self, node: Any) -> None:
         """Raise an error that names the rules of the last steps."""
@@ -255,6 +281,9 @@ class Engine:
                 self.apply_edit(graph, planned)
                 if self.has_library and not self.is_implemented:
                     self.leave_implemented(planned)
+                if not self.holds_bodies:
+                    data = (data for _, data in (*planned.added, *planned.changed))
+                    self.holds_bodies = any(isinstance(value, Graph) for each in data for value in each.values())
                 self.provenance.note(planned)
                 strategy.follow(planned)
                 if not strategy.is_single:
@@ -291,6 +320,7 @@ class Engine:
             declined=declined,
         )
         step = fused.bind(rule, self.graph, around)
+        self.fused_rules.append(rule)
         if not full:
             return step
 

@@ -71,18 +71,17 @@ class Strategy:
         several = isinstance(self.at, list | tuple | set | frozenset) and self.at not in graph
         return list(self.at) if several else [self.at]
 
-    def nodes(self, graph: Any, kinds: frozenset[str] | None) -> list[Any]:
-        """Return the nodes of some types in the order in which they are looked at."""
+    def ordered(self, graph: Any, nodes: list[Any]) -> list[Any]:
+        """Return those of some nodes at which rules may be applied, in the order in which they are looked at."""
         if isinstance(graph, Dataflow):
             try:
-                order = graph.in_layers(kinds)
+                order = graph.in_layers(nodes)
             except GraphError as error:
                 reason = str(error).removeprefix(f"node {error.node!r}: ")  # which the new error has as well
                 raise GraphError(f"{reason}; rules go from operands to readers", node=error.node) from None
         else:
             # A plain digraph may have cycles: any order that does not depend on how it was built will do.
-            order = sorted(graph, key=lambda n: (str(graph._node[n].get("type", "")), str(n)))
-            order = [n for n in order if kinds is None or graph._node[n].get("type") in kinds]
+            order = sorted(nodes, key=lambda n: (str(graph._node[n].get("type", "")), str(n)))
         if self.order == "top-down":
             order.reverse()
         if self.at is not None:

@@ -103,6 +103,12 @@ class Fused:
             self._code[key] = compile_function(writer.write(mode), str(self.match.pattern)), writer.known
         return self._code[key]
 
+    @property
+    def sets_attributes(self) -> bool:
+        """Whether new nodes may have attributes."""
+        templates = self.shapes.values() if self.template is None else (self.template,)
+        return any(new.op.attributes or new.op.any_attributes for template in templates for new in template.nodes)
+
     def bind(self, rule: Any, graph: Graph, around: Surroundings) -> Step:
         """Return the function that rewrites the first match at a node of a graph."""
         if self.template is not None:
@@ -111,7 +117,7 @@ class Fused:
             replacing = self.computed(rule, graph, around).replace
         scope = {**_tables(graph), "general": around.general, "replace": replacing, **self.match.known}
         exec(self.step, scope)
-        step: Step = scope["step"]
+        step: Step = scope.pop("step")  # without a cycle, which would keep the graph until the next collection
         return step
 
     def computed(self, rule: Any, graph: Graph, around: Surroundings) -> Computed:
@@ -158,7 +164,7 @@ class Fused:
             **known,
         }
         exec(source, scope)
-        replacing: Callable[..., Any] = scope["replace"]
+        replacing: Callable[..., Any] = scope.pop("replace")
         return replacing
 
 

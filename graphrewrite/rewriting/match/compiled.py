@@ -227,7 +227,7 @@ def compile_pattern(pattern: Pattern, shared: str) -> Callable[[Graph], Matcher]
             **writer.known,
         }
         exec(code, scope)
-        matcher: Matcher = scope["find"]
+        matcher: Matcher = scope.pop("find")
         return matcher
 
     return bind
