@@ -30,7 +30,7 @@ def stores_plainly(graph: nx.DiGraph) -> bool:
     That is the fast path, for `networkx.DiGraph` and `Graph`. A subclass that overrides how nodes or edges are added
     or removed, or that uses other dictionaries, is edited through its public methods.
     """
-    return type(graph._node) is type(graph._succ) is type(graph._pred) is dict and _is_plain(type(graph))
+    return type(graph._node) is type(graph._succ) is type(graph._pred) is dict and _is_plain(graph.__class__)
 
 
 @lru_cache(maxsize=64)

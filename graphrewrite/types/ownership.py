@@ -77,7 +77,7 @@ def is_unchangeable(array: np.ndarray) -> bool:
     Examples
     --------
     >>> mine = np.zeros(2)
-    >>> is_unchangeable(read_only(mine)), is_unchangeable(np.frombuffer(b"1234"))
+    >>> is_unchangeable(read_only(mine)), is_unchangeable(np.frombuffer(b"1234", np.int8))
     (False, True)
     """
     root: Any = array.base

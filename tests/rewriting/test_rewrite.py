@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import gc
 import os
 import random
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from graphrewrite.formats.text import to_text
 from graphrewrite.graph.edit import apply_edit
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.rules import RULES, eliminate_dead_nodes
+from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.testing import graphs
 
 # Rules that enable each other: through new nodes deep below a root, vanished readers, and equal operands. All of them
@@ -294,3 +297,26 @@ def test_names_and_order_are_the_same_under_any_hash_seed():
         found.add(done.stdout)
     assert len(found) == 1
     assert "identity" not in found.pop()
+
+
+@pytest.mark.parametrize("options", [{}, {"copy": False}, {"first": "rule"}, {"measure": lambda data: 1}])
+def test_a_rewrite_leaves_nothing_for_the_garbage_collector(options):
+    @rule
+    def decided_anew(x):
+        yield op.exp(x)
+        return decline("never mind") if len(x.type.shape) == 7 else op.tanh(x)
+
+    lines = "".join(f"n{i} = neg(m{i})\nm{i + 1} = exp(n{i})\n" for i in range(30))
+    graph = Graph.parse(
+        f"graph g\nm0 = input() : f32[4]\nk = neg(m0)\nk2 = neg(k)\n{lines}y = output(m30)\nz = output(k2)"
+    )
+    kept = graph.copy()
+    rewrite(graph.copy(), [cancel_negations, decided_anew], **options)
+    gc.collect()
+    with gc_paused():
+        result = rewrite(graph, [cancel_negations, decided_anew], **options)
+        gone = weakref.ref(result)
+        del result, graph
+        assert gone() is None
+        assert gc.collect() == 0
+    assert kept.nodes["k2"]["type"] == "neg"

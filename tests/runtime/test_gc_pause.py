@@ -83,6 +83,44 @@ def test_threads() -> None:
     assert gc.isenabled()
 
 
+SPARED = """
+import gc
+from graphrewrite.runtime import gc_pause
+
+class Rubbish:
+    pass
+
+def made_in_a_pause(count):
+    with gc_pause.gc_paused():
+        made = [[[]] for _ in range(count)]
+        rubbish = Rubbish()
+        rubbish.itself = rubbish
+    return any(each is made[0] for each in gc.get_objects(generation=2))
+
+def rubbish():
+    return sum(type(each) is Rubbish for each in gc.get_objects())
+
+gc_pause._MOST_SPARED = 25_000
+gc.collect()
+assert made_in_a_pause(10_000)            # not looked at again
+assert rubbish() == 1
+assert not made_in_a_pause(10_000)        # too many by now: the collector does its work
+gc.collect()
+assert rubbish() == 0
+assert made_in_a_pause(10_000)            # and all begins anew
+gc.collect()
+gc.freeze()
+frozen = gc.get_freeze_count()
+assert not made_in_a_pause(10_000)
+assert gc.get_freeze_count() > 0.9 * frozen
+"""
+
+
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="its collector has generations")
+def test_what_is_new_is_taken_for_old_up_to_a_limit() -> None:
+    subprocess.run([sys.executable, "-c", SPARED], check=True, timeout=60)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_child_process_collects_whatever_other_threads_did() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], check=True, timeout=60)

@@ -58,9 +58,10 @@ class Computed:
         compiler: Callable[[Template, Sequence[bool], Callable[[str], Any]], Callable[..., Any]],
         declined: list[Any] | None,
     ) -> None:
-        self.rule, self.graph, self.leave, self.declined = rule, graph, leave, declined
+        self.rule, self.graph, self.declined = rule, graph, declined
         self.shapes, self.compiler = shapes, compiler
-        self.matches = self.misses = 0
+        self.matches = 0
+        self.general = _Leaving(leave)
         pattern = self.pattern = match.pattern
         position = {name: i for i, name in enumerate(match.arguments)}
         self.images = _getter([position[match.names[id(term)]] for term in pattern.terms])
@@ -71,17 +72,12 @@ class Computed:
         self.is_strict = rule.kind != "transformation" or any(op.dialect for n in pattern.nodes for op in n.ops)
         self.replacing: dict[Any, Any] = {}
 
-    def general(self, node: str) -> Any:
-        """Leave a node to the general path, which runs the rule's function again."""
-        self.misses += 1
-        return self.leave(node)
-
     def replace(self, *arguments: Any) -> Any:
         """Replace a match; None if it is declined, otherwise as the compiled function, or the general path, returns."""
         node = arguments[0]
         self.matches += 1
-        if self.misses > _MISSES and 2 * self.misses > self.matches:
-            return self.leave(node)
+        if self.general.misses > _MISSES and 2 * self.general.misses > self.matches:
+            return self.general.leave(node)
         graph = self.graph
         replay = _Replay(graph, self.pattern, self.images(arguments), arguments, self.values)
         try:
@@ -127,6 +123,20 @@ class Computed:
         is_plain = not self.is_strict and all(not made.op.dialect and made.op.level in _PLAIN for made in new)
         self.replacing[shape] = function, is_plain
         return self.replacing[shape]  # type: ignore[no-any-return]
+
+
+class _Leaving:
+    """Leaves a node to the general path, which runs the rule's function again, and counts how often.
+
+    Compiled functions have it, and no way back to what has them.
+    """
+
+    def __init__(self, leave: Callable[[str], Any]) -> None:
+        self.leave, self.misses = leave, 0
+
+    def __call__(self, node: str) -> Any:
+        self.misses += 1
+        return self.leave(node)
 
 
 class _Replay(Replay):
