@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphrewrite import Graph, pass_
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
@@ -13,6 +15,9 @@ from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_i
 from graphrewrite.types import EdgeType, sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
+
+_GLANCE = 8
+"""So many entries of constants are compared before all of them."""
 
 
 @pass_
@@ -93,30 +98,54 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
 
     It keeps its annotations, and takes those of the others that it does not have.
     """
+    alike: dict[object, str] = {}  # the first of those that are alike at a glance
+    compared: set[object] = set()
     firsts: dict[object, str] = {}
     origins: dict[str, dict[str, None]] = {}
     merged = []
     for node in graph.in_order():
-        op, data = graph.op(node), graph.nodes[node]
-        attributes = attributes_in(data, op)
-        if op.name in ("input", "output") or op.has_state(attributes) or is_ordered(graph, node):
+        glance = _glance(graph, node)
+        other = alike.setdefault(glance, node)
+        if other == node:
+            continue  # as most nodes
+        if glance not in compared:
+            compared.add(glance)
+            firsts[_identity(graph, other)] = other
+        first = firsts.setdefault(_identity(graph, node), node)
+        if first == node:
             continue
-        # Marks count: two nodes that run on different backends are two.
-        told = tuple([(k, format_exactly(v)) for k, v in sorted({**attributes, **marks_in(data, op)}.items())])
-        result = data.get("result")
-        is_constant = op.name == "constant"
-        key = (op.name, graph.operands(node), graph.predicate(node), told, str(result) if is_constant else None)
-        first = firsts.setdefault(key, node)
-        if first != node:
-            for index in range(op.number_of_results(graph.attributes(node))):
-                rewire(graph, node, Operand(first, index), index)
-            annotations = annotations_in(data, op)
-            for annotation, its in annotations.items():
-                graph.nodes[first].setdefault(annotation, its)
-            if annotations or not is_constant:
-                origins.setdefault(first, dict.fromkeys(graph.origin(first))).update(dict.fromkeys(graph.origin(node)))
-            graph.remove_node(node)
-            merged.append(node)
+        op, data = graph.op(node), graph.nodes[node]
+        for index in range(op.number_of_results(graph.attributes(node))):
+            rewire(graph, node, Operand(first, index), index)
+        annotations = annotations_in(data, op)
+        for annotation, its in annotations.items():
+            graph.nodes[first].setdefault(annotation, its)
+        if annotations or op.name != "constant":
+            origins.setdefault(first, dict.fromkeys(graph.origin(first))).update(dict.fromkeys(graph.origin(node)))
+        graph.remove_node(node)
+        merged.append(node)
     for node, origin in origins.items():
         graph.nodes[node]["origin"] = tuple(origin)
     return merged
+
+
+def _glance(graph: Graph, node: str) -> object:
+    """Return what costs little to compare, and is equal for equal nodes."""
+    data = graph.nodes[node]
+    if data.get("type") != "constant":
+        return graph.op(node).name, graph.operands(node)
+    value = np.asarray(data["value"])
+    return value.dtype, value.shape, value.flat[:_GLANCE].tobytes()
+
+
+def _identity(graph: Graph, node: str) -> object:
+    """Return what is equal for equal nodes, and for no others."""
+    op, data = graph.op(node), graph.nodes[node]
+    attributes = attributes_in(data, op)
+    if op.name in ("input", "output") or op.has_state(attributes) or is_ordered(graph, node):
+        return node
+    # Marks count: two nodes that run on different backends are two.
+    told = tuple([(k, format_exactly(v)) for k, v in sorted({**attributes, **marks_in(data, op)}.items())])
+    result = data.get("result")
+    is_constant = op.name == "constant"
+    return op.name, graph.operands(node), graph.predicate(node), told, str(result) if is_constant else None

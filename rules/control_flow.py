@@ -16,6 +16,7 @@ from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy.expansion import expand
 from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.op.op import Op
 
 __all__ = ["choose_branch", "goes_on", "unroll_loops"]
 
@@ -27,9 +28,7 @@ _MOST = 1000
 def choose_branch(graph: Graph) -> list[str]:
     """Put the nodes of a branch in place of a condition that is constant."""
     removed = []
-    for node in graph.in_order():
-        if graph.op(node) is not ops.cond:
-            continue
+    for node in _nodes_of(graph, ops.cond):
         condition, *values = (graph.value(*operand) for operand in graph.operands(node))
         known = _entry(graph, condition)
         if known is not None:
@@ -43,11 +42,17 @@ def choose_branch(graph: Graph) -> list[str]:
 def unroll_loops(graph: Graph) -> list[str]:
     """Repeat the nodes of a loop or scan whose number of steps is known, where that makes a thousand nodes at most."""
     removed = []
-    for node in graph.in_order():
-        unrolled = _UNROLLED.get(graph.op(node).name)
-        if unrolled is not None and graph.op(node) in (ops.loop, ops.scan):
-            removed += unrolled(graph, node)
+    for node in _nodes_of(graph, ops.loop, ops.scan):
+        removed += _UNROLLED[graph.op(node).name](graph, node)
     return removed
+
+
+def _nodes_of(graph: Graph, *kinds: Op) -> list[str]:
+    """Return the nodes of some ops in their order, which is computed only if there are any."""
+    names = {kind.name for kind in kinds}
+    if names.isdisjoint(kind for _, kind in graph.nodes(data="type")):
+        return []
+    return [node for node in graph.in_order() if graph.op(node) in kinds]
 
 
 def goes_on(body: Graph) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, evaluate, op
 from graphrewrite.rules import eliminate_independent_nodes, merge_equal_nodes
@@ -45,3 +47,15 @@ def test_what_has_sizes_of_inputs_is_not_computed_once_and_for_all():
     made = eliminate_independent_nodes(graph)
     assert [made.nodes[n]["type"] for n in made.in_order()] == ["input", "constant", "expand", "concat", "output"]
     assert evaluate(made, {"x": [[3, 4]] * 2})["y"].tolist() == [[-1, -2, 3, 4]] * 2
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from([0.0, -0.0, 1.0])), max_size=8))
+@settings(max_examples=20)
+def test_constants_are_merged_if_and_only_if_all_their_bits_are_equal(entries):
+    arrays = [np.where(np.arange(10) == place, np.float32(value), np.float32(2)) for place, value in entries]
+    graph = Graph("g")
+    for i, array in enumerate(arrays):
+        graph.output(f"y{i}", op.relu(graph.constant(array)))
+    made = merge_equal_nodes(graph)
+    assert len(made) - len(arrays) == 2 * len({array.tobytes() for array in arrays})
+    assert evaluate(made, {}).keys() == set(made.outputs)
