@@ -26,17 +26,25 @@ class PlainWriter:
         self.variables: dict[str, str] = {}
         self.attributes: list[str] = []
         self.inner: list[str] = []
+        self.roots: list[str] = []
 
     def write(self, name: str) -> str:
         """Return the source of a rule."""
         rng = self.rng
-        root = self.node(rng.choice((1, 1, 2, 2, 3)))
+        self.lines.append(f"root = {self.node(rng.choice((1, 1, 2, 2, 3)))}")
+        self.roots = ["root"]
+        if rng.random() < 0.35:  # another root, which may read the first one
+            readable = [*self.inner, *rng.choice(([], [], ["root", "root"]))]
+            inner, self.inner = self.inner, readable
+            self.lines.append(f"other = {self.node(rng.choice((1, 2, 2)))}")
+            self.inner = [*inner, *(n for n in self.inner if n.startswith("n") and n not in inner)]
+            self.roots = rng.choice((["root", "other"], ["other", "root"]))
         values = list(self.variables)
         if not values:  # a rule of literals alone replaces nothing by anything
             return PlainWriter(rng).write(name)
         computed = rng.random() < 0.5
         replacement = self.computed(values) if computed else self.replacement(values)
-        body = [*self.lines, f"root = {root}", "yield root", *replacement]
+        body = [*self.lines, f"yield {', '.join(self.roots)}", *replacement]
         parameters = ", ".join(n + kind for n, kind in self.variables.items())
         more = "".join(f", {n}" for n in self.attributes)
         shared = "(shared='keep')" if computed and rng.random() < 0.4 else ""
@@ -95,12 +103,14 @@ class PlainWriter:
                 "op.sub({}, {})",
                 "op.fma({}, {}, {})",
             )
-            form = rng.choice((*forms, "scale({}, by={by})", "scale({}, by=2)"))
+            form = rng.choice((*forms, "scale({}, by={by})", "scale({}, by=2)", "halves({})"))
             operands = [rng.choice([*values, *made[-2:]]) for _ in range(form.count("{}"))]
             by = rng.choice(self.attributes or ["3"])
-            lines.append(f"m{i} = {form.format(*operands, by=by)}")
-            made.append(f"m{i}")
-        return [*lines, f"return {made[-1] if made else rng.choice(values)}"]
+            new = [f"m{i}", f"o{i}"] if form == "halves({})" else [f"m{i}"]
+            lines.append(f"{', '.join(new)} = {form.format(*operands, by=by)}")
+            made += rng.sample(new, len(new))
+        returned = [*rng.choices(values, k=2), *made][-len(self.roots) :]
+        return [*lines, f"return {', '.join(returned)}"]
 
     def computed(self, values: list[str]) -> list[str]:
         """Lines below the yield that look at the match: refusals, constants, matched nodes, several results."""
@@ -111,6 +121,7 @@ class PlainWriter:
         other = rng.choice(
             ("rule.decline('no')", rng.choice(readable), "np.ones(3, np.float32)", "op.exp(root.type and a)")
         )
+        other = other if "decline" in other else ", ".join([other] * len(self.roots))
         lines = [f"if {test}: return {other}"] if rng.random() < 0.8 else ["if root.shape == (7,): return root"]
         if rng.random() < 0.3:
             lines.append("half = np.full(root.shape, 0.5, np.float32)")
@@ -145,4 +156,4 @@ class FusedRules:
     @property
     def fused(self) -> list[Any]:
         """Rules that have a fast way."""
-        return [found for found in self.rules if found.definition.fused is not None]
+        return [found for found in self.rules if found.definition.fused() is not None]

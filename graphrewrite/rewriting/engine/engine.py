@@ -26,7 +26,7 @@ from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.rule_index import ANY, Entry, Index, entries_of
 from graphrewrite.rewriting.engine.strategy import Strategy
 from graphrewrite.rewriting.engine.work_list import WorkList
-from graphrewrite.rewriting.fused import Record, Surroundings
+from graphrewrite.rewriting.fused import Fused, Readers, Record, Surroundings
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.rewriting.rule.template import is_conjunctive
 from graphrewrite.rewriting.verification import CHECKS, Checks
@@ -93,7 +93,7 @@ class Engine:
             len(own) == len(rules)
             and not self.neighbourhood.is_asked
             and not self.neighbourhood.is_unbounded
-            and all(is_conjunctive(m.pattern) and len(m.pattern.roots) == 1 for m in own)
+            and all(is_conjunctive(m.pattern) for m in own)
         )
         self.affected = affected_nodes_of(
             tuple((m.pattern, m.definition.depends_on_values) for m in own), is_conjunctive=self.is_conjunctive
@@ -109,8 +109,9 @@ class Engine:
         if isinstance(graph, Graph):
             graph._fresh = GreatestNumbers(names)
         self.holds_bodies = False  # as far as is known; what fused rules bring is asked for at the end
-        self.fused_rules: list[PatternRule] = []
+        self.fused_rules: list[Fused] = []
         self.candidates: dict[Any, list[str]] = {}  # a cache of the search, cleared by every step
+        self.readers = Readers(graph)  # cleared by every step but those of the fast path
         self.steps = 0
         self.last: deque[str] = deque(maxlen=100)
         self.pairs: list[tuple[Index, WorkList]] = []
@@ -147,8 +148,7 @@ class Engine:
 
     def may_hold_bodies(self) -> bool:
         """Tell whether there can be graphs among the attributes of nodes, which only a look at all can find."""
-        fused = (rule.definition.fused for rule in self.fused_rules)
-        return self.holds_bodies or any(each is not None and each.sets_attributes for each in fused)
+        return self.holds_bodies or any(fused.sets_attributes for fused in self.fused_rules)
 
     def run_pass(self, member: Any) -> bool:
         """Run a pass; tell whether it changed anything."""
@@ -156,6 +156,7 @@ class Engine:
         if self.watcher is not None:
             self.watcher.passing(self.graph)
         self.candidates.clear()
+        self.readers.clear()
         removed = member.apply_in_place(self.graph)
         if not removed:
             return False
@@ -242,7 +243,7 @@ class Engine:
             and entry.attempt is not None
             and not self.is_unknown(rule)
         ):
-            entry.attempt = self.fused(rule, entry.attempt) or entry.attempt
+            entry.attempt = self.fused(entry, entry.attempt) or entry.attempt
 
     def is_unknown(self, rule: PatternRule) -> bool:
         """Tell whether the graph has nodes of an op of a rule that it does not know, and should complain of."""
@@ -279,6 +280,7 @@ class Engine:
                 if isinstance(planned, Declined):
                     continue
                 self.apply_edit(graph, planned)
+                self.readers.clear()
                 if self.has_library and not self.is_implemented:
                     self.leave_implemented(planned)
                 if not self.holds_bodies:
@@ -296,9 +298,10 @@ class Engine:
 
         return attempt
 
-    def fused(self, rule: PatternRule, general: Callable[[Any], bool]) -> Callable[[Any], Any] | None:
+    def fused(self, entry: Entry, general: Callable[[Any], bool]) -> Callable[[Any], Any] | None:
         """Return a function that tries a rule on the fast path; None where there is none."""
-        fused = rule.definition.fused
+        rule: PatternRule = entry.member
+        fused = rule.definition.fused(entry.root)
         if fused is None:
             return None
         again = not self.strategy.is_single
@@ -317,10 +320,11 @@ class Engine:
             released=self.released if inline and (self.affected.inner or self.kinds) else None,
             mode="full" if full else "bare" if journal is None else "journal",
             note=None if journal is None else journal.append,
+            readers=self.readers,
             declined=declined,
         )
         step = fused.bind(rule, self.graph, around)
-        self.fused_rules.append(rule)
+        self.fused_rules.append(fused)
         if not full:
             return step
 

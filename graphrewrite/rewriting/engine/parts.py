@@ -10,7 +10,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.rewriting.match import Root
 from graphrewrite.rewriting.rule.replacement import Bound, New, Part, new_parts
 
-__all__ = ["closes_cycle"]
+__all__ = ["closes_cycle", "waits_in_circle"]
 
 
 def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:
@@ -21,17 +21,26 @@ def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], 
     nodes = {node for node, _ in roots}
     if len(nodes) < 2:
         return False
-    # Which root's replacement waits for which other: a cycle of these is one of the new graph. Whether a leaf depends
-    # on a root is searched for only where the match does not say it: operands of the root never do.
-    sources = {node: _sources(graph, node, matched) for node in nodes}
-    waits: dict[str, set[str]] = {}
-    dependencies: dict[str, set[str]] = {}
     leaves: dict[int, set[str]] = {}
     for (node, _), part in zip(roots, parts, strict=True):
         if id(part) not in leaves:
             predicate = graph.predicate(node)
             leaves[id(part)] = _leaves(part) | ({predicate.node} if predicate is not None else set())
-        for leaf in leaves[id(part)]:
+    return waits_in_circle(graph, matched, [node for node, _ in roots], [leaves[id(part)] for part in parts])
+
+
+def waits_in_circle(
+    graph: Graph, matched: Collection[str], roots: Sequence[str], leaves: Sequence[Collection[str]]
+) -> bool:
+    """Tell whether roots, each replaced by what is computed from some leaves, would wait for each other."""
+    # Which root's replacement waits for which other: a cycle of these is one of the new graph. Whether a leaf depends
+    # on a root is searched for only where the match does not say it: operands of the root never do.
+    nodes = set(roots)
+    sources = {node: _sources(graph, node, matched) for node in nodes}
+    waits: dict[str, set[str]] = {}
+    dependencies: dict[str, set[str]] = {}
+    for node, its in zip(roots, leaves, strict=True):
+        for leaf in its:
             if leaf not in dependencies:
                 doubtful = {n for n in nodes if n != leaf and leaf not in sources[n]}
                 dependencies[leaf] = _dependencies(graph, leaf, doubtful, nodes) if doubtful else set()

@@ -8,7 +8,8 @@ of what it returns. Unusual nodes are left to the general path: `graphrewrite.re
 and the names of new nodes; ``tests/rewriting/test_fused.py`` holds them to it.
 """
 
-from graphrewrite.rewriting.fused.binding import Surroundings, fuse
+from graphrewrite.rewriting.fused.binding import Fused, Surroundings, fuse
+from graphrewrite.rewriting.fused.readers import Readers
 from graphrewrite.rewriting.fused.record import Record
 
-__all__ = ["Record", "Surroundings", "fuse"]
+__all__ = ["Fused", "Readers", "Record", "Surroundings", "fuse"]

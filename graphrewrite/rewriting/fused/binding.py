@@ -10,10 +10,11 @@ from typing import Any
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.fused.computed import Computed
-from graphrewrite.rewriting.fused.editing import EditWriter
-from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError, slot
+from graphrewrite.rewriting.fused.editing import EditWriter, node_of, operands_of
+from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
+from graphrewrite.rewriting.fused.readers import Readers
 from graphrewrite.rewriting.pattern import Pattern
-from graphrewrite.rewriting.rule.template import Hole, Template
+from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
 from graphrewrite.runtime.generated_code import compile_function
 
 __all__ = ["Fused", "Step", "Surroundings", "fuse"]
@@ -49,6 +50,8 @@ class Surroundings:
         As for `graphrewrite.rewriting.fused.editing.EditWriter.write`.
     note : callable, optional
         Takes what a step tells in mode "journal".
+    readers : Readers
+        Readers of values by name.
     declined : list, optional
         Where refusals of the last node are kept, if somebody wants to know them.
     """
@@ -63,7 +66,12 @@ class Surroundings:
     released: Callable[..., None] | None
     mode: str
     note: Callable[[tuple[Any, ...]], None] | None
+    readers: Readers
     declined: list[Any] | None = None
+
+    def wakes(self, new: TemplateNode | None) -> bool:
+        """Tell whether what reads a new node, or an old one that stands in, may have to be queued."""
+        return self.above is not None and (new is None or self.is_awaited(new.op.name))
 
 
 class Fused:
@@ -72,9 +80,11 @@ class Fused:
     Parameters
     ----------
     pattern : Pattern
-        A conjunctive pattern with one root.
+        A conjunctive pattern.
     shared : {"refuse", "keep"}
         The rule's option.
+    entry : int
+        The root that the given nodes are.
     template : Template, optional
         The replacement; None where the rule's function has to run on each match.
 
@@ -84,9 +94,9 @@ class Fused:
         If the rule is left to the general path.
     """
 
-    def __init__(self, pattern: Pattern, shared: str, template: Template | None) -> None:
+    def __init__(self, pattern: Pattern, shared: str, template: Template | None, entry: int) -> None:
         self.template = template
-        self.match = MatchWriter(pattern, shared, may_decline=template is None)
+        self.match = MatchWriter(pattern, shared, entry, may_decline=template is None)
         self.step = compile_function(self.match.write(), str(pattern))
         self.shapes: dict[Any, Template] = {}
         self._code: dict[Any, tuple[CodeType, dict[str, Any]]] = {}
@@ -115,7 +125,14 @@ class Fused:
             replacing = self.replacing(self.template, rule, graph, around)
         else:
             replacing = self.computed(rule, graph, around).replace
-        scope = {**_tables(graph), "general": around.general, "replace": replacing, **self.match.known}
+        scope = {
+            **_tables(graph),
+            "general": around.general,
+            "replace": replacing,
+            "readers": around.readers.of,
+            "readers_above": around.readers.above,
+            **self.match.known,
+        }
         exec(self.step, scope)
         step: Step = scope.pop("step")  # without a cycle, which would keep the graph until the next collection
         return step
@@ -142,7 +159,6 @@ class Fused:
         """Return the function that replaces a match in a graph."""
         source, known = self.code(template, around.mode, computed)
         types: dict[tuple[int, ...], tuple[Any, ...]] = {}
-        (value,) = template.values
         scope: dict[str, Any] = {
             "rule": rule,
             "template": template,
@@ -158,7 +174,7 @@ class Fused:
             "push": around.push,
             "roots": around.roots,
             "above": around.above,
-            "wakes": around.above is not None and (isinstance(value, Hole) or around.is_awaited(value.op.name)),
+            **{f"wakes{i}": around.wakes(node_of(value)) for i, value in enumerate(template.values)},
             "released": around.released,
             "drops": around.released is not None,
             **known,
@@ -168,12 +184,12 @@ class Fused:
         return replacing
 
 
-def fuse(pattern: Pattern, shared: str, template: Template | None) -> Fused | None:
-    """Return the functions of a rule; None where it is left to the general path."""
-    if len(pattern.roots) != 1 or shared == "duplicate":
+def fuse(pattern: Pattern, shared: str, template: Template | None, entry: int) -> Fused | None:
+    """Return the functions of a rule for one of its roots; None where it is left to the general path."""
+    if shared == "duplicate":
         return None
     try:
-        return Fused(pattern, shared, template)
+        return Fused(pattern, shared, template, entry)
     except NotPlainError:
         return None
 
@@ -190,28 +206,30 @@ def _tables(graph: Graph) -> dict[str, Any]:
 
 def _typer(graph: Graph, template: Template, cache: dict[tuple[int, ...], tuple[Any, ...]]) -> Callable[..., Any]:
     """Return what finds the types of new nodes; None where they do not fit, which the general path complains about."""
-    (value,) = template.values
-    read = [v for v in [*(v for new in template.nodes for v in new.operands), value] if isinstance(v, Hole)]
+    read = [v for v in [*operands_of(template), *template.values] if isinstance(v, Hole)]
     positions = list(dict.fromkeys(v.place for v in read))
 
-    def key(value: Any) -> int:
-        return value.place if isinstance(value, Hole) else id(value)
-
-    def typed(kinds: tuple[Any, ...], wanted: Any, attributes: tuple[Any, ...] | None = None) -> Any:
-        if any(kind is None or isinstance(kind, tuple) for kind in (*kinds, wanted)):
+    def typed(kinds: tuple[Any, ...], wanted: tuple[Any, ...], attributes: tuple[Any, ...] | None = None) -> Any:
+        if any(kind is None or isinstance(kind, tuple) for kind in (*kinds, *wanted)):
             return None
         at: dict[int, Any] = dict(zip(positions, kinds, strict=True))
+
+        def type_of(value: Any) -> Any:
+            if isinstance(value, Hole):
+                return at[value.place]
+            return at[id(value.node)][value.index] if isinstance(value, TemplateResult) else at[id(value)][0]
+
         new_types = []
         try:
             for i, new in enumerate(template.nodes):
                 own = new.attributes if attributes is None else attributes[i]
-                (at[id(new)],) = new.op.result_types(tuple(at[key(v)] for v in new.operands), own)
-                new_types.append(at[id(new)])
-                if at[id(new)].unknowns:  # which may have to get numbers
+                types = at[id(new)] = new.op.result_types(tuple(map(type_of, new.operands)), own)
+                new_types.append(types[0] if len(types) == 1 else types)
+                if any(kind.unknowns for kind in types):  # which may have to get numbers
                     return None
         except GraphRewriteError:
             return None
-        if at[key(value)] != wanted:
+        if any(type_of(value) != kind for value, kind in zip(template.values, wanted, strict=True)):
             return None
         for new in template.nodes:
             graph.adopt(new.op)
@@ -219,7 +237,7 @@ def _typer(graph: Graph, template: Template, cache: dict[tuple[int, ...], tuple[
         if attributes is None:
             if len(cache) >= _REMEMBERED:
                 cache.clear()
-            cache[(*map(id, kinds), id(wanted))] = entry
+            cache[(*map(id, kinds), *map(id, wanted))] = entry
         return entry
 
     return typed
@@ -229,10 +247,10 @@ def _joiner(graph: Graph) -> Callable[..., None]:
     """Return what links a new node that reads a value at several slots."""
     succ = graph._succ
 
-    def join(sources: dict[str, Any], name: str, operands: tuple[str, ...]) -> None:
+    def join(sources: dict[str, Any], name: str, operands: tuple[str, ...], read: tuple[Any, ...]) -> None:
         slots: dict[str, tuple[tuple[int, int], ...]] = {}
-        for index, source in enumerate(operands):
-            slots[source] = (*slots.get(source, ()), *slot(index))
+        for source, its in zip(operands, read, strict=True):
+            slots[source] = (*slots.get(source, ()), *its)
         for source, its in slots.items():
             sources[source] = succ[source][name] = {"slots": its}
 

@@ -14,7 +14,7 @@ from graphrewrite.op.levels import BRIDGES, LEVELS
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Replay, new_parts
-from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode
+from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
 from graphrewrite.types import Tensor
 
 __all__ = ["Computed"]
@@ -69,6 +69,7 @@ class Computed:
             (position[match.names[id(v)]], kind == "value", -1 - i)
             for i, (v, kind) in enumerate(zip(pattern.variables, pattern.kinds, strict=True))
         ]
+        self.roots = [position[match.names[id(top)]] for top in match.tops]
         self.is_strict = rule.kind != "transformation" or any(op.dialect for n in pattern.nodes for op in n.ops)
         self.replacing: dict[Any, Any] = {}
 
@@ -87,14 +88,17 @@ class Computed:
                 if self.declined is not None:
                     self.declined.append(returned)
                 return None
-            if returned is NOTHING or isinstance(returned, tuple):
+            values = returned if isinstance(returned, tuple) else (returned,)
+            is_aligned = len(values) == len(self.roots) and (len(values) > 1 or values is not returned)
+            if not is_aligned or any(value is NOTHING for value in values):
                 return self.general(node)
-            part = returned if kind is New else replay.part(returned)
-            wanted = graph._node[node].get("result")
-            if replay.effects or (part.type is not wanted and part.type != wanted):
-                return self.general(node)
-            new = new_parts((part,))
-            shape = shape_of(part, new, replay)
+            parts = [value if value.__class__ is New else replay.part(value) for value in values]
+            for part, index in zip(parts, self.roots, strict=True):
+                wanted = graph._node[arguments[index]].get("result")
+                if part.type is not wanted and part.type != wanted:
+                    return self.general(node)
+            new = new_parts(parts)
+            shape = None if replay.effects else shape_of(parts, new, replay)
             if shape is None:
                 return self.general(node)
             function, is_plain = self.replacing.get(shape) or self.prepare(shape, new)
@@ -114,7 +118,7 @@ class Computed:
         function = None
         if shape in self.shapes or len(self.shapes) < _SHAPES:
             template = self.shapes.setdefault(shape, template_of(shape))
-            computed = [has_attributes for _, _, has_attributes, _ in shape] if isinstance(shape, tuple) else []
+            computed = [has_attributes for _, _, has_attributes, _ in shape[0]]
             with suppress(NotPlainError):
                 function = self.compiler(template, computed, self.general)
                 for made in new:
@@ -154,14 +158,17 @@ class _Replay(Replay):
 def are_plain(new: list[Any]) -> bool:
     """Tell whether it takes no look at the types of new nodes to see that they are on the level of their ops."""
     for made in new:
-        kind = made.type
-        if kind.__class__ is not Tensor or kind.element.__class__ is not str:
-            return False
+        for kind in (made.type,) if made.__class__ is Known else made.types:
+            if kind.__class__ is not Tensor or kind.element.__class__ is not str:
+                return False
     return True
 
 
-def shape_of(part: Any, new: list[Any], replay: Replay) -> Any:
-    """Return the shape of a result, or the place of an old node that it is; None if it is unusual."""
+def shape_of(parts: list[Any], new: list[Any], replay: Replay) -> Any:
+    """Return the shape of results: that of the new nodes, and what takes the place of each root; None if unusual.
+
+    A new value is the index of its node and that of the result, an old one the place of its term.
+    """
     shape: list[Any] = []
     index: dict[int, int] = {}
     for made in new:
@@ -176,35 +183,37 @@ def shape_of(part: Any, new: list[Any], replay: Replay) -> Any:
         if made.__class__ is Known:
             shape.append((None, (), False, like))
             continue
-        if len(made.types) != 1:
+        operands = [_read(operand, index, replay) for operand in made.operands]
+        if None in operands:
             return None
-        operands: list[Any] = []
-        for operand in made.operands:
-            if operand.__class__ is Bound:
-                if operand.result or operand.replay is not replay or operand._place is None:
-                    return None
-                operands.append(operand._place)
-            elif operand.__class__ is New or operand.__class__ is Known:
-                operands.append((index[id(operand)],))
-            else:
-                return None
         shape.append((made.op, tuple(operands), bool(made.attributes), like))
-    if new and part is new[-1]:
-        return tuple(shape)
-    if part.__class__ is not Bound or part.result or part.replay is not replay:
-        return None
-    return part._place
+    values = [_read(part, index, replay) for part in parts]
+    return None if None in values else (tuple(shape), tuple(values))
+
+
+def _read(part: Any, index: dict[int, int], replay: Replay) -> Any:
+    """Return where a value comes from."""
+    if part.__class__ is Bound:
+        return None if part.result or part.replay is not replay else part._place
+    if part.__class__ is New:
+        return index[id(part.first)], part.result
+    return (index[id(part)], 0) if part.__class__ is Known else None
 
 
 def template_of(shape: Any) -> Template:
     """Return a shape as a template."""
-    if not isinstance(shape, tuple):
-        return Template((), (Hole(shape),))
+    made, values = shape
     nodes: list[TemplateNode] = []
-    for op, operands, _, like in shape:
-        read = tuple(nodes[o[0]] if isinstance(o, tuple) else Hole(o) for o in operands)
-        nodes.append(TemplateNode(constant if op is None else op, read, {}, {}, like))
-    return Template(tuple(nodes), (nodes[-1],))
+
+    def value_of(read: Any) -> Any:
+        if not isinstance(read, tuple):
+            return Hole(read)
+        node, result = read
+        return TemplateResult(nodes[node], result) if result else nodes[node]
+
+    for op, operands, _, like in made:
+        nodes.append(TemplateNode(constant if op is None else op, tuple(map(value_of, operands)), {}, {}, like))
+    return Template(tuple(nodes), tuple(map(value_of, values)))
 
 
 def _getter(positions: list[int]) -> Callable[[Any], tuple[Any, ...]]:

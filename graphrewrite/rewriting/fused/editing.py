@@ -12,13 +12,14 @@ from typing import Any
 from graphrewrite.graph.provenance import SHORT
 from graphrewrite.op import constant
 from graphrewrite.op.reserved_keys import STRUCTURAL
-from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError, slot
-from graphrewrite.rewriting.fused.record import joined
+from graphrewrite.rewriting.engine.parts import waits_in_circle
+from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
+from graphrewrite.rewriting.fused.record import joined, of_result
 from graphrewrite.rewriting.match.compiled import Source
-from graphrewrite.rewriting.pattern import PatternNode
-from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode
+from graphrewrite.rewriting.pattern import Literal, PatternNode, walk
+from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
 
-__all__ = ["EditWriter"]
+__all__ = ["EditWriter", "node_of", "operands_of"]
 
 
 class EditWriter(Source):
@@ -40,35 +41,36 @@ class EditWriter(Source):
 
     def __init__(self, match: MatchWriter, template: Template, computed: Sequence[bool] | None = None) -> None:
         super().__init__(match.pattern)
-        self.names, self.sources, self.matched, self.root = match.names, match.sources, match.matched, match.root
+        self.names, self.sources, self.matched, self.tops = match.names, match.sources, match.matched, match.tops
         self.template, self.computed, self.arguments = template, computed, match.arguments
-        (self.value,) = template.values
         self.made: dict[int, str] = {id(new): f"f{i}" for i, new in enumerate(template.nodes)}
-        holes = [v for v in [*self.operands_of(template), self.value] if id(v) not in self.made]
+        holes = [v for v in [*operands_of(template), *template.values] if node_of(v) is None]
         if not all(isinstance(hole, Hole) for hole in holes):
             raise NotPlainError  # a number, which becomes a constant
         # Matched nodes that the replacement reads stay, and so does what they read.
         kept = [self.pattern.terms[hole.place] for hole in holes if hole.place >= 0]
-        if self.root in kept:
-            raise NotPlainError
         self.may_stay = bool(kept) or match.shared == "keep"
-
-    @staticmethod
-    def operands_of(template: Template) -> list[Any]:
-        """Return all operands of the new nodes."""
-        return [operand for new in template.nodes for operand in new.operands]
+        read = [t for n in self.matched for t in n.operands] if self.may_stay else []
+        if any(top in kept or any(t is top for t in read) for top in self.tops):
+            raise NotPlainError
+        self.roots = [self.names[id(top)] for top in self.tops]
+        # Where one new node takes the place of one root, it takes over all of its readers as they are.
+        (value, *others) = template.values
+        self.succeeds = not others and isinstance(value, TemplateNode)
 
     def name(self, value: Any) -> str:
         """Return the name of the node that a value of the template is."""
-        if not isinstance(value, Hole):
-            return self.made[id(value)]
-        terms = self.pattern.terms
-        return self.names[id(terms[value.place] if value.place >= 0 else self.pattern.variables[-1 - value.place])]
+        new = node_of(value)
+        if new is not None:
+            return self.made[id(new)]
+        return self.names[id(self.term(value))]
 
-    def slots(self, index: int) -> str:
-        """Return the name of the slots of an edge."""
-        self.known[f"S{index}"] = slot(index)
-        return f"S{index}"
+    def slots(self, index: int, value: Any) -> str:
+        """Return the name of the slots of an edge from a value."""
+        result = value.index if isinstance(value, TemplateResult) else 0
+        name = f"S{index}_{result}" if result else f"S{index}"
+        self.known[name] = ((index, result),)
+        return name
 
     def write(self, mode: str) -> str:
         """Return the source.
@@ -80,18 +82,20 @@ class EditWriter(Source):
         """
         recorded = mode == "full"
         nodes = [self.names[id(term)] for term in self.pattern.terms]
-        read = [v for v in [*self.operands_of(self.template), self.value] if isinstance(v, Hole)]
+        read = [v for v in [*operands_of(self.template), *self.template.values] if isinstance(v, Hole)]
         self.read = list(dict.fromkeys(map(self.name, read)))
         for name in dict.fromkeys([*nodes, *self.read]):
             self.line(f"d_{name} = node[{name}]")
         self.refuse_annotated()
         self.refuse_edges()
-        types = self.types() if self.computed is None else [f"new[{i}].type" for i in range(len(self.computed))]
+        self.refuse_bound()
+        self.refuse_cycles(nodes)
+        types = self.types() if self.computed is None else self.types_of_parts()
         spared = self.spared(nodes)
         self.origin(nodes)
         self.add(nodes, types, recorded)
         self.unlink(nodes)
-        self.move(nodes, recorded)
+        self.move(recorded)
         self.remove(nodes, spared, mode)
         new = [] if self.computed is None else ["new"]
         return "\n".join([f"def replace({', '.join([*self.arguments, *new])}):", *self.lines])
@@ -100,7 +104,9 @@ class EditWriter(Source):
 
     def types(self) -> list[str]:
         """Write what the types of the new nodes are; return their names."""
-        self.line("w = d_n0.get('result')")
+        wanted = [f"w{i}" for i in range(len(self.roots))]
+        for kind, root in zip(wanted, self.roots, strict=True):
+            self.line(f"{kind} = d_{root}.get('result')")
         for new in self.template.nodes:
             if all(isinstance(v, Hole) for v in new.operands):  # an op on constants alone is computed
                 tests = [f"d_{name}['type'] == 'constant'" for name in dict.fromkeys(map(self.name, new.operands))]
@@ -108,22 +114,31 @@ class EditWriter(Source):
         kinds = [f"t_{name}" for name in self.read]
         for kind, name in zip(kinds, self.read, strict=True):
             self.line(f"{kind} = d_{name}.get('result')")
-        listed = "".join(f"{kind}, " for kind in kinds)
+        listed, asked = "".join(f"{kind}, " for kind in kinds), "".join(f"{kind}, " for kind in wanted)
         if any(new.captured or new.like is not None for new in self.template.nodes):
             attributes = "".join(f"{self.attributes_of(new, i)}, " for i, new in enumerate(self.template.nodes))
-            self.line(f"t = typed(({listed}), w, ({attributes}))")
+            self.line(f"t = typed(({listed}), ({asked}), ({attributes}))")
         else:
-            ids = "".join(f"id({kind}), " for kind in kinds)
-            self.line(f"t = types.get(({ids}id(w)))")
-            self.line(f"if t is None: t = typed(({listed}), w)")
+            self.line(f"t = types.get(({''.join(f'id({kind}), ' for kind in [*kinds, *wanted])}))")
+            self.line(f"if t is None: t = typed(({listed}), ({asked}))")
         self.line("if t is None: return general(n0)")
         return [f"t[{i}]" for i in range(len(self.template.nodes))]
+
+    def types_of_parts(self) -> list[str]:
+        """Return where the types of the new parts stand."""
+        return [
+            f"new[{i}].type"
+            if new.op.results == 1
+            else f"new[{i}].type if len(new[{i}].types) == 1 else new[{i}].types"
+            for i, new in enumerate(self.template.nodes)
+        ]
 
     def refuse_annotated(self) -> None:
         """Write that nodes whose annotations, or names, go to others are left to the general path."""
         # One that only changes levels passes on those of what it reads; an old node that stands in keeps names of all.
-        is_root = isinstance(self.value, TemplateNode) and not any(op.level == "bridge" for op in self.root.ops)
-        heirs = [self.names[id(term)] for term in ([self.root] if is_root else self.matched)]
+        is_plain = not any(isinstance(value, Hole) for value in self.template.values)
+        is_plain = is_plain and not any(op.level == "bridge" for top in self.tops for op in top.ops)
+        heirs = [self.names[id(term)] for term in (self.tops if is_plain else self.matched)]
         heirs += [self.names[id(self.pattern.terms[new.like])] for new in self.template.nodes if new.like is not None]
         for name in dict.fromkeys(heirs):
             own = {op.name: STRUCTURAL.union(op.attributes) for op in self.term_of(name).ops}
@@ -132,11 +147,51 @@ class EditWriter(Source):
 
     def refuse_edges(self) -> None:
         """Write that edges with more than slots, of control or with data of their own, are left to the general path."""
-        self.line("readers = succ[n0]")
-        self.line("if sum(map(len, readers.values())) != len(readers): return general(n0)")
-        if isinstance(self.value, Hole):
-            self.line(f"known = succ[{self.name(self.value)}]")
-            self.line("if any([u in known and len(known[u]) != 1 for u in readers]): return general(n0)")
+        for i, (root, value) in enumerate(zip(self.roots, self.template.values, strict=True)):
+            self.line(f"readers{i} = succ[{root}]")
+            self.line(f"if sum(map(len, readers{i}.values())) != len(readers{i}): return general(n0)")
+            if isinstance(value, Hole):
+                self.line(f"known = succ[{self.name(value)}]")
+                self.line(f"if any([u in known and len(known[u]) != 1 for u in readers{i}]): return general(n0)")
+
+    def refuse_bound(self) -> None:
+        """Write that an inner node that may stay, and is bound by a variable above it, is left to the general path."""
+        for term in self.matched if self.may_stay else ():
+            own = set(map(id, walk(term)))
+            others = [n for n in self.matched if id(n) not in own and term not in self.tops]
+            pairs = [p for n in others for p in zip(n.operands, self.sources[self.names[id(n)]], strict=True)]
+            bound = {source for t, source in pairs if not isinstance(t, PatternNode | Literal) and id(t) not in own}
+            if bound:
+                self.line(
+                    f"if {self.names[id(term)]} in ({''.join(f'{b}, ' for b in sorted(bound))}): return general(n0)"
+                )
+
+    def refuse_cycles(self, nodes: list[str]) -> None:
+        """Write that a replacement that could read what depends on it is left to the general path."""
+        # All that a root reads is above no root that it is below; for other values, that has to be looked for.
+        own = [set(map(id, walk(top))) for top in self.tops]
+        leaves = [self.leaves(value) for value in self.template.values]
+        if any(id(self.term(hole)) not in ids for holes in leaves for hole in holes for ids in own):
+            read = "".join(f"{{{', '.join(map(self.name, holes))}}}, " if holes else "(), " for holes in leaves)
+            roots, matched = "".join(f"{root}, " for root in self.roots), "".join(f"{name}, " for name in nodes)
+            self.known["waits_in_circle"] = waits_in_circle
+            self.line(f"if waits_in_circle(graph, ({matched}), ({roots}), ({read})): return general(n0)")
+
+    def leaves(self, value: Any) -> list[Hole]:
+        """Return what a value of the template is computed from."""
+        found: dict[int, Any] = {}
+        work = [value]
+        while work:
+            part = work.pop()
+            new = node_of(part)
+            if id(new or part) not in found:
+                found[id(new or part)] = part
+                work += new.operands if new is not None else ()
+        return [part for part in found.values() if isinstance(part, Hole)]
+
+    def term(self, hole: Hole) -> Any:
+        """Return the term of the pattern whose match a hole takes."""
+        return self.pattern.terms[hole.place] if hole.place >= 0 else self.pattern.variables[-1 - hole.place]
 
     def attributes_of(self, new: TemplateNode, index: int) -> str:
         """Write the attributes of a new node; return their name."""
@@ -149,10 +204,13 @@ class EditWriter(Source):
         self.line(f"a_{index} = {{{', '.join(parts)}}}")
         return f"a_{index}"
 
-    def spared(self, nodes: list[str]) -> list[str]:
-        """Write a look at the constants that may go with the match; return the names of what they may be."""
-        used = set(map(self.name, self.operands_of(self.template)))
-        found = []
+    def spared(self, nodes: list[str]) -> dict[str, bool]:
+        """Write a look at the constants that may go with the match.
+
+        Return the names of what they may be, and whether each is a constant for certain.
+        """
+        used = set(map(self.name, operands_of(self.template)))
+        found: dict[str, bool] = {}
         for name in nodes:
             for term, source in zip(self.term_of(name).operands, self.sources[name], strict=True):
                 if (
@@ -160,7 +218,7 @@ class EditWriter(Source):
                     and not isinstance(term, PatternNode)
                     and source == self.names.get(id(term), source)
                 ):
-                    found.append(source)
+                    found[source] = isinstance(term, Literal)
         for source in found:  # a constant has no operands; whatever this is, it is nothing for straight lines
             self.line(f"if pred[{source}] and node[{source}].get('type') == 'constant': return general(n0)")
         return found
@@ -215,8 +273,9 @@ class EditWriter(Source):
                 self.line(f"d_{f} = node[{f}].copy()")
             sources = [self.name(operand) for operand in new.operands]
             edges = [f"x{index}" for index in range(len(sources))]
-            for index, edge in enumerate(edges):
-                self.line(f"{edge} = {{'slots': {self.slots(index)}}}")
+            slots = [self.slots(index, operand) for index, operand in enumerate(new.operands)]
+            for edge, its in zip(edges, slots, strict=True):
+                self.line(f"{edge} = {{'slots': {its}}}")
             pairs = ", ".join(f"{source}: {edge}" for source, edge in zip(sources, edges, strict=True))
             self.line(f"p = pred[{f}] = {{{pairs}}}")
             links = [f"succ[{source}][{f}] = {edge}" for source, edge in zip(sources, edges, strict=True)]
@@ -226,10 +285,10 @@ class EditWriter(Source):
                 self.line(f"if len(p) == {len(sources)}:")
                 for link in links:
                     self.line(f"    {link}")
-                self.line(f"else: join(p, {f}, ({', '.join(sources)}))")
+                self.line(f"else: join(p, {f}, ({', '.join(sources)}), ({', '.join(slots)}))")
             else:
                 self.line(links[0])
-            if new is not self.value:
+            if not (self.succeeds and new is self.template.values[0]):
                 self.line(f"succ[{f}] = {{}}")
         if self.template.nodes:
             fresh = "".join(f"{f}, " for f in self.made.values())
@@ -238,42 +297,55 @@ class EditWriter(Source):
 
     def unlink(self, nodes: list[str]) -> None:
         """Write that what the match has read loses these readers, as far as that is certain."""
-        for name in ["n0"] if self.may_stay else nodes:
+        for name in self.roots if self.may_stay else nodes:
             for term, source in zip(self.term_of(name).operands, self.sources[name], strict=True):
-                if self.may_stay or not isinstance(term, PatternNode):
+                if self.may_stay or not isinstance(term, PatternNode) or any(term is top for top in self.tops):
                     self.line(f"del succ[{source}][{name}]")
 
-    def move(self, nodes: list[str], recorded: bool) -> None:
-        """Write that the readers of the root read its replacement."""
-        target = self.name(self.value)
-        self.known["joined"] = joined
-        if isinstance(self.value, Hole):  # which may have readers among them
-            self.line("del succ[n0]")
-            self.line("old = {}")
-            self.line("for u, e in readers.items():")
-            self.line("    q = pred[u]")
-            self.line("    del q[n0]")
-            self.line("    if u in known:")
-            self.line("        old[u] = known[u]")
-            self.line(f"        q[{target}] = known[u] = joined(known[u], e)")
-            self.line(f"    else: q[{target}] = known[u] = e")
-        else:
+    def move(self, recorded: bool) -> None:
+        """Write that the readers of the roots read their replacements."""
+        self.known.update(joined=joined, of_result=of_result)
+        if self.succeeds:
+            target = self.name(self.template.values[0])
             self.line(f"succ[{target}] = succ.pop(n0)")
-            self.line("for u, e in readers.items():")
+            self.line("for u, e in readers0.items():")
             self.line("    q = pred[u]")
             self.line("    del q[n0]")
             self.line(f"    q[{target}] = e")
-        if recorded:
-            self.line("moved = [(u, e.copy()) for u, e in readers.items()]")
+            if recorded:
+                self.line("moved0 = [(u, e.copy()) for u, e in readers0.items()]")
+            return
+        several = len(self.roots) > 1
+        self.line("old = {}")  # edges that get more slots; None for new ones, which another root may come upon
+        for i, (root, value) in enumerate(zip(self.roots, self.template.values, strict=True)):
+            target = self.name(value)
+            self.line(f"del succ[{root}]")
+            self.line(f"known = succ[{target}]")
+            if recorded:
+                self.line(f"moved{i} = [(u, e.copy()) for u, e in readers{i}.items()]")
+            self.line(f"for u, e in readers{i}.items():")
+            self.line("    q = pred[u]")
+            self.line(f"    del q[{root}]")
+            if isinstance(value, TemplateResult):
+                self.line(f"    e = of_result(e, {value.index})")
+            self.line("    if u in known:")
+            self.line(f"        old.setdefault(({target}, u), known[u])")
+            self.line(f"        q[{target}] = known[u] = joined(known[u], e)")
+            self.line("    else:")
+            self.line(f"        q[{target}] = known[u] = e")
+            if several:
+                self.line(f"        old[{target}, u] = None")
 
-    def remove(self, nodes: list[str], spared: list[str], mode: str) -> None:
+    def remove(self, nodes: list[str], spared: dict[str, bool], mode: str) -> None:
         """Write the removal of the matched nodes, the reports of it, and the nodes to be looked at again."""
         is_noted = mode != "bare"
-        order = ["n0", *(n for n in reversed(nodes) if n != "n0")]
+        order = list(reversed(nodes))
+        inner = [name for name in order if name not in self.roots]
         if self.may_stay:
-            self.line("lost = [(n0, d_n0, pred[n0])]" if is_noted else "")
-            self.line("del node[n0], pred[n0]")
-            for name in order[1:]:
+            listed_roots = "".join(f"({n}, d_{n}, pred[{n}]), " for n in order if n in self.roots)
+            self.line(f"lost = [{listed_roots}]" if is_noted else "")
+            self.line(f"del {', '.join(f'node[{n}], pred[{n}]' for n in self.roots)}")
+            for name in inner:
                 self.line(f"if not succ[{name}]:")
                 for source in self.sources[name]:
                     self.line(f"    del succ[{source}][{name}]")
@@ -283,7 +355,7 @@ class EditWriter(Source):
         else:
             if is_noted:
                 self.line(f"lost = ({''.join(f'({n}, d_{n}, pred[{n}]), ' for n in order)})")
-            left = [f"node[{n}], pred[{n}]" for n in nodes] + [f"succ[{n}]" for n in order[1:]]
+            left = [f"node[{n}], pred[{n}]" for n in nodes] + [f"succ[{n}]" for n in inner]
             self.line(f"del {', '.join(left)}")
         if is_noted:
             self.line("gone = ()")
@@ -294,11 +366,11 @@ class EditWriter(Source):
             self.line(f"    del node[{name}], pred[{name}], succ[{name}]")
         for i, new in enumerate(self.template.nodes):
             self.line(f"if {new.op.name!r} in roots: push(f{i}, n0)")
-        target = self.name(self.value)
-        left = [n for n in spared if n in {self.names.get(id(v)) for v in self.pattern.variables}]
-        left += [target] if isinstance(self.value, Hole) else []
-        left += order[1:] if self.may_stay else []
-        self.line(f"if wakes and readers: above({target}, readers, n0)")
+        for i, value in enumerate(self.template.values):
+            self.line(f"if wakes{i} and readers{i}: above({self.name(value)}, readers{i}, n0)")
+        left = [name for name, is_constant in spared.items() if not is_constant]
+        left += [self.name(value) for value in self.template.values if isinstance(value, Hole)]
+        left += inner if self.may_stay else []
         for name in dict.fromkeys(left):
             self.line(f"if drops: released({name}, n0)")
         if mode == "bare":
@@ -308,8 +380,9 @@ class EditWriter(Source):
         def listed(names: Iterable[str]) -> str:
             return f"({''.join(f'{name}, ' for name in names)})"
 
-        is_new = not isinstance(self.value, Hole)
-        moved = "moved" if mode == "full" else "None" if is_new else "list(readers.items())"
+        moved = [f"moved{i}" if mode == "full" else f"[*readers{i}.items()]" for i in range(len(self.roots))]
+        if self.succeeds and mode != "full":
+            moved = ["None"]  # they are those of the new node, as long as nothing else is done
         parts = [
             "rule",
             "template",
@@ -317,8 +390,8 @@ class EditWriter(Source):
             listed(nodes),
             "lost",
             listed(f"d_{f}" for f in self.made.values() if mode == "full"),
-            moved,
-            "None" if is_new else "old",
+            listed(moved),
+            "None" if self.succeeds else "old",
             "gone",
             listed(self.names[id(v)] for v in self.pattern.variables),
         ]
@@ -327,3 +400,14 @@ class EditWriter(Source):
         else:
             self.line(f"note(({', '.join(parts)}))")
             self.line("return True")
+
+
+def operands_of(template: Template) -> list[Any]:
+    """Return all operands of the new nodes."""
+    return [operand for new in template.nodes for operand in new.operands]
+
+
+def node_of(value: Any) -> TemplateNode | None:
+    """Return the new node that gives a value of a template; None where it is none."""
+    value = value.node if isinstance(value, TemplateResult) else value
+    return value if isinstance(value, TemplateNode) else None

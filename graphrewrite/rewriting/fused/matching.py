@@ -15,9 +15,19 @@ from typing import Any
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.rewriting.match.compiled import Source
 from graphrewrite.rewriting.match.results import MatchedValue
-from graphrewrite.rewriting.pattern import Application, Literal, Pattern, PatternNode, Variable, Where, same, top_of
+from graphrewrite.rewriting.pattern import (
+    Application,
+    Literal,
+    Pattern,
+    PatternNode,
+    Variable,
+    Where,
+    same,
+    top_of,
+    walk,
+)
 
-__all__ = ["MatchWriter", "NotPlainError", "slot"]
+__all__ = ["MatchWriter", "NotPlainError"]
 
 _MOST_LOOPS = 12
 """Python nests twenty blocks; a pattern with more commutative nodes is left to the general path."""
@@ -34,14 +44,16 @@ def slot(index: int) -> tuple[tuple[int, int], ...]:
 
 
 class MatchWriter(Source):
-    """Writes the source of a function that matches a pattern at ``n0``.
+    """Writes the source of a function that matches a pattern with one of its roots at ``n0``.
 
     Parameters
     ----------
     pattern : Pattern
-        A plain one (`graphrewrite.rewriting.rule.template.is_conjunctive`) with one root.
+        A plain one (`graphrewrite.rewriting.rule.template.is_conjunctive`); its roots have values in common.
     shared : {"refuse", "keep"}
         Whether an inner node may have other readers.
+    entry : int
+        Which root.
     may_decline : bool
         Whether a match may be declined, and the next one is to be found.
 
@@ -50,17 +62,18 @@ class MatchWriter(Source):
     sources : dict
         Name of a matched node to the names of its operands.
     arguments : list of str
-        The names of all that a match consists of, the root first.
+        The names of all that a match consists of, that root first.
     """
 
     failing = "return None"
 
-    def __init__(self, pattern: Pattern, shared: str, *, may_decline: bool) -> None:
+    def __init__(self, pattern: Pattern, shared: str, entry: int, *, may_decline: bool) -> None:
         super().__init__(pattern)
         self.shared, self.may_decline = shared, may_decline
         self.known.update(has_others=has_others, operands_at=operands_at, same=same, any_same=any_same)
         self.known.update(MatchedValue=MatchedValue, Operand=Operand, application=application)
-        self.root = top_of(pattern.roots[0])
+        self.tops = [top_of(root) for root in pattern.roots]
+        self.order = [self.tops[entry], *(top for i, top in enumerate(self.tops) if i != entry)]
         self.sources: dict[str, list[str]] = {}
         self.count = 0
         self.matched: list[PatternNode] = []
@@ -71,7 +84,7 @@ class MatchWriter(Source):
 
     def _check(self) -> None:
         loops = sum(any(op.commutative for op in node.ops) for node in self.pattern.nodes)
-        if len(self.pattern.roots) != 1 or loops > _MOST_LOOPS or len(self.pattern.nodes) > _MOST_NODES:
+        if loops + len(self.tops) > _MOST_LOOPS or len(self.pattern.nodes) > _MOST_NODES:
             raise NotPlainError
         for node in self.pattern.nodes:
             if any(op.commutative and op.variadic for op in node.ops) or not node.operands:
@@ -98,13 +111,17 @@ class MatchWriter(Source):
 
     def write(self) -> str:
         """Return the source: a function that hands each match to ``replace``, until that tells what became of it."""
-        self.names[id(self.root)] = "n0"
-        self.matched.append(self.root)
-        self.node(self.root, "n0")
+        first, *others = self.order
+        self.names[id(first)] = "n0"
+        self.matched.append(first)
+        self.node(first, "n0")
+        for top in others:
+            self.next_root(top)
         found = ["n0", *(self.names[id(t)] for t in self.pattern.terms)]
         found += [name for sources in self.sources.values() for name in sources]
         found += [self.names[id(v)] for v in self.pattern.variables]  # the values of attributes are bound as well
         self.arguments = list(dict.fromkeys(found))
+        self.separate_roots()
         self.conditions()
         found_by = f"replace({', '.join(self.arguments)})"
         if self.depth == 1:
@@ -113,6 +130,33 @@ class MatchWriter(Source):
             self.line(f"outcome = {found_by}")
             self.line("if outcome is not None: return outcome")
         return "\n".join(["def step(n0):", *self.lines])
+
+    def next_root(self, top: PatternNode) -> None:
+        """Write where another root may be: above what is matched already."""
+        if id(top) in self.names:
+            return
+        # As the search does: breadth-first down to the nearest term that is bound, from there up, by name.
+        distance, below = 1, list(top.operands)
+        while not any(id(term) in self.names for term in below):
+            distance, below = distance + 1, [t for n in below if isinstance(n, PatternNode) for t in n.operands]
+            if not below:
+                raise NotPlainError  # it may be anywhere
+        bound = next(self.names[id(term)] for term in below if id(term) in self.names)
+        name, kinds = self.new("r"), self.let(top.kinds)
+        found = f"readers({bound}, {kinds})" if distance == 1 else f"readers_above({bound}, {distance}, {kinds})"
+        self.line(f"for {name} in {found}:")
+        self.depth += 1
+        self.meet(top, name)
+        self.node(top, name)
+
+    def separate_roots(self) -> None:
+        """Write that what a root reads is no other root, unless the pattern says so."""
+        for top in self.tops if len(self.tops) > 1 else ():
+            own = set(map(id, walk(top)))
+            for node in (n for n in self.matched if id(n) not in own):
+                for term, source in zip(node.operands, self.sources[self.names[id(node)]], strict=True):
+                    if not isinstance(term, PatternNode | Literal) and id(term) not in own:
+                        self.line(f"if {source} == {self.names[id(top)]}: return general(n0)")
 
     def node(self, term: PatternNode, name: str) -> None:
         """Write what must hold of a node, and of all below it."""
@@ -188,19 +232,23 @@ class MatchWriter(Source):
         kinds = term.kinds
         kind = f"!= {min(kinds)!r}" if len(kinds) == 1 else f"not in {self.let(kinds)}"
         self.line(f"if node[{name}].get('type') {kind}: {self.stop}")
-        if self.shared == "refuse":
+        if self.shared == "refuse" and not any(term is top for top in self.tops):
             # A reader beyond the parents may be another node of the match, if it has that many.
             parents, others = len(self.parents[id(term)]), len(self.pattern.nodes) - 1
             self.line(f"if len(succ[{name}]) != {parents}:")
             self.line(f"    if len(succ[{name}]) > {others} or len(succ[{name}]) < {parents}: {self.stop}")
             if others > parents:
                 self.line("    return general(n0)")
+        self.meet(term, name)
+        return True
+
+    def meet(self, term: PatternNode, name: str) -> None:
+        """Write that a node is not matched by two."""
         for other in self.matched:
-            if other.kinds & kinds:
+            if other.kinds & term.kinds:
                 self.line(f"if {name} == {self.names[id(other)]}: {self.stop}")
         self.names[id(term)] = name
         self.matched.append(term)
-        return True
 
     def bind(self, variable: Variable, name: str) -> None:
         """Write how a variable is bound, or compared with what it binds."""
@@ -247,7 +295,7 @@ class MatchWriter(Source):
         """
         calls: list[str] = []
         done: set[int] = set()
-        work: list[tuple[Any, str]] = [(self.root, "n0")]
+        work: list[tuple[Any, str]] = [(top, self.names[id(top)]) for top in reversed(self.order)]
         while work:
             term, name = work.pop()
             if id(term) in done:

@@ -7,9 +7,10 @@ from typing import Any
 from graphrewrite.graph import Operand
 from graphrewrite.graph.edit import Edit
 from graphrewrite.rewriting.match import Match
-from graphrewrite.rewriting.rule.template import Hole
+from graphrewrite.rewriting.pattern import Pattern, top_of
+from graphrewrite.rewriting.rule.template import Hole, TemplateResult
 
-__all__ = ["Record", "joined"]
+__all__ = ["Record", "joined", "of_result"]
 
 
 class Record:
@@ -50,6 +51,7 @@ class Record:
         made = {id(term): name for term, name in zip(template.nodes, new, strict=True)}
 
         def name_of(value: Any) -> str:
+            value = value.node if isinstance(value, TemplateResult) else value
             name: str = (
                 made[id(value)]
                 if not isinstance(value, Hole)
@@ -63,26 +65,41 @@ class Record:
         for term, name in zip(template.nodes, new, strict=True):
             for slot, operand in enumerate(term.operands):
                 edge = (name_of(operand), name)
-                edges[edge] = (*edges.get(edge, ()), (slot, 0))
-        linked: list[tuple[Any, Any, dict[str, Any]]] = [(a, b, {"slots": slots}) for (a, b), slots in edges.items()]
-        (value,) = template.values
-        target = name_of(value)
-        if moved is None:
-            moved = list(self.graph._succ[target].items())
-        for reader, edge_data in moved:
-            known = old.get(reader) if old else None
-            linked.append((target, reader, edge_data if known is None else joined(known, edge_data)))
+                result = operand.index if isinstance(operand, TemplateResult) else 0
+                edges[edge] = (*edges.get(edge, ()), (slot, result))
+        linked: dict[tuple[str, str], dict[str, Any]] = {edge: {"slots": slots} for edge, slots in edges.items()}
+        roots = {
+            matched[place]: list(self.graph._succ[name_of(template.values[0])].items()) if readers is None else readers
+            for place, readers in zip(root_places(self.rule.pattern), moved, strict=True)
+        }
+        old = old or {}
+        for value, readers in zip(template.values, roots.values(), strict=True):
+            target = name_of(value)
+            for reader, data in readers:
+                new_data = of_result(data, value.index) if isinstance(value, TemplateResult) else data
+                known = linked.get((target, reader)) or old.get((target, reader))
+                linked[target, reader] = new_data if known is None else joined(known, new_data)
         edit = Edit(
             list(zip(new, added or [{}] * len(new), strict=True)),
-            linked,
+            [(source, reader, data) for (source, reader), data in linked.items()],
             removed=[*(name for name, _, _ in lost), *sorted(name for name, _ in gone)],
             matched=matched,
         )
-        edit.lost = [(target, reader, known) for reader, known in (old or {}).items()]
-        (root, *_), *_ = lost  # the first that went, whose readers have moved
-        edit.lost += [(name, data, sources, dict(moved) if name == root else {}) for name, data, sources in lost]
+        edit.lost = [(target, reader, known) for (target, reader), known in old.items() if known is not None]
+        edit.lost += [(name, data, sources, dict(roots.get(name, ()))) for name, data, sources in lost]
         edit.lost += [(name, data, {}, {}) for name, data in gone]
         return edit
+
+
+def root_places(pattern: Pattern) -> list[int]:
+    """Return which of the pattern's terms are its roots."""
+    place = {id(term): i for i, term in enumerate(pattern.terms)}
+    return [place[id(top_of(root))] for root in pattern.roots]
+
+
+def of_result(edge: dict[str, Any], result: int) -> dict[str, Any]:
+    """Return the data of an edge that reads another result."""
+    return {"slots": tuple([(slot, result) for slot, _ in edge["slots"]])}
 
 
 def joined(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

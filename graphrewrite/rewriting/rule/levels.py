@@ -84,7 +84,8 @@ def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
 def keeps_levels(kind: str, graph: Graph, matched: Iterable[str], new: Iterable[Any]) -> bool:
     """Tell whether the new parts of a replacement are allowed in a transformation, or a lowering."""
     before = [_level(graph, graph._node[name]) for name in matched]
-    return unlike(kind, before, {part.op.name: level_of(part.op, part.type) for part in new}) is None
+    after = {part.op.name: level_of(part.op, getattr(part, "types", part.type)) for part in new}
+    return unlike(kind, before, after) is None
 
 
 def _level(graph: Graph, data: dict[str, Any]) -> Level | None:

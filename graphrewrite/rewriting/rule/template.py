@@ -18,7 +18,7 @@ from graphrewrite.rewriting.rule.bytecode import is_closed
 from graphrewrite.rewriting.rule.symbolic_run import BoundAttribute, NewNode, NotDeterminedError, Symbol, SymbolicRun
 from graphrewrite.types import Tensor
 
-__all__ = ["Hole", "Template", "TemplateNode", "is_conjunctive", "matches_itself", "read_template"]
+__all__ = ["Hole", "Template", "TemplateNode", "TemplateResult", "is_conjunctive", "matches_itself", "read_template"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class TemplateNode:
     ----------
     op : Op
         Its op.
-    operands : tuple of Hole, TemplateNode or Literal
+    operands : tuple of Hole, TemplateNode, TemplateResult or Literal
         Its operands.
     attributes : dict
         Attributes with values in the rule's source.
@@ -54,8 +54,16 @@ class TemplateNode:
 
 
 @dataclass(frozen=True, eq=False)
+class TemplateResult:
+    """A result, not the first, of a node that is added."""
+
+    node: TemplateNode
+    index: int
+
+
+@dataclass(frozen=True, eq=False)
 class Template:
-    """A replacement as data: the nodes that are added, operands first, and one hole or node a root."""
+    """A replacement as data: the nodes that are added, operands first, and one hole or result of a node a root."""
 
     nodes: tuple[TemplateNode, ...]
     values: tuple[Any, ...]

@@ -96,9 +96,15 @@ class Definition:
         return compile_pattern(self.pattern, self.shared) if is_conjunctive(self.pattern) else None
 
     @cached_property
-    def fused(self) -> Fused | None:
-        """The functions that match and replace at once, where the pattern allows it."""
-        return fuse(self.pattern, self.shared, self.template) if is_conjunctive(self.pattern) else None
+    def _fused(self) -> dict[int, Fused | None]:
+        return {}
+
+    def fused(self, root: int = 0) -> Fused | None:
+        """Return the functions that match at a root and replace at once; None where the pattern does not allow it."""
+        if root not in self._fused:
+            is_plain = is_conjunctive(self.pattern)
+            self._fused[root] = fuse(self.pattern, self.shared, self.template, root) if is_plain else None
+        return self._fused[root]
 
     @cached_property
     def asks_for_run(self) -> bool:

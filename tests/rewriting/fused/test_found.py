@@ -86,7 +86,7 @@ def test_a_node_of_literals_alone_stands_in_a_pattern():
         yield op.mul(x, op.neg(1))
         return op.neg(x)
 
-    assert fast.definition.fused is not None
+    assert fast.definition.fused() is not None
     lines = "graph g\nx = input() : f32[3]\nc = constant(value=1.0) : f32[]\nn = neg(c)\na = add(x, n)\nm = mul(a, n)"
     graph = Graph.parse(f"{lines}\ny = output(m)")
     made = rewrite(graph, [known, fast])

@@ -53,7 +53,7 @@ def test_both_ways_are_alike(seeds):
         steps += check(found, OPTIONS[seed % len(OPTIONS)]) > 0
         fused += len(found.fused)
     assert fused > 2 * len(seeds), "too few of the rules have a fast way"
-    assert steps > 0.5 * len(seeds), "too few of the graphs are rewritten"
+    assert steps > 0.4 * len(seeds), "too few of the graphs are rewritten"
 
 
 @given(st.randoms(use_true_random=False), st.sampled_from(OPTIONS))
