@@ -39,6 +39,7 @@ FORBIDDEN = "def r(x, y):\n  yield op.sub(x, ~op.neg(y))\n  return x"
 EITHER = "def r(x):\n  yield op.abs(op.neg(x) | op.relu(x))\n  return x"
 RESULT = "def r(x):\n  a, b = halves(x)\n  yield op.abs(b)\n  return x"
 RUN = "def r(x):\n  yield op.abs(rule.repeated(x, op.relu))\n  return x"
+SUMS = "def r(x):\n  yield op.abs(rule.repeated(x, lambda y, z: op.add(y, z)))\n  return x"
 EVERY = "def r(x):\n  g = rule.every(x, op.neg)\n  yield g\n  return [op.neg(x) for _ in g.nodes]"
 ANY_OP = "def r(x):\n  yield op.abs(rule.any_op(x))\n  return x"
 
@@ -96,7 +97,9 @@ def test_a_new_edge_wakes_the_roots_above_it(sources, lines, source, reader, wok
         # More readers than the pattern has nodes: one fewer makes no match.
         ([DEEP], "n = neg(p); r = relu(n); a = abs(r); b = exp(n); c = exp(n); d = exp(n)", "n", {"n"}),
         ([DEEP], "n = neg(p); r = relu(n); a = abs(r); b = exp(n); c = exp(n)", "n", {"n", "a"}),
-        ([RUN], "n = relu(p); m = relu(n); a = abs(m); b = exp(n); c = exp(n); d = exp(n)", "n", {"n", "a"}),
+        ([RUN], "n = relu(p); m = relu(n); a = abs(m); b = exp(n); c = exp(n); d = exp(n)", "n", {"n"}),
+        # Links that read values from beside their run: it may hold any number of readers.
+        ([SUMS], "n = add(p, p); m = add(n, p); a = abs(m); b = exp(n); c = exp(n); d = exp(n)", "n", {"n", "a"}),
         ([WIDE, DEEP], "n = neg(p); r = relu(n); a = add(n, r); b = abs(r)", "n", {"n", "a", "b"}),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 import networkx as nx
@@ -18,8 +19,7 @@ def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], 
 
     One root never does: all that a match binds lies above its root, among the nodes that it depends on.
     """
-    nodes = {node for node, _ in roots}
-    if len(nodes) < 2:
+    if len({node for node, _ in roots}) < 2:
         return False
     leaves: dict[int, set[str]] = {}
     for (node, _), part in zip(roots, parts, strict=True):
@@ -33,19 +33,21 @@ def waits_in_circle(
     graph: Graph, matched: Collection[str], roots: Sequence[str], leaves: Sequence[Collection[str]]
 ) -> bool:
     """Tell whether roots, each replaced by what is computed from some leaves, would wait for each other."""
-    # Which root's replacement waits for which other: a cycle of these is one of the new graph. Whether a leaf depends
-    # on a root is searched for only where the match does not say it: operands of the root never do.
+    # Whether a leaf depends on a root is searched for only where the match does not say it: operands of the root never
+    # do.
     nodes = set(roots)
-    sources = {node: _sources(graph, node, matched) for node in nodes}
-    waits: dict[str, set[str]] = {}
-    dependencies: dict[str, set[str]] = {}
-    for node, its in zip(roots, leaves, strict=True):
-        for leaf in its:
-            if leaf not in dependencies:
-                doubtful = {n for n in nodes if n != leaf and leaf not in sources[n]}
-                dependencies[leaf] = _dependencies(graph, leaf, doubtful, nodes) if doubtful else set()
-            waits.setdefault(node, set()).update(dependencies[leaf])
-    return not nx.is_directed_acyclic_graph(nx.DiGraph((a, b) for a, others in waits.items() for b in others))
+    operands_of = Counter(source for node in nodes for source in _sources(graph, node, matched))
+    doubtful = {leaf for its in leaves for leaf in its if operands_of[leaf] + (leaf in nodes) < len(nodes)}
+    between = _between(graph, doubtful, nodes) if doubtful else None
+    if not between:
+        return False
+    # A replacement waits for its leaves, and a value for the replacements and values that it reads: the new graph.
+    waits: list[tuple[object, object]] = [
+        ((node,), leaf) for node, its in zip(roots, leaves, strict=True) for leaf in its if leaf in between
+    ]
+    for node in between:
+        waits += [(node, (s,) if s in nodes else s) for s in graph._pred[node] if s in nodes or s in between]
+    return not nx.is_directed_acyclic_graph(nx.DiGraph(waits))
 
 
 def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
@@ -60,27 +62,29 @@ def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
     return sources
 
 
-def _dependencies(graph: Graph, leaf: str, doubtful: set[str], roots: set[str]) -> set[str]:
-    """Return the roots that a value depends on, by paths on which no other value is replaced.
+def _between(graph: Graph, leaves: set[str], roots: set[str]) -> set[str] | None:
+    """Return nodes that include all on the ways from roots to leaves; None where there is no such way.
 
-    The search alternates between steps up from the value and down from the roots: the smaller side ends it.
+    The search alternates between steps up from the leaves and down from the roots: the smaller side ends it. No way
+    leads through another root, for its value is replaced.
     """
-    up, above = [leaf], {leaf}
-    down, below = list(doubtful), set(doubtful)
-    reached = False
-    while up and (down or reached):
-        if not reached:
-            for node in graph._succ[down.pop()]:
-                reached = reached or node == leaf
-                if node not in below and node not in roots:
-                    below.add(node)
-                    down.append(node)
-        for source in graph._pred[up.pop()]:
-            if source not in above:
+    pred, succ = graph._pred, graph._succ
+    up, above, meets = list(leaves), set(leaves), False
+    down, below = list(roots), set[str]()
+    while up and down:
+        for reader in succ[down.pop()]:
+            if reader not in below:
+                below.add(reader)
+                down.extend(() if reader in roots else (reader,))
+        for source in pred[up.pop()]:
+            if source in roots:
+                meets = True
+            elif source not in above:
                 above.add(source)
-                if source not in roots:
-                    up.append(source)
-    return above & doubtful if not up else set()
+                up.append(source)
+    if not up:
+        return above if meets else None
+    return None if below.isdisjoint(leaves) else below | leaves
 
 
 def _leaves(part: Part) -> set[str]:

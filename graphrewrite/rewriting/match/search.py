@@ -577,6 +577,8 @@ class Search:
     def continues_above(self, unit: Unit, top: str) -> bool:
         """Tell whether a link above the top of a run would belong to it."""
         assert unit.hole is not None
+        if self.shared == "refuse" and len(self.graph._succ[top]) > len(unit.nodes):
+            return False
         checkpoint = len(self.trail)
         for candidate in self.readers_above(top, height_of(unit.top), unit.top):
             for _ in self.solve([(self.match_node, unit.top, candidate)]):

@@ -67,7 +67,7 @@ class Definition:
 
     @cached_property
     def radius(self) -> int | None:
-        """Distance from a root within which unmatched nodes decide; 0 if none do, None if unbounded."""
+        """Distance from a root within which unmatched nodes decide, but for runs and groups; None if unbounded."""
         terms = self.pattern.terms
         operands = [t for term in terms if isinstance(term, PatternNode) for t in term.operands]
         conditions = [v.condition for v in self.pattern.variables if v.condition is not None]
@@ -76,13 +76,10 @@ class Definition:
         used = self.names.union(*(_names_in(condition.predicate) for condition in conditions))
         if "graph" in used:
             return None
-        # A run ends where a link above it goes, and a group changes with each of its members.
-        several = [root.unit for root in self.pattern.roots if isinstance(root, Repeated | Every)]
-        radius = max((height_of(unit.top) + 1 for unit in several), default=0)
         deep = any(isinstance(t, Without) and height_of(t.term_) > 1 for t in terms)
         if not (deep or self.pattern.forbidden or "readers" in used):
-            return radius
-        return None if any(isinstance(t, Repeated) for t in terms) else max(radius, 2 * len(terms) + 1)
+            return 0
+        return None if any(isinstance(t, Repeated) for t in terms) else 2 * len(terms) + 1
 
     @cached_property
     def root_kinds(self) -> frozenset[str] | None:
