@@ -118,7 +118,6 @@ def test_a_replacement_is_read_as_it_is_written(body, expected):
         "def r(x):\n  yield op.neg(x)\n  return rule.nothing",
         "def r(x):\n  yield op.neg(x)\n  return decline('never')",
         "def r(x):\n  yield op.neg(x)\n  return ticking(x)",
-        "def r(x):\n  yield op.neg(x)\n  return halves(x)[1]",
         "def r(x):\n  yield op.neg(x)\n  return scale(op.abs(x), like=x)",
         "def r(x):\n  yield op.neg(x)\n  return scale(op.abs(x), like=op.relu(x))",
         "def r(x):\n  yield op.neg(x)\n  return op.mul(x, FACTOR)",

@@ -13,7 +13,7 @@ from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.match import find_at
-from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Variable, Where
+from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Result, Variable, Where
 from graphrewrite.rewriting.rule.bytecode import is_closed
 from graphrewrite.rewriting.rule.symbolic_run import BoundAttribute, NewNode, NotDeterminedError, Symbol, SymbolicRun
 from graphrewrite.types import Tensor
@@ -113,10 +113,17 @@ def _template(terms: Sequence[Any], pattern: Pattern) -> Template:
     positions |= {id(term): i for i, term in enumerate(pattern.terms)}
     read: dict[int, Any] = {}
     nodes: list[TemplateNode] = []
+
+    def value_of(term: Any) -> Any:
+        if isinstance(term, Result):
+            return TemplateResult(read[id(term.node)], term.index) if term.index else read[id(term.node)]
+        return read[id(term)]
+
     # Depth-first without recursion: a node comes up a second time when its operands are done.
     work = [(term, False) for term in reversed(terms)]
     while work:
         term, is_ready = work.pop()
+        term = term.node if isinstance(term, Result) else term
         if id(term) in read:
             continue
         if not isinstance(term, NewNode):
@@ -128,14 +135,14 @@ def _template(terms: Sequence[Any], pattern: Pattern) -> Template:
             attributes = term.ops[0].as_attributes({k: v for k, v in term.own.items() if k not in captured})
             if not term.ops[0].is_settled(attributes):
                 raise NotDeterminedError
-            operands = tuple(read[id(operand)] for operand in term.operands)
+            operands = tuple(map(value_of, term.operands))
             like = None if term.like is None else positions[id(term.like)]
             read[id(term)] = TemplateNode(term.ops[0], operands, attributes, captured, like)
             nodes.append(read[id(term)])
         else:
             work.append((term, True))
             work.extend((operand, False) for operand in reversed(term.operands))
-    return Template(tuple(nodes), tuple(read[id(term)] for term in terms))
+    return Template(tuple(nodes), tuple(map(value_of, terms)))
 
 
 def matches_itself(pattern: Pattern, template: Template) -> bool:
@@ -145,6 +152,7 @@ def matches_itself(pattern: Pattern, template: Template) -> bool:
     names: dict[int, str] = {}
 
     def node(value: Any) -> str:
+        value = value.node if isinstance(value, TemplateResult) else value
         if id(value) in names:
             return names[id(value)]
         if isinstance(value, Hole):
@@ -156,12 +164,14 @@ def matches_itself(pattern: Pattern, template: Template) -> bool:
                 graph.add_node(name, **data, result=kind)
         elif isinstance(value, TemplateNode):
             name = names[id(value)] = f"node{len(names)}"
-            graph.add_node(name, type=value.op.name, result=kind, **value.attributes)
+            result = kind if value.op.results == 1 else (kind,) * value.op.results
+            graph.add_node(name, type=value.op.name, result=result, **value.attributes)
             graph.adopt(value.op)
             for slot, operand in enumerate(value.operands):
                 source = node(operand)
                 slots = graph.edges[source, name]["slots"] if graph.has_edge(source, name) else ()
-                graph.add_edge(source, name, slots=(*slots, (slot, 0)))
+                read = operand.index if isinstance(operand, TemplateResult) else 0
+                graph.add_edge(source, name, slots=(*slots, (slot, read)))
         else:
             name = f"constant{len(names)}"
             graph.add_node(name, type="constant", value=value.value, result=kind)
