@@ -270,7 +270,11 @@ class SymbolicRun(RuleRun):
     def _check(self, op: Op, operands: tuple[Any, ...], own: dict[str, Any], *, is_like: bool) -> None:
         """Raise for a mistake in any match; end the run where it depends on the match."""
         # The value that a variable binds may be a whole attribute, but no part of one.
-        if op.results_of is not None or op.stateful or _holds_symbol([v for v in own.values() if type(v) is not BoundAttribute]):
+        if (
+            op.results_of is not None
+            or op.stateful
+            or _holds_symbol([v for v in own.values() if type(v) is not BoundAttribute])
+        ):
             raise NotDeterminedError
         if not all(self._fits(value, op.check_of(key)) for key, value in own.items()):
             raise NotDeterminedError
