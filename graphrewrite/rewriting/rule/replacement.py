@@ -318,7 +318,7 @@ class Replay(RuleRun):
                     kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
                     return Known(self, hold(kind.element, values[0]), kind)
         types = op.result_types(kinds, attributes)
-        if (len(types) > 1 or types[0].unknowns) and (names := local_names(types)):
+        if (len(types) != 1 or types[0].unknowns) and (names := local_names(types)):
             types = numbered(types, self.first_free)
             self.first_free += len(names)
         if len(types) == 1:
