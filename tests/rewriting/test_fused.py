@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Constant, Graph, Tensor, define_op, op, pass_, rewrite, rule, trace, verify
+from graphrewrite import Constant, Graph, Rule, Tensor, decline, define_op, op, pass_, rewrite, rule, trace, verify
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.formats.text import to_text
 from graphrewrite.graph.edit import apply_edit, revert_edit
@@ -416,3 +416,48 @@ def test_a_wrong_type_names_rule_and_node_and_leaves_the_graph_alone():
         with pytest.raises(RewriteError, match=r"rule 'wider'.*keeps types"):
             rewrite(graph, [wider], copy=copy)
         assert whole(graph) == before
+
+
+def positive(value):
+    return "f32" in str(value.type)
+
+
+@rule
+def with_a_condition(x: rule.where(positive, "it is of floats"), c):
+    yield op.add(op.mul(x, c), 1.0)
+    return op.fma(x, c, op.neg(x))
+
+
+@rule
+def in_python(x, c: Constant):
+    yield op.add(op.mul(x, c), 1.0)
+    return op.fma(x, c.value * 2, np.ones(3, np.float32)) if x.type.element == "f32" else decline("no floats")
+
+
+@rule
+def of_an_attribute(x, low: rule.where(lambda low: low < 1, "it is less than 1")):
+    yield op.clip(x, low=low)
+    return op.maximum(x, np.float32(low))
+
+
+@rule
+def of_two_roots(x):
+    yield op.mul(x, 2.0), op.neg(x)
+    return op.add(x, x), op.sub(0.0, x)
+
+
+@pytest.mark.parametrize("member", [with_a_condition, in_python, of_an_attribute, of_two_roots], ids=lambda r: r.name)
+def test_usual_matches_do_not_come_to_the_general_path(member, monkeypatch):
+    graph = Graph("g")
+    x = graph.input("x", VECTOR)
+    for i in range(30):
+        x = op.sub(op.add(op.mul(x, np.full(3, i, np.float32)), 1.0), op.clip(x, low=0.5))
+        x = op.maximum(op.mul(x, 2.0), op.neg(x))
+    graph.output("y", x)
+    planned, edit = [], Rule.edit
+    monkeypatch.setattr(
+        Rule, "edit", lambda self, *args, **options: planned.append(args[1]) or edit(self, *args, **options)
+    )
+    steps = len(trace(graph, [member]).steps)
+    assert steps == 30
+    assert len(planned) <= Engine.patience

@@ -226,7 +226,8 @@ class Engine:
     def prepare(self, entry: Entry) -> Callable[[Any], Any]:
         """Return the function that tries a rule at a node: true if it applied it, and queued the affected nodes."""
         entry.attempt = self.general(entry)
-        if isinstance(entry.member, PatternRule) and entry.member.definition.template is not None:
+        template = entry.member.definition.template if isinstance(entry.member, PatternRule) else None
+        if template is not None and not template.has_numbers:
             self.speed_up(entry)
         return entry.attempt
 

@@ -189,7 +189,7 @@ def fuse(pattern: Pattern, shared: str, template: Template | None, entry: int) -
     if shared == "duplicate":
         return None
     try:
-        return Fused(pattern, shared, template, entry)
+        return Fused(pattern, shared, None if template is not None and template.has_numbers else template, entry)
     except NotPlainError:
         return None
 

@@ -45,8 +45,6 @@ class EditWriter(Source):
         self.template, self.computed, self.arguments = template, computed, match.arguments
         self.made: dict[int, str] = {id(new): f"f{i}" for i, new in enumerate(template.nodes)}
         holes = [v for v in [*operands_of(template), *template.values] if node_of(v) is None]
-        if not all(isinstance(hole, Hole) for hole in holes):
-            raise NotPlainError  # a number, which becomes a constant
         # Matched nodes that the replacement reads stay, and so does what they read.
         kept = [self.pattern.terms[hole.place] for hole in holes if hole.place >= 0]
         self.may_stay = bool(kept) or match.shared == "keep"

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph import Graph
 from graphrewrite.rewriting.match.compiled import Source
 from graphrewrite.rewriting.match.results import MatchedValue
 from graphrewrite.rewriting.pattern import (
@@ -71,7 +71,7 @@ class MatchWriter(Source):
         super().__init__(pattern)
         self.shared, self.may_decline = shared, may_decline
         self.known.update(has_others=has_others, operands_at=operands_at, same=same, any_same=any_same)
-        self.known.update(MatchedValue=MatchedValue, Operand=Operand, application=application)
+        self.known.update(MatchedValue=MatchedValue, application=application)
         self.tops = [top_of(root) for root in pattern.roots]
         self.order = [self.tops[entry], *(top for i, top in enumerate(self.tops) if i != entry)]
         self.sources: dict[str, list[str]] = {}
@@ -317,7 +317,7 @@ class MatchWriter(Source):
 
     def call(self, condition: Where, name: str) -> str:
         """Return the call of the predicate of a value."""
-        return f"{self.let(condition.predicate)}(MatchedValue(graph, Operand({name}, 0)))"
+        return f"{self.let(condition.predicate)}(MatchedValue(graph, {name}))"
 
     def call_of(self, term: PatternNode, name: str, key: str) -> str:
         """Return the call of the predicate of an attribute."""

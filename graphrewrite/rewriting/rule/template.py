@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,12 @@ class Template:
 
     nodes: tuple[TemplateNode, ...]
     values: tuple[Any, ...]
+
+    @cached_property
+    def has_numbers(self) -> bool:
+        """Whether it has literals, which become constants of types that depend on the match."""
+        read = [*(operand for new in self.nodes for operand in new.operands), *self.values]
+        return any(isinstance(value, Literal) for value in read)
 
 
 @lru_cache(maxsize=1024)
