@@ -8,13 +8,14 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import GraphError
+from graphrewrite.graph.edit_lock import check_readable
 from graphrewrite.graph.graph import Graph
 
 __all__ = ["as_graph", "check_digraph"]
 
 
 def check_digraph(graph: Any, purpose: str) -> None:
-    """Raise unless an argument is a networkx.DiGraph; ``purpose`` ends the sentence "X is not a graph".
+    """Raise unless an argument is a networkx.DiGraph to be read; ``purpose`` ends the sentence "X is not a graph".
 
     Examples
     --------
@@ -23,6 +24,7 @@ def check_digraph(graph: Any, purpose: str) -> None:
     graphrewrite.errors.GraphError: int is not a graph that can be drawn; make it a networkx.DiGraph
     """
     if isinstance(graph, nx.DiGraph) and not graph.is_multigraph():
+        check_readable(graph)
         return
     advice = "make it a networkx.DiGraph"
     if isinstance(graph, Mapping) and any(isinstance(each, nx.DiGraph) for each in graph.values()):

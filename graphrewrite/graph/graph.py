@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite.errors import GraphError, TypeMismatchError, UnknownOpError
 from graphrewrite.graph.argument_errors import check_value, invalid_name, unknown_result
 from graphrewrite.graph.dataflow import Dataflow, Operand, Reader
+from graphrewrite.graph.edit_lock import check_readable, without_lock
 from graphrewrite.graph.effects import add_effect, effects_in_order, nodes_with_effects
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.methods import GraphMethods
@@ -386,13 +387,14 @@ class Graph(GraphMethods, Dataflow, Body):
         """
         if as_view:
             return super().copy(as_view=True)  # type: ignore[no-any-return]  # networkx is untyped here
+        check_readable(self)
         new = self.__class__(**own(self.graph))
         new.ops, new.library = self.ops.copy(), self.library
         copy_into(self, new)
         return new
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)  # of a pickle or a deep copy, whose arrays are nobody else's
+        self.__dict__.update(without_lock(state))  # of a pickle or a deep copy, whose arrays are nobody else's
         edges = (data for readers in self._succ.values() for data in readers.values())
         for data in (*self._node.values(), *edges, self.graph):
             for array in arrays_in(data):

@@ -12,6 +12,7 @@ import networkx as nx
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import Edit, apply_directly, apply_edit, apply_publicly
+from graphrewrite.graph.edit_lock import frozen
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.provenance import Provenance
 from graphrewrite.graph.storage import stores_plainly, survey
@@ -130,7 +131,10 @@ class Engine:
         changed = True
         while changed:
             steps = self.steps
-            with counting("rewrite") if len(self.graph) >= _LARGE else nullcontext() as report:
+            with (
+                counting("rewrite") if len(self.graph) >= _LARGE else nullcontext() as report,
+                frozen(self.graph) if isinstance(self.graph, Graph) and self.stores_plainly else nullcontext(),
+            ):
                 self.sweep(report)
             # A rule that looks anywhere in the graph may match again after any step: sweep until nothing changes.
             changed = self.neighbourhood.is_unbounded and self.steps > steps and not self.strategy.is_single

@@ -11,6 +11,7 @@ import networkx as nx
 from graphrewrite.errors import GraphRewriteError, RewriteError, RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import check_digraph
+from graphrewrite.graph.edit_lock import claimed
 from graphrewrite.hierarchy.graph_ops import check_nesting, nested_once
 from graphrewrite.hierarchy.membership import rebind
 from graphrewrite.hierarchy.module import Module
@@ -150,7 +151,7 @@ def rewrite(
     # Rules made of ops, and passes, need a `Graph`: a plain digraph becomes one, and its own class again at the end.
     foreign = not isinstance(graph, Graph) and any(isinstance(m, PatternRule) or m in passes for m in members)
     journal = None
-    with nullcontext() if copy else deferred_interrupts() as interrupts:
+    with nullcontext() if copy else deferred_interrupts() as interrupts, nullcontext() if copy else claimed(graph):
         try:
             with gc_paused():
                 edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
@@ -162,7 +163,8 @@ def rewrite(
                     again: dict[str, Any] = {"once": once, "order": order, "first": first, "measure": measure}
                     again.update(verify=verify, limit=limit)
                     options["bodies"] = BodyRewriting(lambda body: rewrite(body, members, **again), journal)
-                Engine(edited, own, passes, strategy, **options).run()
+                with nullcontext() if edited is graph else claimed(edited):
+                    Engine(edited, own, passes, strategy, **options).run()
                 if isinstance(follower, RegionTracking):
                     follower.settle()
             if interrupts is not None and foreign:
