@@ -295,7 +295,7 @@ class Engine:
                 strategy.follow(planned)
                 if not strategy.is_single:
                     self.look_again(planned, node)
-                self.after(member, Change(match, planned), planned)
+                self.after(member, Change(match, planned), (planned,))
                 return True
             if watcher is not None:
                 watcher.tried(member, node, None)
@@ -324,7 +324,7 @@ class Engine:
             is_awaited=lambda kind: self.affected.above(kind) is not None,
             released=self.released if inline and (self.affected.inner or self.kinds) else None,
             mode="full" if full else "bare" if journal is None else "journal",
-            note=None if journal is None else journal.append,
+            note=None if journal is None else journal.extend,
             readers=self.readers,
             declined=declined,
         )
@@ -334,32 +334,32 @@ class Engine:
             return step
 
         def attempt(node: Any) -> bool:
-            parts = step(node)
+            told = step(node)
             if declined:
                 # The general path has told of all matches, where it did the work.
-                for refusal in () if type(parts) is bool or watcher is None else declined:
+                for refusal in () if type(told) is bool or watcher is None else declined:
                     watcher.tried(rule, node, refusal)
                 declined.clear()
-            if type(parts) is bool:
-                return parts
-            if parts is None:
+            if type(told) is bool:
+                return told
+            if told is None:
                 if watcher is not None:
                     watcher.tried(rule, node, None)
                 return False
-            record = Record(parts)
+            record = Record(told)
             if watcher is not None:
                 watcher.tried(rule, node, record)
             if again and not inline:
                 self.look_again(record.edit, node)
-            self.after(rule, record, parts)
+            self.after(rule, record, told)
             return True
 
         return attempt
 
-    def after(self, member: Any, change: Change | Record, entry: Any) -> None:
+    def after(self, member: Any, change: Change | Record, told: tuple[Any, ...]) -> None:
         """Hand a step to the journal, the watcher and the verifier."""
         if self.journal is not None:
-            self.journal.append(entry)
+            self.journal.extend(told)
         if self.watcher is not None:
             self.watcher.rewritten(self.graph, member, change)
         self.verify(member)

@@ -10,6 +10,6 @@ and the names of new nodes; ``tests/rewriting/test_fused.py`` holds them to it.
 
 from graphrewrite.rewriting.fused.binding import Fused, Surroundings, fuse
 from graphrewrite.rewriting.fused.readers import Readers
-from graphrewrite.rewriting.fused.record import Record
+from graphrewrite.rewriting.fused.record import Layout, Record
 
-__all__ = ["Fused", "Readers", "Record", "Surroundings", "fuse"]
+__all__ = ["Fused", "Layout", "Readers", "Record", "Surroundings", "fuse"]

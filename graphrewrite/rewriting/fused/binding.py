@@ -161,7 +161,6 @@ class Fused:
         types: dict[tuple[int, ...], tuple[Any, ...]] = {}
         scope: dict[str, Any] = {
             "rule": rule,
-            "template": template,
             "note": around.note,
             **_tables(graph),
             "fresh": graph._fresh,

@@ -6,7 +6,7 @@ All that can be refused is refused before the first change, by a way out to ``ge
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from graphrewrite.graph.provenance import SHORT
@@ -14,7 +14,7 @@ from graphrewrite.op import constant
 from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.rewriting.engine.parts import waits_in_circle
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
-from graphrewrite.rewriting.fused.record import joined, of_result
+from graphrewrite.rewriting.fused.record import Layout, joined, of_result
 from graphrewrite.rewriting.match.compiled import Source
 from graphrewrite.rewriting.pattern import Literal, PatternNode, walk
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
@@ -25,8 +25,8 @@ __all__ = ["EditWriter", "node_of", "operands_of"]
 class EditWriter(Source):
     """Writes the source of a function ``replace(…)``: it replaces one match.
 
-    The function returns what ``general(n0)`` returns where that did the work, and otherwise the parts of a
-    `graphrewrite.rewriting.fused.record.Record` or, where none is wanted, True.
+    The function returns what ``general(n0)`` returns where that did the work, and otherwise what a
+    `graphrewrite.rewriting.fused.record.Record` is made of or, where none is wanted, True.
 
     Parameters
     ----------
@@ -352,10 +352,10 @@ class EditWriter(Source):
                 self.line(f"    del node[{name}], pred[{name}], succ[{name}]")
         else:
             if is_noted:
-                self.line(f"lost = ({''.join(f'({n}, d_{n}, pred[{n}]), ' for n in order)})")
+                self.line("; ".join(f"p_{n} = pred[{n}]" for n in order))
             left = [f"node[{n}], pred[{n}]" for n in nodes] + [f"succ[{n}]" for n in inner]
             self.line(f"del {', '.join(left)}")
-        if is_noted:
+        if is_noted and spared:
             self.line("gone = ()")
         for name in spared:
             self.line(f"if {name} in node and not succ[{name}] and node[{name}].get('type') == 'constant':")
@@ -375,28 +375,20 @@ class EditWriter(Source):
             self.line("return True")
             return
 
-        def listed(names: Iterable[str]) -> str:
-            return f"({''.join(f'{name}, ' for name in names)})"
-
+        bound = [self.names[id(v)] for v in self.pattern.variables]
+        lost = ["lost"] if self.may_stay else [each for n in order for each in (f"d_{n}", f"p_{n}")]
+        added = [f"d_{f}" for f in self.made.values()] if mode == "full" else []
         moved = [f"moved{i}" if mode == "full" else f"[*readers{i}.items()]" for i in range(len(self.roots))]
         if self.succeeds and mode != "full":
-            moved = ["None"]  # they are those of the new node, as long as nothing else is done
-        parts = [
-            "rule",
-            "template",
-            listed(self.made.values()),
-            listed(nodes),
-            "lost",
-            listed(f"d_{f}" for f in self.made.values() if mode == "full"),
-            listed(moved),
-            "None" if self.succeeds else "old",
-            "gone",
-            listed(self.names[id(v)] for v in self.pattern.variables),
-        ]
+            moved = []
+        old, gone = [] if self.succeeds else ["old"], ["gone"] if spared else []
+        parts = [list(self.made.values()), nodes, bound, lost, added, moved, old, gone]
+        layout = self.let(Layout(self.template, *map(len, parts)))
+        told = ", ".join(["rule", layout, *(name for names in parts for name in names)])
         if mode == "full":
-            self.line(f"return {', '.join(parts)}")
+            self.line(f"return {told}")
         else:
-            self.line(f"note(({', '.join(parts)}))")
+            self.line(f"note(({told}))")
             self.line("return True")
 
 

@@ -2,42 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from graphrewrite.graph import Operand
 from graphrewrite.graph.edit import Edit
 from graphrewrite.rewriting.match import Match
 from graphrewrite.rewriting.pattern import Pattern, top_of
-from graphrewrite.rewriting.rule.template import Hole, TemplateResult
+from graphrewrite.rewriting.rule.template import Hole, Template, TemplateResult
 
-__all__ = ["Record", "joined", "of_result"]
+__all__ = ["Layout", "Record", "joined", "of_result"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Numbers of the objects that a compiled function tells of a step, one after another.
+
+    Attributes
+    ----------
+    template : Template
+        The replacement.
+    new, matched, bound : int
+        Names of the new nodes and the matched ones, and what the variables bind.
+    lost : int
+        Data and sources of the matched nodes, the last first, if all of them go; otherwise one list of those that do,
+        each with its name.
+    added : int
+        Copies of the data of the new nodes, if wanted.
+    moved : int
+        Readers of each root, with the edges; none if they are those of the new node, until something else is done.
+    old : int
+        One dictionary of the edges that got more slots, if there may be any.
+    gone : int
+        The constants that went as well, if there may be any.
+    """
+
+    template: Template
+    new: int
+    matched: int
+    bound: int
+    lost: int
+    added: int
+    moved: int
+    old: int
+    gone: int
+
+    @cached_property
+    def size(self) -> int:
+        """Number of all of them."""
+        return self.new + self.matched + self.bound + self.lost + self.added + self.moved + self.old + self.gone
 
 
 class Record:
     """One step of a fused rule.
 
     Nothing in it is the graph's any more: data and edges of nodes that went, and copies of what is new.
+
+    Parameters
+    ----------
+    told : sequence
+        The rule, the layout, and what that says.
     """
 
-    __slots__ = ("_edit", "graph", "parts")
+    __slots__ = ("_edit", "graph", "told")
 
-    def __init__(self, parts: tuple[Any, ...], graph: Any = None) -> None:
-        self.parts, self.graph = parts, graph
+    def __init__(self, told: Sequence[Any], graph: Any = None) -> None:
+        self.told, self.graph = told, graph
         self._edit: Edit | None = None
 
     @property
     def rule(self) -> Any:
         """The rule."""
-        return self.parts[0]
+        return self.told[0]
 
     @property
     def match(self) -> Match:
         """The match."""
-        kinds = self.rule.pattern.kinds
-        values = [
-            Operand(value) if kind == "value" else value for kind, value in zip(kinds, self.parts[9], strict=True)
-        ]
-        return Match(self.rule, self.parts[3], tuple(values))
+        rule, layout, *told = self.told
+        start, end = layout.new, layout.new + layout.matched
+        bound = zip(rule.pattern.kinds, told[end : end + layout.bound], strict=True)
+        values = [Operand(value) if kind == "value" else value for kind, value in bound]
+        return Match(rule, tuple(told[start:end]), tuple(values))
 
     @property
     def edit(self) -> Edit:
@@ -47,7 +95,22 @@ class Record:
         return self._edit
 
     def _found(self) -> Edit:
-        _, template, new, matched, lost, added, moved, old, gone, bound = self.parts
+        layout: Layout
+        rule, layout, *told = self.told
+        template, objects = layout.template, iter(told)
+        wanted: tuple[tuple[int, tuple[Any, ...]], ...] = (
+            (layout.new, ()),
+            (layout.matched, ()),
+            (layout.bound, ()),
+            (layout.lost, ()),
+            (layout.added, ({},) * layout.new),
+            (layout.moved, (None,)),
+            (layout.old, ({},)),
+            (layout.gone, ((),)),
+        )
+        found = [tuple(islice(objects, count)) or none for count, none in wanted]
+        new, matched, bound, lost, added, moved, (old,), (gone,) = found
+        lost = lost[0] if layout.lost == 1 else tuple(zip(reversed(matched), lost[::2], lost[1::2], strict=True))
         made = {id(term): name for term, name in zip(template.nodes, new, strict=True)}
 
         def name_of(value: Any) -> str:
@@ -70,9 +133,8 @@ class Record:
         linked: dict[tuple[str, str], dict[str, Any]] = {edge: {"slots": slots} for edge, slots in edges.items()}
         roots = {
             matched[place]: list(self.graph._succ[name_of(template.values[0])].items()) if readers is None else readers
-            for place, readers in zip(root_places(self.rule.pattern), moved, strict=True)
+            for place, readers in zip(root_places(rule.pattern), moved, strict=True)
         }
-        old = old or {}
         for value, readers in zip(template.values, roots.values(), strict=True):
             target = name_of(value)
             for reader, data in readers:
@@ -80,7 +142,7 @@ class Record:
                 known = linked.get((target, reader)) or old.get((target, reader))
                 linked[target, reader] = new_data if known is None else joined(known, new_data)
         edit = Edit(
-            list(zip(new, added or [{}] * len(new), strict=True)),
+            list(zip(new, added, strict=True)),
             [(source, reader, data) for (source, reader), data in linked.items()],
             removed=[*(name for name, _, _ in lost), *sorted(name for name, _ in gone)],
             matched=matched,
