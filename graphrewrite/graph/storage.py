@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import nullcontext
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import networkx as nx
@@ -42,7 +42,9 @@ def _is_plain(kind: Any) -> bool:
 
 
 def survey(graph: nx.DiGraph, kinds: Collection[str] | None) -> tuple[list[Any], set[type]]:
-    """Return the nodes of some types, None for all, and the classes of all values that nodes hold, in one pass.
+    """Return the nodes of some types, None for all, and the classes of the values that nodes hold, in one pass.
+
+    A node that holds no more than every node does, the type of a result and an origin, is left out of the latter.
 
     Examples
     --------
@@ -54,11 +56,17 @@ def survey(graph: nx.DiGraph, kinds: Collection[str] | None) -> tuple[list[Any],
     """
     nodes: list[Any] = []
     held: set[type] = set()
-    # Getting at the dictionaries of a large graph costs more than reading them: each block is read while it is at hand.
-    items = iter(graph._node.items())
-    while block := list(islice(items, _BLOCK)):
-        nodes += [name for name, data in block if kinds is None or data.get("type") in kinds]
-        held.update(map(type, chain.from_iterable([data.values() for _, data in block])))
+    others: list[dict[str, Any]] = []
+    for name, data in graph._node.items():
+        kind = data.get("type")
+        if kinds is None or kind in kinds:
+            nodes.append(name)
+        if len(data) != 3 or kind is None or "result" not in data or "origin" not in data:
+            others.append(data)
+            if len(others) == _BLOCK:  # which are still at hand
+                held.update(map(type, chain.from_iterable(map(dict.values, others))))
+                others.clear()
+    held.update(map(type, chain.from_iterable([data.values() for data in others])))
     return nodes, held
 
 

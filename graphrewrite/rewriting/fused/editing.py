@@ -117,7 +117,13 @@ class EditWriter(Source):
             attributes = "".join(f"{self.attributes_of(new, i)}, " for i, new in enumerate(self.template.nodes))
             self.line(f"t = typed(({listed}), ({asked}), ({attributes}))")
         else:
-            self.line(f"t = types.get(({''.join(f'id({kind}), ' for kind in [*kinds, *wanted])}))")
+            # From match to match they are mostly the same.
+            found = {f"l{i}": kind for i, kind in enumerate([*kinds, *wanted])}
+            self.known.update(dict.fromkeys([*found, "t"]))
+            self.line(f"global t, {', '.join(found)}")
+            self.line(f"if {' or '.join(f'{kind} is not {last}' for last, kind in found.items())}:")
+            self.line(f"    {', '.join(found)}, = {', '.join(found.values())},")
+            self.line(f"    t = types.get(({''.join(f'id({kind}), ' for kind in found.values())}))")
             self.line(f"if t is None: t = typed(({listed}), ({asked}))")
         self.line("if t is None: return general(n0)")
         return [f"t[{i}]" for i in range(len(self.template.nodes))]
@@ -147,7 +153,8 @@ class EditWriter(Source):
         """Write that edges with more than slots, of control or with data of their own, are left to the general path."""
         for i, (root, value) in enumerate(zip(self.roots, self.template.values, strict=True)):
             self.line(f"readers{i} = succ[{root}]")
-            self.line(f"if sum(map(len, readers{i}.values())) != len(readers{i}): return general(n0)")
+            self.line(f"for e in readers{i}.values():")
+            self.line("    if len(e) != 1: return general(n0)")
             if isinstance(value, Hole):
                 self.line(f"known = succ[{self.name(value)}]")
                 self.line(f"if any([u in known and len(known[u]) != 1 for u in readers{i}]): return general(n0)")
@@ -233,14 +240,13 @@ class EditWriter(Source):
             return
         levels = [{op.level == "bridge" for op in self.term_of(name).ops} for name in nodes]
         parts = [
-            f"*(d_{name}.get('origin') or ({name},))"
+            f"*(d_{name}.get('origin') or ({name},)), "
             for name, level in zip(nodes, levels, strict=True)
             if level != {True}  # an op that only changes levels carries none
         ]
-        listed = f"({''.join(f'{part}, ' for part in parts)})"
-        self.line(f"o = {listed}")
+        self.line(f"o = ({''.join(parts)})")
         if len(parts) > 1:
-            self.line("if len({*o}) < len(o): o = tuple(dict.fromkeys(o))")
+            self.line("if len(o) != 2 or o[0] == o[1]: o = tuple(dict.fromkeys(o))")
         pending = " or ".join(f"{name} in pending" for name in nodes)
         mixed = any(len(level) > 1 for level in levels)
         self.line(f"late = {'True' if mixed else f'not 0 < len(o) < {SHORT} or (pending and ({pending}))'}")
