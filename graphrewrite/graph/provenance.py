@@ -102,10 +102,13 @@ class Provenance:
     def settle(self) -> None:
         """Write the origin of each new node that is still there into its data."""
         nodes = self.graph._node
-        for name in self.pending:
+        origins: dict[int, tuple[Any, ...]] = {}  # one for all nodes of a step, of which a group makes many
+        for name, matched in self.pending.items():
             data = nodes.get(name)
             if data is not None and "origin" in data and not self.is_bridge(data):
-                data["origin"] = self._origin_of(name)
+                if id(matched) not in origins:
+                    origins[id(matched)] = self._origin_of(name)
+                data["origin"] = origins[id(matched)]
         self.pending.clear()
         self.replaced.clear()
 

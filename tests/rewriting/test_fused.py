@@ -17,7 +17,7 @@ from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.formats.text import to_text
 from graphrewrite.graph.edit import apply_edit, revert_edit
 from graphrewrite.rewriting.engine.engine import Engine
-from graphrewrite.rewriting.fused import readers
+from graphrewrite.rewriting.match import candidates
 from graphrewrite.rules import RULES
 from graphrewrite.testing import graphs
 from tests.support.enabling import ENABLING, random_graph
@@ -208,7 +208,7 @@ def at_once() -> Any:
     """Generate functions for the first match of a rule, and keep the readers of every value."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Engine, "patience", 1)
-        patched.setattr(readers, "_FEW", 1)
+        patched.setattr(candidates, "_FEW", 1)
         yield
 
 

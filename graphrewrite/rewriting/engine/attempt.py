@@ -10,7 +10,7 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.edit import Edit
 from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.rule_index import Entry
-from graphrewrite.rewriting.match import Match, find_at
+from graphrewrite.rewriting.match import Candidates, Match, find_at
 from graphrewrite.rewriting.rule.replacement import Declined
 
 __all__ = ["Attempt", "Change", "attempt_of"]
@@ -26,11 +26,8 @@ class Change(NamedTuple):
     edit: Edit
 
 
-def attempt_of(entry: Entry, graph: Any, candidates: dict[Any, list[str]]) -> Attempt:
-    """Return a function that tries a rule at the nodes of a graph, which may change between two tries.
-
-    ``candidates`` is a cache of the search; it is to be cleared whenever the graph changes.
-    """
+def attempt_of(entry: Entry, graph: Any, candidates: Candidates) -> Attempt:
+    """Return a function that tries a rule at the nodes of a graph, which may change between two tries."""
     member = entry.member
     if not isinstance(member, PatternRule):
         return _planned(member, graph)
@@ -59,11 +56,9 @@ def _planned(member: Any, graph: Any) -> Attempt:
     return attempt
 
 
-def _searched(
-    rule: PatternRule, graph: Graph, root: int, candidates: dict[Any, list[str]]
-) -> Callable[[str], Iterator[Match]]:
+def _searched(rule: PatternRule, graph: Graph, root: int, candidates: Candidates) -> Callable[[str], Iterator[Match]]:
     def matches(node: str) -> Iterator[Match]:
-        options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "cache": candidates}
+        options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "candidates": candidates}
         for embedding in find_at(rule.pattern, graph, node, **options):
             yield Match(rule, embedding.images, embedding.values)
 

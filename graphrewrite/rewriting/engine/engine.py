@@ -27,7 +27,8 @@ from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.rule_index import ANY, Entry, Index, entries_of
 from graphrewrite.rewriting.engine.strategy import Strategy
 from graphrewrite.rewriting.engine.work_list import WorkList
-from graphrewrite.rewriting.fused import Fused, Readers, Record, Surroundings
+from graphrewrite.rewriting.fused import Fused, Record, Surroundings
+from graphrewrite.rewriting.match import Candidates
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.rewriting.rule.template import is_conjunctive
 from graphrewrite.rewriting.verification import CHECKS, Checks
@@ -111,8 +112,8 @@ class Engine:
             graph._fresh = GreatestNumbers(names)
         self.holds_bodies = False  # as far as is known; what fused rules bring is asked for at the end
         self.fused_rules: list[Fused] = []
-        self.candidates: dict[Any, list[str]] = {}  # a cache of the search, cleared by every step
-        self.readers = Readers(graph)  # cleared by every step but those of the fast path
+        # Where no node is looked at again, nobody says at which one a term may match by now.
+        self.candidates = Candidates(graph, remembers=not (strategy.is_single or self.neighbourhood.is_unbounded))
         self.steps = 0
         self.last: deque[str] = deque(maxlen=100)
         self.pairs: list[tuple[Index, WorkList]] = []
@@ -160,7 +161,6 @@ class Engine:
         if self.watcher is not None:
             self.watcher.passing(self.graph)
         self.candidates.clear()
-        self.readers.clear()
         removed = member.apply_in_place(self.graph)
         if not removed:
             return False
@@ -203,7 +203,6 @@ class Engine:
             always, by_operand = index.by_kind[kind]
             for entry in index.at(kind, pred[node], nodes) if by_operand else always:
                 if (entry.attempt or self.prepare(entry))(node):
-                    self.candidates.clear()
                     self.last.append(entry.member.name)
                     self.steps += 1
                     if self.steps > self.limit:
@@ -285,7 +284,7 @@ class Engine:
                 if isinstance(planned, Declined):
                     continue
                 self.apply_edit(graph, planned)
-                self.readers.clear()
+                self.candidates.follow(planned)
                 if self.has_library and not self.is_implemented:
                     self.leave_implemented(planned)
                 if not self.holds_bodies:
@@ -325,7 +324,7 @@ class Engine:
             released=self.released if inline and (self.affected.inner or self.kinds) else None,
             mode="full" if full else "bare" if journal is None else "journal",
             note=None if journal is None else journal.extend,
-            readers=self.readers,
+            candidates=self.candidates,
             declined=declined,
         )
         step = fused.bind(rule, self.graph, around)
@@ -375,6 +374,8 @@ class Engine:
 
     def push(self, node: Any, near: Any) -> None:
         """Queue a node, unless rules may not look at it."""
+        if self.candidates.unfit:
+            self.candidates.reconsider(node)
         if self.strategy.region is not None and node not in self.strategy.region:
             return
         kind = self.graph._node[node].get("type")

@@ -9,7 +9,6 @@ and the names of new nodes; ``tests/rewriting/test_fused.py`` holds them to it.
 """
 
 from graphrewrite.rewriting.fused.binding import Fused, Surroundings, fuse
-from graphrewrite.rewriting.fused.readers import Readers
 from graphrewrite.rewriting.fused.record import Layout, Record
 
-__all__ = ["Fused", "Layout", "Readers", "Record", "Surroundings", "fuse"]
+__all__ = ["Fused", "Layout", "Record", "Surroundings", "fuse"]

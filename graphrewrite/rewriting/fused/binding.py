@@ -12,7 +12,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.rewriting.fused.computed import Computed
 from graphrewrite.rewriting.fused.editing import EditWriter, node_of, operands_of
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
-from graphrewrite.rewriting.fused.readers import Readers
+from graphrewrite.rewriting.match import Candidates
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
 from graphrewrite.runtime.generated_code import compile_function
@@ -50,8 +50,8 @@ class Surroundings:
         As for `graphrewrite.rewriting.fused.editing.EditWriter.write`.
     note : callable, optional
         Takes what a step tells in mode "journal".
-    readers : Readers
-        Readers of values by name.
+    candidates : Candidates
+        Nodes at which further roots may be.
     declined : list, optional
         Where refusals of the last node are kept, if somebody wants to know them.
     """
@@ -66,7 +66,7 @@ class Surroundings:
     released: Callable[..., None] | None
     mode: str
     note: Callable[[tuple[Any, ...]], None] | None
-    readers: Readers
+    candidates: Candidates
     declined: list[Any] | None = None
 
     def wakes(self, new: TemplateNode | None) -> bool:
@@ -129,8 +129,8 @@ class Fused:
             **_tables(graph),
             "general": around.general,
             "replace": replacing,
-            "readers": around.readers.of,
-            "readers_above": around.readers.above,
+            "readers": around.candidates.of,
+            "readers_above": around.candidates.above,
             **self.match.known,
         }
         exec(self.step, scope)

@@ -11,13 +11,15 @@ conditions on the whole match. Runs and groups are matched unit by unit, by sear
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError, RuleError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.dataflow import EFFECT, predicate_in
+from graphrewrite.rewriting.match.candidates import Candidates
 from graphrewrite.rewriting.match.results import Embedding, MatchedValue, Obstacle, UnitMatches
 from graphrewrite.rewriting.pattern import (
     Application,
@@ -61,15 +63,14 @@ def find_at(
     obstacle: Obstacle | None = None,
     entry: int = 0,
     leader: bool = True,
-    cache: dict[Any, list[str]] | None = None,
+    candidates: Candidates | None = None,
 ) -> Iterator[Embedding]:
     """Yield every embedding of a pattern in which the root ``entry`` is a node, none twice.
 
     ``shared`` is the rule's: whether a matched node that is no root may have a reader outside of the match. A group is
-    found at its first member only, unless ``leader`` is False. ``cache`` holds lists of candidates for as long as the
-    graph stays as it is.
+    found at its first member only, unless ``leader`` is False. ``candidates`` are those of the graph.
     """
-    search = Search(pattern, graph, shared, obstacle or Obstacle(), leader, {} if cache is None else cache)
+    search = Search(pattern, graph, shared, obstacle or Obstacle(), leader, candidates or Candidates(graph))
     seen = set()
     for _ in search.embed(entry, node):
         key = search.key()
@@ -106,10 +107,10 @@ class Search:
         shared: str,
         obstacle: Obstacle,
         first_member_only: bool,
-        cache: dict[Any, list[str]],
+        candidates: Candidates,
     ) -> None:
         self.pattern, self.graph, self.shared, self.obstacle = pattern, graph, shared, obstacle
-        self.first_member_only, self.cache = first_member_only, cache
+        self.first_member_only, self.candidates = first_member_only, candidates
         self.images: dict[Any, Any] = {}
         self.bound: dict[Any, Any] = {}
         self.used: dict[str, Any] = {}
@@ -206,10 +207,15 @@ class Search:
         top = top_of(root)
         if top in self.images:
             return _DONE
-        candidates = self.candidates(top)
-        if not candidates:
+        return self.match_anywhere(root, top)
+
+    def match_anywhere(self, root: Any, top: PatternNode) -> Iterator[tuple[Goal, ...]]:
+        """Embed a root at each of its candidates."""
+        node = None
+        for node in self.candidates_of(top, partial(self.fits_alone, top)):
+            yield ((self.match_root, root, node),)
+        if node is None:
             self.fail(next(iter(self.used)), f"is matched, but no node fits {top!r}", term=top)
-        return (((self.match_root, root, node),) for node in candidates)
 
     # ------------------------------------------------------------------ terms
 
@@ -580,7 +586,7 @@ class Search:
         if self.shared == "refuse" and len(self.graph._succ[top]) > len(unit.nodes):
             return False
         checkpoint = len(self.trail)
-        for candidate in self.readers_above(top, height_of(unit.top), unit.top):
+        for candidate in self.candidates.above(top, height_of(unit.top), unit.top.kinds):
             for _ in self.solve([(self.match_node, unit.top, candidate)]):
                 nodes = {self.images[n] for n in unit.nodes}
                 alone = self.shared != "refuse" or self.graph._succ[top].keys() <= nodes
@@ -619,7 +625,7 @@ class Search:
         # All readers of the form are members: one that is matched elsewhere as well, or shares a node, makes no match.
         used, self.used = self.used, {}
         members: list[Any] = []
-        for candidate in self.readers_above(value.node, height_of(unit.top), unit.top):
+        for candidate in self.candidates.above(value.node, height_of(unit.top), unit.top.kinds):
             if self.can_meet([(self.match_node, unit.top, candidate)]):
                 members.append(self.take_unit(unit)[0])
                 self.used = {}
@@ -717,7 +723,7 @@ class Search:
         """Tell whether a forbidden node is there."""
         checkpoint = len(self.trail)
         for term in self.pattern.forbidden:
-            for name in self.candidates(term):
+            for name in self.candidates_of(term):
                 goals = [(self.match_node, term, name), (self.settle_empty_runs,)]
                 if name not in self.used and self.can_meet(goals):
                     self.undo(checkpoint)
@@ -727,7 +733,7 @@ class Search:
 
     # ------------------------------------------------------------------ candidates
 
-    def candidates(self, top: PatternNode) -> list[str]:
+    def candidates_of(self, top: PatternNode, fits: Callable[[str], bool] | None = None) -> Iterable[str]:
         """Return the nodes that a pattern node may match, given the present assignments; by name."""
         # Breadth-first down the pattern, to the nearest term that is bound: its readers are few, all nodes are many.
         layer: list[Any] = [top]
@@ -735,16 +741,23 @@ class Search:
             below = [t for node in layer for t in node.operands]
             for term in below:
                 value = self.value_of(term)
+                if value is not None and distance == 1:
+                    return self.candidates.fitting(value.node, top, top.kinds, fits)
                 if value is not None:
-                    return self.readers_above(value.node, distance, top)
+                    return self.candidates.above(value.node, distance, top.kinds)
             layer = [t.node if isinstance(t, Result) else t for t in below]
             layer = [t for t in layer if isinstance(t, PatternNode)]
             if not layer:
                 break
-        key = (None, 0, top.kinds)
-        if key not in self.cache:
-            self.cache[key] = sorted((n for n in self.graph._node if self.can_be(top, n)), key=str)
-        return self.cache[key]
+        return self.candidates.fitting(None, top, top.kinds, fits)
+
+    def fits_alone(self, top: PatternNode, name: str) -> bool:
+        """Tell whether a pattern node may match a node, whatever else there is."""
+        alone = Search(self.pattern, self.graph, self.shared, Obstacle(), False, self.candidates)
+        try:
+            return alone.can_meet([(alone.match_node, top, name)])
+        except GraphRewriteError:  # of a predicate, which complains once its turn comes
+            return True
 
     def value_of(self, term: Any) -> Operand | None:
         """Return the value that a term is bound to, if any."""
@@ -758,22 +771,6 @@ class Search:
         if isinstance(image, Operand):
             return image
         return image[0] if isinstance(image, tuple) and image and isinstance(image[0], Operand) else None
-
-    def readers_above(self, name: str, height: int, top: PatternNode) -> list[str]:
-        """Return the nodes at most so many readers above a node that a pattern node may match, by name."""
-        kinds = top.kinds
-        key = (name, height, kinds)
-        if key in self.cache:
-            return self.cache[key]
-        node, succ = self.graph._node, self.graph._succ
-        seen: dict[str, None] = dict.fromkeys(succ[name])
-        layer = list(seen)
-        for _ in range(1, height):
-            layer = [r for n in layer for r in succ[n] if r not in seen]
-            seen.update(dict.fromkeys(layer))
-        fitting = [n for n in seen if node[n].get("type") in kinds] if kinds else list(seen)
-        self.cache[key] = sorted(fitting, key=str)
-        return self.cache[key]
 
     def can_be(self, top: PatternNode, name: str) -> bool:
         """Tell whether a node has a type that a pattern node allows."""

@@ -13,7 +13,7 @@ from graphrewrite.hierarchy.implementations import is_implemented
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.plan import plan
-from graphrewrite.rewriting.match import Match, Obstacle, Root, find_at
+from graphrewrite.rewriting.match import Candidates, Match, Obstacle, Root, find_at
 from graphrewrite.rewriting.pattern import Every, Pattern
 from graphrewrite.rewriting.rule.explanation import Explanation
 from graphrewrite.rewriting.rule.levels import keeps_levels, wrong_kind, wrong_levels
@@ -76,14 +76,14 @@ class Rule(Displayed, PatternRule):
 
     def find(self, graph: Graph) -> list[Match]:
         """Return every match that the rule accepts, in topological order of the roots."""
-        cache: dict[Any, list[str]] = {}
+        candidates = Candidates(graph)
         fresh = _names_for(graph)
         kinds = self.definition.root_kinds
         return [
             match
             for node in graph.in_order()
             if kinds is None or graph._node[node].get("type") in kinds
-            for match in self._matches(graph, node, cache=cache)
+            for match in self._matches(graph, node, candidates=candidates)
             if not isinstance(self.edit(graph, match, fresh=fresh), Declined)
         ]
 

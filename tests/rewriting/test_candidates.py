@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor
-from graphrewrite.rewriting.fused.readers import Readers
+from graphrewrite.rewriting.match import Candidates
 
 KINDS = frozenset({"neg", "abs"})
 
@@ -15,7 +15,7 @@ KINDS = frozenset({"neg", "abs"})
 def test_readers_are_found_by_name_while_nodes_come_and_go(rounds, rng):
     graph = Graph("g")
     graph.input("x", Tensor("f32", (3,)))
-    readers, count = Readers(graph), 0
+    candidates, count = Candidates(graph), 0
     for more, fewer, early in rounds:
         numbers = list(range(count, count + more))
         count += more
@@ -27,4 +27,4 @@ def test_readers_are_found_by_name_while_nodes_come_and_go(rounds, rng):
         graph.remove_nodes_from(there[:fewer] if early else rng.sample(there, min(fewer, len(there))))
         wanted = sorted(name for name in graph.succ["x"] if graph.nodes[name]["type"] in KINDS)
         for _ in range(2):
-            assert list(readers.of("x", KINDS)) == wanted
+            assert list(candidates.of("x", KINDS)) == wanted
