@@ -13,7 +13,7 @@ from graphrewrite.rewriting.engine.rule_index import Entry
 from graphrewrite.rewriting.match import Candidates, Match, find_at
 from graphrewrite.rewriting.rule.replacement import Declined
 
-__all__ = ["Attempt", "Change", "attempt_of"]
+__all__ = ["Attempt", "Change", "attempt_of", "is_left_to_search"]
 
 Attempt = Callable[[Any], Iterator[tuple[Any, Edit | Declined]]]
 """From a node to its matches, each with the edit that would apply it, or the reason why it is declined."""
@@ -31,8 +31,7 @@ def attempt_of(entry: Entry, graph: Any, candidates: Candidates) -> Attempt:
     member = entry.member
     if not isinstance(member, PatternRule):
         return _planned(member, graph)
-    # Compiled matchers start at the first root of a pattern; from any other, the search runs.
-    compiled = member.definition.matcher if entry.root == 0 else None
+    compiled = None if is_left_to_search(entry) else member.definition.matcher
     if compiled is None:
         matches = _searched(member, graph, entry.root, candidates)
     else:
@@ -46,6 +45,11 @@ def attempt_of(entry: Entry, graph: Any, candidates: Candidates) -> Attempt:
             raise member.named(error, at=node) from error
 
     return attempt
+
+
+def is_left_to_search(entry: Entry) -> bool:
+    """Tell whether there is no compiled matcher for a rule: it starts at the first root of a conjunctive pattern."""
+    return entry.root != 0 or entry.member.definition.matcher is None
 
 
 def _planned(member: Any, graph: Any) -> Attempt:

@@ -20,7 +20,7 @@ from graphrewrite.hierarchy.implementations import is_implemented
 from graphrewrite.hierarchy.region_tracking import RegionTracking
 from graphrewrite.op import find_op
 from graphrewrite.rewriting.engine.affected_nodes import Neighbourhood, affected_nodes_of
-from graphrewrite.rewriting.engine.attempt import Change, attempt_of
+from graphrewrite.rewriting.engine.attempt import Attempt, Change, attempt_of, is_left_to_search
 from graphrewrite.rewriting.engine.bodies import BodyRewriting
 from graphrewrite.rewriting.engine.journal import Journal
 from graphrewrite.rewriting.engine.members import PatternRule
@@ -55,7 +55,7 @@ class Engine:
     Attributes
     ----------
     patience : int
-        So many matches of a rule are worth the time that it takes to generate functions for it.
+        So many matches of a rule, or searches for one, are worth the time that it takes to generate functions for it.
     """
 
     patience = 8
@@ -229,9 +229,11 @@ class Engine:
     def prepare(self, entry: Entry) -> Callable[[Any], Any]:
         """Return the function that tries a rule at a node: true if it applied it, and queued the affected nodes."""
         entry.attempt = self.general(entry)
-        template = entry.member.definition.template if isinstance(entry.member, PatternRule) else None
-        if template is not None and not template.has_numbers:
-            self.speed_up(entry)
+        if isinstance(entry.member, PatternRule):
+            definition = entry.member.definition
+            is_known = definition.template is not None and not definition.template.has_numbers
+            if is_known or definition.has_functions(entry.root):
+                self.speed_up(entry)
         return entry.attempt
 
     def speed_up(self, entry: Entry) -> None:
@@ -266,17 +268,25 @@ class Engine:
     def general(self, entry: Entry) -> Callable[[Any], bool]:
         """Return a function that tries a rule on the general path."""
         graph, watcher, strategy, member = self.graph, self.watcher, self.strategy, entry.member
-        planned_at, interrupts = attempt_of(entry, graph, self.candidates), self.interrupts
-        matches = 0
+        planned_at: Attempt | None = None  # where functions have been generated, it may never be needed
+        interrupts, is_searched = self.interrupts, isinstance(member, PatternRule) and is_left_to_search(entry)
+        efforts = 0
 
         def attempt(node: Any) -> bool:
-            nonlocal matches
+            nonlocal planned_at, efforts
+            if planned_at is None:
+                planned_at = attempt_of(entry, graph, self.candidates)
+            if is_searched:
+                efforts += 1
+                if efforts == self.patience:
+                    self.speed_up(entry)
             outcomes = planned_at(node)
             # In place, an interrupt waits for the end of a step; while matches are searched it may come at once.
             for match, planned in outcomes if interrupts is None else interrupts.interruptible(outcomes):
-                matches += 1
-                if matches == self.patience:
-                    self.speed_up(entry)
+                if not is_searched:
+                    efforts += 1
+                    if efforts == self.patience:
+                        self.speed_up(entry)
                 if strategy.judges and isinstance(planned, Edit):
                     planned = strategy.judge(graph, planned)
                 if watcher is not None:

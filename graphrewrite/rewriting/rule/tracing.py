@@ -103,6 +103,10 @@ class Definition:
             self._fused[root] = fuse(self.pattern, self.shared, self.template, root) if is_plain else None
         return self._fused[root]
 
+    def has_functions(self, root: int = 0) -> bool:
+        """Tell whether such functions have been generated, for any graph."""
+        return self._fused.get(root) is not None
+
     @cached_property
     def asks_for_run(self) -> bool:
         """Whether something above the yield has no operand that knows the run of the function: literals, forms."""
