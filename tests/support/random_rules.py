@@ -15,6 +15,7 @@ UNARY = ("op.neg({})", "op.relu({})", "op.abs({})", "scale({})", "scale({}, by={
 TESTS = ("not v.is_constant", "v.op_name in ('neg', 'add', 'input')", "v.readers > 1", "v.shape == (3,)")
 PAIRED = ("op.add({}, {})", "op.mul({}, {})", "op.maximum({}, {})", "op.sub({}, {})", "(op.sub | op.add)({}, {})")
 THREE = ("op.fma({}, {}, {})", "affine({}, {}, {})")
+LOOSE = ("affine({}, {}, {optional})", "pack(*{rest})", "pack({}, *{rest}, {})", "pack(*{rest}, {})", "blend(*{rest})")
 
 
 class PlainWriter:
@@ -27,6 +28,8 @@ class PlainWriter:
         self.attributes: list[str] = []
         self.inner: list[str] = []
         self.roots: list[str] = []
+        self.optional: dict[str, str] = {}
+        self.rests: dict[str, str] = {}
 
     def write(self, name: str) -> str:
         """Return the source of a rule."""
@@ -42,20 +45,32 @@ class PlainWriter:
         values = list(self.variables)
         if not values:  # a rule of literals alone replaces nothing by anything
             return PlainWriter(rng).write(name)
-        computed = rng.random() < 0.5
+        computed = bool(self.optional or self.rests) or rng.random() < 0.5
         replacement = self.computed(values) if computed else self.replacement(values)
         body = [*self.lines, f"yield {', '.join(self.roots)}", *replacement]
-        parameters = ", ".join(n + kind for n, kind in self.variables.items())
+        parameters = ", ".join(n + kind for n, kind in (self.variables | self.rests).items())
         more = "".join(f", {n}" for n in self.attributes)
+        more += "".join(f", {n}{kind} = None" for n, kind in self.optional.items())
         shared = "(shared='keep')" if computed and rng.random() < 0.4 else ""
         return "\n".join([f"@rule{shared}", f"def {name}({parameters}{more}):", *(f"    {line}" for line in body)])
 
     def node(self, depth: int) -> str:
         """An op on operands, as an expression."""
         rng = self.rng
-        form = rng.choice(rng.choice((UNARY, UNARY, PAIRED, PAIRED, PAIRED, THREE)))
+        form = rng.choice(rng.choice((UNARY, UNARY, PAIRED, PAIRED, PAIRED, THREE, LOOSE)))
         operands = [self.operand(depth - 1) for _ in range(form.count("{}"))]
-        return form.format(*operands, by=self.attribute() if "{by}" in form else "")
+        optional = self.loose(self.optional, "uvw") if "{optional}" in form else ""
+        rest = self.loose(self.rests, "rst") if "{rest}" in form else ""
+        by = self.attribute() if "{by}" in form else ""
+        return form.format(*operands, by=by, optional=optional, rest=rest)
+
+    def loose(self, names: dict[str, str], letters: str) -> str:
+        """A variable for an operand that may be missing, or for any number of them."""
+        if names and (len(names) == len(letters) or self.rng.random() < 0.3):
+            return self.rng.choice(list(names))
+        name = letters[len(names)]
+        names[name] = self.rng.choice(("", "", "", ": Constant", f": rule.where(lambda v: {TESTS[0]}, 'it fits')"))
+        return name
 
     def operand(self, depth: int) -> str:
         """What stands at a slot: something new, or what has been named already."""
@@ -116,8 +131,12 @@ class PlainWriter:
         """Lines below the yield that look at the match: refusals, constants, matched nodes, several results."""
         rng = self.rng
         readable = [*values, *self.inner]
+        readable += [f"({n} or {values[0]})" for n in self.optional] + [f"pack(*{n}, {values[0]})" for n in self.rests]
+        readable += [f"({n} or ({values[0]},))[-1]" for n in self.rests] + [
+            f"affine({values[0]}, {values[0]}, {n})" for n in self.optional
+        ]
         tests = ("{}.is_constant", "{}.op_name in ('neg', 'add', 'input')", "{}.readers > 1", "{}.shape == ()")
-        test = rng.choice(tests).format(rng.choice(readable))
+        test = rng.choice(tests).format(rng.choice([*values, *self.inner]))
         other = rng.choice(
             ("rule.decline('no')", rng.choice(readable), "np.ones(3, np.float32)", "op.exp(root.type and a)")
         )

@@ -175,23 +175,27 @@ class _Plan:
     def finish(self) -> Edit:
         """Remove the nodes that nothing reads any more, and make edges of the slots."""
         edit, nodes, succ, pred = self.edit, self.graph._node, self.graph._succ, self.graph._pred
-        read = {source for (source, _), slots in self.edges.items() if slots} | {node for node, _, _ in self.ordered}
-        if self.predicates:
-            read |= {source for source, _ in self.predicates.values()}
         gone: set[str] = set()
         candidates = set(self.matched)
+        read = {source for (source, reader), slots in self.edges.items() if slots and reader not in candidates}
+        read |= {node for node, _, _ in self.ordered}
+        if self.predicates:
+            read |= {source for source, _ in self.predicates.values()}
+        # What only matched nodes would read goes with them.
+        inside = [(source, reader) for (source, reader), slots in self.edges.items() if slots and reader in candidates]
         # From the roots down: a matched node, or a constant, goes when its last reader has gone.
         work = list(reversed(self.matched))
         while work:
             node = work.pop()
-            if node in gone or node in read:
+            if node in gone or node in read or any(s == node and r not in gone for s, r in inside):
                 continue
             for reader, data in succ[node].items():
                 if not (reader in gone or self.edges.get((node, reader)) == () or _only_orders_effects(data)):
                     break
             else:
                 gone.add(node)
-                work += [s for s in pred[node] if s in candidates or nodes[s].get("type") == "constant"]
+                below = [*pred[node], *(s for s, reader in inside if reader == node and s in nodes)]
+                work += [s for s in below if s in candidates or nodes[s].get("type") == "constant"]
         # Matched nodes are removed from the root to the leaves, then the constants that only they read, by name.
         left = gone - candidates
         edit.removed = [n for n in reversed(self.matched) if n in gone] + (sorted(left) if left else [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any
@@ -103,13 +103,11 @@ class Fused:
         if template is not None:
             self.code(template, "bare")
 
-    def code(
-        self, template: Template, mode: str, computed: Sequence[bool] | None = None
-    ) -> tuple[CodeType, dict[str, Any]]:
+    def code(self, template: Template, mode: str, *computed: Any) -> tuple[CodeType, dict[str, Any]]:
         """Return the function that replaces a match by a template, and the objects that it names."""
         key = id(template), mode
         if key not in self._code:
-            writer = EditWriter(self.match, template, computed)
+            writer = EditWriter(self.match, template, *computed)
             self._code[key] = compile_function(writer.write(mode), str(self.match.pattern)), writer.known
         return self._code[key]
 
@@ -140,8 +138,8 @@ class Fused:
     def computed(self, rule: Any, graph: Graph, around: Surroundings) -> Computed:
         """Return the object that runs the rule's function on matches in a graph."""
 
-        def compiler(template: Template, computed: Sequence[bool], general: Callable[[str], Any]) -> Callable[..., Any]:
-            return self.replacing(template, rule, graph, replace(around, general=general), computed)
+        def compiler(template: Template, general: Callable[[str], Any], *computed: Any) -> Callable[..., Any]:
+            return self.replacing(template, rule, graph, replace(around, general=general), *computed)
 
         return Computed(
             self.match,
@@ -154,10 +152,10 @@ class Fused:
         )
 
     def replacing(
-        self, template: Template, rule: Any, graph: Graph, around: Surroundings, computed: Sequence[bool] | None = None
+        self, template: Template, rule: Any, graph: Graph, around: Surroundings, *computed: Any
     ) -> Callable[..., Any]:
-        """Return the function that replaces a match in a graph."""
-        source, known = self.code(template, around.mode, computed)
+        """Return the function that replaces a match in a graph; ``computed`` are the last arguments of `EditWriter`."""
+        source, known = self.code(template, around.mode, *computed)
         types: dict[tuple[int, ...], tuple[Any, ...]] = {}
         scope: dict[str, Any] = {
             "rule": rule,
@@ -206,16 +204,16 @@ def _tables(graph: Graph) -> dict[str, Any]:
 def _typer(graph: Graph, template: Template, cache: dict[tuple[int, ...], tuple[Any, ...]]) -> Callable[..., Any]:
     """Return what finds the types of new nodes; None where they do not fit, which the general path complains about."""
     read = [v for v in [*operands_of(template), *template.values] if isinstance(v, Hole)]
-    positions = list(dict.fromkeys(v.place for v in read))
+    positions = list(dict.fromkeys((v.place, v.element) for v in read))
 
     def typed(kinds: tuple[Any, ...], wanted: tuple[Any, ...], attributes: tuple[Any, ...] | None = None) -> Any:
         if any(kind is None or isinstance(kind, tuple) for kind in (*kinds, *wanted)):
             return None
-        at: dict[int, Any] = dict(zip(positions, kinds, strict=True))
+        at: dict[Any, Any] = dict(zip(positions, kinds, strict=True))
 
         def type_of(value: Any) -> Any:
             if isinstance(value, Hole):
-                return at[value.place]
+                return at[value.place, value.element]
             return at[id(value.node)][value.index] if isinstance(value, TemplateResult) else at[id(value)][0]
 
         new_types = []

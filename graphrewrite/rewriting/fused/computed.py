@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from operator import itemgetter
 from typing import Any
@@ -42,7 +42,8 @@ class Computed:
     shapes : dict
         Shapes that have come up, in any graph.
     compiler : callable
-        From a template, which of its nodes have attributes, and the general path to the function that replaces matches.
+        From a template, the general path, which new nodes have attributes, and the lengths of loose arguments, to the
+        function that replaces matches.
     declined : list, optional
         Where refusals are kept.
     """
@@ -55,7 +56,7 @@ class Computed:
         *,
         leave: Callable[[str], Any],
         shapes: dict[Any, Template],
-        compiler: Callable[[Template, Sequence[bool], Callable[[str], Any]], Callable[..., Any]],
+        compiler: Callable[..., Callable[..., Any]],
         declined: list[Any] | None,
     ) -> None:
         self.rule, self.graph, self.declined = rule, graph, declined
@@ -66,10 +67,12 @@ class Computed:
         position = {name: i for i, name in enumerate(match.arguments)}
         self.images = _getter([position[match.names[id(term)]] for term in pattern.terms])
         self.values = [
-            (position[match.names[id(v)]], kind == "value", -1 - i)
+            (position[match.names[id(v)]], kind != "attribute", -1 - i)
             for i, (v, kind) in enumerate(zip(pattern.variables, pattern.kinds, strict=True))
         ]
         self.roots = [position[match.names[id(top)]] for top in match.tops]
+        self.loose = [position[name] for name in match.loose]
+        self.replay = _LooseReplay if self.loose else _Replay
         self.is_strict = rule.kind != "transformation" or any(op.dialect for n in pattern.nodes for op in n.ops)
         self.replacing: dict[Any, Any] = {}
 
@@ -80,7 +83,7 @@ class Computed:
         if self.general.misses > _MISSES and 2 * self.general.misses > self.matches:
             return self.general.leave(node)
         graph = self.graph
-        replay = _Replay(graph, self.pattern, self.images(arguments), arguments, self.values)
+        replay = self.replay(graph, self.pattern, self.images(arguments), arguments, self.values)
         try:
             returned = self.rule.run(replay, node)
             kind = returned.__class__
@@ -101,6 +104,8 @@ class Computed:
             shape = None if replay.effects else shape_of(parts, new, replay)
             if shape is None:
                 return self.general(node)
+            if self.loose:
+                shape = *shape, tuple([_length(arguments[i]) for i in self.loose])
             function, is_plain = self.replacing.get(shape) or self.prepare(shape, new)
             if function is None or not (
                 (is_plain and are_plain(new)) or self.rule.keeps_levels(graph, replay.images, new)
@@ -118,12 +123,13 @@ class Computed:
         function = None
         if shape in self.shapes or len(self.shapes) < _SHAPES:
             template = self.shapes.setdefault(shape, template_of(shape))
-            computed = [has_attributes for _, _, has_attributes, _ in shape[0]]
+            made, _, *lengths = shape
+            computed = [has_attributes for _, _, has_attributes, _ in made]
             with suppress(NotPlainError):
-                function = self.compiler(template, computed, self.general)
-                for made in new:
-                    if made.__class__ is New:
-                        self.graph.adopt(made.op)
+                function = self.compiler(template, self.general, computed, *lengths)
+                for part in new:
+                    if part.__class__ is New:
+                        self.graph.adopt(part.op)
         is_plain = not self.is_strict and all(not made.op.dialect and made.op.level in _PLAIN for made in new)
         self.replacing[shape] = function, is_plain
         return self.replacing[shape]  # type: ignore[no-any-return]
@@ -155,6 +161,27 @@ class _Replay(Replay):
         return [Bound(self, match[i], 0, place) if is_value else match[i] for i, is_value, place in self.values]
 
 
+class _LooseReplay(_Replay):
+    """A run on a match some of whose arguments are missing, or several."""
+
+    def arguments(self) -> list[Any]:
+        found: list[Any] = []
+        for index, is_value, place in self.values:
+            value = self.match[index]
+            if not is_value or value is None:
+                found.append(value)
+            elif isinstance(value, tuple):
+                found.append(tuple([Bound(self, each, 0, (place, i)) for i, each in enumerate(value)]))
+            else:
+                found.append(Bound(self, value, 0, place))
+        return found
+
+
+def _length(value: Any) -> int | None:
+    """Return how many values a loose argument stands for."""
+    return None if value is None else len(value) if isinstance(value, tuple) else 1
+
+
 def are_plain(new: list[Any]) -> bool:
     """Tell whether it takes no look at the types of new nodes to see that they are on the level of their ops."""
     for made in new:
@@ -167,7 +194,8 @@ def are_plain(new: list[Any]) -> bool:
 def shape_of(parts: list[Any], new: list[Any], replay: Replay) -> Any:
     """Return the shape of results: that of the new nodes, and what takes the place of each root; None if unusual.
 
-    A new value is the index of its node and that of the result, an old one the place of its term.
+    A new value is the index of its node and that of the result, an old one the place of its term; of several values
+    that a variable binds, the place of that, and which of them.
     """
     shape: list[Any] = []
     index: dict[int, int] = {}
@@ -178,7 +206,7 @@ def shape_of(parts: list[Any], new: list[Any], replay: Replay) -> Any:
             return None
         if like is not None:
             like = like._place if like.replay is replay else None
-            if like is None or like < 0:
+            if like.__class__ is not int or like < 0:
                 return None
         if made.__class__ is Known:
             shape.append((None, (), False, like))
@@ -202,13 +230,15 @@ def _read(part: Any, index: dict[int, int], replay: Replay) -> Any:
 
 def template_of(shape: Any) -> Template:
     """Return a shape as a template."""
-    made, values = shape
+    made, values, *_ = shape
     nodes: list[TemplateNode] = []
 
     def value_of(read: Any) -> Any:
         if not isinstance(read, tuple):
             return Hole(read)
         node, result = read
+        if node < 0:
+            return Hole(node, result)
         return TemplateResult(nodes[node], result) if result else nodes[node]
 
     for op, operands, _, like in made:

@@ -16,7 +16,7 @@ from graphrewrite.rewriting.engine.parts import waits_in_circle
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
 from graphrewrite.rewriting.fused.record import Layout, joined, of_result
 from graphrewrite.rewriting.match.compiled import Source
-from graphrewrite.rewriting.pattern import Literal, PatternNode, walk
+from graphrewrite.rewriting.pattern import Literal, PatternNode, Rest, Variable, walk
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
 
 __all__ = ["EditWriter", "node_of", "operands_of"]
@@ -37,16 +37,25 @@ class EditWriter(Source):
     computed : sequence of bool, optional
         Where a rule's function has run on the match: which new nodes have attributes. The function takes the new parts
         as a last argument then. Otherwise the template says all.
+    lengths : sequence, optional
+        How many values the loose arguments of the match stand for; None for one that is missing.
     """
 
-    def __init__(self, match: MatchWriter, template: Template, computed: Sequence[bool] | None = None) -> None:
+    def __init__(
+        self,
+        match: MatchWriter,
+        template: Template,
+        computed: Sequence[bool] | None = None,
+        lengths: Sequence[int | None] = (),
+    ) -> None:
         super().__init__(match.pattern)
-        self.names, self.sources, self.matched, self.tops = match.names, match.sources, match.matched, match.tops
+        self.names, self.matched, self.tops = match.names, match.matched, match.tops
+        self.operands = self.read_by(match, dict(zip(match.loose, lengths, strict=True)))
         self.template, self.computed, self.arguments = template, computed, match.arguments
         self.made: dict[int, str] = {id(new): f"f{i}" for i, new in enumerate(template.nodes)}
         holes = [v for v in [*operands_of(template), *template.values] if node_of(v) is None]
         # Matched nodes that the replacement reads stay, and so does what they read.
-        kept = [self.pattern.terms[hole.place] for hole in holes if hole.place >= 0]
+        kept = [term for term in map(self.term, holes) if isinstance(term, PatternNode)]
         self.may_stay = bool(kept) or match.shared == "keep"
         read = [t for n in self.matched for t in n.operands] if self.may_stay else []
         if any(top in kept or any(t is top for t in read) for top in self.tops):
@@ -56,12 +65,31 @@ class EditWriter(Source):
         (value, *others) = template.values
         self.succeeds = not others and isinstance(value, TemplateNode)
 
+    def read_by(self, match: MatchWriter, lengths: dict[str, int | None]) -> dict[str, list[tuple[Any, str]]]:
+        """Return what each matched node reads: terms of the pattern, each with the name of its match."""
+        for variable, kind in zip(self.pattern.variables, self.pattern.kinds, strict=True):
+            if kind == "values":
+                name = match.names[id(variable)]
+                elements = "".join(f"{name}_{i}, " for i in range(lengths[name] or 0))
+                self.line(f"{elements or '()'} = {name}")
+        found: dict[str, list[tuple[Any, str]]] = {}
+        for name, sources in match.sources.items():
+            pairs = found[name] = []
+            for term, source in zip(self.term_of(name).operands, sources, strict=True):
+                if isinstance(term, Rest):
+                    known = match.names[id(term.variable)]
+                    pairs += [(term.variable, f"{known}_{i}") for i in range(lengths[known] or 0)]
+                elif not (isinstance(term, Variable) and term.optional and lengths[match.names[id(term)]] is None):
+                    pairs.append((term, match.names.get(id(term), source)))
+        return found
+
     def name(self, value: Any) -> str:
         """Return the name of the node that a value of the template is."""
         new = node_of(value)
         if new is not None:
             return self.made[id(new)]
-        return self.names[id(self.term(value))]
+        name = self.names[id(self.term(value))]
+        return name if value.element is None else f"{name}_{value.element}"
 
     def slots(self, index: int, value: Any) -> str:
         """Return the name of the slots of an edge from a value."""
@@ -164,7 +192,7 @@ class EditWriter(Source):
         for term in self.matched if self.may_stay else ():
             own = set(map(id, walk(term)))
             others = [n for n in self.matched if id(n) not in own and term not in self.tops]
-            pairs = [p for n in others for p in zip(n.operands, self.sources[self.names[id(n)]], strict=True)]
+            pairs = [pair for n in others for pair in self.operands[self.names[id(n)]]]
             bound = {source for t, source in pairs if not isinstance(t, PatternNode | Literal) and id(t) not in own}
             if bound:
                 self.line(
@@ -217,12 +245,8 @@ class EditWriter(Source):
         used = set(map(self.name, operands_of(self.template)))
         found: dict[str, bool] = {}
         for name in nodes:
-            for term, source in zip(self.term_of(name).operands, self.sources[name], strict=True):
-                if (
-                    source not in used
-                    and not isinstance(term, PatternNode)
-                    and source == self.names.get(id(term), source)
-                ):
+            for term, source in self.operands[name]:
+                if source not in used and not isinstance(term, PatternNode):
                     found[source] = isinstance(term, Literal)
         for source in found:  # a constant has no operands; whatever this is, it is nothing for straight lines
             self.line(f"if pred[{source}] and node[{source}].get('type') == 'constant': return general(n0)")
@@ -302,7 +326,7 @@ class EditWriter(Source):
     def unlink(self, nodes: list[str]) -> None:
         """Write that what the match has read loses these readers, as far as that is certain."""
         for name in self.roots if self.may_stay else nodes:
-            for term, source in zip(self.term_of(name).operands, self.sources[name], strict=True):
+            for term, source in self.operands[name]:
                 if self.may_stay or not isinstance(term, PatternNode) or any(term is top for top in self.tops):
                     self.line(f"del succ[{source}][{name}]")
 
@@ -351,7 +375,7 @@ class EditWriter(Source):
             self.line(f"del {', '.join(f'node[{n}], pred[{n}]' for n in self.roots)}")
             for name in inner:
                 self.line(f"if not succ[{name}]:")
-                for source in self.sources[name]:
+                for _, source in self.operands[name]:
                     self.line(f"    del succ[{source}][{name}]")
                 if is_noted:
                     self.line(f"    lost.append(({name}, d_{name}, pred[{name}]))")

@@ -20,6 +20,7 @@ from graphrewrite.rewriting.pattern import (
     Literal,
     Pattern,
     PatternNode,
+    Rest,
     Variable,
     Where,
     same,
@@ -63,6 +64,8 @@ class MatchWriter(Source):
         Name of a matched node to the names of its operands.
     arguments : list of str
         The names of all that a match consists of, that root first.
+    loose : dict
+        The names of those that may be None, for an operand that is missing, or stand for a tuple of names.
     """
 
     failing = "return None"
@@ -71,13 +74,14 @@ class MatchWriter(Source):
         super().__init__(pattern)
         self.shared, self.may_decline = shared, may_decline
         self.known.update(has_others=has_others, operands_at=operands_at, same=same, any_same=any_same)
-        self.known.update(MatchedValue=MatchedValue, application=application)
+        self.known.update(in_order=in_order, MatchedValue=MatchedValue, application=application)
         self.tops = [top_of(root) for root in pattern.roots]
         self.order = [self.tops[entry], *(top for i, top in enumerate(self.tops) if i != entry)]
         self.sources: dict[str, list[str]] = {}
         self.count = 0
         self.matched: list[PatternNode] = []
         self.asked: dict[tuple[int, str], str] = {}  # attributes with a predicate
+        self.loose: dict[str, None] = {}
         uses = Counter(id(term) for node in pattern.nodes for term in node.operands)
         self.repeated = {key for key, count in uses.items() if count > 1}
         self._check()
@@ -87,7 +91,11 @@ class MatchWriter(Source):
         if loops + len(self.tops) > _MOST_LOOPS or len(self.pattern.nodes) > _MOST_NODES:
             raise NotPlainError
         for node in self.pattern.nodes:
-            if any(op.commutative and op.variadic for op in node.ops) or not node.operands:
+            if not node.operands or len(node.loose) > 1:
+                raise NotPlainError
+            # Of a commutative op, only all operands together are loose: in the order in which they stand.
+            is_loose = bool(node.loose or node.optional or any(op.variadic for op in node.ops))
+            if is_loose and len(node.loose) < len(node.operands) and any(op.commutative for op in node.ops):
                 raise NotPlainError
             # Two operands that are bound to nothing: both orders are one match, which the search tells only once.
             if any(op.commutative for op in node.ops) and all(
@@ -155,13 +163,17 @@ class MatchWriter(Source):
             own = set(map(id, walk(top)))
             for node in (n for n in self.matched if id(n) not in own):
                 for term, source in zip(node.operands, self.sources[self.names[id(node)]], strict=True):
-                    if not isinstance(term, PatternNode | Literal) and id(term) not in own:
+                    if isinstance(term, Rest) and id(term.variable) not in own:
+                        self.line(f"if {self.names[id(top)]} in {source}: return general(n0)")
+                    elif not isinstance(term, PatternNode | Literal | Rest) and id(term) not in own:
                         self.line(f"if {source} == {self.names[id(top)]}: return general(n0)")
 
     def node(self, term: PatternNode, name: str) -> None:
         """Write what must hold of a node, and of all below it."""
         self.attributes(term, name)
-        sources = self.sources[name] = self.decode(name, len(term.operands))
+        is_loose = term.loose or term.optional
+        sources = self.decode_loose(term, name) if is_loose else self.decode(name, len(term.operands))
+        self.sources[name] = sources
         if self.is_loop(term, len(sources)):
             a, b = sources[:2]
             swapped = f"(({a}, {b}), ({b}, {a}))"
@@ -176,6 +188,8 @@ class MatchWriter(Source):
         for t, s in pairs:
             if isinstance(t, Variable):
                 self.bind(t, s)
+            elif isinstance(t, Rest):
+                self.bind_all(t.variable, s)
             elif isinstance(t, Literal):
                 data = self.new("d")
                 self.line(f"{data} = node[{s}]")
@@ -195,6 +209,23 @@ class MatchWriter(Source):
             isinstance(t, Variable) and not t.constant and t.condition is None and id(t) not in self.repeated
             for t in term.operands[:2]
         )
+
+    def decode_loose(self, term: PatternNode, name: str) -> list[str]:
+        """Write how operands are read of which some may be missing, or stand for any number; return their names."""
+        count, least = len(term.operands), len(term.operands) - term.optional
+        found = [self.new("s") for _ in range(count)]
+        listed = ", ".join(found)
+        self.line(f"e = in_order(pred[{name}])")
+        self.line("if e is None: return general(n0)")
+        if term.loose:
+            (at,) = term.loose
+            behind = count - at - 1
+            self.line(f"if len(e) < {count - 1}: {self.stop}")
+            self.line(f"{listed}, = *e[:{at}], (*e[{at}:len(e) - {behind}],), *e[len(e) - {behind}:]")
+        else:
+            self.line(f"if not {least} <= len(e) <= {count}: {self.stop}")
+            self.line(f"{listed}, = (*e, {'None, ' * term.optional})[:{count}]")
+        return found
 
     def decode(self, name: str, count: int) -> list[str]:
         """Write how the operands of a node are read from its edges; return their names."""
@@ -253,10 +284,22 @@ class MatchWriter(Source):
     def bind(self, variable: Variable, name: str) -> None:
         """Write how a variable is bound, or compared with what it binds."""
         known = self.names.setdefault(id(variable), name)
+        is_there = f"{name} is not None and " if variable.optional else ""
+        if variable.optional:
+            self.loose.setdefault(known)
         if known != name:
             self.line(f"if {name} != {known}: {self.stop}")
         elif variable.constant:
-            self.line(f"if node[{name}].get('type') != 'constant': {self.stop}")
+            self.line(f"if {is_there}node[{name}].get('type') != 'constant': {self.stop}")
+
+    def bind_all(self, variable: Variable, name: str) -> None:
+        """Write how a variable is bound to several values, or compared with what it binds."""
+        known = self.names.setdefault(id(variable), name)
+        self.loose.setdefault(known)
+        if known != name:
+            self.line(f"if {name} != {known}: {self.stop}")
+        elif variable.constant:
+            self.line(f"if any([node[v].get('type') != 'constant' for v in {name}]): {self.stop}")
 
     def attributes(self, term: PatternNode, name: str) -> None:
         """Write what must hold of the attributes of a node."""
@@ -309,7 +352,11 @@ class MatchWriter(Source):
                 calls.append(self.call(term, name))
             elif isinstance(term, Variable) and term.condition is not None:
                 done.add(id(term))
-                calls.append(self.call(term.condition, name))
+                call = self.call(term.condition, name)
+                calls.append(f"({name} is None or {call})" if term.optional else call)
+            elif isinstance(term, Rest) and term.variable.condition is not None and id(term.variable) not in done:
+                done.add(id(term.variable))
+                calls.append(f"all([{self.call(term.variable.condition, 'v')} for v in {name}])")
         if calls:
             self.line("try:")
             self.line(f"    if not ({' and '.join(calls)}): {self.stop}")
@@ -342,6 +389,11 @@ def has_others(sources: dict[str, Any], count: int) -> bool:
     """Tell whether a node has another number of operands, as far as its edges tell at all."""
     found = [pair[0] for data in sources.values() for pair in data.get("slots", ())]
     return len(found) != count and sorted(found) == list(range(len(found))) and len(found) >= len(sources)
+
+
+def in_order(sources: dict[str, Any]) -> list[str] | None:
+    """Return the operands of a node in order, or None where an edge is unusual."""
+    return operands_at(sources, [{"slots": slot(i)} for i in range(len(sources))])
 
 
 def operands_at(sources: dict[str, Any], edges: list[Any]) -> list[str] | None:

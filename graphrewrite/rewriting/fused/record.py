@@ -84,7 +84,7 @@ class Record:
         rule, layout, *told = self.told
         start, end = layout.new, layout.new + layout.matched
         bound = zip(rule.pattern.kinds, told[end : end + layout.bound], strict=True)
-        values = [Operand(value) if kind == "value" else value for kind, value in bound]
+        values = [value if kind == "attribute" else _operands(value) for kind, value in bound]
         return Match(rule, tuple(told[start:end]), tuple(values))
 
     @property
@@ -121,6 +121,8 @@ class Record:
                 else matched[value.place]
                 if value.place >= 0
                 else bound[-1 - value.place]
+                if value.element is None
+                else bound[-1 - value.place][value.element]
             )
             return name
 
@@ -151,6 +153,13 @@ class Record:
         edit.lost += [(name, data, sources, dict(roots.get(name, ()))) for name, data, sources in lost]
         edit.lost += [(name, data, {}, {}) for name, data in gone]
         return edit
+
+
+def _operands(value: Any) -> Any:
+    """Return what a variable binds, from the names of nodes."""
+    if isinstance(value, tuple):
+        return tuple(map(Operand, value))
+    return None if value is None else Operand(value)
 
 
 def root_places(pattern: Pattern) -> list[int]:

@@ -208,7 +208,7 @@ def compile_pattern(pattern: Pattern, shared: str) -> Callable[[Graph], Matcher]
     n_ary = any(op.commutative and op.variadic for n in pattern.nodes for op in n.ops)
     choices = any(isinstance(w, Where | set | frozenset | range) for n in pattern.nodes for w in n.attributes.values())
     conditional = any(v.condition is not None for v in pattern.variables)
-    conditional |= any(isinstance(t, Where) for n in pattern.nodes for t in n.operands)
+    conditional |= any(isinstance(t, Where) or n.loose or n.optional for n in pattern.nodes for t in n.operands)
     if len(pattern.roots) != 1 or swaps > _MOST_LOOPS or n_ary or choices or conditional or len(pattern.nodes) > 200:
         return None
     # Compiled once for each rule; a graph only gives it the dictionaries that it reads.

@@ -88,12 +88,13 @@ class Part(RunValue, TypedOperators):
 class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read from the graph
     """A value that the match bound: its type and shape, the array of a constant, attributes and annotations by name.
 
-    It may know its place in the pattern: the index of its term, or -1 minus that of its variable.
+    It may know its place in the pattern: the index of its term, or -1 minus that of its variable; of several values
+    that a variable binds, both that and which of them.
     """
 
     __slots__ = ("_place", "replay")
 
-    def __init__(self, replay: Replay, node: str, result: int = 0, place: int | None = None) -> None:
+    def __init__(self, replay: Replay, node: str, result: int = 0, place: int | tuple[int, int] | None = None) -> None:
         self.replay, self.graph, self.node, self.result, self._place = replay, replay.graph, node, result, place
 
     def __getattr__(self, name: str) -> Any:

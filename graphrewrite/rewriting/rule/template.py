@@ -13,7 +13,7 @@ from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.match import find_at
-from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Result, Variable, Where
+from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Rest, Result, Variable, Where
 from graphrewrite.rewriting.rule.bytecode import is_closed
 from graphrewrite.rewriting.rule.symbolic_run import BoundAttribute, NewNode, NotDeterminedError, Symbol, SymbolicRun
 from graphrewrite.types import Tensor
@@ -23,9 +23,18 @@ __all__ = ["Hole", "Template", "TemplateNode", "TemplateResult", "is_conjunctive
 
 @dataclass(frozen=True, eq=False)
 class Hole:
-    """A matched node or a bound value: which node of the pattern, or -1 minus which variable."""
+    """A matched node or a bound value.
+
+    Attributes
+    ----------
+    place : int
+        Which node of the pattern, or -1 minus which variable.
+    element : int, optional
+        Which of the values that a variable binds together.
+    """
 
     place: int
+    element: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +92,7 @@ def is_conjunctive(pattern: Pattern) -> bool:
         and bool(term.ops)
         and term.results == 1
         and not any(op.effects for op in term.ops)
-        and all(
-            isinstance(t, PatternNode | Literal | Where) or (isinstance(t, Variable) and not t.optional)
-            for t in term.operands
-        )
+        and all(isinstance(t, PatternNode | Literal | Where | Variable | Rest) for t in term.operands)
         for term in (*pattern.roots, *pattern.terms)
     )
 
@@ -95,7 +101,8 @@ def read_template(
     function: Callable[..., Any], pattern: Pattern, complain: Callable[[str], RuleError]
 ) -> Template | None:
     """Return a replacement as data; None where it depends on the match or on names outside of the rule."""
-    if not is_conjunctive(pattern) or not is_closed(function):
+    is_loose = "values" in pattern.kinds or any(variable.optional for variable in pattern.variables)
+    if is_loose or not is_conjunctive(pattern) or not is_closed(function):
         return None
     run = SymbolicRun(pattern)
     try:
