@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 __all__ = [
+    "AnalysisError",
     "ArgumentError",
     "AttributeValueError",
     "DataError",
@@ -90,6 +91,10 @@ class RuleError(GraphRewriteError):
 
 class RewriteError(GraphRewriteError):
     """A rewrite was refused or did not end; the graph is unchanged."""
+
+
+class AnalysisError(GraphRewriteError):
+    """An analysis has two functions for an op, or one that fails or returns what is no fact."""
 
 
 class VerificationError(GraphRewriteError):

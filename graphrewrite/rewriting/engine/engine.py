@@ -27,6 +27,7 @@ from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.rule_index import ANY, Entry, Index, entries_of
 from graphrewrite.rewriting.engine.strategy import Strategy
 from graphrewrite.rewriting.engine.work_list import WorkList
+from graphrewrite.rewriting.facts.observation import Observer, observing_with
 from graphrewrite.rewriting.fused import Fused, Record, Surroundings
 from graphrewrite.rewriting.match import Candidates
 from graphrewrite.rewriting.rule.replacement import Declined
@@ -100,6 +101,8 @@ class Engine:
         self.affected = affected_nodes_of(
             tuple((m.pattern, m.definition.depends_on_values) for m in own), is_conjunctive=self.is_conjunctive
         )
+        self.observer = Observer(graph)
+        self.looks_around = any(m.definition.looks_around for m in own)
         self.provenance = Provenance(graph)
         self.stores_plainly = stores_plainly(graph)
         self.has_library = isinstance(graph, Graph) and graph.library is not None
@@ -120,9 +123,12 @@ class Engine:
 
     def run(self) -> None:
         """Apply rules and passes until nothing changes."""
+        self.observer.surprised = self.be_followed
         try:
-            self.rewrite()
+            with observing_with(self.observer):
+                self.rewrite()
         finally:  # the functions that try rules refer to the engine, which would live until the next collection
+            self.observer.surprised = None
             for index in self.indices:
                 for entry in index.entries:
                     entry.attempt = None
@@ -165,6 +171,7 @@ class Engine:
         if not removed:
             return False
         self.holds_bodies = True  # a pass may bring some
+        self.observer.forget()  # all nodes will be looked at again
         self.last.append(member.name)
         self.steps += 1
         if self.steps > self.limit:
@@ -228,7 +235,9 @@ class Engine:
 
     def prepare(self, entry: Entry) -> Callable[[Any], Any]:
         """Return the function that tries a rule at a node: true if it applied it, and queued the affected nodes."""
-        entry.attempt = self.general(entry)
+        if self.neighbourhood.is_unbounded:
+            self.observer.forget()  # a step that has just begun to look around may not have been followed
+        entry.attempt = self.observed(entry, self.general(entry))
         if isinstance(entry.member, PatternRule):
             definition = entry.member.definition
             is_known = definition.template is not None and not definition.template.has_numbers
@@ -249,7 +258,8 @@ class Engine:
             and entry.attempt is not None
             and not self.is_unknown(rule)
         ):
-            entry.attempt = self.fused(entry, entry.attempt) or entry.attempt
+            fused = self.fused(entry, entry.attempt)
+            entry.attempt = entry.attempt if fused is None else self.observed(entry, fused)
 
     def is_unknown(self, rule: PatternRule) -> bool:
         """Tell whether the graph has nodes of an op of a rule that it does not know, and should complain of."""
@@ -261,9 +271,34 @@ class Engine:
         """Take all rules off the fast path once a step has brought a node that a graph computes."""
         if any(is_implemented(self.graph, node) for node, _ in edit.added):
             self.is_implemented = True
-            for index in self.indices:
-                for entry in index.entries:
-                    entry.attempt = None
+            self.prepare_again()
+
+    def prepare_again(self) -> None:
+        """Let all rules be prepared anew."""
+        for index in self.indices:
+            for entry in index.entries:
+                entry.attempt = None
+
+    def observed(self, entry: Entry, attempt: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return the function that tries a rule, with a note of the node for which it looks around, if it does."""
+        if not (isinstance(entry.member, PatternRule) and entry.member.definition.looks_around):
+            return attempt
+        observer = self.observer
+
+        def observed(node: Any) -> Any:
+            observer.root = node
+            try:
+                return attempt(node)
+            finally:
+                observer.root = None
+
+        return observed
+
+    def be_followed(self) -> None:
+        """Follow edits from now on: a rule looks around that does not say so, by a function from elsewhere."""
+        if not self.neighbourhood.is_unbounded or not self.looks_around:
+            self.neighbourhood.is_unbounded = self.looks_around = True  # nobody knows for which node it did
+            self.prepare_again()
 
     def general(self, entry: Entry) -> Callable[[Any], bool]:
         """Return a function that tries a rule on the general path."""
@@ -320,7 +355,7 @@ class Engine:
             return None
         again = not self.strategy.is_single
         inline = again and self.is_conjunctive  # the generated function queues affected nodes itself
-        full = self.watcher is not None or self.table is not None or again != inline
+        full = self.watcher is not None or self.table is not None or again != inline or self.looks_around
         journal, watcher = self.journal, self.watcher
         declined: list[Declined] | None = None if watcher is None else []
         around = Surroundings(
@@ -367,6 +402,10 @@ class Engine:
 
     def after(self, member: Any, change: Change | Record, told: tuple[Any, ...]) -> None:
         """Hand a step to the journal, the watcher and the verifier."""
+        if self.looks_around:
+            for node in self.observer.follow(change.edit):
+                if not self.strategy.is_single:
+                    self.push(node, None)
         if self.journal is not None:
             self.journal.extend(told)
         if self.watcher is not None:

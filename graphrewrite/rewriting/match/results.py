@@ -13,6 +13,9 @@ from graphrewrite.errors import RuleError
 from graphrewrite.formats.text.array_printer import abbreviated
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op.op import Op
+from graphrewrite.rewriting.facts.analysis import Analysis
+from graphrewrite.rewriting.facts.numbers import numbers
+from graphrewrite.rewriting.facts.observation import fact_at
 from graphrewrite.types import Tensor, Type, read_only
 
 __all__ = ["Embedding", "MatchedValue", "Obstacle", "UnitMatches"]
@@ -177,6 +180,10 @@ class MatchedValue:
     def annotations(self) -> dict[Any, Any]:
         """The annotations of the node: data beside the attributes of its op."""
         return self.graph.annotations(self.node)
+
+    def fact(self, analysis: Analysis[Any] = numbers) -> Any:
+        """Return what is known of the value whatever the inputs are: of its numbers, or what another analysis knows."""
+        return fact_at(self.graph, analysis, *self.operand)
 
     @property
     def readers(self) -> int:

@@ -280,8 +280,11 @@ class Search:
 
     def meets(self, condition: Where, value: Operand, term: Any = None) -> bool:
         """Tell whether a value meets a condition, which may be that of a term."""
-        if not self.call_predicate(condition, MatchedValue(self.graph, *value), value.node):
-            self.fail(value.node, f"does not meet: {condition.reason}", term=condition if term is None else term)
+        matched = MatchedValue(self.graph, *value)
+        if not self.call_predicate(condition, matched, value.node):
+            # Only where somebody wants to hear of it, what is missing is found out.
+            reason = condition.lacking(matched) if self.obstacle.patience else f"does not meet: {condition.reason}"
+            self.fail(value.node, reason, term=condition if term is None else term)
             return False
         return True
 

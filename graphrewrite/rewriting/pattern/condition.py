@@ -90,6 +90,11 @@ class Where(Operators):
     reason: str
     of_node: bool = False
 
+    def lacking(self, value: Any) -> str:
+        """Return what is missing of a value that does not meet it; a predicate may know more than the text."""
+        told = getattr(self.predicate, "lacking", None)
+        return f"does not meet: {self.reason}" if told is None else str(told(value))
+
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Make a pattern node, or return the matched one."""
         current = CURRENT.get()

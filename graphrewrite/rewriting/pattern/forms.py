@@ -15,7 +15,7 @@ from graphrewrite.rewriting.pattern.variables import variables_of
 __all__ = ["any_op", "every", "repeated", "where"]
 
 
-def where(predicate: Callable[[Any], Any], reason: str) -> Where:
+def where(predicate: Callable[[Any], Any], reason: str | None = None) -> Where:
     """Require something of an attribute or a value.
 
     Parameters
@@ -24,7 +24,8 @@ def where(predicate: Callable[[Any], Any], reason: str) -> Where:
         Takes the attribute's value; or, as an operand or an annotation, the matched value with its ``type``, ``shape``
         and, of a constant, ``value``.
     reason : str
-        The requirement in words, for explanations why a rule does not match.
+        The requirement in words, for explanations why a rule does not match; a predicate of
+        `graphrewrite.rewriting.facts` brings its own.
 
     Examples
     --------
@@ -41,7 +42,10 @@ def where(predicate: Callable[[Any], Any], reason: str) -> Where:
     >>> print(drop_small_pool.explain(g, at="p"))
     drop_small_pool does not match at 'p': 'p' kernel is (2, 2), and the pattern needs: its kernel is one pixel.
     """
-    return Where(predicate, reason)
+    found = getattr(predicate, "reason", None) if reason is None else reason
+    if not isinstance(found, str):
+        raise RuleError("rule.where needs the requirement in words: rule.where(predicate, 'its kernel is one pixel')")
+    return Where(predicate, found)
 
 
 def any_op(*operands: Any, **attributes: Any) -> Any:

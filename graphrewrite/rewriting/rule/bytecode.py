@@ -19,7 +19,7 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.rule.replacement import decline
 
-__all__ = ["check_names", "codes_of", "is_closed", "returns_nothing", "steps_of"]
+__all__ = ["check_names", "codes_of", "is_closed", "looks_around", "returns_nothing", "steps_of"]
 
 
 @lru_cache(maxsize=32)
@@ -89,6 +89,35 @@ def is_closed(function: Callable[..., Any]) -> bool:
         ):
             return False
     return True
+
+
+def looks_around(function: Any) -> bool:
+    """Tell whether a function asks for facts or makes queries, itself or by functions of its module that it names.
+
+    Examples
+    --------
+    >>> looks_around(lambda x: x.fact().low >= 0), looks_around(lambda x: x.shape)
+    (True, False)
+    """
+    seen: set[int] = set()
+    work = [function]
+    while work:
+        here = work.pop()
+        if getattr(here, "looks_around", False) is True:
+            return True
+        code = getattr(here, "__code__", None)
+        if code is None or id(code) in seen:
+            continue
+        seen.add(id(code))
+        names = {name for inner in codes_of(code) for name in (*inner.co_names, *inner.co_freevars)}
+        if "fact" in names:
+            return True
+        cells = dict(zip(code.co_freevars, here.__closure__ or (), strict=True))
+        for name in names:
+            found = cells[name].cell_contents if name in cells else here.__globals__.get(name)
+            if getattr(found, "looks_around", False) is True or getattr(found, "__module__", None) == here.__module__:
+                work.append(found)
+    return False
 
 
 def check_names(function: Callable[..., Any], complain: Callable[[str], RuleError]) -> None:

@@ -13,6 +13,7 @@ from graphrewrite.hierarchy.implementations import is_implemented
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.plan import plan
+from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.match import Candidates, Match, Obstacle, Root, find_at
 from graphrewrite.rewriting.pattern import Every, Pattern
 from graphrewrite.rewriting.rule.explanation import Explanation
@@ -79,13 +80,14 @@ class Rule(Displayed, PatternRule):
         candidates = Candidates(graph)
         fresh = _names_for(graph)
         kinds = self.definition.root_kinds
-        return [
-            match
-            for node in graph.in_order()
-            if kinds is None or graph._node[node].get("type") in kinds
-            for match in self._matches(graph, node, candidates=candidates)
-            if not isinstance(self.edit(graph, match, fresh=fresh), Declined)
-        ]
+        with observing(graph):
+            return [
+                match
+                for node in graph.in_order()
+                if kinds is None or graph._node[node].get("type") in kinds
+                for match in self._matches(graph, node, candidates=candidates)
+                if not isinstance(self.edit(graph, match, fresh=fresh), Declined)
+            ]
 
     def matches_at(self, graph: Graph, node: str, obstacle: Obstacle | None = None) -> Iterator[Match]:
         """Yield the matches whose first root is a node; the rule may still decline them.

@@ -26,7 +26,7 @@ from graphrewrite.rewriting.pattern import (
     top_of,
     variables_of,
 )
-from graphrewrite.rewriting.rule.bytecode import check_names, codes_of, returns_nothing, steps_of
+from graphrewrite.rewriting.rule.bytecode import check_names, codes_of, looks_around, returns_nothing, steps_of
 from graphrewrite.rewriting.rule.template import Template, is_conjunctive, matches_itself, read_template
 from graphrewrite.runtime.source_location import rule_error
 
@@ -49,6 +49,8 @@ class Definition:
         The rule's option.
     template : Template, optional
         The part below the yield, where it can be kept as data.
+    looks_around : bool
+        Whether its function asks what is known of values, or queries their surroundings.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Definition:
     names: frozenset[str]
     shared: str
     template: Template | None
+    looks_around: bool
 
     @property
     def depends_on_values(self) -> bool:
@@ -151,7 +154,11 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     # Names that a predicate or replacement uses tell which parts of a graph it may read.
     names = frozenset(name for inner in codes_of(code) for name in inner.co_names)
     template = read_template(function, pattern, complain)
-    return Definition(function.__name__, file, line, inspect.getdoc(function), pattern, names, shared, template)
+    conditions = [v.condition for v in pattern.variables if v.condition is not None]
+    conditions += [t for n in pattern.terms if isinstance(n, PatternNode) for t in n.operands if isinstance(t, Where)]
+    around = looks_around(function) or any(looks_around(condition.predicate) for condition in conditions)
+    doc = inspect.getdoc(function)
+    return Definition(function.__name__, file, line, doc, pattern, names, shared, template, around)
 
 
 def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -> Pattern:

@@ -1,0 +1,37 @@
+"""Facts about values: what is known of them whatever the inputs are, and what rules may ask of a node's surroundings.
+
+An `Analysis` is a value: what is known of an unknown value, and a function for each op. `numbers` is the library's own;
+``numbers.extended({my_op: function})`` knows more ops. Rules ask by predicates such as `nonnegative`, in
+``rule.where(nonnegative)`` or below the yield, and by ``x.fact()``; `facts_of` tells what is known of a graph.
+"""
+
+from graphrewrite.rewriting.facts.analysis import Analysis, AppliedOp
+from graphrewrite.rewriting.facts.known import Facts, facts_of
+from graphrewrite.rewriting.facts.numbers import Fact, numbers
+from graphrewrite.rewriting.facts.predicate import Predicate
+from graphrewrite.rewriting.facts.predicates import (
+    finite,
+    never_minus_zero,
+    never_nan,
+    never_zero,
+    nonnegative,
+    nonpositive,
+    whole,
+)
+
+__all__ = [
+    "Analysis",
+    "AppliedOp",
+    "Fact",
+    "Facts",
+    "Predicate",
+    "facts_of",
+    "finite",
+    "never_minus_zero",
+    "never_nan",
+    "never_zero",
+    "nonnegative",
+    "nonpositive",
+    "numbers",
+    "whole",
+]
