@@ -166,9 +166,7 @@ class Analysis(Generic[F]):
                 raise AnalysisError(f"{self.name}: the op {op.name!r} has a function already, and has one only")
         return replace(self, functions={**self.functions, **functions})
 
-    def predicate(
-        self, holds: Callable[[F], Any], reason: str, lacking: Callable[[F], str] | None = None
-    ) -> Predicate:
+    def predicate(self, holds: Callable[[F], Any], reason: str, lacking: Callable[[F], str] | None = None) -> Predicate:
         """Return a condition on values that asks what is known of them, for `rule.where`, and to call below the yield.
 
         Parameters

@@ -10,6 +10,9 @@ whole numbers.
 from graphrewrite.rewriting.facts.analysis import Analysis
 from graphrewrite.rewriting.facts.numbers.arithmetic import ARITHMETIC
 from graphrewrite.rewriting.facts.numbers.fact import Fact, both, of_type
+from graphrewrite.rewriting.facts.numbers.functions import FUNCTIONS
+from graphrewrite.rewriting.facts.numbers.integer_level import INTEGER_LEVEL
+from graphrewrite.rewriting.facts.numbers.logic import LOGIC
 from graphrewrite.rewriting.facts.numbers.values import VALUES
 
 __all__ = ["Fact", "numbers"]
@@ -18,7 +21,7 @@ numbers: Analysis[Fact] = Analysis(
     "numbers",
     unknown=of_type,
     kind=Fact,
-    functions={**ARITHMETIC, **VALUES},
+    functions={**ARITHMETIC, **VALUES, **LOGIC, **FUNCTIONS, **INTEGER_LEVEL},
     refine=both,
 )
 """What is known of the numbers of a value: a `Fact`."""

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from graphrewrite.op import LIBRARY
 from graphrewrite.rewriting.facts.analysis import AppliedOp, OpFunction
 from graphrewrite.rewriting.facts.numbers import bits, ranges
 from graphrewrite.rewriting.facts.numbers.fact import Fact, either, integers, of_element
 from graphrewrite.rewriting.facts.numbers.rounding import nearest
-from graphrewrite.types import FixedPoint
+from graphrewrite.types import FixedPoint, element_dtype
 
 __all__ = ["ARITHMETIC", "real", "within"]
 
@@ -136,7 +138,9 @@ def _fma(node: AppliedOp) -> Fact:
     is_square = node.sources[0] == node.sources[1]
     # Floats that are stored in a wider type are rounded once, at the end.
     inner = {"f16": "f16", "f32": "f32", "f64": "f64"}.get(element, "f32") if _is_real(x) else element
-    return _added(_multiplied(x, y, inner, is_square=is_square), z, element)
+    found = _added(_multiplied(x, y, inner, is_square=is_square), z, element)
+    # What is not 0 in the wider type may be rounded to -0.
+    return found if inner == element else found._replace(minus_zero=found.low <= 0)
 
 
 def _sum(node: AppliedOp) -> Fact:
@@ -248,7 +252,9 @@ def _number(x: Fact, element: Any, number: Any) -> Fact:
         return integers(bound, bound)
     if number != number:
         return Fact()
-    bound = nearest("f64" if element == "f64" else "f16" if element == "f16" else "f32", float(number))
+    kind = element_dtype(element).type
+    with np.errstate(over="ignore", under="ignore"):
+        bound = float(kind(number)) + 0.0
     return Fact(bound, bound, False, bound == 0 and math.copysign(1.0, number) < 0, float(bound).is_integer())
 
 
@@ -258,7 +264,10 @@ def _clip(node: AppliedOp) -> Fact:
     for bound, choice in ((attributes["low"], _greater), (attributes["high"], _lesser)):
         if bound is not None:
             x = choice(x, _number(x, element, bound))
-    return x
+    if not _is_real(x):
+        return x
+    # What is stored in a wider type is limited there, and rounded then.
+    return real(element, _range(x), nan=x.nan, minus_zero=x.minus_zero or x.low < 0, whole=x.whole)
 
 
 def _relu(node: AppliedOp) -> Fact:
