@@ -1,4 +1,4 @@
-"""An analysis: what is known of an unknown value, and a function for each op from facts of operands to facts of results."""
+"""An analysis: what is known of an unknown value, and a function for each op from facts to facts."""
 
 from __future__ import annotations
 
@@ -53,6 +53,11 @@ class AppliedOp:
     def type(self) -> Type:
         """The type of the first result."""
         return self.results[0]
+
+    @property
+    def element(self) -> Any:
+        """The element type of the first result; None where it is no tensor."""
+        return getattr(self.results[0], "element", None)
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -127,7 +132,8 @@ class Analysis(Generic[F]):
     refine: Callable[[F, F], F] | None = None
 
     def __post_init__(self) -> None:
-        for op, function in self.functions.items():
+        given: Mapping[Any, Any] = self.functions
+        for op, function in given.items():
             if not isinstance(op, Op) or not callable(function):
                 raise AnalysisError(
                     f"{self.name}: its functions are a mapping of ops to callables, got {op!r}: {function!r}; "
@@ -136,7 +142,7 @@ class Analysis(Generic[F]):
         object.__setattr__(self, "functions", MappingProxyType(dict(self.functions)))
 
     def extended(self, functions: Mapping[Op, OpFunction]) -> Analysis[F]:
-        """Return the analysis with functions for more ops.
+        r"""Return the analysis with functions for more ops.
 
         Parameters
         ----------
@@ -157,7 +163,7 @@ class Analysis(Generic[F]):
         ...     "A share in percent, from 0 to 100."
         ...     return np.clip(x, 0, 1) * 100
         >>> mine = numbers.extended({percentage: lambda node: Fact(0.0, 100.0)})
-        >>> g = Graph.parse("graph g\\nx = input() : f32[N]\\np = percentage(x)\\ny = output(p)", ops=[percentage])
+        >>> g = Graph.parse("graph g\nx = input() : f32[N]\np = percentage(x)\ny = output(p)", ops=[percentage])
         >>> facts_of(g, mine)["p"].high
         100.0
         """

@@ -1,10 +1,10 @@
 """The analysis of numbers: ranges, signs, known bits, NaN, infinities, -0, whole numbers, and constants.
 
-To add an op of the library, write a function from an `AppliedOp` to a `Fact` into the module of its family, and enter it
-in the table at the end of that module: `arithmetic`, `values`, `functions`, `integer_level`, `logic`. A limit is an exact
-number, or one that is rounded as the op rounds (`rounding.nearest`); what is said must hold for every value that the
-facts of the operands allow. `tests/rewriting/facts` compares each function with evaluated graphs, and proves those of
-whole numbers.
+To add an op of the library, write a function from an `AppliedOp` to a `Fact` into the module of its family, and enter
+it in the table at the end of that module: `arithmetic`, `values`, `functions`, `integer_level`, `logic`. A limit is an
+exact number, or one that is rounded as the op rounds (`rounding.nearest`); what is said must hold for every value that
+the facts of the operands allow. `tests/rewriting/facts` compares each function with evaluated graphs, and proves those
+of whole numbers.
 """
 
 from graphrewrite.rewriting.facts.analysis import Analysis

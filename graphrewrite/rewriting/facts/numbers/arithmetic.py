@@ -108,16 +108,16 @@ def _multiplied(x: Fact, y: Fact, element: Any, *, is_square: bool = False) -> F
 
 def _truth(node: AppliedOp) -> bool:
     """Whether a node computes with truth values, of which sums and products are others."""
-    return bool(node.type.element == "bool")
+    return bool(node.element == "bool")
 
 
 def _add(node: AppliedOp) -> Fact:
-    return integers(0, 1) if _truth(node) else _added(node.facts[0], node.facts[1], node.type.element)
+    return integers(0, 1) if _truth(node) else _added(node.facts[0], node.facts[1], node.element)
 
 
 def _sub(node: AppliedOp) -> Fact:
     x, y = node.facts
-    element = node.type.element
+    element = node.element
     if not _is_real(x):
         found = (0, 0) if node.reads_one_value() else ranges.difference(_range(x), _range(y))
         return within(element, found, bits.difference(_bits(x), _bits(y)))
@@ -127,14 +127,14 @@ def _sub(node: AppliedOp) -> Fact:
 def _mul(node: AppliedOp) -> Fact:
     if _truth(node):
         return integers(0, 1)
-    return _multiplied(node.facts[0], node.facts[1], node.type.element, is_square=node.reads_one_value())
+    return _multiplied(node.facts[0], node.facts[1], node.element, is_square=node.reads_one_value())
 
 
 def _fma(node: AppliedOp) -> Fact:
     if _truth(node):
         return integers(0, 1)
     x, y, z = node.facts
-    element = node.type.element
+    element = node.element
     is_square = node.sources[0] == node.sources[1]
     # Floats that are stored in a wider type are rounded once, at the end.
     inner = {"f16": "f16", "f32": "f32", "f64": "f64"}.get(element, "f32") if _is_real(x) else element
@@ -144,19 +144,20 @@ def _fma(node: AppliedOp) -> Fact:
 
 
 def _sum(node: AppliedOp) -> Fact:
-    element = node.type.element
+    element = node.element
     if len(node.facts) > 2 and _is_real(node.facts[0]) and element not in ("f16", "f32", "f64"):
         return of_element(element)
-    return reduce(lambda x, y: _added(x, y, element), node.facts)
+    found: Fact = reduce(lambda x, y: _added(x, y, element), node.facts)
+    return found
 
 
 def _neg(node: AppliedOp) -> Fact:
-    return _negated(node.facts[0], node.type.element)
+    return _negated(node.facts[0], node.element)
 
 
 def _div(node: AppliedOp) -> Fact:
     x, y = node.facts
-    element = node.type.element
+    element = node.element
     if not _is_real(x):
         return within(element, ranges.quotient(_range(x), _range(y)))
     return _divided(x, y, element)
@@ -182,12 +183,12 @@ def _divided(x: Fact, y: Fact, element: Any) -> Fact:
 
 
 def _reciprocal(node: AppliedOp) -> Fact:
-    return _divided(Fact(1.0, 1.0, False, False, True), node.facts[0], node.type.element)
+    return _divided(Fact(1.0, 1.0, False, False, True), node.facts[0], node.element)
 
 
 def _mod(node: AppliedOp) -> Fact:
     x, y = node.facts
-    element = node.type.element
+    element = node.element
     if node.attributes["fmod"]:  # the sign of the dividend
         if _is_real(x):
             return of_element(element)
@@ -200,11 +201,11 @@ def _mod(node: AppliedOp) -> Fact:
 
 
 def _abs(node: AppliedOp) -> Fact:
-    (x,) = node.facts
+    x: Fact = node.facts[0]
     found = ranges.absolute(_range(x))
     if _is_real(x):
-        return real(node.type.element, found, nan=x.nan, minus_zero=False, whole=x.whole)
-    return x if x.low >= 0 else within(node.type.element, found)
+        return real(node.element, found, nan=x.nan, minus_zero=False, whole=x.whole)
+    return x if x.low >= 0 else within(node.element, found)
 
 
 def _greater(x: Fact, y: Fact) -> Fact:
@@ -246,10 +247,10 @@ def _number(x: Fact, element: Any, number: Any) -> Fact:
     if not _is_real(x):
         if isinstance(element, FixedPoint):
             # Limits of mantissas are cut to what they are stored in, which is no less than the format.
-            bound = int(min(max(number, -(1 << 63)), (1 << 64) - 1)) if math.isfinite(number) else 0
-            return integers(bound, bound)
-        bound = int(min(max(number, unknown.low), unknown.high))
-        return integers(bound, bound)
+            least = int(min(max(number, -(1 << 63)), (1 << 64) - 1)) if math.isfinite(number) else 0
+            return integers(least, least)
+        least = int(min(max(number, unknown.low), unknown.high))
+        return integers(least, least)
     if number != number:
         return Fact()
     kind = element_dtype(element).type
@@ -259,8 +260,9 @@ def _number(x: Fact, element: Any, number: Any) -> Fact:
 
 
 def _clip(node: AppliedOp) -> Fact:
-    x, attributes = node.facts[0], node.attributes
-    element = node.type.element
+    x: Fact = node.facts[0]
+    attributes = node.attributes
+    element = node.element
     for bound, choice in ((attributes["low"], _greater), (attributes["high"], _lesser)):
         if bound is not None:
             x = choice(x, _number(x, element, bound))

@@ -105,7 +105,7 @@ def lowest_zeros(x: Bits) -> int:
     (4, 18446744073709551616)
     """
     lowest = ~x[0] & (x[0] + 1)
-    return lowest if lowest else 1 << 64
+    return lowest or 1 << 64
 
 
 def shifted_left(x: Bits, count: int) -> Bits:

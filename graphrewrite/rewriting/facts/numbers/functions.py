@@ -36,7 +36,7 @@ def _is_odd(x: Fact) -> bool:
 
 def _exp(node: AppliedOp) -> Fact:
     (x,) = node.facts
-    element = node.type.element
+    element = node.element
 
     def at(limit: float) -> float:
         return _INFINITE if limit > 709.0 else math.exp(limit)
@@ -48,7 +48,7 @@ def _exp(node: AppliedOp) -> Fact:
 
 def _sqrt(node: AppliedOp) -> Fact:
     (x,) = node.facts
-    element = node.type.element
+    element = node.element
     low, high = (nearest(element, math.sqrt(max(limit, 0.0))) for limit in (x.low, x.high))
     return Fact(low, high, x.nan or x.low < 0, x.minus_zero)
 
@@ -64,7 +64,7 @@ def _rounded(function: Callable[[float], float]) -> OpFunction:
     def whole(node: AppliedOp) -> Fact:
         (x,) = node.facts
         low, high = (limit if math.isinf(limit) else float(function(limit)) + 0.0 for limit in (x.low, x.high))
-        element = node.type.element
+        element = node.element
         low, high = nearest(element, low), nearest(element, high)
         return Fact(low, high, x.nan, (x.minus_zero or x.low < 0) and low <= 0 <= high, element != "f8e8m0")
 
@@ -80,13 +80,13 @@ def _sign(node: AppliedOp) -> Fact:
 
 
 def _threshold(node: AppliedOp) -> Fact:
-    (x,) = node.facts
+    x: Fact = node.facts[0]
     return x._replace(low=min(x.low, 0.0), high=max(x.high, 0.0), nan=False)
 
 
 def _leaky_relu(node: AppliedOp) -> Fact:
-    (x,) = node.facts
-    return x if x.low >= 0 else of_element(node.type.element)._replace(nan=x.nan or x.low == -_INFINITE)
+    x: Fact = node.facts[0]
+    return x if x.low >= 0 else of_element(node.element)._replace(nan=x.nan or x.low == -_INFINITE)
 
 
 def _softmax(node: AppliedOp) -> Fact:
@@ -95,7 +95,7 @@ def _softmax(node: AppliedOp) -> Fact:
 
 def _cast(node: AppliedOp) -> Fact:
     (x,) = node.facts
-    element, attributes = node.type.element, node.attributes
+    element, attributes = node.element, node.attributes
     unknown = of_element(element)
     if element == "bool":
         # All but 0 is true, NaN as well.
@@ -105,8 +105,8 @@ def _cast(node: AppliedOp) -> Fact:
             return within(element, (x.low, x.high), (x.zeros, x.ones))
         # Floats are truncated, and what lies beyond gives the nearest number; NaN gives 0.
         wide = of_element("i64") if str(element)[1:] in ("2", "4") else unknown
-        low, high = (_truncated(limit, wide) for limit in (x.low, x.high))
-        return within(element, (min(low, 0), max(high, 0)) if x.nan else (low, high))
+        least, most = (_truncated(limit, wide) for limit in (x.low, x.high))
+        return within(element, (min(least, 0), max(most, 0)) if x.nan else (least, most))
     if element not in ("f16", "f32", "f64", "bf16") or not attributes["saturate"]:
         return unknown
     low, high = _as_float(element, x.low, -1), _as_float(element, x.high, 1)
@@ -128,8 +128,8 @@ def _as_float(element: Any, limit: float, outward: int) -> float:
 
 def _bits_as_they_are(node: AppliedOp) -> Fact:
     (x,) = node.facts
-    same = node.types[0].element == node.type.element
-    return x if same else of_element(node.type.element)
+    same = node.types[0].element == node.element
+    return x if same else of_element(node.element)
 
 
 FUNCTIONS: dict[Any, OpFunction] = {

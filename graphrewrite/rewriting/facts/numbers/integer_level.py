@@ -20,7 +20,7 @@ _WORD = 1 << 62
 """Intermediate numbers beyond it may leave their 64 bits, and then nothing is known."""
 
 
-def _shifted(x: Fact, count: int) -> tuple[tuple[Any, Any], bits.Bits]:
+def _shifted(x: Any, count: int) -> tuple[tuple[Any, Any], bits.Bits]:
     return (x.low << count, x.high << count), bits.shifted_left((x.zeros, x.ones), count)
 
 
@@ -35,37 +35,38 @@ def _integer_sub(node: AppliedOp) -> Fact:
 def _combined(node: AppliedOp, of_ranges: Any, of_bits: Any) -> Fact:
     shifts = node.attributes["shifts"]
     (x, its_bits), (y, other_bits) = (_shifted(f, s) for f, s in zip(node.facts, shifts, strict=True))
-    return within(node.type.element, of_ranges(x, y), of_bits(its_bits, other_bits))
+    return within(node.element, of_ranges(x, y), of_bits(its_bits, other_bits))
 
 
 def _integer_mul(node: AppliedOp) -> Fact:
     x, y = node.facts
     limits_of_both = (x.low, x.high), (y.low, y.high)
     found = ranges.square(limits_of_both[0]) if node.reads_one_value() else ranges.product(*limits_of_both)
-    return within(node.type.element, found, bits.product((x.zeros, x.ones), (y.zeros, y.ones)))
+    return within(node.element, found, bits.product((x.zeros, x.ones), (y.zeros, y.ones)))
 
 
 def _requantise(node: AppliedOp) -> Fact:
     (x,), attributes = node.facts, node.attributes
-    least, most = limits(node.type.element, attributes["low"], attributes["high"])
+    least, most = limits(node.element, attributes["low"], attributes["high"])
     shift = attributes["shift"]
     shifts: Sequence[int] = (shift,) if isinstance(shift, int) else shift
     if not shifts or x.high > _WORD or any(not -62 < each < 62 for each in shifts):
-        return of_element(node.type.element)
+        return of_element(node.element)
     found: Fact | None = None
     for each in set(shifts):
         low, high = ranges.limited(ranges.rounded_shift((x.low, x.high), each), least, most)
         one = integers(low, high)
         found = one if found is None else either(found, one)
-    return of_element(node.type.element) if found is None else found
+    return of_element(node.element) if found is None else found
 
 
 def _lookup(node: AppliedOp) -> Fact:
-    return node.facts[1]._replace(constant=False)
+    table: Fact = node.facts[1]
+    return table._replace(constant=False)
 
 
 def _to_fixed(node: AppliedOp) -> Fact:
-    (x,), attributes, element = node.facts, node.attributes, node.type.element
+    (x,), attributes, element = node.facts, node.attributes, node.element
     least, most = limits(element, attributes["low"], attributes["high"])
     if element.width > 53:
         return of_element(element)
@@ -78,7 +79,7 @@ def _to_fixed(node: AppliedOp) -> Fact:
 
 
 def _from_fixed(node: AppliedOp) -> Fact:
-    (x,), element = node.facts, node.type.element
+    (x,), element = node.facts, node.element
     fraction = node.attributes["fraction"]
     if isinstance(of_element(element).low, int) or element not in ("f16", "f32", "f64", "bf16"):
         return of_element(element)

@@ -92,10 +92,10 @@ def _or(node: AppliedOp) -> Fact:
 
 def _not(node: AppliedOp) -> Fact:
     (x,) = node.facts
-    if x.low >= 0 and str(node.type.element)[0] == "u":
-        top = (1 << int(str(node.type.element)[1:])) - 1
+    if x.low >= 0 and str(node.element)[0] == "u":
+        top = (1 << int(str(node.element)[1:])) - 1
         return integers(top - x.high, top - x.low, *_of_unsigned(x, top))
-    return within(node.type.element, (~x.high, ~x.low), bits.negated((x.zeros, x.ones)))
+    return within(node.element, (~x.high, ~x.low), bits.negated((x.zeros, x.ones)))
 
 
 def _of_unsigned(x: Fact, top: int) -> bits.Bits:
@@ -109,7 +109,7 @@ def _logical_not(node: AppliedOp) -> Fact:
 
 def _bit_shift(node: AppliedOp) -> Fact:
     x, y = node.facts
-    element = node.type.element
+    element = node.element
     width = int(str(element)[1:])
     if y.low < 0 or y.high >= max(8, width):
         # Numbers of bits that there are not leave nothing but the sign.

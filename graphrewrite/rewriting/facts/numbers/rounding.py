@@ -44,7 +44,7 @@ def beyond(element: Any, number: float, steps: int) -> float:
     >>> beyond("f16", 1.0, 1), beyond("f64", 1.0, -1)
     (1.0009765625, 0.9999999999999999)
     """
-    kind = {"f64": np.float64, "f16": np.float16}.get(element, np.float32)
+    kind: Any = {"f64": np.float64, "f16": np.float16}.get(element, np.float32)
     up = kind(np.inf) if steps > 0 else kind(-np.inf)
     stepped = kind(number)
     with np.errstate(over="ignore", under="ignore"):

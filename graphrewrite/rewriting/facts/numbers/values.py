@@ -49,14 +49,12 @@ def _max_pool(node: AppliedOp) -> Fact:
     pads, kernel = attributes["pads"], attributes["kernel"]
     is_plain = not attributes["ceil_mode"] and all(step == 1 for step in attributes["dilations"])
     inside = (not attributes["ceil_mode"] and not any(pads)) or (
-        is_plain and len(pads) == 2 * len(kernel) and all(pad < size for pad, size in zip(pads, (*kernel, *kernel)))
+        is_plain
+        and len(pads) == 2 * len(kernel)
+        and all(pad < size for pad, size in zip(pads, (*kernel, *kernel), strict=True))
     )
     # A window that lies in the border has the least number of the type.
     return x if inside else either(x, of_type(node.type)._replace(high=x.high, nan=x.nan, minus_zero=x.minus_zero))
-
-
-def _concat(node: AppliedOp) -> Fact:
-    return _any_of(node)
 
 
 _MOVING = (
@@ -67,7 +65,7 @@ _MOVING = (
 
 VALUES: dict[Any, OpFunction] = {
     **{LIBRARY[name]: _same for name in _MOVING},
-    LIBRARY["concat"]: _concat,
+    LIBRARY["concat"]: _any_of,
     LIBRARY["constant"]: _constant,
     LIBRARY["max_pool"]: _max_pool,
     LIBRARY["shape"]: _shape,
