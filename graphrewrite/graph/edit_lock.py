@@ -62,14 +62,15 @@ def check_readable(graph: Any) -> None:
 @contextmanager
 def frozen(graph: nx.DiGraph) -> Iterator[None]:
     """Refuse edits of a graph by its methods within a with-block, in any thread, as `networkx.freeze` does."""
-    own = {name: vars(graph)[name] for name in _EDITS if name in vars(graph)}  # of a graph that somebody froze
-    vars(graph).update(dict.fromkeys(_EDITS, _refuse))
+    state = vars(graph)
+    own = {name: state[name] for name in _REFUSED.keys() & state.keys()}  # of a graph that somebody froze
+    state.update(_REFUSED)
     try:
         yield
     finally:
-        for name in _EDITS:
-            vars(graph).pop(name, None)
-        vars(graph).update(own)
+        for name in _REFUSED:
+            state.pop(name, None)
+        state.update(own)
 
 
 def without_lock(state: dict[str, Any]) -> dict[str, Any]:
@@ -86,3 +87,6 @@ def _refusal(what: str) -> RewriteError:
         f"the graph is being rewritten, and {what} until that has ended; rewrite a copy, which is the default "
         "(copy=True), and let threads that share a graph wait for each other"
     )
+
+
+_REFUSED = dict.fromkeys(_EDITS, _refuse)

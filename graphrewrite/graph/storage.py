@@ -90,10 +90,9 @@ def own(data: dict[str, Any], copies: dict[int, np.ndarray] | None = None) -> di
             continue
         kind = type(value)
         if kind is np.ndarray:
-            if copies is not None and id(value) in copies:
-                new[key] = copies[id(value)]
-            elif not is_unchangeable(value):
-                new[key] = owned(value)
+            if not is_unchangeable(value):
+                known = None if copies is None else copies.get(id(value))
+                new[key] = owned(value) if known is None else known
                 if copies is not None:
                     copies[id(value)] = new[key]
         elif kind is tuple and _NESTING.isdisjoint(map(type, value)):
