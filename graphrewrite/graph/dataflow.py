@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -16,6 +17,7 @@ __all__ = [
     "Operand",
     "Reader",
     "is_ordered",
+    "one_slot",
     "predicate_edge",
     "predicate_in",
     "without_predicate",
@@ -41,6 +43,20 @@ class Reader(NamedTuple):
     node: str
     slot: int
     result: int = 0
+
+
+@lru_cache(maxsize=1024)
+def one_slot(slot: int, result: int = 0) -> tuple[tuple[int, int], ...]:
+    """Return the slots of an edge that is one operand of its reader.
+
+    Those of many edges are one object, which saves memory, and is compared at a glance.
+
+    Examples
+    --------
+    >>> one_slot(1), one_slot(1) is one_slot(1)
+    (((1, 0),), True)
+    """
+    return ((slot, result),)
 
 
 def predicate_in(edge: Mapping[str, Any]) -> int | None:
@@ -378,12 +394,15 @@ class Dataflow(nx.DiGraph):
         layers: dict[str, int] = {}
         try:  # fast path: most graphs were built operands first, so that one pass finds all layers
             for node, sources in self._pred.items():
-                layer = 0
-                for source in sources:
-                    below = layers[source]
-                    if below >= layer:
-                        layer = below + 1
-                layers[node] = layer
+                if sources:
+                    highest = 0
+                    for source in sources:
+                        below = layers[source]
+                        if below > highest:
+                            highest = below
+                    layers[node] = highest + 1
+                else:
+                    layers[node] = 0
         except KeyError:
             layers = self._layers()
         found = list(layers if nodes is None else nodes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphError, TypeMismatchError, UnknownOpError
 from graphrewrite.graph.argument_errors import check_value, invalid_name, unknown_result
-from graphrewrite.graph.dataflow import Dataflow, Operand, Reader
+from graphrewrite.graph.dataflow import Dataflow, Operand, Reader, one_slot
 from graphrewrite.graph.edit_lock import check_readable, without_lock
 from graphrewrite.graph.effects import add_effect, effects_in_order, nodes_with_effects
 from graphrewrite.graph.fresh_names import GreatestNumbers
@@ -263,7 +263,7 @@ class Graph(GraphMethods, Dataflow, Body):
     def _connect(self, source: str, destination: str, slot: int, result: int = 0) -> None:
         data = self._succ[source].get(destination)
         if data is None:
-            self.add_edge(source, destination, slots=((slot, result),))
+            self.add_edge(source, destination, slots=one_slot(slot, result))
         else:
             data["slots"] = (*data["slots"], (slot, result))
 

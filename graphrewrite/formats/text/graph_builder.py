@@ -11,7 +11,7 @@ from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.formats.text.line_parser import NodeLine
 from graphrewrite.formats.text.literal_parser import array_of
 from graphrewrite.graph import Graph
-from graphrewrite.graph.dataflow import EFFECT
+from graphrewrite.graph.dataflow import EFFECT, one_slot
 from graphrewrite.graph.effects import order_effects
 from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered, settled
 from graphrewrite.graph.validation import unsound_node
@@ -261,8 +261,11 @@ def _edges(line: NodeLine, names: Mapping[Any, NodeLine]) -> Iterator[tuple[Any,
     edges: dict[Any, dict[str, Any]] = {}
     for slot, (source, result) in enumerate(line.operands):
         _check_source(line, source, names)
-        data = edges.setdefault(source, {"slots": ()})
-        data["slots"] += ((slot, result),)
+        data = edges.get(source)
+        if data is None:
+            edges[source] = {"slots": one_slot(slot, result)}
+        else:
+            data["slots"] += ((slot, result),)
     for source, kind in line.controls:
         _check_source(line, source, names)
         data = edges.setdefault(source, {"slots": ()})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphrewrite.graph.dataflow import one_slot
 from graphrewrite.graph.provenance import SHORT
 from graphrewrite.op import constant
 from graphrewrite.op.reserved_keys import STRUCTURAL
@@ -95,7 +96,7 @@ class EditWriter(Source):
         """Return the name of the slots of an edge from a value."""
         result = value.index if isinstance(value, TemplateResult) else 0
         name = f"S{index}_{result}" if result else f"S{index}"
-        self.known[name] = ((index, result),)
+        self.known[name] = one_slot(index, result)
         return name
 
     def write(self, mode: str) -> str:
@@ -336,12 +337,14 @@ class EditWriter(Source):
         if self.succeeds:
             target = self.name(self.template.values[0])
             self.line(f"succ[{target}] = succ.pop(n0)")
+            if recorded:
+                self.line("moved0 = []")
             self.line("for u, e in readers0.items():")
             self.line("    q = pred[u]")
             self.line("    del q[n0]")
             self.line(f"    q[{target}] = e")
             if recorded:
-                self.line("moved0 = [(u, e.copy()) for u, e in readers0.items()]")
+                self.line("    moved0.append((u, e.copy()))")
             return
         several = len(self.roots) > 1
         self.line("old = {}")  # edges that get more slots; None for new ones, which another root may come upon

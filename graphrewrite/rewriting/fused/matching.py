@@ -13,6 +13,7 @@ from collections.abc import Collection
 from typing import Any
 
 from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import one_slot
 from graphrewrite.rewriting.match.compiled import Source
 from graphrewrite.rewriting.match.results import MatchedValue
 from graphrewrite.rewriting.pattern import (
@@ -37,11 +38,6 @@ _MOST_NODES = 200
 
 class NotPlainError(Exception):
     """The rule is left to the general path."""
-
-
-def slot(index: int) -> tuple[tuple[int, int], ...]:
-    """Return the ``slots`` of an edge that is one operand of its reader, and the first result of its source."""
-    return ((index, 0),)
 
 
 class MatchWriter(Source):
@@ -112,7 +108,7 @@ class MatchWriter(Source):
 
     def edge(self, index: int) -> str:
         """Return the name of the data of an edge that is one operand and nothing else, such as a predicate."""
-        self.known[f"E{index}"] = {"slots": slot(index)}
+        self.known[f"E{index}"] = {"slots": one_slot(index)}
         return f"E{index}"
 
     # ------------------------------------------------------------------ the pattern
@@ -246,7 +242,7 @@ class MatchWriter(Source):
             self.line(f"elif e == {second} and f == {first}: {found[0]}, {found[1]} = {found[1]}, {found[0]}")
             self.line("else: return general(n0)")
         else:
-            listed, edges = ", ".join(found), self.let([{"slots": slot(i)} for i in range(count)])
+            listed, edges = ", ".join(found), self.let([{"slots": one_slot(i)} for i in range(count)])
             self.line(f"{listed}, = {sources}")
             self.line(f"if [*{sources}.values()] != {edges}:")
             self.line(f"    e = operands_at({sources}, {edges})")
@@ -393,7 +389,7 @@ def has_others(sources: dict[str, Any], count: int) -> bool:
 
 def in_order(sources: dict[str, Any]) -> list[str] | None:
     """Return the operands of a node in order, or None where an edge is unusual."""
-    return operands_at(sources, [{"slots": slot(i)} for i in range(len(sources))])
+    return operands_at(sources, [{"slots": one_slot(i)} for i in range(len(sources))])
 
 
 def operands_at(sources: dict[str, Any], edges: list[Any]) -> list[str] | None:
