@@ -327,9 +327,15 @@ class EditWriter(Source):
     def unlink(self, nodes: list[str]) -> None:
         """Write that what the match has read loses these readers, as far as that is certain."""
         for name in self.roots if self.may_stay else nodes:
-            for term, source in self.operands[name]:
-                if self.may_stay or not isinstance(term, PatternNode) or any(term is top for top in self.tops):
-                    self.line(f"del succ[{source}][{name}]")
+            tops = {id(top) for top in self.tops}
+            read = [(t, s) for t, s in self.operands[name] if not isinstance(t, PatternNode) or id(t) in tops]
+            self.cut(name, self.operands[name] if self.may_stay else read)
+
+    def cut(self, name: str, read: list[tuple[Any, str]]) -> None:
+        """Write that a node no longer reads some values, of which one may stand at several slots."""
+        sources = dict.fromkeys(source for _, source in read)
+        for source in sources:
+            self.line(f"del succ[{source}][{name}]" if len(sources) == 1 else f"succ[{source}].pop({name}, None)")
 
     def move(self, recorded: bool) -> None:
         """Write that the readers of the roots read their replacements."""
@@ -378,8 +384,9 @@ class EditWriter(Source):
             self.line(f"del {', '.join(f'node[{n}], pred[{n}]' for n in self.roots)}")
             for name in inner:
                 self.line(f"if not succ[{name}]:")
-                for _, source in self.operands[name]:
-                    self.line(f"    del succ[{source}][{name}]")
+                self.depth += 1
+                self.cut(name, self.operands[name])
+                self.depth -= 1
                 if is_noted:
                     self.line(f"    lost.append(({name}, d_{name}, pred[{name}]))")
                 self.line(f"    del node[{name}], pred[{name}], succ[{name}]")

@@ -1,6 +1,6 @@
 """The first half of a fused rule: Python source that finds the first match of a conjunctive pattern at a node.
 
-It reads the dictionaries of the graph as they almost always are: every edge with one slot, every operand the first
+It reads the dictionaries of the graph as they almost always are: edges with slots only, every operand the first
 result of its node, every inner node read by its parents in the pattern alone. At anything else it says
 ``return general(n0)``, and the general path handles that node: unusual cases are slow, never wrong.
 """
@@ -69,8 +69,8 @@ class MatchWriter(Source):
     def __init__(self, pattern: Pattern, shared: str, entry: int, *, may_decline: bool) -> None:
         super().__init__(pattern)
         self.shared, self.may_decline = shared, may_decline
-        self.known.update(has_others=has_others, operands_at=operands_at, same=same, any_same=any_same)
-        self.known.update(in_order=in_order, MatchedValue=MatchedValue, application=application)
+        self.known.update(in_order=in_order, same=same, any_same=any_same)
+        self.known.update(MatchedValue=MatchedValue, application=application)
         self.tops = [top_of(root) for root in pattern.roots]
         self.order = [self.tops[entry], *(top for i, top in enumerate(self.tops) if i != entry)]
         self.sources: dict[str, list[str]] = {}
@@ -168,15 +168,15 @@ class MatchWriter(Source):
         """Write what must hold of a node, and of all below it."""
         self.attributes(term, name)
         is_loose = term.loose or term.optional
-        sources = self.decode_loose(term, name) if is_loose else self.decode(name, len(term.operands))
+        sources = self.decode_loose(term, name) if is_loose else self.decode(term, name)
         self.sources[name] = sources
         if self.is_loop(term, len(sources)):
             a, b = sources[:2]
-            swapped = f"(({a}, {b}), ({b}, {a}))"
+            is_free = f"{a} != {b}"
             if not all(op.commutative for op in term.ops):
                 commutative = self.let(frozenset(op.name for op in term.ops if op.commutative))
-                swapped = f"{swapped} if node[{name}]['type'] in {commutative} else (({a}, {b}),)"
-            self.line(f"for {a}, {b} in {swapped}:")
+                is_free += f" and node[{name}]['type'] in {commutative}"
+            self.line(f"for {a}, {b} in (({a}, {b}), ({b}, {a})) if {is_free} else (({a}, {b}),):")
             self.depth += 1
         pairs = list(zip(term.operands, sources, strict=True))
         # Types first: they are cheap to compare, and most attempts end here.
@@ -213,6 +213,8 @@ class MatchWriter(Source):
         listed = ", ".join(found)
         self.line(f"e = in_order(pred[{name}])")
         self.line("if e is None: return general(n0)")
+        if any(isinstance(t, PatternNode) for t in term.operands):  # which a variable may bind as well
+            self.line(f"if len(e) != len(pred[{name}]): return general(n0)")
         if term.loose:
             (at,) = term.loose
             behind = count - at - 1
@@ -223,14 +225,23 @@ class MatchWriter(Source):
             self.line(f"{listed}, = (*e, {'None, ' * term.optional})[:{count}]")
         return found
 
-    def decode(self, name: str, count: int) -> list[str]:
+    def decode(self, term: PatternNode, name: str) -> list[str]:
         """Write how the operands of a node are read from its edges; return their names."""
+        count = len(term.operands)
         found = [self.new("s") for _ in range(count)]
-        sources = self.new("p")
+        listed, sources = ", ".join(found), self.new("p")
         self.line(f"{sources} = pred[{name}]")
+        # Other than most: another number of operands, or one of them at several slots.
         self.line(f"if len({sources}) != {count}:")
-        self.line(f"    if has_others({sources}, {count}): {self.stop}")
-        self.line("    return general(n0)")  # a value at several slots, or edges without
+        self.line(f"    e = in_order({sources})")
+        self.line("    if e is None: return general(n0)")
+        self.line(f"    if len(e) != {count}: {self.stop}")
+        if len({isinstance(t, PatternNode) for t in term.operands}) > 1:
+            self.line("    return general(n0)")  # a matched node may be bound by a variable as well
+        else:
+            self.line(f"    {listed}, = e")
+        self.line("else:")
+        self.depth += 1
         if count == 1:
             self.line(f"({found[0]}, e), = {sources}.items()")
             self.line(f"if e != {self.edge(0)}: return general(n0)")
@@ -242,12 +253,13 @@ class MatchWriter(Source):
             self.line(f"elif e == {second} and f == {first}: {found[0]}, {found[1]} = {found[1]}, {found[0]}")
             self.line("else: return general(n0)")
         else:
-            listed, edges = ", ".join(found), self.let([{"slots": one_slot(i)} for i in range(count)])
+            edges = self.let([{"slots": one_slot(i)} for i in range(count)])
             self.line(f"{listed}, = {sources}")
             self.line(f"if [*{sources}.values()] != {edges}:")
-            self.line(f"    e = operands_at({sources}, {edges})")
-            self.line("    if e is None: return general(n0)")
+            self.line(f"    e = in_order({sources})")
+            self.line(f"    if e is None or len(e) != {count}: return general(n0)")
             self.line(f"    {listed}, = e")
+        self.depth -= 1
         return found
 
     def is_new(self, term: PatternNode, name: str) -> bool:
@@ -381,23 +393,20 @@ def any_same(value: Any, wanted: Collection[Any]) -> bool:
     return any(same(value, each) for each in wanted)
 
 
-def has_others(sources: dict[str, Any], count: int) -> bool:
-    """Tell whether a node has another number of operands, as far as its edges tell at all."""
-    found = [pair[0] for data in sources.values() for pair in data.get("slots", ())]
-    return len(found) != count and sorted(found) == list(range(len(found))) and len(found) >= len(sources)
-
-
 def in_order(sources: dict[str, Any]) -> list[str] | None:
-    """Return the operands of a node in order, or None where an edge is unusual."""
-    return operands_at(sources, [{"slots": one_slot(i)} for i in range(len(sources))])
-
-
-def operands_at(sources: dict[str, Any], edges: list[Any]) -> list[str] | None:
-    """Return the operands of a node in order, or None where an edge is another than one of those."""
-    found: list[Any] = [None] * len(edges)
-    for source, data in sources.items():
-        try:
-            found[edges.index(data)] = source
-        except ValueError:
-            return None
-    return None if None in found else found
+    """Return the operands of a node in order, from its edges; None where one is unusual."""
+    found: dict[Any, str] = {}
+    count = 0
+    try:
+        for source, data in sources.items():
+            slots = data["slots"]
+            if len(data) != 1 or not slots:
+                return None
+            for index, result in slots:
+                if result:
+                    return None
+                found[index] = source
+                count += 1
+        return [found[index] for index in range(count)]
+    except (KeyError, TypeError, ValueError):
+        return None
