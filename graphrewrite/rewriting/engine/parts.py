@@ -33,13 +33,17 @@ def waits_in_circle(
     graph: Graph, matched: Collection[str], roots: Sequence[str], leaves: Sequence[Collection[str]]
 ) -> bool:
     """Tell whether roots, each replaced by what is computed from some leaves, would wait for each other."""
-    # Whether a leaf depends on a root is searched for only where the match does not say it: operands of the root never
-    # do.
+    # What a replacement reads of what its root has read keeps the order of the roots: a circle has another leaf in it.
+    # Operands of a root never depend on it; where the match does not say it, whether leaves do is searched for.
     nodes = set(roots)
-    operands_of = Counter(source for node in nodes for source in _sources(graph, node, matched))
+    sources = {node: _sources(graph, node, matched) for node in nodes}
+    foreign = {x for node, its in zip(roots, leaves, strict=True) for x in its if x != node and x not in sources[node]}
+    if not foreign or _between(graph, foreign, nodes) is None:
+        return False
+    operands_of = Counter(source for read in sources.values() for source in read)
     doubtful = {leaf for its in leaves for leaf in its if operands_of[leaf] + (leaf in nodes) < len(nodes)}
-    between = _between(graph, doubtful, nodes) if doubtful else None
-    if not between:
+    between = _between(graph, doubtful, nodes)
+    if between is None:
         return False
     # A replacement waits for its leaves, and a value for the replacements and values that it reads: the new graph.
     waits: list[tuple[object, object]] = [
