@@ -116,11 +116,11 @@ def test_chain(peers):
     """Half as many rewrites as ops; the ratio is to the first line, of a trace to the line on a copy."""
     sizes, few = scaled(((100,), (100,)), ((1_000, 10_000, 100_000), (1_000, 10_000)))
     rows = [
-        (Row("engine", "", OURS, "x <= 6"), sizes),
-        (Row("engine", "copy", COPIED), sizes),
+        (Row("engine", "", OURS, "x <= 4.5"), sizes),
+        (Row("engine", "copy", COPIED, "x <= 7"), sizes),
         (Row("engine", "trace", TRACED, "ratio <= 1.5", to=COPIED), sizes),
-        (Row("engine", "python", f"{OURS}, lower half in Python", "x <= 10"), sizes),
-        (Row("engine", "constant", f"{OURS}, a new constant each"), few),
+        (Row("engine", "python", f"{OURS}, lower half in Python", "x <= 8"), sizes),
+        (Row("engine", "constant", f"{OURS}, a new constant each", "x <= 12"), few),
         *((row, sizes) for row in LIMITS),
         *((row, few) for row in scaled([], PEERS)),
     ]
@@ -135,29 +135,15 @@ def test_chain(peers):
     print_table("Multiply-add chain: x = multiples of the dictionary loop, per rewrite", heads, lines)
 
 
-@pytest.mark.thorough
-def test_long_chain(peers):
-    """Time and memory up to a million ops; bytes per node of the graph, leaves included."""
-    sizes = (1_000, 10_000, 100_000, 1_000_000)
-    lines = []
-    for row in (Row("engine", "", OURS, "growth <= 1.1"), Row("engine", "copy", COPIED), *LIMITS):
-        found = [measure(row, "chain", size, peers) for size in sizes]
-        memory = [(figures["graph bytes"], figures["more bytes"]) for figures in found[2:] if "x" in figures]
-        bytes_ = [f"{graph:,.0f} + {more:,.0f}" for graph, more in memory]
-        lines.append((row.name, *cells(found, 4), growth(sizes, found), row.goal, *bytes_))
-    heads = ("chain of so many ops", *(f"{n:,} x" for n in sizes), "µs/rewrite", "growth", "goal")
-    print_table("Long chains; bytes per node: graph + rewriting", (*heads, "bytes at 100,000", "at 1,000,000"), lines)
-
-
 def test_blocks(peers):
     """2,000 residual blocks; of 20 rules three fire in a cascade. Peers that are slow do 200."""
     rows = [
-        (Row("engine", "", OURS, "x <= 7"), None),
+        (Row("engine", "", OURS, "x <= 5"), None),
         (Row("engine", "", f"{OURS}, 500 rules", "ratio <= 1.6"), 500),
         (Row("engine", "define", f"{OURS}, 500 rules, with their definition"), 500),
         (Row("engine", "copy", COPIED), None),
         (Row("engine", "trace", TRACED, "ratio <= 1.5", to=COPIED), None),
-        (Row("engine", "python", f"{OURS}, lower halves in Python", "x <= 10"), None),
+        (Row("engine", "python", f"{OURS}, lower halves in Python", "x <= 8"), None),
         *((row, None) for row in LIMITS if "its" not in row.variant),
         *((row, None) for row in scaled([], PEERS)),
         *((row._replace(name="tinygrad, 500 rules"), 500) for row in scaled([], PEERS[:1])),
@@ -200,7 +186,7 @@ def test_two_results(peers):
     """Two nodes become one with two results."""
     sizes = scaled((10,), (100, 300, 1_000, 10_000))
     rows = [
-        Row("engine", "", OURS, "flat"),
+        Row("engine", "", OURS, "x <= 12, flat"),
         Row("engine", "copy", COPIED),
         *(row for row in LIMITS if "its" not in row.variant),
         *(row for row in scaled([], PEERS) if row.name in ("onnxscript", "torch.fx")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,11 @@ collect_ignore = ["rewriting"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--peers`: another environment may hold the libraries that this one is compared with."""
+    """Add `--peers`, an environment with libraries to compare with, and `--before`, another checkout of this one."""
     parser.addoption(
         "--peers", default=sys.executable, metavar="PYTHON", help="the Python that has the peers installed"
     )
+    parser.addoption("--before", type=Path, metavar="CHECKOUT", help="another checkout, to be compared with this one")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,3 +30,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def peers(request: pytest.FixtureRequest) -> str:
     """The Python that runs the peers."""
     return request.config.getoption("--peers")
+
+
+@pytest.fixture
+def before(request: pytest.FixtureRequest) -> Path | None:
+    """Another checkout of this repository."""
+    return request.config.getoption("--before")

@@ -2,8 +2,9 @@
 
 Variants: ``copy`` for the call as a user writes it, which leaves its argument as it was, ``trace`` for a whole record
 of that, ``python`` for rules whose lower half decides anew at each match and so must run each time, ``constant`` for
-rules that compute a new constant at each match, and ``define`` where the rules are defined within the time, which
-otherwise happens before, as on import.
+rules that compute a new constant at each match, ``every`` for one match of all readers of a value, ``once`` where each
+node is looked at once, the path of an ONNX file for the library's own rules on it, and ``define`` where the rules are
+defined within the time, which otherwise happens before, as on import.
 """
 
 from __future__ import annotations
@@ -15,17 +16,9 @@ from workloads import COMMUTATIVE, LEAF, RESULT, Law, Workload
 
 from graphrewrite import Constant, Graph, Rule, Tensor, decline, define_op, op, rewrite, rule, trace
 from graphrewrite.op import Op
-from graphrewrite.rules import eliminate_dead_nodes
+from graphrewrite.rules import RULES, eliminate_dead_nodes
 
 DISTRIBUTION = "graphrewrite"
-VARIANTS = {
-    "": ("chain", "blocks", "dead", "forks"),
-    "copy": ("chain", "blocks", "dead", "forks"),
-    "trace": ("chain", "blocks"),
-    "python": ("chain", "blocks"),
-    "define": ("blocks",),
-    "constant": ("chain",),
-}
 
 FLOATS = Tensor("f32", ("N", 4))
 WEIGHT = np.ones(4, np.float32)
@@ -54,6 +47,10 @@ def new_ops(workload: Workload) -> dict[str, Op]:
 
 
 def build(workload: Workload, variant: str) -> tuple[Graph, tuple[Rule, ...]]:
+    if workload.name == "network":
+        from graphrewrite.lowering import from_onnx
+
+        return from_onnx(variant), RULES
     graph = graph_of(workload)
     return graph, () if variant == "define" else rules_of(graph, workload, variant)
 
@@ -81,15 +78,20 @@ def rule_of(law: Law, ops: dict[str, Op], variant: str) -> Rule:
     variables = dict.fromkeys(name for root in law.roots for name in root.variables)
     parameters = (f"{name}: Constant" if name == "c" and "constant" in variant else name for name in variables)
     lines = [f"def {law.name}({', '.join(parameters)}):", f'    "{law.pattern} is {law.replacement}."']
-    lines.append(f"    yield {law.pattern}")
     first = law.roots[0].variables[0]
+    if variant == "every":
+        lines += [f"    found = rule.every({first}, {law.root.op})", "    yield found", f"    new = {law.replacement}"]
+        lines.append("    return [new] * len(found.nodes)")
+    else:
+        lines.append(f"    yield {law.pattern}")
     if "python" in variant:
         lines += [f"    if {first}.type.element != 'f32':", "        return decline('only floats')"]
     new = law.replacement
     if "constant" in variant:
         new = new.replace("c,", "c.value * 2,")
-    lines.append(f"    return {new}")
-    scope = {**ops, "decline": decline, "Constant": Constant}
+    if variant != "every":
+        lines.append(f"    return {new}")
+    scope = {**ops, "decline": decline, "Constant": Constant, "rule": rule}
     exec(compile("\n".join(lines), __file__, "exec"), scope)
     return rule(scope[law.name])
 
@@ -101,13 +103,17 @@ def rules_of(graph: Graph, workload: Workload, variant: str) -> tuple[Rule, ...]
 
 def run(model: tuple[Graph, tuple[Rule, ...]], workload: Workload, variant: str) -> Graph:
     graph, rules = model
+    if workload.name == "network":
+        return rewrite(graph, rules)
     if not workload.laws and variant == "copy":
         return eliminate_dead_nodes(graph)
     if not workload.laws:
         eliminate_dead_nodes.apply_in_place(graph)
         return graph
     rules = rules or rules_of(graph, workload, variant)
-    return trace(graph, rules).graph if variant == "trace" else rewrite(graph, rules, copy=variant == "copy")
+    if variant == "trace":
+        return trace(graph, rules).graph
+    return rewrite(graph, rules, copy=variant == "copy", once=variant == "once")
 
 
 def count(model: Graph) -> Counter[str]:

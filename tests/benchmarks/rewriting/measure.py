@@ -1,6 +1,6 @@
 """Measure one engine on one workload, in a process of its own, and print the figures as JSON.
 
-    python measure.py ENGINE WORKLOAD SIZE [--variant VARIANT] [--rounds N] [--seconds S]
+    python measure.py ENGINE WORKLOAD SIZE [--variant VARIANT] [--rounds N] [--seconds S] [--stepwise]
 
 An engine is a module beside this one with ``build``, ``run`` and ``count``. What it gives is checked in every round;
 what is not right is printed as a fault in the place of figures.
@@ -19,6 +19,7 @@ import resource
 import statistics
 import sys
 import time
+from collections.abc import Iterator, Sequence
 
 import limits
 from workloads import WORKLOADS, Workload, chain
@@ -40,34 +41,45 @@ def resident() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def measure(engine: object, workload: Workload, variant: str, rounds: int, seconds: float) -> dict[str, object]:
-    """Run several rounds; figures per rewrite."""
-    ratios: list[float] = []
-    times: list[float] = []
-    own = more = 0
-    began = time.perf_counter()
-    while len(times) < rounds and (not times or time.perf_counter() - began + 2 * times[-1] < seconds):
+def rounds_of(engine: object, workload: Workload, variant: str) -> Iterator[dict[str, float]]:
+    """Run round after round; figures of each: x, seconds, bytes for the graph and for rewriting it."""
+    while True:
         empty = resident()
         model = engine.build(workload, variant)
         gc.collect()
         before, standing = unit(), resident()
         start = time.process_time()
         model = engine.run(model, workload, variant)
-        spent = (time.process_time() - start) / workload.rewrites
-        if not times:
-            own, more = standing - empty, resident() - standing
-        ratios.append(spent / statistics.mean((before, unit())))
-        times.append(spent * workload.rewrites)
+        seconds = time.process_time() - start
+        more = resident() - standing
+        x = seconds / workload.rewrites / statistics.mean((before, unit()))
         workload.check(engine.count(model), spare=getattr(engine, "SPARE", False))
         del model
+        yield {"x": x, "seconds": seconds, "graph": standing - empty, "more": more}
+
+
+def summary(rounds: Sequence[dict[str, float]], workload: Workload) -> dict[str, float]:
+    """Figures per rewrite, and per node where they are bytes, which the first round takes from the system."""
+    seconds = min(each["seconds"] for each in rounds)
     return {
-        "x": statistics.median(ratios),
-        "microseconds": min(times) / workload.rewrites * 1e6,
-        "seconds": min(times),
-        "rounds": len(times),
-        "graph bytes": own / len(workload.nodes),
-        "more bytes": more / len(workload.nodes),
+        "x": statistics.median(each["x"] for each in rounds),
+        "microseconds": seconds / workload.rewrites * 1e6,
+        "seconds": seconds,
+        "rounds": len(rounds),
+        "graph bytes": rounds[0]["graph"] / len(workload.nodes),
+        "more bytes": rounds[0]["more"] / len(workload.nodes),
     }
+
+
+def measure(engine: object, workload: Workload, variant: str, most: int, seconds: float) -> dict[str, float]:
+    """Run several rounds, of which further ones fit into so many seconds."""
+    done: list[dict[str, float]] = []
+    began = time.perf_counter()
+    for each in rounds_of(engine, workload, variant):
+        done.append(each)
+        if len(done) == most or time.perf_counter() - began + 2 * each["seconds"] > seconds:
+            return summary(done, workload)
+    raise AssertionError
 
 
 def main() -> None:
@@ -79,6 +91,7 @@ def main() -> None:
     parser.add_argument("--rules", type=int)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--stepwise", action="store_true", help="a round for each line of the input")
     given = parser.parse_args()
     sys.setrecursionlimit(10_000)
     engine = importlib.import_module(given.engine)
@@ -87,6 +100,10 @@ def main() -> None:
     more = {} if given.rules is None else {"rules": given.rules}
     try:
         workload = WORKLOADS[given.workload](given.size, **more)
+        if given.stepwise:
+            for _, figures in zip(sys.stdin, rounds_of(engine, workload, given.variant), strict=False):
+                print(json.dumps(figures | {"nodes": len(workload.nodes)}), flush=True)
+            return
         found = measure(engine, workload, given.variant, given.rounds, given.seconds)
     except AssertionError as error:
         found = {"fault": "wrong", "why": str(error)}

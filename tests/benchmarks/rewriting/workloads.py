@@ -234,4 +234,34 @@ def forks(count: int) -> Workload:
     return Workload("forks", nodes, (FORK,), {"low": 0, "high": 0, "both": count, "meet": count}, count)
 
 
-WORKLOADS = {"chain": chain, "blocks": blocks, "dead": half_dead, "forks": forks}
+def readers(count: int) -> Workload:
+    """So many readers of one value, all of which become one node."""
+    nodes = [Node(LEAF), *(Node("low", (0,)) for _ in range(count))]
+    nodes += (Node("meet", (count + i if i else 0, i + 1)) for i in range(count))
+    nodes.append(Node(RESULT, (2 * count,)))
+    left = {"low": 0, "one": 1, "meet": count}
+    return Workload("readers", nodes, (Law("share_readers", "low(x)", "one(x)"),), left, count)
+
+
+def pairs(count: int) -> Workload:
+    """So many pairs among the readers of one value, each of which becomes one node of two results."""
+    nodes = [Node(LEAF), *(Node("low", (0,)) for _ in range(count)), *(Node("high", (0,)) for _ in range(count))]
+    nodes += (Node("both_met", (2 * count + i if i else 0, i + 1, count + i + 1)) for i in range(count))
+    nodes.append(Node(RESULT, (3 * count,)))
+    return Workload("pairs", nodes, (FORK,), {"low": 0, "high": 0, "both": count}, count)
+
+
+def network(blocks: int) -> Workload:
+    """A file of so many residual blocks, whose time is taken as a whole."""
+    return Workload("network", [Node(LEAF)] * blocks, (), {"identity": 0, "dropout": 0}, 1)
+
+
+WORKLOADS = {
+    "chain": chain,
+    "blocks": blocks,
+    "dead": half_dead,
+    "forks": forks,
+    "readers": readers,
+    "pairs": pairs,
+    "network": network,
+}
