@@ -20,7 +20,7 @@ from graphrewrite.rewriting.engine.attempt import Change
 from graphrewrite.rewriting.engine.bodies import BodyRewriting
 from graphrewrite.rewriting.engine.engine import Engine
 from graphrewrite.rewriting.engine.journal import Journal
-from graphrewrite.rewriting.engine.members import GraphRewriting, PatternRule, Rules, members_of
+from graphrewrite.rewriting.engine.members import GraphRewriting, PatternRule, Rules, is_pass, members_of
 from graphrewrite.rewriting.engine.strategy import Strategy
 from graphrewrite.rewriting.fused import Record
 from graphrewrite.rewriting.verification import Checks
@@ -136,8 +136,8 @@ def rewrite(
     check_digraph(graph, "that can be rewritten")
     strategy = Strategy.of(graph, at, once=once, order=order, first=first, measure=measure)
     members = members_of(rules)
-    own: list[Any] = [m for m in members if isinstance(m, PatternRule | GraphRewriting)]
-    passes: list[Any] = [m for m in members if not isinstance(m, PatternRule | GraphRewriting)]
+    own: list[Any] = [m for m in members if not is_pass(m)]
+    passes: list[Any] = [m for m in members if is_pass(m)]
     if strategy.region is not None:
         passes = []
     if passes and not copy:

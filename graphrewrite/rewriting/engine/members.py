@@ -14,7 +14,7 @@ from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.rewriting.rule.tracing import Definition
 from graphrewrite.runtime.source_location import located
 
-__all__ = ["GraphRewriting", "Member", "PatternRule", "Rules", "WholeGraph", "members_of"]
+__all__ = ["GraphRewriting", "Member", "PatternRule", "Rules", "WholeGraph", "is_pass", "members_of"]
 
 
 class PatternRule:
@@ -77,7 +77,6 @@ class GraphRewriting(Protocol):
         """Return the nodes at which an edit that was applied may have enabled a match."""
 
 
-@runtime_checkable
 class WholeGraph(Protocol):
     """A member that works on whole graphs, such as a `graphrewrite.Pass`."""
 
@@ -94,6 +93,11 @@ Rules = Iterable[PatternRule | GraphRewriting | WholeGraph] | PatternRule | Grap
 """A rule set: rules and passes; or one of them."""
 
 
+def is_pass(member: Any) -> bool:
+    """Tell whether a member works on whole graphs; without isinstance, which is slow for protocols."""
+    return hasattr(member, "apply_in_place") and hasattr(member, "name")
+
+
 def members_of(rule_set: Rules) -> list[Any]:
     """Return the members of a rule set, each once; one rule is a set of its own."""
     # By identity: a rule may be in a set twice, but two rules of one name would be confused in traces and messages.
@@ -102,7 +106,7 @@ def members_of(rule_set: Rules) -> list[Any]:
     for member in rule_set if isinstance(rule_set, Iterable) else (rule_set,):
         if hasattr(member, "phases"):
             raise RuleError(f"{member!r} is a pipeline; call it on the graph")
-        if not isinstance(member, PatternRule | WholeGraph | GraphRewriting):
+        if not (isinstance(member, PatternRule) or is_pass(member) or isinstance(member, GraphRewriting)):
             raise RuleError(f"{member!r} is neither a rule nor a pass; decorate it with @rule")
         members[id(member)] = member
         namesake = by_name.setdefault(member.name, member)
