@@ -140,6 +140,8 @@ def copy_into(source: Any, target: Any) -> None:
 
 def _copy_dictionaries(source: Any, target: Any) -> None:
     node, pred, succ = target._node, target._pred, target._succ
+    for table, size in ((node, source._node), (pred, source._node), (succ, source._succ)):
+        table.update(size)  # so that it has its final size, and every entry its place, from the beginning
     is_plain = STRUCTURAL.issuperset
     copies: dict[int, np.ndarray] = {}
     for name, data in source._node.items():
