@@ -316,3 +316,24 @@ def test_a_rewrite_leaves_nothing_for_the_garbage_collector(options):
         assert "k2" not in result
         del result
         assert gc.collect() == 0
+
+
+@pytest.mark.parametrize("count", [1, 20])  # on the general path, and on the fast one
+@pytest.mark.parametrize("decides", [False, True])
+def test_graphs_that_rules_bring_along_are_rewritten_as_well(count, decides):
+    double = Graph.parse("graph double\nx = input() : f32[4]\na = neg(x)\nb = neg(a)\nc = exp(b)\nd = output(c)")
+
+    @rule
+    def choose(c, x):
+        yield op.where(c, x, x)
+        return op.cond(c, x, then=double, otherwise=double)
+
+    @rule
+    def choose_or_decline(c, x):
+        yield op.where(c, x, x)
+        return op.cond(c, x, then=double, otherwise=double) if c.type.shape == () else decline("not one")
+
+    lines = "".join(f"w{i} = where(c, x, x)\ny{i} = output(w{i})\n" for i in range(count))
+    graph = Graph.parse(f"graph g\nc = input() : bool[]\nx = input() : f32[4]\n{lines}")
+    result = rewrite(graph, [choose_or_decline if decides else choose, cancel_negations])
+    assert [len(body) for _, _, body in result.bodies()] == [3] * 2 * count
