@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from graphrewrite import Graph, op, rewrite, rule
+from graphrewrite.rewriting.engine.attempt import attempt_of
+from graphrewrite.rewriting.engine.rule_index import entries_of
+from graphrewrite.rewriting.match import Candidates
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.runtime.generated_code import compile_function
 
@@ -40,8 +43,13 @@ def broken_graph() -> Graph:
 
 
 def general(graph: Graph, found: Rule) -> Any:
-    assert found.definition.matcher is not None
-    return lambda node: list(found.definition.matcher(graph)(node))
+    return lambda node: [str(match) for match in matches_at(graph, found, node)]
+
+
+def matches_at(graph: Graph, found: Rule, node: str) -> list[Any]:
+    """Matches as the general path finds them."""
+    (entry,) = entries_of(found)
+    return [match for match, _ in attempt_of(entry, graph, Candidates(graph))(node)]
 
 
 def fast(graph: Graph, found: Rule) -> Any:
@@ -63,20 +71,19 @@ def test_a_traceback_shows_the_line_of_a_generated_function(way):
 
 
 def test_a_debugger_steps_through_a_generated_function():
-    found = drop_product()
-    assert found.definition.matcher is not None
-    find = found.definition.matcher(Graph.parse(PRODUCT))
+    found, graph = drop_product(), Graph.parse(PRODUCT)
+    finder = found.definition.finder()
+    assert finder is not None
+    step = finder.bind(graph, Candidates(graph), lambda *_: None, lambda _: None)
     screen, tracer = io.StringIO(), sys.gettrace()
     commands = "\n".join(["step"] * 3 + ["where", "continue", ""])
     try:
-        pdb.Pdb(stdin=io.StringIO(commands), stdout=screen, nosigint=True, readrc=False).runcall(
-            lambda: list(find("p"))
-        )
+        pdb.Pdb(stdin=io.StringIO(commands), stdout=screen, nosigint=True, readrc=False).runcall(lambda: step("p"))
     finally:
         sys.settrace(tracer)
     assert "<graphrewrite mul(neg(x), 7) #" in screen.getvalue()
-    assert "-> def find(n0):" in screen.getvalue()
-    assert "-> o_n0 = " in screen.getvalue()
+    assert "-> def step(n0):" in screen.getvalue()
+    assert "-> if len(p" in screen.getvalue()
 
 
 @pytest.mark.slow

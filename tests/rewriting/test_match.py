@@ -17,6 +17,7 @@ from graphrewrite.graph import Operand
 from graphrewrite.graph.edit import apply_edit
 from graphrewrite.rewriting.engine.attempt import attempt_of
 from graphrewrite.rewriting.engine.rule_index import Entry, Index, entries_of
+from graphrewrite.rewriting.match import Candidates
 from graphrewrite.rewriting.pattern import Every, PatternNode, Repeated, Rest, same
 from graphrewrite.rewriting.rule.replacement import Declined
 from tests.support.assigning import Several, comparable
@@ -98,7 +99,7 @@ def check_attempts(pair: Pair, at_nodes: list[Any]) -> None:
 
 def attempts(entry: Entry, graph: Graph) -> Iterator[tuple[Any, Any]]:
     """What the engine tries in a graph that does not change."""
-    index, attempt = Index([entry]), attempt_of(entry, graph, {})
+    index, attempt = Index([entry]), attempt_of(entry, graph, Candidates(graph))
     for node in graph.in_order():
         if index.at(graph.nodes[node]["type"], graph.pred[node], graph.nodes):
             yield from attempt(node)

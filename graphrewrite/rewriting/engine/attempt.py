@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import Edit
+from graphrewrite.op import find_op
 from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.rule_index import Entry
+from graphrewrite.rewriting.fused import Finder
 from graphrewrite.rewriting.match import Candidates, Match, find_at
 from graphrewrite.rewriting.rule.replacement import Declined
 
-__all__ = ["Attempt", "Change", "attempt_of", "is_left_to_search"]
+__all__ = ["Attempt", "Change", "attempt_of", "has_unknown_ops"]
 
 Attempt = Callable[[Any], Iterator[tuple[Any, Edit | Declined]]]
 """From a node to its matches, each with the edit that would apply it, or the reason why it is declined."""
@@ -31,11 +33,10 @@ def attempt_of(entry: Entry, graph: Any, candidates: Candidates) -> Attempt:
     member = entry.member
     if not isinstance(member, PatternRule):
         return _planned(member, graph)
-    compiled = None if is_left_to_search(entry) else member.definition.matcher
-    if compiled is None:
-        matches = _searched(member, graph, entry.root, candidates)
-    else:
-        matches = _compiled(member, compiled(graph))
+    matches = _searched(member, graph, entry.root, candidates)
+    finder = None if has_unknown_ops(member, graph) else member.definition.finder(entry.root)
+    if finder is not None:
+        matches = _found(member, graph, finder, candidates, matches)
 
     def attempt(node: str) -> Iterator[Any]:
         try:
@@ -47,9 +48,11 @@ def attempt_of(entry: Entry, graph: Any, candidates: Candidates) -> Attempt:
     return attempt
 
 
-def is_left_to_search(entry: Entry) -> bool:
-    """Tell whether there is no compiled matcher for a rule: it starts at the first root of a conjunctive pattern."""
-    return entry.root != 0 or entry.member.definition.matcher is None
+def has_unknown_ops(rule: PatternRule, graph: Any) -> bool:
+    """Tell whether a graph has nodes of an op of a rule that it does not know, and should complain of."""
+    kinds = {kind for term in rule.pattern.nodes for kind in term.kinds}
+    unknown = {kind for kind in kinds if find_op(kind, graph.ops) is None}
+    return bool(unknown) and any(data.get("type") in unknown for data in graph._node.values())
 
 
 def _planned(member: Any, graph: Any) -> Attempt:
@@ -69,13 +72,23 @@ def _searched(rule: PatternRule, graph: Graph, root: int, candidates: Candidates
     return matches
 
 
-def _compiled(rule: PatternRule, find: Callable[[str], Iterator[tuple[Any, ...]]]) -> Callable[[str], Iterator[Match]]:
-    count = len(rule.pattern.terms)
-    operand = [kind == "value" for kind in rule.pattern.kinds]
+def _found(
+    rule: PatternRule,
+    graph: Graph,
+    finder: Finder,
+    candidates: Candidates,
+    searched: Callable[[str], Iterator[Match]],
+) -> Callable[[str], Iterator[Match]]:
+    found: list[tuple[Any, ...]] = []
+    # A function that returns nothing is handed all matches; at an unusual node, the search finds them.
+    step = finder.bind(graph, candidates, lambda *match: found.append(match), lambda _: True)
 
     def matches(node: str) -> Iterator[Match]:
-        for images in find(node):
-            values = [Operand(*v) if is_operand else v for v, is_operand in zip(images[count:], operand, strict=True)]
-            yield Match(rule, images[:count], tuple(values))
+        found.clear()
+        if step(node):
+            yield from searched(node)
+        else:
+            for match in found[:]:
+                yield finder.match_of(rule, match)
 
     return matches

@@ -18,9 +18,8 @@ from graphrewrite.graph.provenance import Provenance
 from graphrewrite.graph.storage import stores_plainly, survey
 from graphrewrite.hierarchy.implementations import is_implemented
 from graphrewrite.hierarchy.region_tracking import RegionTracking
-from graphrewrite.op import find_op
 from graphrewrite.rewriting.engine.affected_nodes import Neighbourhood, affected_nodes_of
-from graphrewrite.rewriting.engine.attempt import Attempt, Change, attempt_of, is_left_to_search
+from graphrewrite.rewriting.engine.attempt import Attempt, Change, attempt_of, has_unknown_ops
 from graphrewrite.rewriting.engine.bodies import BodyRewriting
 from graphrewrite.rewriting.engine.journal import Journal
 from graphrewrite.rewriting.engine.members import PatternRule
@@ -256,16 +255,10 @@ class Engine:
             and not self.strategy.judges
             and not self.is_implemented
             and entry.attempt is not None
-            and not self.is_unknown(rule)
+            and not has_unknown_ops(rule, self.graph)
         ):
             fused = self.fused(entry, entry.attempt)
             entry.attempt = entry.attempt if fused is None else self.observed(entry, fused)
-
-    def is_unknown(self, rule: PatternRule) -> bool:
-        """Tell whether the graph has nodes of an op of a rule that it does not know, and should complain of."""
-        kinds = {kind for term in rule.pattern.nodes for kind in term.kinds}
-        unknown = {kind for kind in kinds if find_op(kind, self.graph.ops) is None}
-        return bool(unknown) and any(data.get("type") in unknown for data in self.graph._node.values())
 
     def leave_implemented(self, edit: Edit) -> None:
         """Take all rules off the fast path once a step has brought a node that a graph computes."""
@@ -304,24 +297,18 @@ class Engine:
         """Return a function that tries a rule on the general path."""
         graph, watcher, strategy, member = self.graph, self.watcher, self.strategy, entry.member
         planned_at: Attempt | None = None  # where functions have been generated, it may never be needed
-        interrupts, is_searched = self.interrupts, isinstance(member, PatternRule) and is_left_to_search(entry)
-        efforts = 0
+        interrupts, count = self.interrupts, 0
 
         def attempt(node: Any) -> bool:
-            nonlocal planned_at, efforts
+            nonlocal planned_at, count
             if planned_at is None:
                 planned_at = attempt_of(entry, graph, self.candidates)
-            if is_searched:
-                efforts += 1
-                if efforts == self.patience:
-                    self.speed_up(entry)
             outcomes = planned_at(node)
             # In place, an interrupt waits for the end of a step; while matches are searched it may come at once.
             for match, planned in outcomes if interrupts is None else interrupts.interruptible(outcomes):
-                if not is_searched:
-                    efforts += 1
-                    if efforts == self.patience:
-                        self.speed_up(entry)
+                count += 1
+                if count == self.patience:
+                    self.speed_up(entry)
                 if strategy.judges and isinstance(planned, Edit):
                     planned = strategy.judge(graph, planned)
                 if watcher is not None:

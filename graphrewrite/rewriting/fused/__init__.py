@@ -9,7 +9,7 @@ the same result, down to the order of readers and the names of new nodes; ``test
 to it.
 """
 
-from graphrewrite.rewriting.fused.binding import Fused, Surroundings, fuse
+from graphrewrite.rewriting.fused.binding import Finder, Fused, Surroundings
 from graphrewrite.rewriting.fused.record import Layout, Record
 
-__all__ = ["Fused", "Layout", "Record", "Surroundings", "fuse"]
+__all__ = ["Finder", "Fused", "Layout", "Record", "Surroundings"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any
@@ -12,12 +12,13 @@ from graphrewrite.graph import Graph
 from graphrewrite.rewriting.fused.computed import Computed
 from graphrewrite.rewriting.fused.editing import EditWriter, node_of, operands_of
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
-from graphrewrite.rewriting.match import Candidates
+from graphrewrite.rewriting.fused.record import bindings
+from graphrewrite.rewriting.match import Candidates, Match
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
 from graphrewrite.runtime.generated_code import compile_function
 
-__all__ = ["Fused", "Step", "Surroundings", "fuse"]
+__all__ = ["Finder", "Fused", "Step", "Surroundings", "find", "fuse"]
 
 _REMEMBERED = 4096
 """So many combinations of types a fused rule tells by their identity."""
@@ -74,30 +75,60 @@ class Surroundings:
         return self.above is not None and (new is None or self.is_awaited(new.op.name))
 
 
+class Finder:
+    """The function that finds the matches of a pattern at a node, generated for all graphs.
+
+    Parameters
+    ----------
+    match : MatchWriter
+        Before it has written the match.
+    """
+
+    def __init__(self, match: MatchWriter) -> None:
+        self.match = match
+        self.code = compile_function(match.write(), str(match.pattern))
+        self.place = {name: i for i, name in enumerate(match.arguments)}
+
+    def bind(
+        self, graph: Graph, candidates: Candidates, replace: Callable[..., Any], general: Callable[[str], Any]
+    ) -> Step:
+        """Return the function that hands each match at a node of a graph to another, until that returns anything.
+
+        At a node that is unusual it returns what the function for the general path does.
+        """
+        scope = {
+            **_tables(graph),
+            "general": general,
+            "replace": replace,
+            "readers": candidates.of,
+            "readers_above": candidates.above,
+            **self.match.known,
+        }
+        exec(self.code, scope)
+        step: Step = scope.pop("step")  # without a cycle, which would keep the graph until the next collection
+        return step
+
+    def match_of(self, rule: Any, arguments: Sequence[Any]) -> Match:
+        """Return a match as that of a rule."""
+        names, pattern = self.match.names, self.match.pattern
+        images = [arguments[self.place[names[id(term)]]] for term in pattern.terms]
+        bound = [arguments[self.place[names[id(variable)]]] for variable in pattern.variables]
+        return Match(rule, tuple(images), bindings(pattern, bound))
+
+
 class Fused:
     """The functions of a rule, generated when they are first needed, for all graphs.
 
     Parameters
     ----------
-    pattern : Pattern
-        A conjunctive pattern.
-    shared : {"refuse", "keep"}
-        The rule's option.
-    entry : int
-        The root that the given nodes are.
+    finder : Finder
+        Finds matches.
     template : Template, optional
         The replacement; None where the rule's function has to run on each match.
-
-    Raises
-    ------
-    NotPlainError
-        If the rule is left to the general path.
     """
 
-    def __init__(self, pattern: Pattern, shared: str, template: Template | None, entry: int) -> None:
-        self.template = template
-        self.match = MatchWriter(pattern, shared, entry, may_decline=template is None)
-        self.step = compile_function(self.match.write(), str(pattern))
+    def __init__(self, finder: Finder, template: Template | None) -> None:
+        self.finder, self.match, self.template = finder, finder.match, template
         self.shapes: dict[Any, Template] = {}
         self._code: dict[Any, tuple[CodeType, dict[str, Any]]] = {}
         if template is not None:
@@ -123,17 +154,7 @@ class Fused:
             replacing = self.replacing(self.template, rule, graph, around)
         else:
             replacing = self.computed(rule, graph, around).replace
-        scope = {
-            **_tables(graph),
-            "general": around.general,
-            "replace": replacing,
-            "readers": around.candidates.of,
-            "readers_above": around.candidates.above,
-            **self.match.known,
-        }
-        exec(self.step, scope)
-        step: Step = scope.pop("step")  # without a cycle, which would keep the graph until the next collection
-        return step
+        return self.finder.bind(graph, around.candidates, replacing, around.general)
 
     def computed(self, rule: Any, graph: Graph, around: Surroundings) -> Computed:
         """Return the object that runs the rule's function on matches in a graph."""
@@ -181,12 +202,18 @@ class Fused:
         return replacing
 
 
-def fuse(pattern: Pattern, shared: str, template: Template | None, entry: int) -> Fused | None:
-    """Return the functions of a rule for one of its roots; None where it is left to the general path."""
-    if shared == "duplicate":
-        return None
+def find(pattern: Pattern, shared: str, entry: int, *, may_decline: bool = True) -> Finder | None:
+    """Return the function that finds matches with one of the roots at a node; None where that is left to the search."""
     try:
-        return Fused(pattern, shared, None if template is not None and template.has_numbers else template, entry)
+        return Finder(MatchWriter(pattern, shared, entry, may_decline=may_decline))
+    except NotPlainError:
+        return None
+
+
+def fuse(finder: Finder, template: Template | None) -> Fused | None:
+    """Return the functions of a rule; None where its replacement is left to the general path."""
+    try:
+        return Fused(finder, template)
     except NotPlainError:
         return None
 

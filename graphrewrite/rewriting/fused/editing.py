@@ -16,7 +16,7 @@ from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.rewriting.engine.parts import waits_in_circle
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
 from graphrewrite.rewriting.fused.record import Layout, joined, of_result
-from graphrewrite.rewriting.match.compiled import Source
+from graphrewrite.rewriting.fused.source import Source
 from graphrewrite.rewriting.pattern import Literal, PatternNode, Rest, Variable, walk
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
 

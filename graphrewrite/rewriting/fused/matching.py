@@ -14,7 +14,7 @@ from typing import Any
 
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import one_slot
-from graphrewrite.rewriting.match.compiled import Source
+from graphrewrite.rewriting.fused.source import Source
 from graphrewrite.rewriting.match.results import MatchedValue
 from graphrewrite.rewriting.pattern import (
     Application,
@@ -68,7 +68,7 @@ class MatchWriter(Source):
 
     def __init__(self, pattern: Pattern, shared: str, entry: int, *, may_decline: bool) -> None:
         super().__init__(pattern)
-        self.shared, self.may_decline = shared, may_decline
+        self.shared, self.entry, self.may_decline = shared, entry, may_decline
         self.known.update(in_order=in_order, same=same, any_same=any_same)
         self.known.update(MatchedValue=MatchedValue, application=application)
         self.tops = [top_of(root) for root in pattern.roots]

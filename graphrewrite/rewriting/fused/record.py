@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -83,9 +83,7 @@ class Record:
         """The match."""
         rule, layout, *told = self.told
         start, end = layout.new, layout.new + layout.matched
-        bound = zip(rule.pattern.kinds, told[end : end + layout.bound], strict=True)
-        values = [value if kind == "attribute" else _operands(value) for kind, value in bound]
-        return Match(rule, tuple(told[start:end]), tuple(values))
+        return Match(rule, tuple(told[start:end]), bindings(rule.pattern, told[end : end + layout.bound]))
 
     @property
     def edit(self) -> Edit:
@@ -155,8 +153,13 @@ class Record:
         return edit
 
 
+def bindings(pattern: Pattern, bound: Iterable[Any]) -> tuple[Any, ...]:
+    """Return what the variables of a pattern bind, from attributes and the names of nodes."""
+    found = zip(pattern.kinds, bound, strict=True)
+    return tuple([value if kind == "attribute" else _operands(value) for kind, value in found])
+
+
 def _operands(value: Any) -> Any:
-    """Return what a variable binds, from the names of nodes."""
     if isinstance(value, tuple):
         return tuple(map(Operand, value))
     return None if value is None else Operand(value)

@@ -1,7 +1,7 @@
 """Find a pattern in a graph: every embedding, none twice, and the reason where there is none.
 
 The search keeps a list of goals, the assignments so far, and a trail to undo them. It does not recurse over the terms
-of a pattern, so that the size of a pattern is no limit. `graphrewrite.rewriting.match.compiled` finds the same for
+of a pattern, so that the size of a pattern is no limit. `graphrewrite.rewriting.fused.matching` finds the same for
 conjunctive patterns, faster.
 
 To be read from `Search.solve`, the loop. A goal is a method with its arguments: `match_root` for each root, which leads

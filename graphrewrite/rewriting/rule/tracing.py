@@ -10,8 +10,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphRewriteError, RuleError
 from graphrewrite.op.symbolic import CURRENT
-from graphrewrite.rewriting.fused.binding import Fused, fuse
-from graphrewrite.rewriting.match.compiled import Matcher, compile_pattern
+from graphrewrite.rewriting.fused.binding import Finder, Fused, find, fuse
 from graphrewrite.rewriting.pattern import (
     Every,
     Literal,
@@ -91,19 +90,30 @@ class Definition:
         return frozenset().union(*kinds) if all(kinds) else None
 
     @cached_property
-    def matcher(self) -> Callable[[Any], Matcher] | None:
-        """Maker of a compiled matcher for a graph, where the pattern is conjunctive; compiled when first needed."""
-        return compile_pattern(self.pattern, self.shared) if is_conjunctive(self.pattern) else None
+    def _finders(self) -> dict[int, Finder | None]:
+        return {}
 
     @cached_property
     def _fused(self) -> dict[int, Fused | None]:
         return {}
 
+    def finder(self, root: int = 0) -> Finder | None:
+        """Return the function that finds all matches at a root; None where that is left to the search."""
+        if root not in self._finders:
+            self._finders[root] = find(self.pattern, self.shared, root) if is_conjunctive(self.pattern) else None
+        return self._finders[root]
+
     def fused(self, root: int = 0) -> Fused | None:
-        """Return the functions that match at a root and replace at once; None where the pattern does not allow it."""
+        """Return the functions that match at a root and replace at once; None where the rule does not allow it."""
         if root not in self._fused:
-            is_plain = is_conjunctive(self.pattern)
-            self._fused[root] = fuse(self.pattern, self.shared, self.template, root) if is_plain else None
+            template = self.template if self.template is not None and not self.template.has_numbers else None
+            if self.shared == "duplicate" or not is_conjunctive(self.pattern):
+                finder = None
+            elif template is None:
+                finder = self.finder(root)
+            else:  # no match is declined, and the first one is enough
+                finder = find(self.pattern, self.shared, root, may_decline=False)
+            self._fused[root] = None if finder is None else fuse(finder, template)
         return self._fused[root]
 
     def has_functions(self, root: int = 0) -> bool:
