@@ -10,7 +10,7 @@ from typing import Any
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.engine.entry import rewrite
-from graphrewrite.rewriting.rule.levels import KINDS, levels_in, unlike
+from graphrewrite.rewriting.rule.levels import KINDS, kinds_in, levels_of, unlike
 from graphrewrite.rewriting.verification import Checks
 from graphrewrite.runtime.display import Displayed
 
@@ -52,10 +52,13 @@ class Pass(Displayed):
 
     def apply_in_place(self, graph: Graph) -> list[str]:
         """Transform a graph that may be changed; return the names of the removed nodes."""
-        before = levels_in(graph)
+        kinds, ops = kinds_in(graph), dict(graph.ops)  # of which most passes change nothing
         removed = self.function(graph)
         if removed:
-            new = {kind[0]: level for kind, level in levels_in(graph).items() if kind not in before}
+            before = levels_of(kinds, ops)
+            new = {
+                kind[0]: level for kind, level in levels_of(kinds_in(graph), graph.ops).items() if kind not in before
+            }
             if wrong := unlike(self.kind, before.values(), new):
                 raise RewriteError(f"pass {self.name!r} {wrong}")
         return removed

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphrewrite import FixedPoint
-from graphrewrite.types import element_dtype
+from graphrewrite.types import Element, element_dtype
 
 __all__ = ["LayerMantissas", "format_of", "inexact", "infinite", "least_fractions", "of_layer"]
 
@@ -103,10 +104,16 @@ def format_of(x: Any, real: Any) -> FixedPoint:
 def infinite(x: Any, real: Any) -> str:
     """Return why real numbers of mantissas may be infinite, or an empty text: sums of infinities are no numbers."""
     element = format_of(x, real)
+    is_reached = _reaches(real.element, element)
+    return "" if is_reached else f"{real.element} does not reach every number of {element}"
+
+
+@lru_cache(maxsize=256)
+def _reaches(floats: Element, element: FixedPoint) -> bool:
+    """Tell whether the least and the greatest number of a format are finite floats."""
     with np.errstate(over="ignore"):
         ends = np.ldexp([float(element.minimum), float(element.maximum)], -element.fraction)
-        ends = ends.astype(element_dtype(real.element))
-    return "" if np.isfinite(ends).all() else f"{real.element} does not reach every number of {element}"
+        return bool(np.isfinite(ends.astype(element_dtype(floats))).all())
 
 
 def inexact(x: Any, real: Any) -> str:

@@ -80,6 +80,8 @@ def _reaching_in(w, pads, dilations):
         extent = dilations[axis] * (w.shape[2 + axis] - 1) + 1
         more.append(max(0, -(-(before[axis] + 1 - extent) // dilations[axis])))
         after[axis] += more[axis] * dilations[axis]
+    if not any(more):
+        return w, tuple(pads)
     return np.pad(w, ((0, 0), (0, 0), *((0, m) for m in more))), (*before, *after)
 
 

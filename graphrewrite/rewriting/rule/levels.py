@@ -17,7 +17,7 @@ from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.rewriting.rule.tracing import Definition
 from graphrewrite.types import FixedPoint, Stream, Tensor
 
-__all__ = ["KINDS", "keeps_levels", "level_of", "levels_in", "unlike", "wrong_kind", "wrong_levels"]
+__all__ = ["KINDS", "keeps_levels", "kinds_in", "level_of", "levels_of", "unlike", "wrong_kind", "wrong_levels"]
 
 KINDS = ("transformation", "lowering")
 """Kinds of rules and passes."""
@@ -93,11 +93,15 @@ def _level(graph: Graph, data: dict[str, Any]) -> Level | None:
     return level_of(find_op(data.get("type", ""), graph.ops), data.get("result"))
 
 
-def levels_in(graph: Graph) -> dict[tuple[str, Any], Level | None]:
-    """Return the level of each kind of node in a graph: of each op with each type of its result."""
-    kinds = {(data.get("type", ""), data.get("result")) for data in graph._node.values()}
+def kinds_in(graph: Graph) -> list[tuple[str, Any]]:
+    """Return of what op each node of a graph is, and of what type its result."""
+    return [(data.get("type", ""), data.get("result")) for data in graph._node.values()]
+
+
+def levels_of(kinds: Iterable[tuple[str, Any]], ops: Mapping[str, Op]) -> dict[tuple[str, Any], Level | None]:
+    """Return the level of each kind of node, where some ops come before those of the library."""
     with nested_once():
-        return {(name, result): level_of(find_op(name, graph.ops), result) for name, result in kinds}
+        return {(name, result): level_of(find_op(name, ops), result) for name, result in set(kinds)}
 
 
 def wrong_kind(kind: str, definition: Definition) -> str | None:

@@ -100,6 +100,9 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        op = self.graph.op(self.node)
+        if name in op.attributes and not op.any_attributes and not op.forms:  # as almost always
+            return self.graph._node[self.node].get(name, op.attributes[name])
         known = self.graph.attributes(self.node)
         if name not in known:
             known |= self.annotations
@@ -107,7 +110,6 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
             return known[name]
         if name in RESERVED_ANNOTATIONS:
             return None
-        op = self.graph.op(self.node)
         derived = {other for other, meaning in op.derived.items() if meaning not in op.operands}
         if name in derived:
             return getattr(self.graph.node(self.node), name)
