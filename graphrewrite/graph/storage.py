@@ -84,30 +84,26 @@ def own(data: dict[str, Any], copies: dict[int, np.ndarray] | None = None) -> di
     {'shape': {'length': 4}}
     """
     new = data.copy()
-    plain = STRUCTURAL if type(data.get("origin", ())) is tuple else _NO_KEYS
     for key, value in data.items():
-        if key in plain:
-            continue
         kind = type(value)
+        if kind not in _NESTING or (kind is tuple and (key == "origin" or _NESTING.isdisjoint(map(type, value)))):
+            continue
         if kind is np.ndarray:
             if not is_unchangeable(value):
                 known = None if copies is None else copies.get(id(value))
                 new[key] = owned(value) if known is None else known
                 if copies is not None:
                     copies[id(value)] = new[key]
-        elif kind is tuple and _NESTING.isdisjoint(map(type, value)):
             continue
-        elif kind in _NESTING:
-            try:
-                new[key] = _own(value)
-            except RecursionError:
-                raise DataError("is nested too deeply, or contains itself; give it a copy", path=str(key)) from None
+        try:
+            new[key] = _own(value)
+        except RecursionError:
+            raise DataError("is nested too deeply, or contains itself; give it a copy", path=str(key)) from None
     return new
 
 
 _CHANGEABLE = frozenset({dict, list, set, np.ndarray, np.memmap})
 _NESTING = _CHANGEABLE | {tuple}
-_NO_KEYS: frozenset[str] = frozenset()
 
 
 def _own(value: Any) -> Any:
