@@ -209,6 +209,7 @@ class Engine:
             always, by_operand = index.by_kind[kind]
             for entry in index.at(kind, pred[node], nodes) if by_operand else always:
                 if (entry.attempt or self.prepare(entry))(node):
+                    self.candidates.groups.clear()
                     self.last.append(entry.member.name)
                     self.steps += 1
                     if self.steps > self.limit:

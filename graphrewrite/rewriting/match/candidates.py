@@ -27,6 +27,8 @@ class Candidates:
     ----------
     remembers : bool
         Whether a node is left out once a term is known not to match it, until `reconsider` is told of it.
+    groups : set
+        Groups that have been found in the graph as it is; to be cleared whenever it changes.
 
     Examples
     --------
@@ -44,11 +46,13 @@ class Candidates:
         self.remembers = remembers
         self.kept: dict[str | None, dict[Any, _Kept]] = {}
         self.unfit: dict[str, list[_Kept]] = {}
+        self.groups: set[Any] = set()
 
     def clear(self) -> None:
         """Forget what is kept."""
         self.kept.clear()
         self.unfit.clear()
+        self.groups.clear()
 
     def follow(self, edit: Edit) -> None:
         """Forget what an edit may have made wrong."""
@@ -57,6 +61,12 @@ class Candidates:
         elif self.kept:
             for name in (*edit.removed, *(source for source, _ in edit.unlinked)):
                 self.kept.pop(name, None)
+
+    def is_new(self, group: Any) -> bool:
+        """Tell whether a group has not been found before in the graph as it is."""
+        found = group in self.groups
+        self.groups.add(group)
+        return not found
 
     def reconsider(self, name: str) -> None:
         """Look again at a node that may match by now what it did not."""

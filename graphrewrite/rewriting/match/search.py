@@ -118,6 +118,7 @@ class Search:
         self.empty_runs: dict[Any, Any] = {}
         self.trail: list[tuple[dict[Any, Any], Any, Any]] = []
         self.unfit: dict[tuple[int, str], bool] = {}
+        self.entry: Any = None
         # Commutative nodes above others multiply their orders: from two on it pays to ask first whether a tree can fit.
         self.prunes = sum(_branches(n) for n in pattern.nodes) > 1
 
@@ -139,7 +140,8 @@ class Search:
 
     def embed(self, entry: int, node: str) -> Iterator[None]:
         """Stop at every embedding, the root ``entry`` being at a node."""
-        goals: list[Goal] = [(self.match_root, self.pattern.roots[entry], node)]
+        self.entry = self.pattern.roots[entry]
+        goals: list[Goal] = [(self.match_root, self.entry, node)]
         goals += [(self.match_next_root, root) for i, root in enumerate(self.pattern.roots) if i != entry]
         goals.append((self.accept,))
         return self.solve(goals)
@@ -625,6 +627,10 @@ class Search:
         if value is None:
             self.fail(member, f"does not read {term.of!r}", term=term)
             return _FAILED
+        # From each of its members a group is the same: the first by name is enough, or, of those visited, the first.
+        leads = self.first_member_only or term is not self.entry
+        if not leads and not self.candidates.is_new((term, value, repr([self.bound.get(v) for v in unit.variables]))):
+            return _FAILED
         # All readers of the form are members: one that is matched elsewhere as well, or shares a node, makes no match.
         used, self.used = self.used, {}
         members: list[Any] = []
@@ -632,10 +638,10 @@ class Search:
             if self.can_meet([(self.match_node, unit.top, candidate)]):
                 members.append(self.take_unit(unit)[0])
                 self.used = {}
-                if self.first_member_only and members[0][2] != member:
+                if leads and members[0][2] != member:
                     break  # a group is found at its first member
         self.used = used
-        if self.first_member_only and members and members[0][2] != member:
+        if leads and members and members[0][2] != member:
             self.fail(member, f"is one of the group that is found at {members[0][2]!r}", term=term, beyond=1)
             return _FAILED
         if len(members) < term.least or member not in {top for _, _, top in members}:
