@@ -190,6 +190,14 @@ FOUND = [
         "a = neg(p); b = neg(p); c = abs(b)",
     ),
     (
+        "a forbidden node that went far away",
+        [
+            "@rule\ndef r(x, y):\n  yield op.relu(op.neg(x)), ~op.abs(y)\n  return x",
+            "@rule\ndef q(x):\n  yield op.exp(op.abs(x))\n  return x",
+        ],
+        "a = neg(p); b = relu(a); c = exp(p); d = exp(c); e = exp(d); f = exp(e); g = exp(f); h = abs(g); i = exp(h)",
+    ),
+    (
         "an inner node that is bound to a variable as well",
         ["@rule\ndef r(x, y):\n  yield op.sub(op.neg(x), op.add(y, x))\n  return x"],
         "a = neg(p); b = add(p, a); c = sub(a, b)",

@@ -276,6 +276,7 @@ class Neighbourhood:
     def __init__(self, rules: Iterable[Any]) -> None:
         self.is_unbounded = False
         self.kinds: frozenset[str] | None = frozenset()
+        self.denied: frozenset[str] | None = frozenset()
         self.radius = 0
         self.several: dict[Any, SeveralUnits] = {}
         self.reporting: list[Any] = []
@@ -291,6 +292,8 @@ class Neighbourhood:
                 self.radius = max(self.radius, radius)
                 kinds = rule.definition.root_kinds
                 self.kinds = None if kinds is None or self.kinds is None else self.kinds | kinds
+                denied = rule.definition.denied_kinds
+                self.denied = None if denied is None or self.denied is None else self.denied | denied
             for root in rule.pattern.roots:
                 if isinstance(root, Repeated | Every):
                     units = SeveralUnits.of(root)
@@ -307,11 +310,21 @@ class Neighbourhood:
             affected.update(dict.fromkeys(rule.enabled_by(graph, edit)))
         for units in self.several:
             units.after(graph, edit, affected)
-        if not self.radius:
+        if not self.radius or not self.allows(graph, edit):
             return
         for name in nodes_near(graph, edit, self.radius):
             if self.kinds is None or graph._node[name].get("type") in self.kinds:
                 affected[name] = None
+
+    def allows(self, graph: Any, edit: Edit) -> bool:
+        """Tell whether an edit may have done away with what a rule forbids, or changed what it asks for."""
+        if self.denied is None or edit.changed:
+            return True
+        new = {name for name, _ in edit.added}
+        ends = {end for _, end, *_ in (*edit.linked, *(entry for entry in edit.lost if len(entry) == 3))} - new
+        data = [graph._node[name] for name in ends if name in graph._node]
+        data += [entry[1] for entry in edit.lost if len(entry) == 4]
+        return any(each.get("type") in self.denied for each in data)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from graphrewrite.rewriting.pattern import (
     height_of,
     top_of,
     variables_of,
+    walk,
 )
 from graphrewrite.rewriting.rule.bytecode import check_names, codes_of, looks_around, returns_nothing, steps_of
 from graphrewrite.rewriting.rule.template import Template, is_conjunctive, matches_itself, read_template
@@ -68,20 +69,35 @@ class Definition:
         return self.template is None
 
     @cached_property
-    def radius(self) -> int | None:
-        """Distance from a root within which unmatched nodes decide, but for runs and groups; None if unbounded."""
-        terms = self.pattern.terms
-        operands = [t for term in terms if isinstance(term, PatternNode) for t in term.operands]
+    def names_used(self) -> frozenset[str]:
+        """Names in the function and its predicates: they say how far these may look at the graph around a value."""
+        operands = [t for term in self.pattern.terms if isinstance(term, PatternNode) for t in term.operands]
         conditions = [v.condition for v in self.pattern.variables if v.condition is not None]
         conditions += [t for t in operands if isinstance(t, Where)]
-        # Predicates may look at the graph around a value: which names they use says how far.
-        used = self.names.union(*(_names_in(condition.predicate) for condition in conditions))
+        return self.names.union(*(_names_in(condition.predicate) for condition in conditions))
+
+    @cached_property
+    def radius(self) -> int | None:
+        """Distance from a root within which unmatched nodes decide, but for runs and groups; None if unbounded."""
+        terms, used = self.pattern.terms, self.names_used
         if "graph" in used:
             return None
         deep = any(isinstance(t, Without) and height_of(t.term_) > 1 for t in terms)
         if not (deep or self.pattern.forbidden or "readers" in used):
             return 0
-        return None if any(isinstance(t, Repeated) for t in terms) else 2 * len(terms) + 1
+        # What is forbidden and has no value in common with the roots may go anywhere.
+        matched = {id(part) for root in self.pattern.roots for part in walk(root)}
+        is_loose = any(matched.isdisjoint(map(id, walk(node))) for node in self.pattern.forbidden)
+        return None if is_loose or any(isinstance(t, Repeated) for t in terms) else 2 * len(terms) + 1
+
+    @cached_property
+    def denied_kinds(self) -> frozenset[str] | None:
+        """Types of nodes that must not be there, whose changes alone decide beyond the match; None if any node's do."""
+        denied = [*self.pattern.forbidden, *(t.term_ for t in self.pattern.terms if isinstance(t, Without))]
+        nodes = [part for term in denied for part in walk(term) if isinstance(part, PatternNode)]
+        if "readers" in self.names_used or not all(node.kinds for node in nodes):
+            return None
+        return frozenset(kind for node in nodes for kind in node.kinds)
 
     @cached_property
     def root_kinds(self) -> frozenset[str] | None:
