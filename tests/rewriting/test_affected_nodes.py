@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, op, rewrite, rule
 from graphrewrite.graph.edit import Edit, apply_edit
-from graphrewrite.rewriting.engine.affected_nodes import AffectedNodes, Neighbourhood
+from graphrewrite.rewriting.engine.affected_nodes import AffectedNodes
+from graphrewrite.rewriting.engine.neighbourhood import Neighbourhood
 from graphrewrite.rewriting.engine.rule_index import ANY
 from tests.support.pairs import graph_of
 from tests.support.sources import rule_of

@@ -10,7 +10,7 @@ import networkx as nx
 from graphrewrite.graph.edit import Edit
 from graphrewrite.rewriting.digraph_rules.plan import Routes
 from graphrewrite.rewriting.digraph_rules.search import Search
-from graphrewrite.rewriting.engine.affected_nodes import nodes_near
+from graphrewrite.rewriting.engine.neighbourhood import nodes_near
 
 __all__ = ["enabled_by"]
 

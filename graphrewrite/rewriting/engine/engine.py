@@ -18,11 +18,12 @@ from graphrewrite.graph.provenance import Provenance
 from graphrewrite.graph.storage import stores_plainly, survey
 from graphrewrite.hierarchy.implementations import is_implemented
 from graphrewrite.hierarchy.region_tracking import RegionTracking
-from graphrewrite.rewriting.engine.affected_nodes import Neighbourhood, affected_nodes_of
+from graphrewrite.rewriting.engine.affected_nodes import affected_nodes_of
 from graphrewrite.rewriting.engine.attempt import Attempt, Change, attempt_of, has_unknown_ops
 from graphrewrite.rewriting.engine.bodies import BodyRewriting
 from graphrewrite.rewriting.engine.journal import Journal
 from graphrewrite.rewriting.engine.members import PatternRule
+from graphrewrite.rewriting.engine.neighbourhood import Neighbourhood
 from graphrewrite.rewriting.engine.rule_index import ANY, Entry, Index, entries_of
 from graphrewrite.rewriting.engine.strategy import Strategy
 from graphrewrite.rewriting.engine.work_list import WorkList
