@@ -66,9 +66,11 @@ def drop_cast_to_fixed_and_back(x):
     real = op.from_fixed(x)
     stored = op.to_fixed(real)
     yield stored
-    is_limited = (stored.low, stored.high) != (None, None)
-    if x.type != stored.type or real.fraction != stored.element.fraction or is_limited:
+    if x.type != stored.type or real.fraction != stored.element.fraction:
         return decline("the formats differ, so the value may change", at=stored)
+    fact = x.fact()
+    if (stored.low is not None and stored.low > fact.low) or (stored.high is not None and stored.high < fact.high):
+        return decline(f"a limit is reached: its range is {fact.range}", at=x)
     if not stored.element.is_held_by(real.element):
         return decline(f"{real.element} does not hold every number of {stored.element}", at=real)
     return x
@@ -76,14 +78,14 @@ def drop_cast_to_fixed_and_back(x):
 
 @rule
 def drop_requantise(x):
-    """Requantising to the format that is there already, without a shift or tighter limits, does nothing."""
+    """Requantising to the format that is there already, without a shift or limits that are reached, does nothing."""
     same = op.requantise(x, shift=0)
     yield same
-    element = same.element
-    low = element.minimum if same.low is None else same.low
-    high = element.maximum if same.high is None else same.high
-    if x.type != same.type or low > element.minimum or high < element.maximum:
-        return decline("the format or the limits change", at=same)
+    if x.type != same.type:
+        return decline("the format changes", at=same)
+    fact = x.fact()
+    if (same.low is not None and same.low > fact.low) or (same.high is not None and same.high < fact.high):
+        return decline(f"a limit is reached: its range is {fact.range}", at=x)
     return x
 
 

@@ -1,0 +1,204 @@
+"""Ops that do nothing, or always the same, for what is known of their operands.
+
+All of them are exact, of NaN, the infinities and -0 as well: where a range ends at a zero, its sign must be known.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphrewrite import decline, op, rule
+from graphrewrite.rewriting.facts import Fact, never_minus_zero, numbers, whole
+from graphrewrite.types import element_dtype, element_kind, element_of, integer_limits
+
+__all__ = [
+    "compute_known_number",
+    "drop_abs",
+    "drop_add_zero",
+    "drop_cast_there_and_back",
+    "drop_clip",
+    "drop_extreme",
+    "drop_mask",
+    "drop_mod",
+    "drop_relu",
+    "drop_rounding",
+    "drop_where",
+]
+
+_MOST = 1 << 16
+"""A constant of more entries takes more memory than the op that would give it takes time."""
+
+_DIGITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
+"""Bits of the significand of floats (IEEE 754-2019, 3.6)."""
+_HELD = {("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f32", "f64")}
+"""Pairs of floats: every number of the first is one of the second."""
+
+has_no_sign = numbers.predicate(
+    lambda fact: fact.low >= 0 and not fact.minus_zero,
+    "it is never negative, and never -0",
+    lambda fact: f"may be negative: its range is {fact.range}" if fact.low < 0 else "may be -0",
+)
+"""No entry has a sign, NaN aside."""
+
+
+@rule
+def drop_add_zero(x: rule.where(never_minus_zero)):
+    """X + 0 is x, for every x that is never -0, of which it makes +0 (IEEE 754-2019, 6.3)."""
+    total = op.add(x, 0)
+    yield total
+    if x.type != total.type:
+        return decline("the constant broadcasts the other operand", at=total)
+    return x
+
+
+@rule
+def drop_relu(x: rule.where(has_no_sign)):
+    """A value that is never negative is rectified already."""
+    yield op.relu(x)
+    return x
+
+
+@rule
+def drop_abs(x: rule.where(has_no_sign)):
+    """The absolute value of what is never negative is itself."""
+    yield op.abs(x)
+    return x
+
+
+@rule
+def drop_rounding(x: rule.where(whole)):
+    """A whole number is rounded already."""
+    yield (op.floor | op.ceil | op.round)(x)
+    return x
+
+
+@rule
+def drop_clip(x):
+    """Limits that no value reaches do not limit."""
+    limited = op.clip(x)
+    yield limited
+    fact = x.fact()
+    low = -math.inf if limited.low is None else _as_stored(limited.low, x.type.element)
+    high = math.inf if limited.high is None else _as_stored(limited.high, x.type.element)
+    if not (low <= fact.low and fact.high <= high):
+        return decline(f"its range is {fact.range}", at=x)
+    if fact.minus_zero and 0 in (low, high):
+        return decline("may be -0, of which the limit may make +0", at=x)
+    return x
+
+
+def _as_stored(bound, element):
+    """A limit as a number of an element type, as the op compares with it."""
+    dtype = element_dtype(element)
+    if dtype.kind == "f":
+        with np.errstate(over="ignore", under="ignore"):
+            return float(dtype.type(bound))
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    return int(min(max(bound, int(least)), int(most)))
+
+
+@rule
+def drop_extreme(x, y):
+    """The greater of two values is the one that is always greater; and so the lesser."""
+    extreme = (op.maximum | op.minimum)(x, y)
+    yield extreme
+    fact, other = x.fact(), y.fact()
+    if x.type != extreme.type:
+        return decline("the other operand broadcasts it", at=extreme)
+    if other.nan:
+        return decline("may be NaN, which is always taken", at=y)
+    is_greatest = extreme.op_name == "maximum"
+    gap = fact.low - other.high if is_greatest else other.low - fact.high
+    if not gap >= 0:
+        return decline(f"the ranges {fact.range} and {other.range} overlap", at=extreme)
+    if gap == 0 and (fact.minus_zero or other.minus_zero):
+        return decline("may be 0 and -0, of which either is taken", at=extreme)
+    return x
+
+
+@rule
+def drop_where(c, x, y):
+    """A choice that always falls alike is what is chosen."""
+    chosen = op.where(c, x, y)
+    yield chosen
+    taken = c.fact().number
+    if taken is None:
+        return decline("may be true and false", at=c)
+    found = x if taken else y
+    if found.type != chosen.type:
+        return decline("the other operands broadcast it", at=chosen)
+    return found
+
+
+@rule
+def drop_mod(x, y):
+    """The remainder of a whole number that is less than the divisor, and not negative, is itself."""
+    rest = op.mod(x, y)
+    yield rest
+    fact, other = x.fact(), y.fact()
+    if x.type != rest.type:
+        return decline("the divisor broadcasts it", at=rest)
+    if element_kind(x.type.element) != "integer" or fact.low < 0 or fact.high >= other.low:
+        return decline(f"the ranges are {fact.range} and {other.range}", at=rest)
+    return x
+
+
+@rule
+def drop_mask(x, mask):
+    """A mask that keeps every bit that a number may have keeps the number."""
+    kept = op.bitwise_and(x, mask)
+    yield kept
+    if x.type != kept.type:
+        return decline("the mask broadcasts it", at=kept)
+    if ~x.fact().zeros & ~mask.fact().ones:
+        return decline("a bit that may be set is masked", at=x)
+    return x
+
+
+@rule(shared="keep")
+def drop_cast_there_and_back(x):
+    """Numbers that an element type holds come back from it as they were."""
+    there = op.cast(x)
+    back = op.cast(there)
+    yield back
+    if x.type != back.type:
+        return decline("it comes back as another type", at=back)
+    if not _holds(there.type.element, x.type.element, x.fact()):
+        return decline(f"{there.type.element} does not hold every number; known is: {x.fact()}", at=x)
+    return x
+
+
+def _holds(element, own, fact: Fact):
+    """Whether an element type holds all numbers that a fact allows, and casts turn them back."""
+    digits, limits = _DIGITS.get(element), integer_limits(element) if element not in ("bool", "string") else None
+    if element == own or (own, element) in _HELD:
+        return True
+    is_real = own in _DIGITS
+    if is_real and not (fact.whole and fact.is_finite and not fact.minus_zero):
+        return False
+    if limits is not None:
+        return own == "bool" or (limits[0] <= fact.low and fact.high <= limits[1])
+    if digits is None:
+        return element == "bool" and fact.low >= 0 and fact.high <= 1
+    return not is_real and max(abs(fact.low), abs(fact.high)) <= min(1 << digits, 1 << 15)
+
+
+@rule
+def compute_known_number(xs):
+    """A result of which only one number is possible is that number."""
+    found = (
+        op.equal | op.less | op.less_or_equal | op.greater | op.greater_or_equal | op.is_nan | op.is_inf | op.mul
+        | op.bitwise_and | op.logical_and | op.logical_or | op.minimum | op.maximum | op.sign
+    )(*xs)  # fmt: skip
+    yield found
+    number, kind = found.fact().number, found.type
+    if number is None:
+        return decline(f"may be several numbers; known is: {found.fact()}", at=found)
+    dtype = element_dtype(kind.element)
+    if any(isinstance(size, str) for size in kind.shape) or math.prod(kind.shape) > _MOST:
+        return decline("a constant of its shape is open, or larger than it is worth", at=found)
+    if kind.layout is not None or element_of(dtype) != kind.element:
+        return decline(f"no array tells {kind} from other types", at=found)
+    return op.constant(value=np.full(kind.shape, number, dtype))
