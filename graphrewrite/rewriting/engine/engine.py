@@ -344,7 +344,7 @@ class Engine:
             return None
         again = not self.strategy.is_single
         inline = again and self.is_conjunctive  # the generated function queues affected nodes itself
-        full = self.watcher is not None or self.table is not None or again != inline or self.looks_around
+        full = self.watcher is not None or self.table is not None or again != inline
         journal, watcher = self.journal, self.watcher
         declined: list[Declined] | None = None if watcher is None else []
         around = Surroundings(
@@ -356,8 +356,8 @@ class Engine:
             above=self.above if inline else None,
             is_awaited=lambda kind: self.affected.above(kind) is not None,
             released=self.released if inline and (self.affected.inner or self.kinds) else None,
-            mode="full" if full else "bare" if journal is None else "journal",
-            note=None if journal is None else journal.extend,
+            mode="full" if full else "bare" if journal is None and not self.looks_around else "journal",
+            note=self.note if self.looks_around else None if journal is None else journal.extend,
             candidates=self.candidates,
             declined=declined,
         )
@@ -392,14 +392,26 @@ class Engine:
     def after(self, member: Any, change: Change | Record, told: tuple[Any, ...]) -> None:
         """Hand a step to the journal, the watcher and the verifier."""
         if self.looks_around:
-            for node in self.observer.follow(change.edit):
-                if not self.strategy.is_single:
-                    self.push(node, None)
+            self.follow(change)
         if self.journal is not None:
             self.journal.extend(told)
         if self.watcher is not None:
             self.watcher.rewritten(self.graph, member, change)
         self.verify(member)
+
+    def note(self, told: Sequence[Any]) -> None:
+        """Hand a step of which nobody else hears to the observer and the journal."""
+        self.follow(Record(told, self.graph))
+        if self.journal is not None:
+            self.journal.extend(told)
+
+    def follow(self, change: Change | Record) -> None:
+        """Let the observer follow a step, and look again where a rule has looked at what it changes."""
+        if isinstance(change, Record) and not self.observer.is_concerned(change.matched):
+            return
+        for node in self.observer.follow(change.edit):
+            if not self.strategy.is_single:
+                self.push(node, None)
 
     def verify(self, member: Any) -> None:
         """Verify the graph after a step, with its views as they are now."""

@@ -54,6 +54,15 @@ class Observer:
         elif self.surprised is not None:
             self.surprised()
 
+    def is_concerned(self, matched: Iterable[Any]) -> bool:
+        """Tell whether a step that replaces some nodes may change what anybody has asked for.
+
+        What reads a node that is replaced has been computed from its facts, if it has any that depend on them.
+        """
+        if self.readers_of_nodes:
+            return True
+        return any(node in table.facts for table in self.tables.values() for node in matched)
+
     def follow(self, edit: Edit) -> Iterable[Any]:
         """Keep the facts along an edit; return the nodes at which a rule has looked at what it changes."""
         again: dict[Any, None] = {}

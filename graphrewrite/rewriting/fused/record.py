@@ -79,6 +79,12 @@ class Record:
         return self.told[0]
 
     @property
+    def matched(self) -> Sequence[str]:
+        """The matched nodes."""
+        layout: Layout = self.told[1]
+        return self.told[2 + layout.new : 2 + layout.new + layout.matched]
+
+    @property
     def match(self) -> Match:
         """The match."""
         rule, layout, *told = self.told
