@@ -6,6 +6,7 @@ All of them are exact, of NaN, the infinities and -0 as well: where a range ends
 from __future__ import annotations
 
 import math
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -30,8 +31,10 @@ __all__ = [
 _MOST = 1 << 16
 """A constant of more entries takes more memory than the op that would give it takes time."""
 
-_DIGITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
-"""Bits of the significand of floats (IEEE 754-2019, 3.6)."""
+_WHOLE = {"bool": (0, 1)} | {
+    name: (-(1 << digits), 1 << digits) for name, digits in {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}.items()
+}
+"""Limits up to which floats hold all whole numbers: the bits of the significand (IEEE 754-2019, 3.6)."""
 _HELD = {("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f32", "f64")}
 """Pairs of floats: every number of the first is one of the second."""
 
@@ -44,7 +47,7 @@ has_no_sign = numbers.predicate(
 
 
 @rule
-def drop_add_zero(x: rule.where(never_minus_zero)):
+def drop_add_zero(x: Annotated[Any, rule.where(never_minus_zero)]):
     """X + 0 is x, for every x that is never -0, of which it makes +0 (IEEE 754-2019, 6.3)."""
     total = op.add(x, 0)
     yield total
@@ -54,21 +57,21 @@ def drop_add_zero(x: rule.where(never_minus_zero)):
 
 
 @rule
-def drop_relu(x: rule.where(has_no_sign)):
+def drop_relu(x: Annotated[Any, rule.where(has_no_sign)]):
     """A value that is never negative is rectified already."""
     yield op.relu(x)
     return x
 
 
 @rule
-def drop_abs(x: rule.where(has_no_sign)):
+def drop_abs(x: Annotated[Any, rule.where(has_no_sign)]):
     """The absolute value of what is never negative is itself."""
     yield op.abs(x)
     return x
 
 
 @rule
-def drop_rounding(x: rule.where(whole)):
+def drop_rounding(x: Annotated[Any, rule.where(whole)]):
     """A whole number is rounded already."""
     yield (op.floor | op.ceil | op.round)(x)
     return x
@@ -172,17 +175,12 @@ def drop_cast_there_and_back(x):
 
 def _holds(element, own, fact: Fact):
     """Whether an element type holds all numbers that a fact allows, and casts turn them back."""
-    digits, limits = _DIGITS.get(element), integer_limits(element) if element not in ("bool", "string") else None
     if element == own or (own, element) in _HELD:
         return True
-    is_real = own in _DIGITS
-    if is_real and not (fact.whole and fact.is_finite and not fact.minus_zero):
+    limits = _WHOLE.get(element) or integer_limits(element)
+    if limits is None or not fact.whole or not fact.is_finite or fact.minus_zero:
         return False
-    if limits is not None:
-        return own == "bool" or (limits[0] <= fact.low and fact.high <= limits[1])
-    if digits is None:
-        return element == "bool" and fact.low >= 0 and fact.high <= 1
-    return not is_real and max(abs(fact.low), abs(fact.high)) <= min(1 << digits, 1 << 15)
+    return limits[0] <= fact.low and fact.high <= limits[1]
 
 
 @rule

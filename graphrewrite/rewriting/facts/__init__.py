@@ -18,6 +18,7 @@ from graphrewrite.rewriting.facts.predicates import (
     nonpositive,
     whole,
 )
+from graphrewrite.rewriting.facts.queries import Query, distance, dominators, producers, readers_of
 
 __all__ = [
     "Analysis",
@@ -25,6 +26,9 @@ __all__ = [
     "Fact",
     "Facts",
     "Predicate",
+    "Query",
+    "distance",
+    "dominators",
     "facts_of",
     "finite",
     "never_minus_zero",
@@ -33,5 +37,7 @@ __all__ = [
     "nonnegative",
     "nonpositive",
     "numbers",
+    "producers",
+    "readers_of",
     "whole",
 ]

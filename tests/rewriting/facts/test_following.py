@@ -11,7 +11,16 @@ from graphrewrite import Graph, Tensor, op, rewrite, rule
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.graph import Operand
 from graphrewrite.graph.edit import apply_edit
-from graphrewrite.rewriting.facts import facts_of, finite, nonnegative, numbers
+from graphrewrite.rewriting.facts import (
+    distance,
+    dominators,
+    facts_of,
+    finite,
+    nonnegative,
+    numbers,
+    producers,
+    readers_of,
+)
 from graphrewrite.rewriting.facts.observation import observer_of
 from graphrewrite.rewriting.facts.table import FactTable
 
@@ -54,7 +63,29 @@ def open_up(x):
     return op.minimum(op.neg(x), op.abs(x))
 
 
+@rule(shared="keep")
+def limit_what_is_read_once(x):
+    outer = op.neg(x)
+    yield outer
+    return rule.decline("others read it") if len(readers_of(x)) > 1 else op.clip(x, low=-9, high=9)
+
+
+@rule(shared="keep")
+def drop_near_inputs(x, y):
+    outer = op.maximum(x, y)
+    yield outer
+    return y if distance(outer, y) == 1 and "x" in producers(x) else rule.decline("it is far away")
+
+
+@rule(shared="keep")
+def rectify_what_few_dominate(x):
+    outer = op.abs(x)
+    yield outer
+    return op.relu(x) if len(dominators(outer)) <= 3 else rule.decline("there are more ways")
+
+
 RULES = (drop_relu, drop_abs, drop_maximum, drop_double_negation, narrow, open_up)
+QUERIES = (limit_what_is_read_once, drop_near_inputs, rectify_what_few_dominate, drop_double_negation, narrow)
 
 
 def random_graph(rng: random.Random, size: int) -> Graph:
@@ -97,12 +128,19 @@ class Comparing:
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"copy": False}, {"first": "rule"}, {"order": "top-down"})
 
 
-@given(st.integers(0, 10**6), st.sampled_from(OPTIONS), st.booleans(), st.integers(3, 25))
-def test_the_result_is_that_of_scanning_everything_again(seed, options, watched, size):
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(OPTIONS),
+    st.booleans(),
+    st.integers(3, 25),
+    st.sampled_from([RULES, QUERIES, RULES + QUERIES]),
+)
+def test_the_result_is_that_of_scanning_everything_again(seed, options, watched, size, rules):
     graph = random_graph(random.Random(seed), size)
     watcher = Comparing() if watched else None
-    rewritten = rewrite(graph.copy(), RULES, watcher=watcher, **options)
-    left = {each.name: [match.roots for match in each.find(rewritten)] for each in RULES}
+    rules = tuple(dict.fromkeys(rules))
+    rewritten = rewrite(graph.copy(), rules, watcher=watcher, **options)
+    left = {each.name: [match.roots for match in each.find(rewritten)] for each in rules}
     assert not any(left.values()), f"{left}\n{graph}\n{rewritten}"
 
 

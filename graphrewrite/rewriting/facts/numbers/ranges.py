@@ -64,7 +64,8 @@ def product(x: Range, y: Range) -> Range:
 
 def _times(a: Any, b: Any) -> Any:
     """Return a product; of 0 and infinity 0, which finite numbers beside the infinity give."""
-    return a * b if a != 0 and b != 0 else 0
+    found = a * b
+    return found if found == found else 0
 
 
 def square(x: Range) -> Range:
