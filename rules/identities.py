@@ -69,7 +69,7 @@ def drop_cast_to_fixed_and_back(x):
     if x.type != stored.type or real.fraction != stored.element.fraction:
         return decline("the formats differ, so the value may change", at=stored)
     fact = x.fact()
-    if (stored.low is not None and stored.low > fact.low) or (stored.high is not None and stored.high < fact.high):
+    if not fact.is_within(stored.low, stored.high):
         return decline(f"a limit is reached: its range is {fact.range}", at=x)
     if not stored.element.is_held_by(real.element):
         return decline(f"{real.element} does not hold every number of {stored.element}", at=real)
@@ -84,7 +84,7 @@ def drop_requantise(x):
     if x.type != same.type:
         return decline("the format changes", at=same)
     fact = x.fact()
-    if (same.low is not None and same.low > fact.low) or (same.high is not None and same.high < fact.high):
+    if not fact.is_within(same.low, same.high):
         return decline(f"a limit is reached: its range is {fact.range}", at=x)
     return x
 

@@ -83,17 +83,15 @@ def drop_clip(x):
     limited = op.clip(x)
     yield limited
     fact = x.fact()
-    low = -math.inf if limited.low is None else _as_stored(limited.low, x.type.element)
-    high = math.inf if limited.high is None else _as_stored(limited.high, x.type.element)
-    if not (low <= fact.low and fact.high <= high):
-        return decline(f"its range is {fact.range}", at=x)
-    if fact.minus_zero and 0 in (low, high):
-        return decline("may be -0, of which the limit may make +0", at=x)
+    if not fact.is_within(_as_stored(limited.low, x.type.element), _as_stored(limited.high, x.type.element)):
+        return decline(f"a limit may be reached: known is {fact}", at=x)
     return x
 
 
 def _as_stored(bound, element):
-    """A limit as a number of an element type, as the op compares with it."""
+    """A limit as a number of an element type, as the op compares with it; None where there is none."""
+    if bound is None:
+        return None
     dtype = element_dtype(element)
     if dtype.kind == "f":
         with np.errstate(over="ignore", under="ignore"):
@@ -178,9 +176,8 @@ def _holds(element, own, fact: Fact):
     if element == own or (own, element) in _HELD:
         return True
     limits = _WHOLE.get(element) or integer_limits(element)
-    if limits is None or not fact.whole or not fact.is_finite or fact.minus_zero:
-        return False
-    return limits[0] <= fact.low and fact.high <= limits[1]
+    is_plain = fact.whole and fact.is_finite and not fact.minus_zero
+    return limits is not None and is_plain and fact.is_within(*limits)
 
 
 @rule

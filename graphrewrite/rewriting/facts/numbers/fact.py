@@ -68,6 +68,12 @@ class Fact(NamedTuple):
         """Whether no entry is below zero; it may be NaN or -0."""
         return self.low >= 0
 
+    def is_within(self, low: float | None, high: float | None) -> bool:
+        """Tell whether limits change no entry, either of which may be missing: of -0 a limit of 0 may make 0."""
+        if (low is not None and not low <= self.low) or (high is not None and not self.high <= high):
+            return False
+        return not self.minus_zero or 0 not in (low, high)
+
     @property
     def may_be_zero(self) -> bool:
         """Whether an entry may be 0 or -0."""
