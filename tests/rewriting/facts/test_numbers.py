@@ -1,69 +1,9 @@
-"""What the analysis of numbers says holds for every entry that evaluation gives."""
+"""What the analysis of numbers knows beyond types."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import pytest
-from hypothesis import given, reject
-from hypothesis import strategies as st
-
 from graphrewrite import Graph
-from graphrewrite.errors import EvaluationError
-from graphrewrite.execution.evaluator import evaluate_nodes
-from graphrewrite.rewriting.facts import Fact, facts_of, numbers
-from graphrewrite.testing import graphs, inputs_for
-from tests.support.profiles import fewer_examples
-
-OPS = sorted({op.name for op in numbers.functions} - {"constant"})
-
-
-def holds(fact: Fact, array: np.ndarray) -> bool:
-    """Tell whether a fact is true of an array."""
-    if array.dtype.kind not in "fiub":
-        return fact == Fact()
-    if array.dtype.kind == "f":
-        bare = np.isnan(array)
-        minus = (array == 0) & np.signbit(array)
-        rest = array[~bare]
-        exact = bool((rest == np.floor(rest)).all()) if fact.whole else True
-        inside = bool(((rest >= fact.low) & (rest <= fact.high)).all())
-        return inside and exact and (fact.nan or not bare.any()) and (fact.minus_zero or not minus.any())
-    entries = {int(entry) for entry in array.ravel().tolist()}
-    return all(
-        fact.low <= entry <= fact.high and not entry & fact.zeros and entry & fact.ones == fact.ones
-        for entry in entries
-    )
-
-
-def check(graph: Graph, inputs: dict[str, Any]) -> int:
-    """Compare facts with values; return how many said more than the type."""
-    facts = facts_of(graph)
-    shown = [node for node in facts if not isinstance(graph.nodes[node]["result"], tuple)]
-    try:
-        with np.errstate(all="ignore"):
-            values = evaluate_nodes(graph, inputs, shown)
-    except EvaluationError:  # an index that is computed lies outside of its axis
-        reject()
-    for node in shown:
-        assert holds(facts[node], np.asarray(values[node])), f"{node}: {facts[node]}\n{values[node]}\n{graph}\n{facts}"
-    return sum(facts[node]._replace(constant=False) != numbers.unknown(graph.result_type(node)) for node in shown)
-
-
-BESIDE = ("abs", "clip", "relu", "neg")
-KINDS = [OPS[i::6] for i in range(6)]
-
-
-@pytest.mark.parametrize("names", KINDS, ids=lambda names: names[0])
-def test_facts_hold_of_all_values(names: list[str]) -> None:
-    @given(st.data(), st.sampled_from(names))
-    def check_one(data: st.DataObject, name: str) -> None:
-        graph = data.draw(graphs(ops=[name, *BESIDE], every_type=True))
-        check(graph, data.draw(inputs_for(graph)))
-
-    with fewer_examples():
-        check_one()
+from graphrewrite.rewriting.facts import facts_of
 
 
 def test_more_is_known_than_types_say() -> None:

@@ -27,7 +27,12 @@ def within(element: Any, found: tuple[Any, Any], known: bits.Bits = (0, 0)) -> F
     if unknown.low <= found[0] and found[1] <= unknown.high:
         return integers(*found, *known)
     if isinstance(element, str) and element[0] in "iu":
-        return integers(unknown.low, unknown.high, *bits.wrapped(known, int(element[1:]), signed=element[0] == "i"))
+        known = bits.wrapped(known, int(element[1:]), signed=element[0] == "i")
+        count = unknown.high - unknown.low + 1
+        turns = (found[0] - unknown.low) // count
+        if turns == (found[1] - unknown.low) // count:  # all of them wrap around, equally often
+            return integers(found[0] - turns * count, found[1] - turns * count, *known)
+        return integers(unknown.low, unknown.high, *known)
     return unknown
 
 

@@ -111,13 +111,14 @@ def _bit_shift(node: AppliedOp) -> Fact:
     x, y = node.facts
     element = node.element
     width = int(str(element)[1:])
-    if y.low < 0 or y.high >= max(8, width):
-        # Numbers of bits that there are not leave nothing but the sign.
-        return integers(0, x.high) if x.low >= 0 and node.attributes["direction"] == "right" else of_element(element)
-    by = (int(y.low), int(y.high))
+    # Numbers of bits that there are not, negative ones among them, leave nothing but the sign.
+    most = max(8, width)
+    by = (most, most) if y.high < 0 else (max(min(y.low, most), 0), most if y.low < 0 else min(y.high, most))
     if node.attributes["direction"] == "right":
         known = bits.shifted_right((x.zeros, x.ones), by[0]) if by[0] == by[1] else (0, 0)
         return integers(*ranges.shifted_right((x.low, x.high), by), *known)
+    if by[1] == most:
+        return integers(0, 0) if by[0] == most else of_element(element)
     known = bits.shifted_left((x.zeros, x.ones), by[0]) if by[0] == by[1] else ((1 << by[0]) - 1, 0)
     return within(element, ranges.product((x.low, x.high), (1 << by[0], 1 << by[1])), known)
 

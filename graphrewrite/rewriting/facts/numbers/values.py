@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from graphrewrite.op import LIBRARY
+from graphrewrite.op.precision import least_of
 from graphrewrite.rewriting.facts.analysis import AppliedOp, OpFunction
-from graphrewrite.rewriting.facts.numbers.fact import Fact, either, integers, of_array, of_type
+from graphrewrite.rewriting.facts.numbers.fact import Fact, either, integers, of_array
+from graphrewrite.types import element_dtype, hold
 
 __all__ = ["VALUES"]
 
@@ -44,7 +48,7 @@ def _shape(node: AppliedOp) -> Fact:
 
 
 def _max_pool(node: AppliedOp) -> Fact:
-    (x,) = node.facts
+    x: Fact = node.facts[0]
     attributes = node.attributes
     pads, kernel = attributes["pads"], attributes["kernel"]
     is_plain = not attributes["ceil_mode"] and all(step == 1 for step in attributes["dilations"])
@@ -53,8 +57,11 @@ def _max_pool(node: AppliedOp) -> Fact:
         and len(pads) == 2 * len(kernel)
         and all(pad < size for pad, size in zip(pads, (*kernel, *kernel), strict=True))
     )
-    # A window that lies in the border has the least number of the type.
-    return x if inside else either(x, of_type(node.type)._replace(high=x.high, nan=x.nan, minus_zero=x.minus_zero))
+    if inside:
+        return x
+    # A window that lies in the border has the least number of the dtype, as far as the type can hold it.
+    border = hold(node.element, np.full(1, least_of(element_dtype(node.element))))
+    return either(x, of_array(border, node.type))
 
 
 _MOVING = (
