@@ -187,6 +187,9 @@ class Made(Part):
     like: Bound | None
     stated: Mapping[Any, Any] | None
 
+    def __repr__(self) -> str:
+        return f"<new {self.op.name}>"
+
 
 class Known(Made):
     """A constant that a replacement has computed."""

@@ -11,6 +11,7 @@ import pytest
 
 from graphrewrite import Constant, Graph, GraphRewriteError, Rule, Tensor, op, rewrite, rule, trace, verify
 from graphrewrite.rewriting.engine.engine import Engine
+from graphrewrite.rewriting.facts import nonnegative
 
 LENGTH = 10
 OTHER = Graph("other")
@@ -89,6 +90,9 @@ BODIES: dict[str, Callable[[Any, Any, Any, Any, list[Any]], Any]] = {
     "rewrites a copy": lambda x, c, d, product, memory: rewrite(x.graph, [rule_of(lambda *_: None, 99)]) and op.relu(x),
     "rewrites in place": lambda x, c, d, product, memory: rewrite(x.graph, [], copy=False) and op.relu(x),
     "asks elsewhere": lambda x, c, d, product, memory: x.graph.operands("nowhere"),
+    "fact of a foreign value": lambda x, c, d, product, memory: nonnegative(FOREIGN),
+    "fact of a new value": lambda x, c, d, product, memory: nonnegative(op.relu(x)),
+    "fact of an earlier value": lambda x, c, d, product, memory: nonnegative(kept(memory, product)),
     "unknown attribute": lambda x, c, d, product, memory: op.relu(x) if product.nothing else x,
     "its truth": lambda x, c, d, product, memory: op.relu(x) if x > 0 else x,
     "itself": lambda x, c, d, product, memory: op.relu(op.sub(product, x)),
