@@ -141,17 +141,20 @@ class MatchWriter(Source):
             return
         # As the search does: breadth-first down to the nearest term that is bound, from there up, by name.
         distance, below = 1, list(top.operands)
-        while not any(id(term) in self.names for term in below):
+        while (bound := next(filter(self.is_bound, below), None)) is None:
             distance, below = distance + 1, [t for n in below if isinstance(n, PatternNode) for t in n.operands]
             if not below:
                 raise NotPlainError  # it may be anywhere
-        bound = next(self.names[id(term)] for term in below if id(term) in self.names)
-        name, kinds = self.new("r"), self.let(top.kinds)
-        found = f"readers({bound}, {kinds})" if distance == 1 else f"readers_above({bound}, {distance}, {kinds})"
+        value, name, kinds = self.names[id(bound)], self.new("r"), self.let(top.kinds)
+        found = f"readers({value}, {kinds})" if distance == 1 else f"readers_above({value}, {distance}, {kinds})"
         self.line(f"for {name} in {found}:")
         self.depth += 1
         self.meet(top, name)
         self.node(top, name)
+
+    def is_bound(self, term: Any) -> bool:
+        """Tell whether a term is bound to one value by now, whatever the match."""
+        return id(term) in self.names and self.names[id(term)] not in self.loose
 
     def separate_roots(self) -> None:
         """Write that what a root reads is no other root, unless the pattern says so."""

@@ -10,6 +10,7 @@ from graphrewrite import Graph, Module, Tensor, decline, define_op, op, rewrite,
 from graphrewrite.errors import GraphError, RewriteError, RuleError
 from graphrewrite.rewriting.engine.engine import Engine
 from tests.rewriting.test_fused import at_once, ordinary_way, whole  # noqa: F401  # a fixture
+from tests.support.sources import OWN_OPS, affine, scale
 
 VECTOR = Tensor("f32", (3,))
 
@@ -203,6 +204,24 @@ def test_what_a_predicate_raises_is_told_alike_by_both_ways(monkeypatch):
         told.append(str(failure.value))
         monkeypatch.setattr(Engine, "fused", lambda *_: None)
     assert told[0] == told[1]
+
+
+@pytest.mark.usefixtures("way")
+def test_roots_that_have_an_operand_in_common_that_is_missing_are_found():
+    @rule
+    def pair(x, y, b=None):
+        yield op.neg(affine(x, x, b)), op.abs(affine(x, y, b))
+        return op.relu(x), op.exp(y)
+
+    @rule
+    def apart(x, y, b=None):
+        yield affine(x, x, b), scale(affine(y, y, b))
+        return op.relu(x), op.exp(y)
+
+    lines = "x = input() : f32[3]\na = affine(x, x)\nb = neg(a)\nc = affine(x, b)\nd = abs(c)\ne = affine(d, d)"
+    graph = Graph.parse(f"graph g\n{lines}\nf = affine(x, x)\ng = scale(e)\nh = sub(f, g)\ny = output(h)", ops=OWN_OPS)
+    assert [step.rule for step in trace(graph, [pair, apart]).steps] == ["apart"]
+    assert [step.rule for step in trace(graph, [pair], once=True).steps] == ["pair"]
 
 
 def kinds(graph: Graph) -> list[str]:
