@@ -12,7 +12,7 @@ import numpy as np
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rewriting.facts import Fact, never_minus_zero, numbers, whole
-from graphrewrite.types import element_dtype, element_kind, element_of, integer_limits
+from graphrewrite.types import element_dtype, element_of, integer_limits
 
 __all__ = [
     "compute_known_number",
@@ -22,7 +22,6 @@ __all__ = [
     "drop_clip",
     "drop_extreme",
     "drop_mask",
-    "drop_mod",
     "drop_relu",
     "drop_rounding",
     "drop_where",
@@ -131,19 +130,6 @@ def drop_where(c, x, y):
     if found.type != chosen.type:
         return decline("the other operands broadcast it", at=chosen)
     return found
-
-
-@rule
-def drop_mod(x, y):
-    """The remainder of a whole number that is less than the divisor, and not negative, is itself."""
-    rest = op.mod(x, y)
-    yield rest
-    fact, other = x.fact(), y.fact()
-    if x.type != rest.type:
-        return decline("the divisor broadcasts it", at=rest)
-    if element_kind(x.type.element) != "integer" or fact.low < 0 or fact.high >= other.low:
-        return decline(f"the ranges are {fact.range} and {other.range}", at=rest)
-    return x
 
 
 @rule

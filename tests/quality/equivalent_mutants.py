@@ -219,8 +219,6 @@ IDLE = {
     "It declines whatever is drawn.": (
         "compute_known_number: negate condition: the opposite of math.prod(kind.shape) > _MOST",
         "drop_extreme: negate condition: not other.nan",
-        "drop_mod: negate condition: the opposite of fact.low < 0",
-        "drop_mod: negate condition: the opposite of x.type != rest.type",
         (
             "write_as_reshape: negate condition: not len(open_sizes) > 1 and any((len(symbols(size)) > 1 for size in "
             "open_sizes)) (in _reshaped)"
@@ -262,8 +260,6 @@ MISSED = {
         "drop_cast_to_fixed_and_back: drop guard: no guard not stored.element.is_held_by(real.element)",
         "drop_extreme: drop guard: no guard other.nan",
         "drop_extreme: off by one: 1 for 0",
-        "drop_mod: drop guard: no fact.low < 0 in a condition",
-        "drop_mod: off by one: 1 for 0",
     ),
     "A norm that only one layer reads is seldom drawn; tests of networks with a norm in front have it.": (
         "batch_norm_as_layer: drop operand: no scale.reshape(by_channel) in op.mul",

@@ -11,7 +11,7 @@ from graphrewrite.errors import not_there
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.rewriting.facts.analysis import Analysis
-from graphrewrite.rewriting.facts.numbers import Fact, numbers
+from graphrewrite.rewriting.facts.numbers import numbers
 from graphrewrite.rewriting.facts.table import FactTable
 
 __all__ = ["Facts", "facts_of"]
@@ -38,18 +38,19 @@ class Facts(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def __str__(self) -> str:
-        return "\n".join(f"{node}: {_shown(self[node])}" for node in self.graph.in_order() if node in self)
+        return "\n".join(f"{node}: {self.shown(node)}" for node in self.graph.in_order() if node in self)
+
+    def shown(self, node: str) -> str:
+        """Return what is known of a node's results, in words."""
+        fact = self[node]
+        several = isinstance(self.graph._node[node].get("result"), tuple)
+        return "; ".join(map(str, fact)) if several else str(fact)
 
     def __contains__(self, node: object) -> bool:
         return self.graph._node.get(node, {}).get("result") is not None
 
     def __repr__(self) -> str:
         return f"<facts of {self.graph.name!r}: {self.analysis.name}>"
-
-
-def _shown(fact: Any) -> str:
-    several = isinstance(fact, tuple) and not isinstance(fact, Fact)
-    return "; ".join(map(str, fact)) if several else str(fact)
 
 
 def facts_of(graph: nx.DiGraph, analysis: Analysis[Any] = numbers) -> Facts:

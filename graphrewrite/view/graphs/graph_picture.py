@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -13,12 +14,14 @@ from graphrewrite.execution.statistics import Evaluation, evaluation
 from graphrewrite.formats.text import line_of
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph, check_digraph
+from graphrewrite.rewriting.facts import Facts
 from graphrewrite.summary import summary
 from graphrewrite.view.graphs.summary_table import summary_tables
 from graphrewrite.view.layout.dot import DIRECTIONS
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import scene_of
+from graphrewrite.view.scene.content import Box
 from graphrewrite.view.scene.graph import drawn_nodes
 from graphrewrite.view.scene.layers import direction_for
 from graphrewrite.view.scene.part import Search, names_in, part_of
@@ -39,7 +42,7 @@ def graph_picture(
     depth: int | None = None,
     between: tuple[Any, Any] | None = None,
     search: Search | None = None,
-    values: Evaluation | Mapping[str, Any] | None = None,
+    values: Evaluation | Facts | Mapping[str, Any] | None = None,
     by: str = "range",
     direction: str | None = None,
     nested: bool = True,
@@ -53,8 +56,9 @@ def graph_picture(
         The number of steps ``around`` nodes (2), or around the nodes that a ``search`` finds (1).
     search : str or callable, optional
         Draw the nodes with this in their name, op, attributes or origin, or of which ``search(name, data)`` is true.
-    values : Evaluation or mapping of str to array-like, optional
-        Numbers to show by colours and on the arrows: an evaluation of the graph, or inputs of one.
+    values : Evaluation, Facts or mapping of str to array-like, optional
+        Numbers to show by colours and on the arrows: an evaluation of the graph, or inputs of one. Of
+        ``facts_of(graph)``, what is known of each value whatever the inputs are is a line in its box.
     by : {"range", "error", "bits"}
         The quantity that colours show.
     direction : {"TB", "LR"}, optional
@@ -76,6 +80,9 @@ def graph_picture(
     b = exp(a) : f32[N]
     c = neg(b) : f32[N]
     1 step around b: 3 of 5 nodes
+    >>> from graphrewrite.rewriting.facts import facts_of
+    >>> graph_picture(g, values=facts_of(g)).scenes[0].box("a").notes
+    ('at least 0.0, may be NaN, may be -0',)
     >>> graph_picture(g, around="d")
     Traceback (most recent call last):
     ...
@@ -89,7 +96,8 @@ def graph_picture(
     ringed = [] if highlight is None else names_in(graph, highlight)
     part = part_of(graph, around=around, depth=depth, between=between, search=search)
     drawn = drawn_nodes(graph)
-    numbers = None if values is None else _evaluation(graph, values)
+    facts = values if isinstance(values, Facts) else None
+    numbers = None if values is None or facts is not None else _evaluation(graph, values)
     shading = None if numbers is None else Shading(numbers, by, drawn)
     # A highlight in a graph that is too large is shown with its neighbours.
     if part is None and ringed and len(drawn) > max_nodes:
@@ -106,10 +114,20 @@ def graph_picture(
         nested=max_nodes if nested else 0,
         shading=shading,
     )
+    if facts is not None:
+        scene = replace(scene, boxes=tuple(_with_fact(box, facts) for box in scene.boxes))
     text = text_of_graph(graph) if part is None else "\n".join(_line(graph, node) for node in chosen)
     if numbers is not None:
         text += f"\n\n{numbers}"
+    if facts is not None:
+        text += f"\n\n{facts}"
     return Picture((scene,) if scene.boxes else (), text, direction=direction or direction_for(scene), hints=words)
+
+
+def _with_fact(box: Box, facts: Facts) -> Box:
+    """Return a box with what is known of its value."""
+    known = facts.shown(box.name) if box.name in facts else ""
+    return replace(box, notes=(*box.notes, plain(known, 200))) if known else box
 
 
 def _evaluation(graph: nx.DiGraph, values: Any) -> Evaluation:
