@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
@@ -18,7 +20,7 @@ __all__ = [
 ]
 
 
-_IN_ORDER = rule.where(lambda perm: list(perm) == sorted(perm), "the axes keep their order")
+_IN_ORDER: Any = rule.where(lambda perm: list(perm) == sorted(perm), "the axes keep their order")
 
 
 def _reshaped(x, result):
