@@ -195,6 +195,49 @@ def star_that_declines(branches: int = 4_000) -> Case:
     return Case(finished(graph, total(*tops)), shorten, branches // 2, left)
 
 
+def star_as_group_that_declines(branches: int = 4_000) -> Case:
+    """A group is one match, not one for each of its members."""
+
+    @rule
+    def share(x):
+        "All relus of a value, which stay."
+        relus = rule.every(x, op.relu)
+        yield relus
+        return decline("as they are")
+
+    graph, (x,) = started("x")
+    return Case(finished(graph, total(*(op.relu(x) for _ in range(branches)))), share, 0, {"relu": branches})
+
+
+def star_of_runs(branches: int = 4_000) -> Case:
+    """The runs have nothing in common but the value on which they stand."""
+
+    @rule
+    def shorten(x):
+        "A run of relus is one node."
+        yield rule.repeated(x, op.relu)
+        return op.tanh(x)
+
+    graph, (x,) = started("x")
+    tops = [op.relu(op.relu(x)) for _ in range(branches // 2)]
+    return Case(finished(graph, total(*tops)), shorten, branches // 2, {"relu": 0, "tanh": branches // 2})
+
+
+def unconnected_roots(pairs: int = 4_000) -> Case:
+    """Either root may be anywhere in a long chain."""
+
+    @rule
+    def meet(x, y):
+        "Any two."
+        yield op.relu(op.neg(x)), op.abs(y)
+        return op.exp(x), op.tanh(y)
+
+    graph, (x,) = started("x")
+    for _ in range(pairs):
+        x = op.abs(op.relu(op.neg(x)))
+    return Case(finished(graph, x), meet, None, {"relu": 0, "abs": 0, "exp": pairs, "tanh": pairs})
+
+
 def equal_operands(nodes: int = 500) -> Case:
     """Seven times the same value: 5,040 orders, one match."""
 
@@ -247,6 +290,17 @@ def diamonds(count: int = 1_000, height: int = 2) -> Case:
     left = {"add": count - fired * height, "sigmoid": fired}
     return Case(finished(graph, x), fold_stack, count - height + 1, left)
 
+
+READERS: dict[str, Callable[[int], Case]] = {
+    "branches": star_of_branches,
+    "a group": star_as_group,
+    "a group that declines": star_as_group_that_declines,
+    "runs": star_of_runs,
+    "two roots": star_of_two_roots,
+    "half declined": star_that_declines,
+    "two roots, unconnected": unconnected_roots,
+}
+"""Cases of any size, most of them a value with so many readers."""
 
 CASES: dict[str, Callable[[], Case]] = {
     "repeated chain over 10,000 pairs": repeated_pairs,
