@@ -28,7 +28,7 @@ from graphrewrite.rewriting.engine.rule_index import ANY, Entry, Index, entries_
 from graphrewrite.rewriting.engine.strategy import Strategy
 from graphrewrite.rewriting.engine.work_list import WorkList
 from graphrewrite.rewriting.facts.observation import Observer, observing_with
-from graphrewrite.rewriting.fused import Fused, Record, Surroundings
+from graphrewrite.rewriting.fused import Fused, Record, Surroundings, matched_in
 from graphrewrite.rewriting.match import Candidates
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.rewriting.rule.template import is_conjunctive
@@ -391,7 +391,7 @@ class Engine:
 
     def after(self, member: Any, change: Change | Record, told: tuple[Any, ...]) -> None:
         """Hand a step to the journal, the watcher and the verifier."""
-        if self.looks_around:
+        if self.looks_around and (isinstance(change, Change) or self.observer.is_concerned(matched_in(told))):
             self.follow(change)
         if self.journal is not None:
             self.journal.extend(told)
@@ -401,14 +401,13 @@ class Engine:
 
     def note(self, told: Sequence[Any]) -> None:
         """Hand a step of which nobody else hears to the observer and the journal."""
-        self.follow(Record(told, self.graph))
+        if self.observer.is_concerned(matched_in(told)):
+            self.follow(Record(told, self.graph))
         if self.journal is not None:
             self.journal.extend(told)
 
     def follow(self, change: Change | Record) -> None:
         """Let the observer follow a step, and look again where a rule has looked at what it changes."""
-        if isinstance(change, Record) and not self.observer.is_concerned(change.matched):
-            return
         for node in self.observer.follow(change.edit):
             if not self.strategy.is_single:
                 self.push(node, None)

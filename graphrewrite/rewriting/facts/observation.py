@@ -61,7 +61,12 @@ class Observer:
         """
         if self.readers_of_nodes:
             return True
-        return any(node in table.facts for table in self.tables.values() for node in matched)
+        for table in self.tables.values():  # in loops, for this is asked at each step
+            facts = table.facts
+            for node in matched:
+                if node in facts:
+                    return True
+        return False
 
     def follow(self, edit: Edit) -> Iterable[Any]:
         """Keep the facts along an edit; return the nodes at which a rule has looked at what it changes."""
@@ -116,5 +121,7 @@ def observer_of(graph: Any) -> Observer | None:
 
 def fact_at(graph: Graph, analysis: Analysis[Any], node: str, result: int = 0) -> Any:
     """Return what an analysis knows of a value of a graph."""
-    observer = observer_of(graph)
-    return FactTable(graph, analysis).of(node, result) if observer is None else observer.fact(analysis, node, result)
+    observer = _OBSERVER.get()
+    if observer is None or observer.graph is not graph:
+        return FactTable(graph, analysis).of(node, result)
+    return observer.fact(analysis, node, result)

@@ -9,7 +9,7 @@ from graphrewrite.errors import AnalysisError, GraphError, GraphRewriteError, no
 from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import Edit
 from graphrewrite.op import find_op
-from graphrewrite.rewriting.facts.analysis import Analysis, AppliedOp
+from graphrewrite.rewriting.facts.analysis import Analysis, AppliedOp, OpFunction
 
 __all__ = ["FactTable"]
 
@@ -42,7 +42,8 @@ class FactTable:
 
     def _of_all_below(self, wanted: str) -> tuple[Any, ...]:
         """Compute the facts of a node, and of all that it needs, without recursion."""
-        facts, begun = self.facts, set()
+        facts = self.facts
+        begun: dict[str, OpFunction | None] = {}
         if wanted not in self.graph._node:
             raise not_there(wanted, self.graph._node)
         work = [wanted]
@@ -52,18 +53,18 @@ class FactTable:
                 work.pop()
                 continue
             if node not in begun:
-                begun.add(node)
-                if self._function_of(node) is not None:
+                begun[node] = self._function_of(node)
+                if begun[node] is not None:
                     # On a cycle without a state, which the verifier refuses, what is begun stays unknown.
                     missing = [s for s in self.graph._pred[node] if s not in facts and s not in begun]
                     if missing:
                         work += missing
                         continue
-            facts[node] = self._computed(node)
+            facts[node] = self._computed(node, begun[node])
             work.pop()
         return facts[wanted]
 
-    def _function_of(self, node: str) -> Any:
+    def _function_of(self, node: str) -> OpFunction | None:
         """Return the function that gives the facts of a node; None where its type alone does."""
         data = self.graph._node[node]
         op = find_op(data.get("type"), self.graph.ops)
@@ -71,12 +72,11 @@ class FactTable:
             return None
         return self.analysis.function_of(op, data)
 
-    def _computed(self, node: str) -> tuple[Any, ...]:
-        """Return the facts of a node from those of its operands."""
+    def _computed(self, node: str, function: OpFunction | None) -> tuple[Any, ...]:
+        """Return the facts of a node from those of its operands, by a function if there is one."""
         graph, analysis = self.graph, self.analysis
         declared = graph._node[node].get("result")
         results = declared if isinstance(declared, tuple) else (graph.result_type(node),)
-        function = self._function_of(node)
         if function is None:
             self.heights[node] = 0
             return tuple(map(analysis.unknown, results))

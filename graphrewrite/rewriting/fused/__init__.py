@@ -10,6 +10,6 @@ to it.
 """
 
 from graphrewrite.rewriting.fused.binding import Finder, Fused, Surroundings
-from graphrewrite.rewriting.fused.record import Layout, Record
+from graphrewrite.rewriting.fused.record import Layout, Record, matched_in
 
-__all__ = ["Finder", "Fused", "Layout", "Record", "Surroundings"]
+__all__ = ["Finder", "Fused", "Layout", "Record", "Surroundings", "matched_in"]

@@ -14,7 +14,7 @@ from graphrewrite.rewriting.match import Match
 from graphrewrite.rewriting.pattern import Pattern, top_of
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateResult
 
-__all__ = ["Layout", "Record", "joined", "of_result"]
+__all__ = ["Layout", "Record", "joined", "matched_in", "of_result"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,12 @@ class Layout:
         return self.new + self.matched + self.bound + self.lost + self.added + self.moved + self.old + self.gone
 
 
+def matched_in(told: Sequence[Any]) -> Sequence[str]:
+    """Return the matched nodes of a step, of what its function tells."""
+    start = 2 + told[1].new
+    return told[start : start + told[1].matched]
+
+
 class Record:
     """One step of a fused rule.
 
@@ -77,12 +83,6 @@ class Record:
     def rule(self) -> Any:
         """The rule."""
         return self.told[0]
-
-    @property
-    def matched(self) -> Sequence[str]:
-        """The matched nodes."""
-        layout: Layout = self.told[1]
-        return self.told[2 + layout.new : 2 + layout.new + layout.matched]
 
     @property
     def match(self) -> Match:
