@@ -19,6 +19,7 @@ from graphrewrite.rewriting.facts.predicates import (
     whole,
 )
 from graphrewrite.rewriting.facts.queries import Query, distance, dominators, producers, readers_of
+from graphrewrite.rewriting.facts.types import types
 
 __all__ = [
     "Analysis",
@@ -39,5 +40,6 @@ __all__ = [
     "numbers",
     "producers",
     "readers_of",
+    "types",
     "whole",
 ]

@@ -92,7 +92,7 @@ class Analysis(Generic[F]):
         The name, for messages.
     unknown : callable
         From the type of a value to what is known of it if nothing else is.
-    kind : type
+    kind : type or tuple of type
         The class of facts; anything else that a function returns is an error.
     functions : mapping of Op to callable
         From a node, an `AppliedOp`, to the fact of its result, or a tuple of those of its results. It may look at
@@ -126,7 +126,7 @@ class Analysis(Generic[F]):
 
     name: str
     unknown: Callable[[Type], F]
-    kind: type = object
+    kind: type | tuple[type, ...] = object
     functions: Mapping[Op, OpFunction] = field(default_factory=dict)
     otherwise: OpFunction | None = None
     refine: Callable[[F, F], F] | None = None
@@ -218,7 +218,8 @@ class Analysis(Generic[F]):
             facts = (found,)
         wrong = [fact for fact in facts if not isinstance(fact, self.kind)]
         if wrong or len(facts) != len(node.results):
-            wanted = self.kind.__name__
+            kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
+            wanted = " or ".join(kind.__name__ for kind in kinds)
             count = len(node.results)
             what = f"a {wanted}" if count == 1 else f"a tuple of {count} {wanted}"
             raise AnalysisError(
