@@ -153,7 +153,7 @@ def wrong_alone(
     """Yield what the functions of single nodes say that is not so: their operands get values and facts of their own."""
     table = FactTable(graph, numbers)
     for node in values:
-        if graph.nodes[node]["type"] == "constant" or table._function_of(node) is None:
+        if not graph.operands(node) or numbers.function_of(graph.op(node), graph.nodes[node]) is None:
             continue
         call = Call.of(graph, node)
         if call.names or any(o.result for o in call.operands):
@@ -164,7 +164,7 @@ def wrong_alone(
             for operand, array in drawn.items():
                 kind = graph.result_type(*operand)
                 table.facts[operand.node] = (_loosened(of_values(array, kind), kind, rng),)
-            found = table._computed(node)
+            found = [table.of(node, i) for i in range(len(call.results))]
             computed = {operand.node: (array,) for operand, array in drawn.items()}
             try:
                 with np.errstate(all="ignore"):

@@ -126,7 +126,9 @@ def _sub(node: AppliedOp) -> Fact:
     if not _is_real(x):
         found = (0, 0) if node.reads_one_value() else ranges.difference(_range(x), _range(y))
         return within(element, found, bits.difference(_bits(x), _bits(y)))
-    return _added(x, _negated(y, element), element)
+    # The negation is none of the type's: it is not rounded on its own.
+    opposite = y._replace(low=-y.high, high=-y.low, minus_zero=y.low <= 0 <= y.high)
+    return _added(x, opposite, element)
 
 
 def _mul(node: AppliedOp) -> Fact:

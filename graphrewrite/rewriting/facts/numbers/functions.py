@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrewrite.op import LIBRARY
 from graphrewrite.rewriting.facts.analysis import AppliedOp, OpFunction
-from graphrewrite.rewriting.facts.numbers.arithmetic import within
+from graphrewrite.rewriting.facts.numbers.arithmetic import real, within
 from graphrewrite.rewriting.facts.numbers.fact import Fact, greatest_finite, integers, of_element
 from graphrewrite.rewriting.facts.numbers.rounding import beyond, nearest
 
@@ -81,7 +81,8 @@ def _sign(node: AppliedOp) -> Fact:
 
 def _threshold(node: AppliedOp) -> Fact:
     x: Fact = node.facts[0]
-    return x._replace(low=min(x.low, 0.0), high=max(x.high, 0.0), nan=False)
+    found = min(x.low, 0.0), max(x.high, 0.0)
+    return real(node.element, found, nan=False, minus_zero=x.minus_zero, whole=x.whole)
 
 
 def _leaky_relu(node: AppliedOp) -> Fact:
