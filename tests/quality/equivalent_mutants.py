@@ -102,7 +102,7 @@ EQUIVALENT = {
         "gemm_as_linear: drop guard: no b.value.size not in (1, outputs) in a condition",
         "gemm_as_linear: off by one: 3 for 2",
         "global_average_pool_as_conv: drop guard: no guard not sizes",
-        "merge_equal_nodes: drop guard: no op.name in ('input', 'output') in a condition",
+        "merge_equal_nodes: drop guard: no op.name in ('input', 'output') in a condition (in _identity)",
         "permute_linear_weights: drop guard: no transposed.shape[0] != layer.shape[0] in a condition",
         "permute_linear_weights: drop guard: no columns.size != w.shape[1] in a condition",
     ),
@@ -183,11 +183,12 @@ EQUIVALENT = {
         "choose_branch: negate condition: the opposite of value.node not in old (in _replace)",
         "eliminate_independent_nodes: swap operands: set(folded) - set(rim) turned round (in _origins)",
         "merge_equal_nodes: drop guard: no annotations in a condition",
-        "merge_equal_nodes: drop guard: no not is_constant in a condition",
-        "merge_equal_nodes: negate condition: not annotations or not is_constant",
-        "merge_equal_nodes: negate condition: not is_constant",
+        "merge_equal_nodes: drop guard: no op.name != 'constant' in a condition",
+        "merge_equal_nodes: negate condition: not annotations or op.name != 'constant'",
+        "merge_equal_nodes: negate condition: the opposite of op.name != 'constant'",
     ),
     "It folds fewer nodes, or leaves some to be removed later.": (
+        "merge_equal_nodes: negate condition: the opposite of glance not in compared",
         (
             "eliminate_independent_nodes: drop guard: "
             "no any((reader not in fixed for reader in graph.successors(node))) in a condition"
@@ -214,7 +215,8 @@ IDLE = {
         "eliminate_independent_nodes: negate condition: "
         "not all((graph.nodes[node].get('type') == 'constant' for node in independent))",
         "eliminate_independent_nodes: swap operands: graph.independent_nodes() - set(graph.outputs) turned round",
-        "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output')",
+        "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output') (in _identity)",
+        "merge_equal_nodes: negate condition: the opposite of other == node",
     ),
     "It declines whatever is drawn.": (
         "compute_known_number: negate condition: the opposite of math.prod(kind.shape) > _MOST",
@@ -301,11 +303,11 @@ MISSED = {
         "eliminate_independent_nodes: drop guard: no node in fixed in a condition",
         "eliminate_independent_nodes: negate condition: the opposite of node in fixed",
         "eliminate_independent_nodes: negate condition: the opposite of reader not in fixed #2",
-        "merge_equal_nodes: drop guard: no is_ordered(graph, node) in a condition",
-        "merge_equal_nodes: drop guard: no op.has_state(attributes) in a condition",
+        "merge_equal_nodes: drop guard: no is_ordered(graph, node) in a condition (in _identity)",
+        "merge_equal_nodes: drop guard: no op.has_state(attributes) in a condition (in _identity)",
         (
             "merge_equal_nodes: negate condition: not op.name in ('input', 'output') or "
-            "op.has_state(attributes) or is_ordered(graph, node)"
+            "op.has_state(attributes) or is_ordered(graph, node) (in _identity)"
         ),
     ),
     "Divisors of which the reciprocal overflows are not drawn.": (
@@ -323,9 +325,6 @@ MISSED = {
     "Numbers quantised by channel are not drawn under a change of axes.": (
         "transpose_as_reshape: drop guard: no transposed.type.element != x.type.element in a condition",
         "write_as_reshape: drop guard: no other.type.element != x.type.element in a condition",
-    ),
-    "Equal constants of two types are seldom drawn.": (
-        "merge_equal_nodes: negate condition: the opposite of op.name == 'constant'",
     ),
     "An addend for each row, where there are as many rows as outputs, is not drawn.": (
         "gemm_as_linear: off by one: 2 for 1 #3",
