@@ -69,10 +69,11 @@ class Fact(NamedTuple):
         return self.low >= 0
 
     def is_within(self, low: float | None, high: float | None) -> bool:
-        """Tell whether limits change no entry, either of which may be missing: of -0 a limit of 0 may make 0."""
+        """Tell whether limits change no entry, either of which may be missing; of two zeros each may make the other."""
         if (low is not None and not low <= self.low) or (high is not None and not self.high <= high):
             return False
-        return not self.minus_zero or 0 not in (low, high)
+        zeros = [math.copysign(1, limit) for limit in (low, high) if limit == 0]
+        return not (zeros and self.minus_zero) and not (-1 in zeros and self.may_be_zero)
 
     @property
     def may_be_zero(self) -> bool:

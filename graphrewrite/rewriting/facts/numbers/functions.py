@@ -38,12 +38,10 @@ def _exp(node: AppliedOp) -> Fact:
     (x,) = node.facts
     element = node.element
 
-    def at(limit: float) -> float:
-        return _INFINITE if limit > 709.0 else math.exp(limit)
-
-    low, high = nearest(element, at(x.low)), nearest(element, at(x.high))
-    low = max(beyond(element, low, -_LOOSE), 0.0) if low < _INFINITE else greatest_finite(element)
-    return Fact(low, beyond(element, high, _LOOSE), x.nan, False)
+    # Beyond that, the exact result is no number of 64 bits; a lower limit is the last one that is.
+    low = min(nearest(element, math.exp(min(x.low, 709.78))), greatest_finite(element))
+    high = nearest(element, math.exp(x.high)) if x.high <= 709.78 else _INFINITE
+    return Fact(max(beyond(element, low, -_LOOSE), 0.0), beyond(element, high, _LOOSE), x.nan, False)
 
 
 def _sqrt(node: AppliedOp) -> Fact:
