@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from graphrewrite import Graph
 from graphrewrite.errors import EvaluationError
 from graphrewrite.op import LIBRARY
 from graphrewrite.rewriting.facts import numbers
@@ -35,3 +36,13 @@ def test_nothing_that_is_said_of_values_is_wrong(names: list[str]) -> None:
 
     with fewer_examples():
         check()
+
+
+def test_a_shift_that_leaves_its_64_bits_may_give_anything() -> None:
+    graph = Graph.parse("""graph g
+x = input() : s32f0[N]
+a = clip(x, low=1)
+r = requantise(a, shift=-40, element=u63f0)
+y = output(r)""")
+    inputs = {"x": np.array([1 << 24], np.int32)}
+    assert not list(wrong_in_graph(graph, inputs, values_of(graph, inputs)))

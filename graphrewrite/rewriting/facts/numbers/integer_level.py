@@ -54,7 +54,10 @@ def _requantise(node: AppliedOp) -> Fact:
         return of_element(node.element)
     found: Fact | None = None
     for each in set(shifts):
-        low, high = ranges.limited(ranges.rounded_shift((x.low, x.high), each), least, most)
+        shifted = ranges.rounded_shift((x.low, x.high), each)
+        if shifted[0] < -_WORD or shifted[1] > _WORD:
+            return of_element(node.element)
+        low, high = ranges.limited(shifted, least, most)
         one = integers(low, high)
         found = one if found is None else either(found, one)
     return of_element(node.element) if found is None else found
