@@ -125,26 +125,36 @@ class Obstacle:
 class MatchedValue:
     """A value of the graph as conditions and replacements see it."""
 
-    __slots__ = ("graph", "node", "result")
+    __slots__ = ("_node", "_result", "graph")
 
     def __init__(self, graph: Graph, node: str, result: int = 0) -> None:
-        self.graph, self.node, self.result = graph, node, result
+        self.graph, self._node, self._result = graph, node, result
+
+    @property
+    def node(self) -> str:
+        """The name of the node that gives the value."""
+        return self._node
+
+    @property
+    def result(self) -> int:
+        """The index of the value among the node's results."""
+        return self._result
 
     @property
     def operand(self) -> Operand:
         """The node, and which of its results."""
-        return Operand(self.node, self.result)
+        return Operand(self._node, self._result)
 
     @property
     def data(self) -> Mapping[str, Any]:
         """The node's dictionary, read-only."""
-        return MappingProxyType(self.graph._node[self.node])
+        return MappingProxyType(self.graph._node[self._node])
 
     @property
     def type(self) -> Type:
         """The type of the value."""
-        kind: Any = self.graph._node[self.node].get("result")
-        return kind if kind.__class__ is Tensor else self.graph.result_type(self.node, self.result)
+        kind: Any = self.graph._node[self._node].get("result")
+        return kind if kind.__class__ is Tensor else self.graph.result_type(self._node, self._result)
 
     @property
     def shape(self) -> tuple[int | str, ...]:
@@ -154,32 +164,32 @@ class MatchedValue:
     @property
     def value(self) -> np.ndarray:
         """The array of a constant, read-only."""
-        data = self.graph._node[self.node]
+        data = self.graph._node[self._node]
         if data.get("type") != "constant":
             raise RuleError(
-                "has no value to read, for it is no constant; annotate the variable with Constant", node=self.node
+                "has no value to read, for it is no constant; annotate the variable with Constant", node=self._node
             )
         return read_only(data["value"])
 
     @property
     def is_constant(self) -> bool:
         """Whether the value is a constant."""
-        return bool(self.graph._node[self.node].get("type") == "constant")
+        return bool(self.graph._node[self._node].get("type") == "constant")
 
     @property
     def op_name(self) -> str:
         """The name of the op that gives the value."""
-        return str(self.graph._node[self.node].get("type"))
+        return str(self.graph._node[self._node].get("type"))
 
     @property
     def op(self) -> Op:
         """The op that gives the value."""
-        return self.graph.op(self.node)
+        return self.graph.op(self._node)
 
     @property
     def annotations(self) -> dict[Any, Any]:
         """The annotations of the node: data beside the attributes of its op."""
-        return self.graph.annotations(self.node)
+        return self.graph.annotations(self._node)
 
     def fact(self, analysis: Analysis[Any] = numbers) -> Any:
         """Return what is known of the value whatever the inputs are: of its numbers, or what another analysis knows."""
@@ -188,7 +198,7 @@ class MatchedValue:
     @property
     def readers(self) -> int:
         """The number of nodes that read it."""
-        return len(self.graph._succ[self.node])
+        return len(self.graph._succ[self._node])
 
     def __repr__(self) -> str:
-        return f"<matched {self.node}>"
+        return f"<matched {self._node}>"

@@ -95,15 +95,15 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
     __slots__ = ("_place", "replay")
 
     def __init__(self, replay: Replay, node: str, result: int = 0, place: int | tuple[int, int] | None = None) -> None:
-        self.replay, self.graph, self.node, self.result, self._place = replay, replay.graph, node, result, place
+        self.replay, self.graph, self._node, self._result, self._place = replay, replay.graph, node, result, place
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        op = self.graph.op(self.node)
+        op = self.graph.op(self._node)
         if name in op.attributes and not op.any_attributes and not op.forms:  # as almost always
-            return self.graph._node[self.node].get(name, op.attributes[name])
-        known = self.graph.attributes(self.node)
+            return self.graph._node[self._node].get(name, op.attributes[name])
+        known = self.graph.attributes(self._node)
         if name not in known:
             known |= self.annotations
         if name in known:
@@ -112,14 +112,14 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
             return None
         derived = {other for other, meaning in op.derived.items() if meaning not in op.operands}
         if name in derived:
-            return getattr(self.graph.node(self.node), name)
-        raise RuleError(f"has no attribute {name!r}{did_you_mean(name, [*known, *derived])}", node=self.node)
+            return getattr(self.graph.node(self._node), name)
+        raise RuleError(f"has no attribute {name!r}{did_you_mean(name, [*known, *derived])}", node=self._node)
 
     def __iter__(self) -> Iterator[Bound]:
-        results = self.op.number_of_results(self.graph.attributes(self.node))
+        results = self.op.number_of_results(self.graph.attributes(self._node))
         if results == 1:
-            raise RuleError("has one result, which cannot be unpacked", node=self.node)
-        return iter([Bound(self.replay, self.node, i) for i in range(results)])
+            raise RuleError("has one result, which cannot be unpacked", node=self._node)
+        return iter([Bound(self.replay, self._node, i) for i in range(results)])
 
 
 class BoundNode(Bound):

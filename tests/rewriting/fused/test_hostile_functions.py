@@ -87,6 +87,8 @@ BODIES: dict[str, Callable[[Any, Any, Any, Any, list[Any]], Any]] = {
     "writes an array": lambda x, c, d, product, memory: write(c.value),
     "makes an array writeable": lambda x, c, d, product, memory: c.value.setflags(write=True),
     "sets an attribute": lambda x, c, d, product, memory: setattr(c, "value", 3),
+    "is another node": lambda x, c, d, product, memory: setattr(x, "node", d.node) or op.relu(x),
+    "is another result": lambda x, c, d, product, memory: setattr(x, "result", 1) or op.relu(x),
     "rewrites a copy": lambda x, c, d, product, memory: rewrite(x.graph, [rule_of(lambda *_: None, 99)]) and op.relu(x),
     "rewrites in place": lambda x, c, d, product, memory: rewrite(x.graph, [], copy=False) and op.relu(x),
     "asks elsewhere": lambda x, c, d, product, memory: x.graph.operands("nowhere"),
