@@ -56,6 +56,7 @@ from graphrewrite.rules.known_values import (
     drop_mask,
     drop_relu,
     drop_rounding,
+    drop_shift_there_and_back,
     drop_where,
 )
 from graphrewrite.rules.layers import (
@@ -106,6 +107,7 @@ __all__ = [
     "drop_requantise",
     "drop_reshape",
     "drop_rounding",
+    "drop_shift_there_and_back",
     "drop_subtract_zero",
     "drop_transfer",
     "drop_transpose",
@@ -156,6 +158,7 @@ RULES = (
     drop_extreme,
     drop_where,
     drop_mask,
+    drop_shift_there_and_back,
     drop_cast_there_and_back,
     compute_known_number,
     write_as_reshape,

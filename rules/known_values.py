@@ -24,6 +24,7 @@ __all__ = [
     "drop_mask",
     "drop_relu",
     "drop_rounding",
+    "drop_shift_there_and_back",
     "drop_where",
 ]
 
@@ -58,7 +59,7 @@ def drop_add_zero(x: Annotated[Any, rule.where(never_minus_zero)]):
 @rule
 def drop_relu(x: Annotated[Any, rule.where(has_no_sign)]):
     """A value that is never negative is rectified already."""
-    yield op.relu(x)
+    yield (op.relu | op.leaky_relu)(x)
     return x
 
 
@@ -79,7 +80,7 @@ def drop_rounding(x: Annotated[Any, rule.where(whole)]):
 @rule
 def drop_clip(x):
     """Limits that no value reaches do not limit."""
-    limited = op.clip(x)
+    limited = (op.clip | op.hard_tanh)(x)
     yield limited
     fact = x.fact()
     if not fact.is_within(_as_stored(limited.low, x.type.element), _as_stored(limited.high, x.type.element)):
@@ -134,14 +135,36 @@ def drop_where(c, x, y):
 
 @rule
 def drop_mask(x, mask):
-    """A mask that keeps every bit that a number may have keeps the number."""
-    kept = op.bitwise_and(x, mask)
-    yield kept
-    if x.type != kept.type:
-        return decline("the mask broadcasts it", at=kept)
-    if ~x.fact().zeros & ~mask.fact().ones:
-        return decline("a bit that may be set is masked", at=x)
+    """A mask that keeps every bit that a number may have keeps the number; and so one that sets those it has."""
+    masked = (op.bitwise_and | op.bitwise_or)(x, mask)
+    yield masked
+    if x.type != masked.type:
+        return decline("the mask broadcasts it", at=masked)
+    own, other = x.fact(), mask.fact()
+    # The bits that the mask may change, and those of them that are as the mask makes them.
+    changed, same = (~other.ones, own.zeros) if masked.op_name == "bitwise_and" else (~other.zeros, own.ones)
+    if changed & ~same:
+        return decline("a bit may change", at=x)
     return x
+
+
+@rule(shared="keep")
+def drop_shift_there_and_back(x, bits):
+    """A shift there and back drops nothing of numbers whose bits have room there."""
+    there = op.bit_shift(x, bits)
+    back = op.bit_shift(there, bits)
+    yield back
+    if x.type != back.type or there.direction == back.direction:
+        return decline("it is not what was shifted", at=back)
+    fact, by = x.fact(), bits.fact()
+    if by.low < 0 or by.high >= 8 * element_dtype(x.type.element).itemsize:
+        return decline(f"all bits may be shifted out: the range is {by.range}", at=bits)
+    if there.direction == "right":
+        is_kept = not ~fact.zeros & ((1 << by.high) - 1)
+    else:
+        low, high = integer_limits(x.type.element)
+        is_kept = low <= fact.low << by.high and fact.high << by.high <= high
+    return x if is_kept else decline(f"bits may be dropped; known is: {fact}", at=x)
 
 
 @rule(shared="keep")
