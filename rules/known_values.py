@@ -23,6 +23,7 @@ __all__ = [
     "drop_extreme",
     "drop_mask",
     "drop_relu",
+    "drop_relu_of_clip",
     "drop_rounding",
     "drop_shift_there_and_back",
     "drop_where",
@@ -61,6 +62,16 @@ def drop_relu(x: Annotated[Any, rule.where(has_no_sign)]):
     """A value that is never negative is rectified already."""
     yield (op.relu | op.leaky_relu)(x)
     return x
+
+
+@rule(shared="keep")
+def drop_relu_of_clip(x):
+    """What is at least 0 is rectified already: of zeros with a sign, both ops make the same."""
+    limited = op.clip(x, low=0)
+    yield op.relu(limited)
+    if math.copysign(1, limited.low) < 0 or (limited.high is not None and limited.high <= 0):
+        return decline("the limits may make -0, or less", at=limited)
+    return limited
 
 
 @rule
@@ -157,13 +168,13 @@ def drop_shift_there_and_back(x, bits):
     if x.type != back.type or there.direction == back.direction:
         return decline("it is not what was shifted", at=back)
     fact, by = x.fact(), bits.fact()
-    if by.low < 0 or by.high >= 8 * element_dtype(x.type.element).itemsize:
+    if by.low < 0 or by.high > 64:
         return decline(f"all bits may be shifted out: the range is {by.range}", at=bits)
     if there.direction == "right":
-        is_kept = not ~fact.zeros & ((1 << by.high) - 1)
+        is_kept = not ~fact.zeros & ~(-1 << by.high)
     else:
         low, high = integer_limits(x.type.element)
-        is_kept = low <= fact.low << by.high and fact.high << by.high <= high
+        is_kept = fact.is_within(-(-low >> by.high), high >> by.high)
     return x if is_kept else decline(f"bits may be dropped; known is: {fact}", at=x)
 
 

@@ -9,6 +9,11 @@ __all__ = ["EQUIVALENT", "IDLE", "MISSED"]
 
 EQUIVALENT = {
     "It declines more than it has to: where it still fires, it is as right as before.": (
+        "drop_shift_there_and_back: change sign: no minus in -(-low >> by.high)",
+        "drop_shift_there_and_back: change sign: no minus in -low",
+        "drop_shift_there_and_back: change sign: no minus in -1",
+        "drop_shift_there_and_back: off by one: 1 for 0",
+        "drop_shift_there_and_back: off by one: 2 for 1",
         "drop_cast_there_and_back: drop guard: no (own, element) in _HELD in a condition (in _holds)",
         "drop_cast_there_and_back: drop guard: no element == own in a condition (in _holds)",
         "drop_extreme: drop guard: no fact.minus_zero or other.minus_zero in a condition",
@@ -200,12 +205,18 @@ EQUIVALENT = {
         "eliminate_independent_nodes: negate condition: the opposite of reader not in fixed",
     ),
     "Another rule that is right as well: other orders are tried, no warning is spared, a large array is made.": (
+        "drop_relu_of_clip: off by one: 1 for 0",
+        "drop_relu_of_clip: off by one: 1 for 0 #2",
+        "drop_relu_of_clip: off by one: 1 for 0 #3",
+        "drop_relu_of_clip: off by one: 2 for 1",
+        "drop_relu_of_clip: replace op: abs for op.relu",
+        "drop_mask: swap operands: x and mask swapped in op.bitwise_and | op.bitwise_or",
+        "drop_shift_there_and_back: off by one: 65 for 64",
         "drop_clip: drop attribute: no over='ignore' in np.errstate (in _as_stored)",
         "drop_clip: drop attribute: no under='ignore' in np.errstate (in _as_stored)",
         "compute_known_number: drop guard: no math.prod(kind.shape) > _MOST in a condition",
         "drop_add_zero: replace op: sub for op.add",
         "drop_extreme: swap operands: x and y swapped in op.maximum | op.minimum",
-        "drop_relu: replace op: abs for op.relu",
     ),
 }
 """Those that are as right as the rule they are made of, by what makes them so."""
@@ -219,6 +230,7 @@ IDLE = {
         "merge_equal_nodes: negate condition: the opposite of other == node",
     ),
     "It declines whatever is drawn.": (
+        "drop_relu_of_clip: negate condition: the opposite of math.copysign(1, limited.low) < 0",
         "compute_known_number: negate condition: the opposite of math.prod(kind.shape) > _MOST",
         "drop_extreme: negate condition: not other.nan",
         (
@@ -255,6 +267,8 @@ IDLE = {
 
 MISSED = {
     "Limits that a range just reaches, zeros of both signs there, and casts that lose few numbers are seldom drawn.": (
+        "drop_relu_of_clip: drop guard: no math.copysign(1, limited.low) < 0 in a condition",
+        "drop_relu_of_clip: drop guard: no limited.high <= 0 in a condition",
         "drop_cast_there_and_back: drop guard: no fact.is_finite in a condition (in _holds)",
         "drop_cast_there_and_back: drop guard: no limits is not None in a condition (in _holds)",
         "drop_cast_there_and_back: drop guard: no not fact.minus_zero in a condition (in _holds)",
