@@ -9,8 +9,8 @@ __all__ = ["EQUIVALENT", "IDLE", "MISSED"]
 
 EQUIVALENT = {
     "It declines more than it has to: where it still fires, it is as right as before.": (
-        "drop_shift_there_and_back: change sign: no minus in -(-low >> by.high)",
-        "drop_shift_there_and_back: change sign: no minus in -low",
+        "drop_shift_there_and_back: change sign: no minus in -(-room.low >> by.high)",
+        "drop_shift_there_and_back: change sign: no minus in -room.low",
         "drop_shift_there_and_back: change sign: no minus in -1",
         "drop_shift_there_and_back: off by one: 1 for 0",
         "drop_shift_there_and_back: off by one: 2 for 1",
