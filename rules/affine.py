@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
     "constant_before_reshape",
@@ -27,6 +28,8 @@ def divide_as_multiply(x, c: Constant):
         return decline("integers have no reciprocal", at=c)
     if _names_axes(x, c):
         return decline("only the constant has named axes", at=c)
+    if c.type.element in SMALL_FLOATS:
+        return decline("few reciprocals are floats of 8 or 4 bits", at=c)
     if not np.isfinite(1 / np.where(c.value == 0, np.nan, c.value)).all():
         return decline("a reciprocal is not finite", at=c)
     return op.mul(x, (1 / c.value).astype(c.value.dtype))
@@ -36,7 +39,11 @@ def divide_as_multiply(x, c: Constant):
 def subtract_as_add(x, c: Constant):
     """Subtracting a constant is adding its negative (IEEE 754-2019, 5.4.1: x - c is x + (-c))."""
     yield op.sub(x, c)
-    return decline("only the constant has named axes", at=c) if _names_axes(x, c) else op.add(x, -c.value)
+    if _names_axes(x, c):
+        return decline("only the constant has named axes", at=c)
+    if c.type.element in SMALL_FLOATS:
+        return decline("floats of 8 or 4 bits need not have a negative", at=c)
+    return op.add(x, -c.value)
 
 
 def _names_axes(x, c):

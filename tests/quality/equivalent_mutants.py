@@ -8,6 +8,10 @@ from __future__ import annotations
 __all__ = ["EQUIVALENT", "IDLE", "MISSED"]
 
 EQUIVALENT = {
+    "Constants of floats of 8 or 4 bits are not drawn.": (
+        "divide_as_multiply: drop guard: no guard c.type.element in SMALL_FLOATS",
+        "subtract_as_add: drop guard: no guard c.type.element in SMALL_FLOATS",
+    ),
     "It declines more than it has to: where it still fires, it is as right as before.": (
         "drop_shift_there_and_back: change sign: no minus in -(-room.low >> by.high)",
         "drop_shift_there_and_back: change sign: no minus in -room.low",
@@ -230,6 +234,8 @@ IDLE = {
         "merge_equal_nodes: negate condition: the opposite of other == node",
     ),
     "It declines whatever is drawn.": (
+        "divide_as_multiply: negate condition: the opposite of c.type.element in SMALL_FLOATS",
+        "subtract_as_add: negate condition: the opposite of c.type.element in SMALL_FLOATS",
         "drop_relu_of_clip: negate condition: the opposite of math.copysign(1, limited.low) < 0",
         "compute_known_number: negate condition: the opposite of math.prod(kind.shape) > _MOST",
         "drop_extreme: negate condition: not other.nan",
