@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Constant, Graph, Rule, Tensor, decline, define_op, op, pass_, rewrite, rule, trace, verify
-from graphrewrite.errors import RewriteError, RuleError
+from graphrewrite.errors import GraphRewriteError, RewriteError, RuleError
 from graphrewrite.formats.text import to_text
 from graphrewrite.graph.edit import apply_edit, revert_edit
 from graphrewrite.rewriting.engine.engine import Engine
+from graphrewrite.rewriting.facts import Analysis
 from graphrewrite.rewriting.match import candidates
 from graphrewrite.rules import RULES
 from graphrewrite.testing import graphs
@@ -461,3 +462,59 @@ def test_usual_matches_do_not_come_to_the_general_path(member, monkeypatch):
     steps = len(trace(graph, [member]).steps)
     assert steps == 30
     assert len(planned) <= Engine.patience
+
+
+@rule
+def absolute(x):
+    yield op.neg(x)
+    return op.abs(x)
+
+
+class Breaks:
+    """A watcher that fails when it is told something for the n-th time."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def tried(self, *_: Any) -> None:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+    def rewritten(self, *_: Any) -> None:
+        self.tried()
+
+
+@pytest.mark.parametrize("times", [1, 2, 5, 12, 13])
+def test_a_step_is_undone_although_a_watcher_fails_at_it(times):
+    lines = "".join(f"n{i} = neg(x)\ny{i} = output(n{i})\n" for i in range(20))
+    graph = Graph.parse(f"graph g\nx = input() : f32[3]\n{lines}")
+    before = whole(graph)[:2]
+    with pytest.raises(KeyboardInterrupt):
+        rewrite(graph, [absolute], copy=False, watcher=Breaks(times))
+    assert whole(graph)[:2] == before
+
+
+@pytest.mark.parametrize("limit", [0, 3])
+def test_a_step_is_undone_although_an_analysis_fails_at_it(limit):
+    asked = []
+
+    def count(node):
+        asked.append(node)
+        if len(asked) > limit and node.op is op.abs:
+            raise ValueError("of its own")
+        return 1
+
+    counts = Analysis("counts", unknown=lambda _: 0, kind=int, functions={op.abs: count, op.neg: count})
+
+    @rule
+    def asks(x):
+        yield op.relu(x)
+        return op.tanh(x) if x.fact(counts) == 7 else decline("not seven")
+
+    lines = "".join(f"n{i} = neg(x)\nr{i} = relu(n{i})\ny{i} = output(r{i})\n" for i in range(20))
+    graph = Graph.parse(f"graph g\nx = input() : f32[3]\n{lines}")
+    before = whole(graph)[:2]
+    with pytest.raises(GraphRewriteError, match="of its own"):
+        rewrite(graph, [asks, absolute], copy=False, order="top-down")
+    assert whole(graph)[:2] == before

@@ -318,6 +318,8 @@ class Engine:
                 if isinstance(planned, Declined):
                     continue
                 self.apply_edit(graph, planned)
+                if self.journal is not None:  # at once: whatever fails from here on, the step can be undone
+                    self.journal.append(planned)
                 self.candidates.follow(planned)
                 if self.has_library and not self.is_implemented:
                     self.leave_implemented(planned)
@@ -328,7 +330,7 @@ class Engine:
                 strategy.follow(planned)
                 if not strategy.is_single:
                     self.look_again(planned, node)
-                self.after(member, Change(match, planned), (planned,))
+                self.after(member, Change(match, planned))
                 return True
             if watcher is not None:
                 watcher.tried(member, node, None)
@@ -379,32 +381,32 @@ class Engine:
                 if watcher is not None:
                     watcher.tried(rule, node, None)
                 return False
+            if journal is not None:
+                journal.extend(told)
             record = Record(told)
             if watcher is not None:
                 watcher.tried(rule, node, record)
             if again and not inline:
                 self.look_again(record.edit, node)
-            self.after(rule, record, told)
+            self.after(rule, record)
             return True
 
         return attempt
 
-    def after(self, member: Any, change: Change | Record, told: tuple[Any, ...]) -> None:
-        """Hand a step to the journal, the watcher and the verifier."""
-        if self.looks_around and (isinstance(change, Change) or self.observer.is_concerned(matched_in(told))):
+    def after(self, member: Any, change: Change | Record) -> None:
+        """Hand a step to the observer, the watcher and the verifier."""
+        if self.looks_around and (isinstance(change, Change) or self.observer.is_concerned(matched_in(change.told))):
             self.follow(change)
-        if self.journal is not None:
-            self.journal.extend(told)
         if self.watcher is not None:
             self.watcher.rewritten(self.graph, member, change)
         self.verify(member)
 
     def note(self, told: Sequence[Any]) -> None:
-        """Hand a step of which nobody else hears to the observer and the journal."""
-        if self.observer.is_concerned(matched_in(told)):
-            self.follow(Record(told, self.graph))
+        """Hand a step of which nobody else hears to the journal and the observer."""
         if self.journal is not None:
             self.journal.extend(told)
+        if self.observer.is_concerned(matched_in(told)):
+            self.follow(Record(told, self.graph))
 
     def follow(self, change: Change | Record) -> None:
         """Let the observer follow a step, and look again where a rule has looked at what it changes."""
