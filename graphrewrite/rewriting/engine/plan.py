@@ -35,7 +35,7 @@ class _Plan:
     matched: Sequence[str]
     copies: frozenset[str]
     edit: Edit = field(default_factory=Edit)
-    edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    edges: dict[tuple[str, str], Sequence[tuple[int, int]]] = field(default_factory=dict)
     new_names: dict[int, str] = field(default_factory=dict)
     moved: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     ordered: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
@@ -170,7 +170,9 @@ class _Plan:
             if own is None:
                 edge = self.graph._succ.get(target.node, {}).get(reader)
                 own = edge["slots"] if edge is not None else ()
-            self.edges[target.node, reader] = (*own, *((slot, target.result) for slot, _ in moved))
+            if not isinstance(own, list):  # one reader may read thousands of roots
+                own = self.edges[target.node, reader] = list(own)
+            own.extend((slot, target.result) for slot, _ in moved)
 
     def finish(self) -> Edit:
         """Remove the nodes that nothing reads any more, and make edges of the slots."""
@@ -213,7 +215,7 @@ class _Plan:
                     edge = without_predicate(edge)
                     if predicate.node == source:
                         edge |= predicate_edge(predicate.result)
-                edit.linked.append((source, destination, {**edge, "slots": slots}))
+                edit.linked.append((source, destination, {**edge, "slots": tuple(slots)}))
             elif source not in gone:
                 edit.unlinked.append((source, destination))
         edit.linked += [

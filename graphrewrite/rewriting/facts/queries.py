@@ -110,14 +110,16 @@ def distance(value: Any, other: Any, *, most: int | None = None) -> int | None:
     >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = relu(x)\nb = neg(a)\ny = output(b)")
     >>> distance(g.value("b"), g.value("x")), distance(g.value("x"), g.value("b"))
     (2, None)
+    >>> distance(g.value("b"), g.value("x"), most=1), distance(g.value("b"), g.value("x"), most=2)
+    (None, 2)
     """
     graph, node = _site(value)
     _, wanted = _site(other)
     for steps, found in _layers(graph, node):
-        if found == wanted:
-            return steps
         if most is not None and steps > most:
             return None
+        if found == wanted:
+            return steps
     return None
 
 
