@@ -104,9 +104,14 @@ def _computes(graph: Graph, node: str) -> bool:
 
 
 def _beside(graph: Graph) -> set[str]:
-    """Return the nodes that serve predicates only."""
+    """Return the nodes that serve predicates only, and dead ones that read these."""
     predicates = {p.node for node in graph if (p := graph.predicate(node)) is not None}
-    return _needed(graph, predicates) - _needed(graph, (*graph.outputs, *graph.effects))
+    live = _needed(graph, (*graph.outputs, *graph.effects))
+    beside = _needed(graph, predicates) - live
+    for node in graph.in_order():
+        if node not in live and not beside.isdisjoint(graph.sources(node)):
+            beside.add(node)
+    return beside
 
 
 def _needed(graph: Graph, nodes: Iterable[str], given: Container[str] = ()) -> set[str]:

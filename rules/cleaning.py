@@ -98,8 +98,7 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
 
     It keeps its annotations, and takes those of the others that it does not have.
     """
-    alike: dict[object, str] = {}  # the first of those that are alike at a glance
-    compared: set[object] = set()
+    alike: dict[object, str | None] = {}  # the first of those that are alike at a glance, until another one comes
     firsts: dict[object, str] = {}
     origins: dict[str, dict[str, None]] = {}
     merged = []
@@ -108,9 +107,9 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
         other = alike.setdefault(glance, node)
         if other == node:
             continue  # as most nodes
-        if glance not in compared:
-            compared.add(glance)
+        if other is not None:
             firsts[_identity(graph, other)] = other
+            alike[glance] = None
         first = firsts.setdefault(_identity(graph, node), node)
         if first == node:
             continue

@@ -75,7 +75,11 @@ def _words(function: FunctionType, seen: set[int]) -> Iterator[str]:
 def _of_ops(code: CodeType) -> set[str]:
     """Return the attributes of ``op`` that code accesses."""
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG")]
-    return {then.argval for one, then in pairwise(steps) if one.argval == "op" and then.opname.startswith("LOAD_")}
+    return {
+        then.argval
+        for one, then in pairwise(steps)
+        if one.argval == "op" and then.opname in ("LOAD_ATTR", "LOAD_METHOD")
+    }
 
 
 def _texts(value: Any) -> Iterator[str]:

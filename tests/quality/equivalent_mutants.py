@@ -8,6 +8,10 @@ from __future__ import annotations
 __all__ = ["EQUIVALENT", "IDLE", "MISSED"]
 
 EQUIVALENT = {
+    "Equal constants of two types are seldom drawn.": (
+        "merge_equal_nodes: negate condition: not is_constant (in _identity)",
+        "merge_equal_nodes: negate condition: the opposite of op.name == 'constant' (in _identity)",
+    ),
     "Constants of floats of 8 or 4 bits are not drawn.": (
         "divide_as_multiply: drop guard: no guard c.type.element in SMALL_FLOATS",
         "subtract_as_add: drop guard: no guard c.type.element in SMALL_FLOATS",
@@ -197,7 +201,7 @@ EQUIVALENT = {
         "merge_equal_nodes: negate condition: the opposite of op.name != 'constant'",
     ),
     "It folds fewer nodes, or leaves some to be removed later.": (
-        "merge_equal_nodes: negate condition: the opposite of glance not in compared",
+        "merge_equal_nodes: negate condition: the opposite of other is not None",
         (
             "eliminate_independent_nodes: drop guard: "
             "no any((reader not in fixed for reader in graph.successors(node))) in a condition"

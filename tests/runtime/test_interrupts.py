@@ -111,21 +111,6 @@ def test_a_plain_digraph_is_whole():
     assert count >= 3
 
 
-@pytest.mark.parametrize("name", ["isenabled", "disable", "enable"])
-def test_garbage_is_collected_again_wherever_an_interruption_comes(monkeypatch, name):
-    called = getattr(gc, name)
-
-    def interrupted():
-        found = called()
-        monkeypatch.undo()
-        raise KeyboardInterrupt(found)
-
-    monkeypatch.setattr(gc, name, interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        rewrite(chain(3), [drop_identity])
-    assert gc.isenabled()
-
-
 @pytest.mark.parametrize("run", [rewrite, trace])
 def test_raised_in_the_middle(run):
     graph = chain(20)

@@ -114,7 +114,10 @@ def looks_around(function: Any) -> bool:
             return True
         cells = dict(zip(code.co_freevars, here.__closure__ or (), strict=True))
         for name in names:
-            found = cells[name].cell_contents if name in cells else here.__globals__.get(name)
+            try:
+                found = cells[name].cell_contents if name in cells else here.__globals__.get(name)
+            except ValueError:  # not there yet
+                continue
             if getattr(found, "looks_around", False) is True or getattr(found, "__module__", None) == here.__module__:
                 work.append(found)
     return False
