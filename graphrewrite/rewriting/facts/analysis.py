@@ -221,7 +221,7 @@ class Analysis(Generic[F]):
             kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
             wanted = " or ".join(kind.__name__ for kind in kinds)
             count = len(node.results)
-            what = f"a {wanted}" if count == 1 else f"a tuple of {count} {wanted}"
+            what = f"one {wanted}" if count == 1 else f"a tuple of {count} {wanted}"
             raise AnalysisError(
                 f"the function of {node.op.name!r} in the analysis {self.name!r} returns {found!r:.80}; return {what}",
                 node=name,
