@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,13 @@ from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.findings import Findings
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
 from graphrewrite.testing.generation.overlap import plan_overlap
 from graphrewrite.testing.generation.tables import CONTINUOUS
 from graphrewrite.testing.orders import Orders
-from graphrewrite.testing.report import Report
 from graphrewrite.testing.search import Graphs, demand, search
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
 from graphrewrite.testing.strategies.graph_strategy import graphs
@@ -110,19 +111,29 @@ def check_orders(
     seed: int | None,
 ) -> None:
     """Raise if the orders in which rules can be applied to a graph show a counterexample."""
-
-    def holds(report: Report, graph: Any, inputs: Inputs) -> None:
-        try:
-            if not subject.members:
-                report.fired.update(subject.apply(graph).fired)
-            for current, members in _rule_sets(subject, graph):
-                orders = Orders(current, members)
-                report.fired.update(orders.fired)
-                counterexample = examine(orders, inputs)
-                if counterexample is not None:
-                    raise Refuted(counterexample, asked)
-        except GraphRewriteError as error:
-            reason = f"{subject.name} failed: {error}"
-            raise Refuted(Counterexample(graph, None, reason), f"failed {type(error).__name__}") from None
-
+    holds = _AnyOrder(subject, examine, asked)
     demand(search(subject, on, holds, moderate=moderate, seed=seed, asked=asked))
+
+
+@dataclass(frozen=True)
+class _AnyOrder:
+    """That no counterexample is found in the orders in which rules can be applied."""
+
+    subject: Subject
+    examine: Callable[[Orders, Inputs], Counterexample | None]
+    asked: str
+
+    def __call__(self, found: Findings, graph: Any, inputs: Inputs) -> None:
+        """Refute a graph whose orders show one."""
+        try:
+            if not self.subject.members:
+                found.fired.update(self.subject.apply(graph).fired)
+            for current, members in _rule_sets(self.subject, graph):
+                orders = Orders(current, members)
+                found.fired.update(orders.fired)
+                counterexample = self.examine(orders, inputs)
+                if counterexample is not None:
+                    raise Refuted(counterexample, self.asked)
+        except GraphRewriteError as error:
+            reason = f"{self.subject.name} failed: {error}"
+            raise Refuted(Counterexample(graph, None, reason), f"failed {type(error).__name__}") from None

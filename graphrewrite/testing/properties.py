@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from graphrewrite.graph import Graph
@@ -11,11 +11,12 @@ from graphrewrite.testing.applying import VALUES, Refuted, applied, check_interf
 from graphrewrite.testing.comparison import NoVerdictError, difference, moderated
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import IDEMPOTENT, IN_FORMAT, SAME_EFFECTS
+from graphrewrite.testing.findings import Findings
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.search import Graphs, demand, search
 from graphrewrite.testing.subject import Subject, Transformation
 
-__all__ = ["assert_idempotent", "assert_preserves", "assert_refines", "check"]
+__all__ = ["Preserving", "assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
 _KINDS = (VALUES, f"{VALUES}, signs of zeros", f"{VALUES}, special")
 """Kinds of refutations, by `graphrewrite.testing.comparison.OutputDifference.kind`."""
@@ -73,20 +74,30 @@ def _preserving(
 ) -> Report:
     subject = Subject(rules)
     kept = subject.keeps if keeps is None else keeps
+    moderate = kept != "exact" or tolerance is not None
+    return search(subject, on, Preserving(subject, kept, tolerance), moderate=moderate, seed=seed, asked=asked)
 
-    def holds(report: Report, graph: Any, inputs: Mapping[str, Any]) -> None:
-        done = applied(subject, graph)
+
+@dataclass(frozen=True)
+class Preserving:
+    """That what a graph computes is preserved."""
+
+    subject: Subject
+    keeps: str
+    tolerance: float | None
+
+    def __call__(self, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> None:
+        """Refute a result that differs by more than it may."""
+        done = applied(self.subject, graph)
         for name, reasons in done.declined.items():
-            report.declined.setdefault(name, Counter()).update(reasons)
+            found.decline(name, reasons)
         if not done.changed:
             return
-        report.fired.update(done.fired.keys())
-        check_interface(subject, graph, done)
-        check_repeatable(subject, graph, done, rebuilding=report.graphs % _SHARE != 1)
+        found.fired.update(done.fired.keys())
+        check_interface(self.subject, graph, done)
+        check_repeatable(self.subject, graph, done, rebuilding=found.graphs % _SHARE != 1)
         if isinstance(graph, Graph):
-            _check_values(graph, done.graph, inputs, kept, tolerance)
-
-    return search(subject, on, holds, moderate=kept != "exact" or tolerance is not None, seed=seed, asked=asked)
+            _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
 
 
 def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> None:
@@ -168,16 +179,23 @@ def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | N
     >>> assert_idempotent(drop_identity)
     """
     subject = Subject(rules)
+    demand(search(subject, on, _Idempotent(subject), moderate=True, seed=seed, asked="idempotent"))
 
-    def holds(report: Report, graph: Any, inputs: Mapping[str, Any]) -> None:
-        done = applied(subject, graph)
-        report.fired.update(done.fired.keys())
-        again = applied(subject, done.graph)
+
+@dataclass(frozen=True)
+class _Idempotent:
+    """That a transformation changes nothing in its own result."""
+
+    subject: Subject
+
+    def __call__(self, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> None:
+        """Refute a result that is changed again."""
+        done = applied(self.subject, graph)
+        found.fired.update(done.fired.keys())
+        again = applied(self.subject, done.graph)
         if again.new != done.new:
-            reason = f"{subject.name} changes its own result"
+            reason = f"{self.subject.name} changes its own result"
             raise Refuted(Counterexample(done.graph, again.graph, reason, claim=IDEMPOTENT), "idempotent")
-
-    demand(search(subject, on, holds, moderate=True, seed=seed, asked="idempotent"))
 
 
 def assert_refines(lowering: Transformation, on: Graphs = None, *, error: float, seed: int | None = None) -> None:

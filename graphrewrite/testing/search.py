@@ -1,9 +1,13 @@
-"""Search for a graph and inputs that refute a property, and reduce them."""
+"""Search for a graph and inputs that refute a property, in rounds that any process can run, and reduce them."""
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from secrets import randbits
 from typing import Any, TypeAlias
 
@@ -11,44 +15,110 @@ import networkx as nx
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
 
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.testing.applying import Refuted
+from graphrewrite.testing.findings import Failure, Findings
 from graphrewrite.testing.reduction import Case, reduced
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.strategies.inputs import batch_for
 from graphrewrite.testing.subject import Subject
 
-__all__ = ["Graphs", "Holds", "demand", "search"]
+__all__ = ["Graphs", "Holds", "Rounds", "demand", "search"]
 
 Graphs: TypeAlias = "st.SearchStrategy[Any] | nx.DiGraph[Any] | None"
-Holds = Callable[[Report, Any, Mapping[str, Any]], None]
-"""Raises `Refuted` if a property does not hold of a graph and inputs; notes in the report what fired."""
+Holds = Callable[[Findings, Any, Mapping[str, Any]], None]
+"""Raises `Refuted` if a property does not hold of a graph and inputs; notes in the findings what fired."""
 
 _LEAST = 25
-"""Graphs to try, however quick the profile is."""
-_TURNS = 8
-"""Number of tries, with as many graphs each, until all rules have fired often enough."""
-_PATIENT = 2
-"""Turns for one rule."""
+"""Graphs in a round, and in a search, however quick the profile is."""
+_USUAL, _MOST = 2, 8
+"""Multiples of what the profile says: graphs to try if everything fires, and if something does not."""
 _LOOKS = 20
 """Graphs to try for a clear difference, after one in which only signs of zeros or NaN differ."""
-_SAMPLES = 20
-_SEEDS = 2**32
 
 
-class _Failure(BaseException):
-    """A counterexample, on its way out of Hypothesis, which handles ordinary errors itself."""
+class _Found(BaseException):
+    """A clear failure, on its way out of Hypothesis, which handles ordinary errors itself."""
 
-    def __init__(self, refuted: Refuted, case: Case) -> None:
-        self.refuted, self.case = refuted, case
+
+@dataclass(frozen=True)
+class Rounds:
+    """The rounds of a search, each a pure function of its number and of what was learnt in the waves before.
+
+    Attributes
+    ----------
+    seed : int
+        Seed of the graphs.
+    size : int
+        Graphs in a round.
+    """
+
+    subject: Subject
+    on: Graphs
+    holds: Holds
+    moderate: bool
+    seed: int
+    size: int
+
+    def run(self, number: int, learnt: Findings) -> Findings:
+        """Return what the graphs of a round show, up to the first that clearly refutes the property.
+
+        Parameters
+        ----------
+        learnt : Findings
+            Those of all rounds of the waves before.
+        """
+        found = Findings()
+
+        def examine(case: tuple[Any, int]) -> None:
+            self._examine(*case, found)
+
+        run = given(st.tuples(self._graphs(learnt), st.integers(0, 255)))(examine)
+        run = settings(
+            max_examples=self.size,
+            database=None,
+            deadline=None,
+            phases=(Phase.generate,),
+            suppress_health_check=list(HealthCheck),
+        )(run)
+        with suppress(_Found, Unsatisfiable):
+            seeded(random.Random(f"{self.seed} {number}").getrandbits(32))(run)()
+        return found
+
+    def _graphs(self, learnt: Findings) -> st.SearchStrategy[Any]:
+        """Return a strategy of graphs: for those rules that have not fired yet if there are some."""
+        if isinstance(self.on, nx.DiGraph):
+            return st.just(self.on)
+        if self.on is not None:
+            return self.on
+        idle = [name for name in self.subject.names if not learnt.fired[name]]
+        return self.subject.graphs(idle or self.subject.names)
+
+    def _examine(self, graph: Any, number: int, found: Findings) -> None:
+        if not isinstance(graph, nx.DiGraph):
+            raise RuleError(f"on gives {type(graph).__name__}; pass a strategy of graphs, such as graphs(ops=[…])")
+        inputs = batch_for(graph, number, moderate=self.moderate) if isinstance(graph, Graph) else {}
+        found.count(graph)
+        try:
+            self.holds(found, graph, inputs)
+        except Refuted as refuted:
+            failure = Failure(Case(graph, inputs), refuted.counterexample, refuted.kind)
+            if not refuted.is_faint:
+                found.failure = failure
+                raise _Found from None
+            found.faint = found.faint or failure
 
 
 def search(
     subject: Subject, on: Graphs, holds: Holds, *, moderate: bool, seed: int | None = None, asked: str = "preserved"
 ) -> Report:
     """Try graphs with inputs until one refutes a property; make that smaller.
+
+    Rounds come in waves. What was learnt is merged between waves, and in the order of the rounds' numbers, so that it
+    does not matter where and when each round runs.
 
     Parameters
     ----------
@@ -63,30 +133,25 @@ def search(
     profile = settings()
     if seed is None:
         seed = 0 if profile.derandomize else randbits(32)
-    report = Report(subject.name, subject.names, asked=asked, rules=subject.transformation, seed=seed)
-    faint: list[tuple[_Failure, int]] = []
-
-    def examine(case: tuple[Any, int]) -> None:
-        graph, number = case
-        if not isinstance(graph, nx.DiGraph):
-            raise RuleError(f"on gives {type(graph).__name__}; pass a strategy of graphs, such as graphs(ops=[…])")
-        inputs = batch_for(graph, number, moderate=moderate) if isinstance(graph, Graph) else {}
-        _count(report, graph)
-        try:
-            holds(report, graph, inputs)
-        except Refuted as refuted:
-            failure = _Failure(refuted, Case(graph, inputs))
-            if not refuted.is_faint:
-                raise failure from None
-            faint.append((failure, report.graphs + _LOOKS))
-        if faint and report.graphs >= faint[0][1]:
-            raise faint[0][0]
-
-    try:
-        _try_graphs(subject, on, examine, report, max(profile.max_examples, _LEAST))
-        if faint:
-            raise faint[0][0]
-    except _Failure as failure:
+    least = max(profile.max_examples, _LEAST)
+    size = -(-least // (least // max(_LEAST, math.isqrt(least))))
+    rounds = Rounds(subject, on, holds, moderate, seed, size)
+    found = _searched(rounds, least)
+    report = Report(
+        subject.name,
+        subject.names,
+        found.graphs,
+        found.fired,
+        found.ops,
+        found.sizes,
+        asked=asked,
+        rules=subject.transformation,
+        seed=seed,
+        declined=found.declined,
+        samples=found.samples,
+    )
+    failure = found.failure or found.faint
+    if failure is not None:
         smallest = _smallest(holds, failure)
         report.counterexample = replace(_completed(subject, smallest), rules=subject.transformation, seed=seed)
     return report
@@ -98,47 +163,38 @@ def demand(report: Report) -> None:
         raise AssertionError(str(report)) from None
 
 
-def _try_graphs(
-    subject: Subject, on: Graphs, examine: Callable[[tuple[Any, int]], None], report: Report, least: int
-) -> None:
-    """Draw graphs until all members have fired, and for long enough that rare cases have occurred."""
-    assert report.seed is not None
-    for turn in range(_TURNS):
-        names = report.idle or subject.names  # all of them again: a condition of a rule may hold rarely
-        count = least * (4 + len(names)) // 5
-        strategy = st.just(on) if isinstance(on, nx.DiGraph) else subject.graphs(names) if on is None else on
-        run = given(st.tuples(strategy, st.integers(0, 255)))(examine)
-        run = settings(
-            max_examples=count,
-            database=None,
-            deadline=None,
-            phases=(Phase.generate,),
-            suppress_health_check=list(HealthCheck),
-        )(run)
-        seeded((report.seed * _TURNS + turn) % _SEEDS)(run)()
-        if not report.idle and (turn + 1 >= _PATIENT or len(subject.names) > 1):
-            break
+def _searched(rounds: Rounds, least: int) -> Findings:
+    """Run rounds until one refutes the property, or for long enough that rare cases have occurred."""
+    found, number = Findings(), 0
+    wave = max(1, 2 * math.isqrt(least) // 5)  # the more there is to do, the more may be done at once
+    while number * rounds.size < _budget(rounds.subject, found, least):
+        for each in map(partial(rounds.run, learnt=found), range(number, number + wave)):
+            found = found.then(each)
+            if found.failure is not None or found.looked >= _LOOKS:
+                return found
+        number += wave
+        if not found.graphs:
+            raise RuleError("on gave no graph at all; pass a strategy that rejects less, such as graphs(ops=[…])")
+    return found
 
 
-def _count(report: Report, graph: Any) -> None:
-    report.graphs += 1
-    report.sizes[len(graph)] += 1
-    report.ops.update(str(data.get("type", "")) for data in graph._node.values())
-    report.samples.append(graph)
-    if len(report.samples) > _SAMPLES:
-        del report.samples[0]
+def _budget(subject: Subject, found: Findings, least: int) -> int:
+    """Return how many graphs to try: more of many members, and more where some have never fired."""
+    count = max(_USUAL * least, least * (4 + len(subject.names)) // 5)
+    idle = [name for name in subject.names if not found.fired[name]]
+    return count + (_MOST - _USUAL) * least * (4 + len(idle)) // 5 if idle and found.graphs else count
 
 
-def _smallest(holds: Holds, failure: _Failure) -> Any:
+def _smallest(holds: Holds, failure: Failure) -> Any:
     """Return the counterexample of the smallest case that shows the same failure."""
-    smallest = failure.refuted.counterexample
+    smallest = failure.counterexample
 
     def is_refuted(case: Case) -> bool:
         nonlocal smallest
         try:
-            holds(Report(""), case.graph, case.inputs)
+            holds(Findings(), case.graph, case.inputs)
         except Refuted as refuted:
-            if not failure.refuted.kind.startswith(refuted.kind):
+            if not failure.kind.startswith(refuted.kind):
                 return False
             smallest = refuted.counterexample
             return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -104,13 +105,14 @@ def assert_terminates(
         raise RuleError(f"some steps must be allowed, and {steps} are none")
     subject = Overlapping(rules)
 
-    def examine(orders: Orders, inputs: Inputs) -> Endless | None:
-        return _round(orders) or (None if orders.is_whole else _growth(orders, steps))
-
-    check_orders(subject, on, examine, asked="terminating", moderate=True, seed=seed)
+    check_orders(subject, on, partial(_endless, steps=steps), asked="terminating", moderate=True, seed=seed)
 
 
 _CLAIM = "assert_terminates({rules}, on=before)\n"
+
+
+def _endless(orders: Orders, inputs: Inputs, *, steps: int | None) -> Endless | None:
+    return _round(orders) or (None if orders.is_whole else _growth(orders, steps))
 
 
 def _round(orders: Orders) -> Endless | None:

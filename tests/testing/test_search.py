@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+from collections import Counter
+from functools import reduce
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,11 +14,12 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, op, pass_, rule
 from graphrewrite.errors import RuleError
-from graphrewrite.testing import check, graphs
+from graphrewrite.testing import check, graphs, properties
 from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.comparison import difference
 from graphrewrite.testing.counterexample import Counterexample
-from graphrewrite.testing.search import search
+from graphrewrite.testing.findings import Findings
+from graphrewrite.testing.search import Rounds, search
 from graphrewrite.testing.snapshot import snapshot
 from graphrewrite.testing.subject import Subject
 
@@ -61,10 +66,23 @@ def test_the_budget_is_that_of_the_profile():
     settings.register_profile("few", max_examples=30, derandomize=True)
     try:
         settings.load_profile("few")
-        assert check(double_negation).graphs in (30, 60, 90), "up to three turns, until it has fired as often"
+        assert check(double_negation).graphs == 60
         assert check(never).graphs == 30 * 8, "more for what does not fire"
     finally:
         settings.load_profile(before)
+
+
+def test_it_does_not_matter_where_and_when_rounds_run():
+    holds = properties.Preserving(Subject(forget_sign), "exact", None)
+    rounds = Rounds(Subject(forget_sign), None, holds, moderate=False, seed=5, size=10)
+    learnt = Findings(fired=Counter(forget_sign=1))
+    first = [rounds.run(number, learnt) for number in range(4)]
+    again = [pickle.loads(pickle.dumps(rounds.run(number, learnt))) for number in reversed(range(4))][::-1]
+    one, other = (reduce(Findings.then, found, learnt) for found in (first, again))
+    assert (one.graphs, one.ops, one.sizes, one.fired) == (other.graphs, other.ops, other.sizes, other.fired)
+    assert told(one.failure.counterexample) == told(other.failure.counterexample)
+    assert told(one.failure.counterexample) == told(first[0].failure.counterexample), "the first failure counts"
+    assert learnt == Findings(fired=Counter(forget_sign=1)), "nothing is changed that others read"
 
 
 def test_graphs_come_from_where_they_are_asked_for():
@@ -73,6 +91,8 @@ def test_graphs_come_from_where_they_are_asked_for():
 
 
 def test_what_is_no_graph_is_refused():
+    with pytest.raises(RuleError, match="on gave no graph at all"):
+        check(double_negation, on=graphs().filter(lambda graph: False))
     with pytest.raises(RuleError, match=r"on gives int; pass a strategy of graphs"):
         check(double_negation, on=st.just(3))
 
@@ -80,9 +100,9 @@ def test_what_is_no_graph_is_refused():
 def test_moderate_inputs_stay_between_the_limits():
     seen = []
 
-    def holds(report, graph, inputs):
+    def holds(found, graph, inputs):
         seen.extend(inputs.values())
-        report.fired["double_negation"] += 1
+        found.fired["double_negation"] += 1
 
     on = graphs(
         ops=["neg", "add"],
@@ -99,7 +119,7 @@ def test_moderate_inputs_stay_between_the_limits():
 def test_plain_digraphs_have_no_inputs():
     given = nx.DiGraph([(1, 2)])
 
-    def holds(report, graph, inputs):
+    def holds(found, graph, inputs):
         assert inputs == {}
         raise Refuted(Counterexample(graph, None, "it is there"), "there")
 
@@ -113,7 +133,7 @@ def test_the_failure_stays_of_its_kind():
     x = graph.input("x", Tensor("f32", ("N", 3)))
     graph.output("y", op.neg(op.relu(x)))
 
-    def holds(report, given, inputs):
+    def holds(found, given, inputs):
         if len(given) == 4:
             raise Refuted(Counterexample(given, given, "four"), "four")
         raise Refuted(Counterexample(given, given, "fewer"), "fewer")

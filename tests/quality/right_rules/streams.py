@@ -36,6 +36,8 @@ def pool_of_a_stream(x):
     yield pool
     if len(pool.shape) != 4 or any(pad >= size for pad, size in zip(pool.pads, pool.kernel * 2, strict=True)):
         return decline("another component")
+    if pool.ceil_mode or set(pool.dilations) != {1}:
+        return decline("windows with gaps, or beyond the border")
     windows = window(x, kernel=pool.kernel, strides=pool.strides, pads=pool.pads, fill=x.type.element.minimum)
     return leave(maximum(windows, groups=int(np.prod(pool.kernel))))
 
