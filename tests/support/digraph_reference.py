@@ -29,6 +29,7 @@ class Written:
     induced: bool = False
     without: list[nx.DiGraph] = field(default_factory=list)
     condition: Where | None = None
+    replaced: list[Hashable] = field(default_factory=list)
 
     def rule(self) -> GraphRule:
         return from_graphs(
@@ -40,6 +41,7 @@ class Written:
             induced=self.induced,
             without=self.without,
             condition=self.condition,
+            replaced=self.replaced,
         )
 
 
@@ -62,10 +64,15 @@ def embedded(graph: nx.DiGraph, wanted: nx.DiGraph, image: dict[Hashable, Any]) 
 
 
 def members(graph: nx.DiGraph, written: Written, image: dict[Hashable, Any]) -> dict[Hashable, set[Any]] | None:
-    """Bind the groups; None where an interior node has a neighbour that no group stands for."""
+    """Bind the groups; None where an interior node has an edge that neither the pattern has nor a group stands for."""
     pattern, matched = written.pattern, set(image.values())
     found: dict[Hashable, set[Any]] = {group: set() for group in written.groups}
-    for name in set(pattern) - set(written.interface) - set(written.groups):
+    interior = set(pattern) - set(written.interface) - set(written.groups)
+    inner = {(image[a], image[b]) for a, b in pattern.edges if a in image and b in image}
+    ends = {image[name] for name in interior}
+    if any((a, b) not in inner and ends & {a, b} for a, b in graph.subgraph(matched).edges):
+        return None
+    for name in interior:
         for other in set(graph.pred[image[name]]) - matched:
             groups = [g for g in written.groups if pattern.has_edge(g, name)]
             if not groups or not fits(pattern.nodes[groups[0]], graph.nodes[other]):
@@ -174,6 +181,10 @@ def random_written(rng: random.Random, graph: nx.DiGraph) -> Written:
     if rng.random() < 0.1:
         written.condition = Where(lambda m, name=single[0]: bound(m, name) != "n0", "not the first")
     written.replacement = random_replacement(rng, written)
+    kept = [n for n in pattern if n in written.replacement]
+    kept += [edge for edge in pattern.edges if written.replacement.has_edge(*edge)]
+    if rng.random() < 0.3:
+        written.replaced = rng.sample(kept, min(len(kept), rng.randint(1, 2)))
     return written
 
 

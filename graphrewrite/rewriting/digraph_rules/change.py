@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any, NamedTuple
 
 import networkx as nx
 
+from graphrewrite.graph.dataflow import Dataflow
 from graphrewrite.graph.edit import Edit
+from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.rewriting.digraph_rules.naming import Names
 from graphrewrite.rewriting.digraph_rules.pattern import Complain, GraphPattern, same_requirement
 from graphrewrite.rewriting.pattern.condition import Where, same
@@ -16,14 +18,21 @@ from graphrewrite.rewriting.rule.replacement import Declined
 __all__ = ["Change", "check_replacement", "loses_operands", "plan_change"]
 
 _Data = dict[str, Any]
+_OF_DATAFLOW = STRUCTURAL | {"slots", "kind"}
+"""Data without which a node or an edge of a dataflow would not be one: not replaced, if they are not given."""
 
 
 class _ConflictError(Exception):
     """An edge would take over different values of an attribute."""
 
 
-def check_replacement(pattern: GraphPattern, new: nx.DiGraph, complain: Complain) -> None:
+def check_replacement(
+    pattern: GraphPattern, new: nx.DiGraph, replaced: Collection[Hashable], complain: Complain
+) -> None:
     """Refuse a replacement that does not fit the pattern."""
+    for name in replaced:
+        if name not in new and not (isinstance(name, tuple) and new.has_edge(*name)):
+            raise complain(f"replaced names {name!r}, which the replacement does not have; it goes with its attributes")
     for name in pattern.interface:
         if name not in new:
             raise complain(
@@ -42,6 +51,25 @@ def check_replacement(pattern: GraphPattern, new: nx.DiGraph, complain: Complain
                 raise complain(f"{what} of its replacement has a condition for {key!r}; give a value, or leave it out")
 
 
+class Setting(NamedTuple):
+    """The attributes that a node or an edge that stays gets, and those that it keeps; None for all."""
+
+    data: _Data
+    kept: frozenset[str] | None
+
+    def of(self, before: _Data, graph: nx.DiGraph) -> _Data:
+        """Return the attributes afterwards."""
+        if self.kept is None:
+            return {**before, **self.data}
+        always = _OF_DATAFLOW if isinstance(graph, Dataflow) else frozenset()
+        return {key: value for key, value in before.items() if key in self.kept or key in always} | self.data
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all stays as it is."""
+        return not self.data and self.kept is None
+
+
 class Change(NamedTuple):
     """The difference between a pattern and its replacement, by the names of the two graphs.
 
@@ -49,12 +77,12 @@ class Change(NamedTuple):
     ----------
     added : tuple of (name, data)
         Nodes that only the replacement has.
-    changed : tuple of (name, data)
-        Nodes that stay, and the attributes that they get.
+    changed : tuple of (name, Setting)
+        Nodes that stay, where their attributes change.
     removed : tuple of name
         Nodes that only the pattern has.
-    changed_edges : tuple of (source, destination, data)
-        Edges that stay, and the attributes that they get.
+    changed_edges : tuple of (source, destination, Setting)
+        Edges that stay, where their attributes change.
     gone_edges : tuple of (source, destination, bool)
         Edges that only the pattern has, at a node that stays; whether both ends do.
     new_edges : tuple of (source, destination, data)
@@ -62,23 +90,30 @@ class Change(NamedTuple):
     """
 
     added: tuple[tuple[Hashable, _Data], ...]
-    changed: tuple[tuple[Hashable, _Data], ...]
+    changed: tuple[tuple[Hashable, Setting], ...]
     removed: tuple[Hashable, ...]
-    changed_edges: tuple[tuple[Hashable, Hashable, _Data], ...]
+    changed_edges: tuple[tuple[Hashable, Hashable, Setting], ...]
     gone_edges: tuple[tuple[Hashable, Hashable, bool], ...]
     new_edges: tuple[tuple[Hashable, Hashable, _Data], ...]
 
     @classmethod
-    def between(cls, pattern: GraphPattern, new: nx.DiGraph) -> Change:
-        """Compare a pattern with its replacement."""
+    def between(cls, pattern: GraphPattern, new: nx.DiGraph, replaced: Collection[Hashable]) -> Change:
+        """Compare a pattern with its replacement; of some nodes and edges, attributes are replaced and not merged."""
         old = pattern.graph
-        changed = ((name, _set_by(data, old.nodes[name])) for name, data in new.nodes(data=True) if name in old)
-        both = ((a, b, _set_by(new.edges[a, b], data)) for a, b, data in old.edges(data=True) if new.has_edge(a, b))
+
+        def setting(name: Hashable, data: _Data, required: _Data) -> Setting:
+            given = _set_by(data, required)
+            return Setting(given, frozenset(data.keys() - given.keys()) if name in replaced else None)
+
+        changed = ((name, setting(name, data, old.nodes[name])) for name, data in new.nodes(data=True) if name in old)
+        both = (
+            (a, b, setting((a, b), new.edges[a, b], data)) for a, b, data in old.edges(data=True) if new.has_edge(a, b)
+        )
         return cls(
             tuple((name, data) for name, data in new.nodes(data=True) if name not in old),
-            tuple((name, data) for name, data in changed if data),
+            tuple(entry for entry in changed if not entry[1].is_empty),
             tuple(name for name in pattern.single if name not in new),
-            tuple((a, b, data) for a, b, data in both if data),
+            tuple(entry for entry in both if not entry[2].is_empty),
             tuple(
                 (a, b, a in new and b in new) for a, b in old.edges if not new.has_edge(a, b) and (a in new or b in new)
             ),
@@ -111,15 +146,9 @@ def plan_change(
         image[name] = (new_name,)
     try:
         linked, unlinked = _plan_edges(change, graph, image, fresh)
+        changed = _plan_nodes(change, graph, image)
     except _ConflictError as conflict:
         return Declined(str(conflict))
-    # Two groups may share a node, which then gets the attributes of both.
-    changed: dict[Any, _Data] = {}
-    for name, data in change.changed:
-        for node in image[name]:
-            before = graph._node[node]
-            if not same_attributes({**before, **data}, before):
-                changed[node] = {**changed.get(node, before), **data}
     removed = [image[name][0] for name in change.removed]
     edit = Edit(
         added=[(image[name][0], dict(data)) for name, data in change.added],
@@ -132,6 +161,28 @@ def plan_change(
     return Declined("nothing would change") if edit.is_empty else edit
 
 
+def _plan_nodes(change: Change, graph: nx.DiGraph, image: dict[Hashable, tuple[Any, ...]]) -> dict[Any, _Data]:
+    """Return the nodes that stay with other attributes."""
+    settings: dict[Any, list[Setting]] = {}
+    for name, setting in change.changed:
+        for node in image[name]:
+            settings.setdefault(node, []).append(setting)
+    changed: dict[Any, _Data] = {}
+    for node, several in settings.items():  # several: two groups share it
+        data: _Data = {}
+        for setting in several:
+            clash = next((k for k, value in setting.data.items() if k in data and not same(data[k], value)), None)
+            if clash is not None:
+                raise _ConflictError(f"{node!r} would get two values of {clash}, for it is in two groups")
+            data |= setting.data
+        kept = [setting.kept for setting in several if setting.kept is not None]
+        before = graph._node[node]
+        after = Setting(data, frozenset.intersection(*kept) if kept else None).of(before, graph)
+        if not same_attributes(after, before):
+            changed[node] = after
+    return changed
+
+
 def _plan_edges(
     change: Change, graph: nx.DiGraph, image: dict[Hashable, tuple[Any, ...]], fresh: dict[Hashable, None]
 ) -> tuple[dict[tuple[Any, Any], _Data], dict[tuple[Any, Any], None]]:
@@ -142,9 +193,9 @@ def _plan_edges(
     # Data of the removed edges at each node: a new edge there takes it over.
     lost_in: dict[Any, list[_Data]] = {}
     lost_out: dict[Any, list[_Data]] = {}
-    for source, destination, data in change.changed_edges:
+    for source, destination, setting in change.changed_edges:
         for a, b in _pairs(succ, image[source], image[destination]):
-            _merge(linked, (a, b), {**succ[a][b], **data}, succ[a][b])
+            _merge(linked, (a, b), setting.of(succ[a][b], graph), succ[a][b])
     for source, destination, both in change.gone_edges:
         for a, b in _pairs(succ, image[source], image[destination]):
             lost_in.setdefault(b, []).append(succ[a][b])

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import networkx as nx
 
-from graphrewrite.errors import RuleError, not_there
+from graphrewrite.errors import RuleError, did_you_mean, not_there
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import check_digraph
 from graphrewrite.graph.dataflow import Dataflow
@@ -60,6 +60,8 @@ class GraphRule(Displayed):
         The graph that it looks for.
     replacement : networkx.DiGraph or callable
         The graph that replaces it.
+    replaced : frozenset of hashable
+        Nodes and edges of which attributes are replaced, and not merged.
     keeps : str
         ``"exact"``, ``"rounding"`` or ``"assumes"``, as for any rule.
     file, line : str, int
@@ -78,6 +80,7 @@ class GraphRule(Displayed):
         pattern: GraphPattern,
         replacement: Replacement,
         *,
+        replaced: Iterable[Hashable] = (),
         keeps: str = "exact",
         file: str,
         line: int,
@@ -88,6 +91,7 @@ class GraphRule(Displayed):
         if keeps not in ("exact", "rounding", "assumes"):
             raise self.complain("keeps is 'exact', 'rounding' or 'assumes'")
         self.pattern = pattern
+        self.replaced = self._check_replaced(replaced)
         self.replacement: Replacement = replacement
         self._change: Change | None = None
         self._ops: tuple[Op, ...] = ()
@@ -274,8 +278,18 @@ class GraphRule(Displayed):
         return self._compare(copy_digraph(new, "what its replacement returns", self.complain))
 
     def _compare(self, new: nx.DiGraph) -> Change:
-        check_replacement(self.pattern, new, self.complain)
-        return Change.between(self.pattern, new)
+        check_replacement(self.pattern, new, self.replaced, self.complain)
+        return Change.between(self.pattern, new, self.replaced)
+
+    def _check_replaced(self, names: Iterable[Hashable]) -> frozenset[Hashable]:
+        if isinstance(names, str):
+            raise self.complain(f"replaced is a collection of names; write replaced=[{names!r}]")
+        listed, graph = list(names), self.pattern.graph
+        for name in listed:
+            if name not in graph and not (isinstance(name, tuple) and len(name) == 2 and graph.has_edge(*name)):
+                hint = did_you_mean(str(name), map(str, graph)) or "; it names nodes and edges of the pattern"
+                raise self.complain(f"replaced names {name!r}, which the pattern does not have{hint}")
+        return frozenset(listed)
 
     def _holds(self, condition: Where, match: GraphMatch) -> bool:
         try:
@@ -294,13 +308,15 @@ def from_graphs(
     induced: bool = False,
     without: Iterable[nx.DiGraph] = (),
     condition: Where | Callable[[GraphMatch], Any] | None = None,
+    replaced: Iterable[Hashable] = (),
     keeps: str = "exact",
 ) -> GraphRule:
     """Make a rule of two graphs, for digraphs of any kind: each match of the first is replaced by the second.
 
     A match assigns a different node to each node of the pattern, and has its edges. An attribute in the pattern must be
     equal; a set or a range of values means one of them, `rule.where` a predicate; other attributes are free. Nodes
-    that are no interface must have no edges to the outside of the match.
+    that are no interface must have no edges but those of the pattern and to members of groups, so that none is lost
+    with them (the dangling condition of double-pushout rewriting).
 
     Nodes and edges of both graphs, by name, stay with their attributes; interface nodes must be in both. Those of the
     pattern alone are removed; those of the replacement alone are new. Attributes of the replacement are set. A new edge
@@ -322,11 +338,15 @@ def from_graphs(
         Interface nodes that stand for all outside neighbours, however many, of the interior nodes that they are
         connected to, on that side. A new edge connects all of them.
     induced : bool
-        Whether matched nodes must have no edges between them but those of the pattern, to themselves included.
+        Whether interface nodes, too, must have no edges between matched nodes but those of the pattern, to themselves
+        included.
     without : iterable of networkx.DiGraph
         Graphs that must not be there beside a match; their nodes that are named as in the pattern are those.
     condition : Where or callable
         A condition on the whole match, which depends on nothing but the match.
+    replaced : iterable of hashable
+        Nodes, and edges as pairs, that stay and have just the attributes that the replacement gives them; others keep
+        theirs beside those.
     keeps : {"exact", "rounding", "assumes"}
         What the rewrite preserves.
 
@@ -353,7 +373,7 @@ def from_graphs(
     file, line = caller.f_code.co_filename, caller.f_lineno
     complain = partial(rule_error, name, file, line)
     checked = GraphPattern.of(pattern, interface, groups, induced, without, condition, complain)
-    return GraphRule(name, checked, replacement, keeps=keeps, file=file, line=line)
+    return GraphRule(name, checked, replacement, replaced=replaced, keeps=keeps, file=file, line=line)
 
 
 def _ops_of(replacement: Any) -> tuple[Op, ...]:

@@ -33,7 +33,7 @@ class GraphPattern:
     groups : tuple of hashable
         Those that stand for all outside neighbours of the interior nodes that they are connected to.
     induced : bool
-        Whether matched nodes have no edges between them but those of the pattern.
+        Whether interface nodes, too, have no edges between matched nodes but those of the pattern.
     without : tuple of networkx.DiGraph
         Graphs that must not be there beside a match.
     condition : Where, optional

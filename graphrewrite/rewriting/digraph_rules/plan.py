@@ -289,6 +289,5 @@ def _degrees(pattern: GraphPattern, name: Hashable, interior: bool) -> tuple[tup
     least = (graph.in_degree(name) - (groups[0] is not None), graph.out_degree(name) - (groups[1] is not None))
     if not interior:
         return least, (inf, inf)
-    # Edges to the outside block a match; among matched nodes there may be more, unless the pattern is induced.
-    inner = least if pattern.induced else (len(pattern.single),) * 2
-    return least, (inf if groups[0] is not None else inner[0], inf if groups[1] is not None else inner[1])
+    # The pattern has all edges of an interior node.
+    return least, (inf if groups[0] is not None else least[0], inf if groups[1] is not None else least[1])

@@ -104,7 +104,7 @@ def blamed_by(fault: Fault, images: Mapping[Hashable, Any]) -> tuple[Any, Any]:
     match fault:
         case ("missing", step):
             return step.name, images.get(step.backs[0][0]) if step.backs else None
-        case (("node" | "few" | "many" | "outside"), name, node, *_):
+        case (("node" | "few" | "many" | "outside" | "inner"), name, node, *_):
             return name, node
         case (("edge" | "no edge" | "extra edge"), (a, b), (source, destination), *_):
             return (a, source) if b in images else (b, destination)
@@ -135,10 +135,13 @@ def reason_of(fault: Fault) -> str:
             edges = f"{node!r} has {count} edge{'' if count == 1 else 's'} {'coming in' if incoming else 'going out'}"
             if kind == "few":
                 return f"{edges}, and the pattern has {bound} for {name}"
-            return f"{edges}, more than {bound}: one is to the outside of {name}"
+            return f"{edges}, more than {bound}: one is to the outside of the match, and {name} is no interface node"
         case ("outside", name, node, (source, destination)):
             edge = f"{source!r} -> {destination!r}"
             return f"{node!r} has an edge to the outside of the match, {edge}, and {name} is no interface node"
+        case ("inner", name, node, (source, destination)):
+            edge = f"{source!r} -> {destination!r}"
+            return f"{node!r} has an edge that the pattern does not have, {edge}, and {name} is no interface node"
         case ("present", index, present):
             there = ", ".join(f"{name}={node!r}" for name, node in present.items())
             return f"what without[{index}] forbids is there: {there}"

@@ -33,6 +33,7 @@ class Search:
     ) -> None:
         self.pattern, self.plan, self.sides, self.absences, self.obstacle = pattern, plan, sides, absences, obstacle
         self.node, self.pred, self.succ = graph._node, graph._pred, graph._succ
+        self.slack = len(pattern.single)
         self.most_patience = self.patience = _PATIENCE * (1 + len(plan.steps))
         self.domains: dict[Hashable, set[Any]] | None = None
         self.anywhere: dict[Hashable, list[Any]] = {}
@@ -157,8 +158,10 @@ class Search:
         # Degrees reject a node before any of its edges is looked at.
         if len(pred) < step.least[0] or len(succ) < step.least[1]:
             return ("few", step.name, node, len(pred) < step.least[0], step.least, (len(pred), len(succ)))
-        if len(pred) > step.most[0] or len(succ) > step.most[1]:
-            return ("many", step.name, node, len(pred) > step.most[0], step.most, (len(pred), len(succ)))
+        # To explain which edge is one too many, the whole match must be found first: a few more do not reject it.
+        most = step.most if self.obstacle is None else (step.most[0] + self.slack, step.most[1] + self.slack)
+        if len(pred) > most[0] or len(succ) > most[1]:
+            return ("many", step.name, node, len(pred) > most[0], most, (len(pred), len(succ)))
         if step.bare and node in succ:
             return ("extra edge", (step.name, step.name), (node, node))
         if step.loop is not None:
@@ -217,16 +220,20 @@ class Search:
 
     def complete(self, image: dict[Hashable, Any]) -> tuple[Fault | None, dict[Hashable, tuple[Any, ...]]]:
         """Return the first fault of a whole match, if there is one, and the nodes of each group."""
-        used = set(image.values())
+        named = {node: name for name, node in image.items()}
+        used = set(named)
         members: dict[Hashable, dict[Any, None]] = {group: {} for group in self.pattern.groups}
         for side in self.sides:
             node = image[side.name]
             near = (self.succ if side.forward else self.pred)[node]
-            # Neighbours beside the match are members of a group, or edges to the outside that must not exist.
+            known = (self.pattern.graph.succ if side.forward else self.pattern.graph.pred)[side.name]
+            # All edges of an interior node are known: those of the pattern, and those to the members of a group.
             for other in near:
-                if other in used:
-                    continue
                 edge = (node, other) if side.forward else (other, node)
+                if other in named:
+                    if named[other] not in known:
+                        return ("inner", side.name, node, edge), {}
+                    continue
                 if side.group is None:
                     return ("outside", side.name, node, edge), {}
                 key = side.node.failing(self.node[other], other)

@@ -35,12 +35,15 @@ def replaced(graph: nx.DiGraph, written: Written, bindings: dict, fresh: dict) -
     lost = [edge for pair, found in pairs.items() if not new.has_edge(*pair) for edge in found]
     result.remove_edges_from(lost)
     result.remove_nodes_from([image[name][0] for name in old if name not in new])
+    assert set(graph.edges) - set(result.edges) == set(lost), "an edge goes that the pattern does not have"
     wanted: dict[tuple, list[dict]] = {}
     for a, b, data in new.edges(data=True):
         if old.has_edge(a, b):
             given = {k: v for k, v in data.items() if old.edges[a, b].get(k) != v}
-            for edge in pairs[a, b] if given else []:
-                wanted.setdefault(edge, []).append({**graph.edges[edge], **given})
+            whole = (a, b) in written.replaced
+            for edge in pairs[a, b] if given or whole else []:
+                kept = {k: v for k, v in graph.edges[edge].items() if k in data or not whole}
+                wanted.setdefault(edge, []).append({**kept, **given})
             continue
         for x in image[a]:
             for y in image[b]:
@@ -54,10 +57,23 @@ def replaced(graph: nx.DiGraph, written: Written, bindings: dict, fresh: dict) -
                                 if key not in data and taken.setdefault(key, value) != value:
                                     return None
                 wanted.setdefault((x, y), []).append({**taken, **data})
+    gets: dict[Any, list[Any]] = {}
     for name in new:
-        given = {k: v for k, v in new.nodes[name].items() if name not in old or old.nodes[name].get(k) != v}
         for node in image[name]:
-            result.add_node(node, **given)
+            gets.setdefault(node, []).append(name)
+    for node, names in gets.items():
+        kept = dict(result.nodes.get(node, {}))
+        given: dict[str, Any] = {}
+        for name in names:
+            if name in written.replaced:
+                kept = {k: v for k, v in kept.items() if k in new.nodes[name]}
+            for key, value in new.nodes[name].items():
+                if (name not in old or old.nodes[name].get(key) != value) and given.setdefault(key, value) != value:
+                    return None
+        result.add_node(node)
+        result.nodes[node].clear()
+        result.nodes[node].update({**kept, **given})
+    result.remove_edges_from(list(wanted))
     for edge, several in wanted.items():
         for data in several:
             if any(d.get(k, v) != v for d in several for k, v in data.items()):
@@ -189,6 +205,40 @@ def test_a_node_in_both_graphs_stays_with_its_attributes() -> None:
     apply_first(rule, graph)
     assert graph.nodes["b"] == {"type": "C", "size": 3}
     assert list(graph.edges(data=True)) == [("a", "b", {"w": 1}), ("b", "t", {})]
+
+
+def test_attributes_are_replaced_where_it_says_so() -> None:
+    pattern = graph_of([("s", "x", {"w": {1, 2}})], x="B")
+    replacement = graph_of([("s", "x", {"w": {1, 2}, "seen": True})], x="C")
+    rule = from_graphs(pattern, replacement, name="retype", interface=["s"], replaced=["s", "x", ("s", "x")])
+    graph = graph_of([("a", "b", {"w": 1, "note": "old"})], a="A", b="B")
+    graph.nodes["b"]["size"] = 3
+    after = rule(graph)
+    assert dict(after.nodes) == {"a": {}, "b": {"type": "C"}}
+    assert after.edges["a", "b"] == {"w": 1, "seen": True}
+    computed = from_graphs(
+        nx.DiGraph([("x", "y")]),
+        lambda m: graph_of([("x", "y")], x="kept") if m["x"] else Declined("done"),
+        name="forget",
+        interface=["x", "y"],
+        replaced=["y"],
+    )
+    assert computed(graph).nodes["b"] == {}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("x", r"write replaced=\['x'\]"),
+        (["u"], "replaced names 'u', which the pattern does not have"),
+        ([("x", "s")], r"replaced names \('x', 's'\), which the pattern does not have"),
+        (["x"], "replaced names 'x', which the replacement does not have"),
+        ([("s", "x")], r"replaced names \('s', 'x'\), which the replacement does not have"),
+    ],
+)
+def test_what_cannot_be_replaced_is_said(names, message: str) -> None:
+    with pytest.raises(RuleError, match=message):
+        from_graphs(graph_of([("s", "x")]), graph_of([("s", "y")]), name="swap", interface=["s"], replaced=names)
 
 
 def test_what_a_replacement_repeats_of_the_pattern_is_not_set() -> None:

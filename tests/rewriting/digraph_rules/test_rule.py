@@ -161,8 +161,20 @@ def test_an_outside_neighbour_is_named() -> None:
     assert "'b' has an edge to the outside of the match, 'd' -> 'b', and x is no interface node" in explained(
         drop(), graph, "b"
     )
-    assert "'b' has 2 edges coming in, more than 1: one is to the outside of x" in explained(
-        drop(induced=True), graph, "b"
+    graph.add_edges_from((f"d{i}", "b") for i in range(9))
+    assert (
+        "'b' has 11 edges coming in, more than 4: one is to the outside of the match, and x is no interface node"
+        in explained(drop(), graph, "b")
+    )
+
+
+@pytest.mark.parametrize("extra", [("b", "b"), ("b", "a"), ("c", "b")])
+def test_an_edge_that_a_removed_node_would_take_along_is_named(extra: tuple) -> None:
+    graph = chain()
+    graph.add_edge(*extra)
+    a, b = extra
+    assert f"'b' has an edge that the pattern does not have, {a!r} -> {b!r}, and x is no interface node" in explained(
+        drop(), graph, "b"
     )
 
 
