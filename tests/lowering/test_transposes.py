@@ -11,9 +11,14 @@ import pytest
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, partition, quantise, to_integer, to_stream
-from graphrewrite.lowering.prequantised.transposes import merge_into_shuffle, resize_before_transpose
+from graphrewrite.lowering.prequantised.transposes import (
+    merge_into_shuffle,
+    resize_before_transpose,
+    transpose_after,
+)
+from graphrewrite.testing import assert_preserves
 from tests.support.trained_networks import stored
-from tests.support.transposed_networks import channels_last
+from tests.support.transposed_networks import channels_last, transposed_operands
 
 RANDOM = np.random.default_rng(0)
 
@@ -169,3 +174,7 @@ def test_numbers_without_channels_are_not_shuffled() -> None:
     table = op.reshape(graph.input("x", Tensor(FixedPoint(True, 8), ("N",))), shape=("N", 1, 1))
     graph.output("y", op.reshape(op.transpose(table, perm=(0, 2, 1)), shape=("N",)))
     assert "transpose_1" in rewrite(graph, merge_into_shuffle)
+
+
+def test_a_reshape_counts_as_a_transpose_where_it_is_one() -> None:
+    assert_preserves(transpose_after, on=transposed_operands())

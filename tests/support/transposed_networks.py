@@ -27,6 +27,21 @@ def stored_positions(draw: st.DrawFn) -> Graph:
     return g
 
 
+@st.composite
+def transposed_operands(draw: st.DrawFn) -> Graph:
+    """An elementwise op of a transpose and of a value that a reshape, which may be a transpose, gave its shape."""
+    graph = Graph("transposed")
+    shape = tuple(draw(st.lists(st.integers(1, 3), min_size=2, max_size=4)))
+    perm = tuple(draw(st.permutations(range(len(shape)))))
+    turned = tuple(shape[p] for p in perm)
+    x = graph.input("x", Tensor("f32", shape))
+    y = graph.input("y", Tensor("f32", shape if draw(st.booleans()) else tuple(draw(st.permutations(turned)))))
+    # A softmax is not the host's: what the host computes is transposed there.
+    operands = [op.transpose(op.softmax(x), perm=perm), op.reshape(op.softmax(y), shape=turned)]
+    graph.output("z", draw(st.sampled_from([op.add, op.sub, op.mul]))(*draw(st.permutations(operands))))
+    return graph
+
+
 def channels_last(build: Callable[[Value], Value], *shape: int) -> Graph:
     """A network whose input and output have the channels last, as Keras has them."""
     g = Graph("last")
