@@ -70,7 +70,7 @@ def test_a_name_that_is_used_before_its_assignment_is_reported(lines, name, line
     ],
 )  # fmt: skip
 def test_whatever_may_have_a_value_is_no_mistake(lines):
-    written(body(lines))
+    assert written(body(lines)).name == "r"
 
 
 def test_a_helper_may_stand_below_the_rule_that_names_it():
