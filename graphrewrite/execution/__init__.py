@@ -3,6 +3,7 @@
 from graphrewrite.execution.evaluator import evaluate
 from graphrewrite.execution.implementation import Implementation, insert_conversions, replace_generic
 from graphrewrite.execution.program import Program, compile_graph
+from graphrewrite.execution.sequence import evaluate_sequence
 from graphrewrite.execution.statistics import Evaluation, evaluation
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Program",
     "compile_graph",
     "evaluate",
+    "evaluate_sequence",
     "evaluation",
     "insert_conversions",
     "replace_generic",

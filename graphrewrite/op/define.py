@@ -13,7 +13,7 @@ from graphrewrite.op.axes import Axes, common_layout
 from graphrewrite.op.derived import spellings
 from graphrewrite.op.dialect import Dialect, checked_level
 from graphrewrite.op.domain import NUMBERS, check_kinds, one_element
-from graphrewrite.op.op import Cost, Infer, Op
+from graphrewrite.op.op import Cost, Infer, Op, Step
 from graphrewrite.op.reserved_keys import RESERVED
 from graphrewrite.op.signature import Neutral
 from graphrewrite.op.sizes import advice, shown
@@ -125,6 +125,7 @@ def define_op(
     infer: Infer | None = ...,
     commutative: bool = ...,
     stateful: bool = ...,
+    step: Step | None = ...,
     effects: bool = ...,
     results: int | Callable[[Mapping[str, Any]], int] = ...,
     elements: Set[str] | None = ...,
@@ -144,6 +145,7 @@ def define_op(
     infer: Infer | None = None,
     commutative: bool = False,
     stateful: bool = False,
+    step: Step | None = None,
     effects: bool = False,
     results: int | Callable[[Mapping[str, Any]], int] = 1,
     elements: Set[str] | None = None,
@@ -177,6 +179,10 @@ def define_op(
         Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     stateful : bool
         Whether it has a state, such as a counter or a generator of random numbers: it is never folded or merged.
+    step : callable, optional
+        What an op with a state does in one cycle: it takes the state, which is None in the first cycle, and then what
+        the function takes; it returns the result and the state of the next cycle. With it, graphs are evaluated over
+        sequences (`graphrewrite.execution.evaluate_sequence`), and the op is stateful.
     effects : bool
         Whether it does something beside computing its results, such as writing a log: a node of it is never folded,
         merged or dropped because nobody reads it, and the nodes with effects of a graph stay in one order.
@@ -258,7 +264,8 @@ def define_op(
             variadic=bool(rest),
             attributes=attributes,
             commutative=commutative,
-            stateful=stateful or effects,
+            stateful=stateful or effects or step is not None,
+            step=step,
             effects=effects,
             results=results if isinstance(results, int) else 0,
             elements=accepted,

@@ -32,6 +32,9 @@ _REMEMBERED = 4096
 Infer = Callable[..., Type | tuple[Type, ...]]
 """Takes the operand types and the attributes as keywords; returns the result type or types."""
 
+Step = Callable[..., tuple[Any, Any]]
+"""Takes the state, None in the first cycle, and what the op's function takes; returns the result and the new state."""
+
 Cost = Callable[[Sequence[Any], Any, Mapping[str, Any]], int]
 """Takes the operand types, the first result's type and the attributes; returns multiply-accumulates."""
 
@@ -53,6 +56,8 @@ class Op(Signature):
         The dialect that it is part of; None for ops of the library and single ones.
     stateful : bool
         Whether it has a state or an effect, so that it is never folded or merged.
+    step : callable, optional
+        Of an op with a state: its meaning in one cycle of a sequence (`graphrewrite.execution.evaluate_sequence`).
     effects : bool
         Whether it has an effect, so that it is never removed because nobody reads it, and keeps its place among others.
     elements : frozenset of str, optional
@@ -74,6 +79,7 @@ class Op(Signature):
     infer_types: Infer
     dialect: Dialect | None = field(default=None, repr=False)
     stateful: bool = False
+    step: Step | None = None
     effects: bool = False
     elements: frozenset[str] | None = None
     axes: Axes | None = None

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError
 from graphrewrite.op.define import define_op
-from graphrewrite.types import Element, Tensor, Type, element_of
+from graphrewrite.types import Element, FixedPoint, Tensor, Type, element_of
 
 __all__ = ["constant", "counter", "input_", "output", "transfer"]
 
@@ -61,16 +61,23 @@ def constant(*, value: Any) -> np.ndarray:
     return np.asarray(value)
 
 
-@define_op(level="structure", stateful=True, infer=lambda element: Tensor(element, ()))
+def _step_counter(state: int | None, *, element: Element) -> tuple[np.ndarray, int]:
+    count = state or 0
+    whole = element if isinstance(element, FixedPoint) else None
+    shown = count if whole is None else (count - whole.minimum) % (1 << whole.width) + whole.minimum
+    return np.asarray(shown), count + 1
+
+
+@define_op(level="structure", step=_step_counter, infer=lambda element: Tensor(element, ()))
 def counter(*, element: Element) -> NoReturn:
-    """A register that counts cycles: independent of every input, and yet not constant.
+    """A register that counts cycles from 0: independent of every input, and yet not constant.
 
     Parameters
     ----------
     element
         Element type of the count.
     """
-    raise EvaluationError("a counter has no value outside of a simulation; simulate the graph instead of evaluating it")
+    raise EvaluationError("a counter has a value in every cycle; evaluate the graph with evaluate_sequence")
 
 
 @define_op(level="bridge", infer=lambda x, backend=None: x)

@@ -1,4 +1,4 @@
-"""Ops with a state: their graphs are simulated cycle by cycle, not evaluated."""
+"""Ops with a state: their graphs are evaluated cycle by cycle."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from graphrewrite.types import Type
 __all__ = ["delay", "register"]
 
 
+def _step_register(state: Any, x: np.ndarray, *, initial: float = 0) -> tuple[np.ndarray, np.ndarray]:
+    return (np.full_like(x, initial) if state is None else state), x
+
+
 def _infer_register(x: Type, *, initial: float = 0) -> Type:
     return x
 
 
-@define_op(level="structure", stateful=True, infer=_infer_register, elements=ANY)
+@define_op(level="structure", step=_step_register, infer=_infer_register, elements=ANY)
 def register(x: np.ndarray, *, initial: int | float = 0) -> NoReturn:
     """The operand one cycle before; in the first cycle the initial value.
 
@@ -29,9 +33,15 @@ def register(x: np.ndarray, *, initial: int | float = 0) -> NoReturn:
     initial
         The initial value.
     """
-    raise EvaluationError(
-        "a register has no value outside of a simulation; simulate the graph instead of evaluating it"
-    )
+    raise EvaluationError("a register has a value in every cycle; evaluate the graph with evaluate_sequence")
+
+
+def _step_delay(
+    state: tuple[np.ndarray, ...] | None, x: np.ndarray, *, cycles: int, initial: float = 0
+) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """Return what came some cycles before; the state is what has come since, at most as many values as cycles."""
+    waiting = (*(state or ()), x)
+    return (waiting[0], waiting[1:]) if len(waiting) > cycles else (np.full_like(x, initial), waiting)
 
 
 def _infer_delay(x: Type, *, cycles: int, initial: float = 0) -> Any:
@@ -40,7 +50,7 @@ def _infer_delay(x: Type, *, cycles: int, initial: float = 0) -> Any:
     return x
 
 
-@define_op(level="structure", stateful=True, infer=_infer_delay, elements=ANY)
+@define_op(level="structure", step=_step_delay, infer=_infer_delay, elements=ANY)
 def delay(x: np.ndarray, *, cycles: int, initial: int | float = 0) -> NoReturn:
     """The operand some cycles before; until then the initial value.
 
@@ -53,4 +63,4 @@ def delay(x: np.ndarray, *, cycles: int, initial: int | float = 0) -> NoReturn:
     initial
         The initial value.
     """
-    raise EvaluationError("a delay has no value outside of a simulation; simulate the graph instead of evaluating it")
+    raise EvaluationError("a delay has a value in every cycle; evaluate the graph with evaluate_sequence")

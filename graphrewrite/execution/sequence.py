@@ -1,0 +1,124 @@
+"""Evaluation of a graph with state over a sequence of cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import EvaluationError
+from graphrewrite.execution.program import Program, compile_graph
+from graphrewrite.execution.program.arguments import by_name
+from graphrewrite.execution.program.call import Call
+from graphrewrite.execution.program.kernel import Kernel
+from graphrewrite.graph import Graph
+from graphrewrite.graph.arguments import as_graph
+from graphrewrite.hierarchy import flattened
+from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.op import find_op
+from graphrewrite.types import Stream, symbols
+
+__all__ = ["batch_sizes", "evaluate_sequence", "has_batch", "keeps_state"]
+
+
+def keeps_state(graph: Graph) -> bool:
+    r"""Tell whether a graph has ops whose values depend on earlier cycles, in nested graphs, too.
+
+    Examples
+    --------
+    >>> keeps_state(Graph.parse("graph g\nx = input() : f32[N]\nr = register(x)\ny = output(r)"))
+    True
+    """
+    found = [find_op(kind, graph.ops) for kind in {data.get("type") for data in graph._node.values()}]
+    return any(op.stateful if isinstance(op, GraphOp) else op.step is not None for op in found if op is not None)
+
+
+def evaluate_sequence(
+    graph: Graph, inputs: Any, nodes: Iterable[str] | None = None, *, cycles: int | None = None
+) -> dict[str, np.ndarray]:
+    r"""Return the outputs of a graph in each cycle of a sequence, which begins in the initial state.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph; ops with a state have a ``step`` (see `graphrewrite.define_op`).
+    inputs : mapping of str to array-like, or array-like
+        As for `graphrewrite.evaluate`. The frames of a batch come one a cycle, and from the first on again after the
+        last; an input without a batch is the same in every cycle.
+    nodes : iterable of str, optional
+        Nodes whose values to return; by default the outputs.
+    cycles : int, optional
+        How many; by default as many as there are frames.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The values of each cycle, one behind the other along a new first axis.
+
+    Raises
+    ------
+    EvaluationError
+        As for `graphrewrite.evaluate`; or if an op keeps a state inside a loop or a branch.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nd = delay(x, cycles=2, initial=9.0)\ny = output(d)")
+    >>> evaluate_sequence(g, {"x": [1, 2, 3, 4]})["y"].tolist()
+    [[9.0], [9.0], [1.0], [2.0]]
+    """
+    graph = as_graph(graph, "that can be evaluated")
+    given = {name: np.asarray(array) for name, array in by_name(graph.inputs, (inputs,), {}).items()}
+    names = batch_sizes(graph)
+    batched = [n for n in graph.inputs if n in given and given[n].ndim and has_batch(graph.result_type(n), names)]
+    if cycles is None:
+        cycles = max((len(given[name]) for name in batched), default=1)
+    if empty := [name for name in batched if not len(given[name])]:
+        raise EvaluationError(f"the input {empty[0]!r} has no frame; a cycle needs one")
+    if nodes is None:  # a nested graph keeps its state where it is used
+        graph = flattened(graph)
+    program = _with_states(compile_graph(graph, nodes, instructions=False, implementations=None))
+    found: dict[str, list[np.ndarray]] = {node: [] for node in program.results}
+    for cycle in range(cycles):
+        frame = {name: given[name][[cycle % len(given[name])]] for name in batched}
+        for node, value in program({**given, **frame}).items():
+            found[node].append(np.array(value))
+    return {node: np.stack(values) if values else np.empty(0) for node, values in found.items()}
+
+
+def batch_sizes(graph: Graph) -> set[str]:
+    """Return the names of sizes that inputs have in front and nowhere else, so that any number of rows will do."""
+    front, elsewhere = set[str](), set[str]()
+    for kind in map(graph.result_type, graph.inputs):
+        for axis, size in enumerate(kind.shape):
+            is_free = axis == 0 and (size,) == symbols(size)
+            (front if is_free else elsewhere).update(symbols(size))
+    return front - elsewhere
+
+
+def has_batch(kind: Any, names: set[str]) -> bool:
+    """Tell whether the first axis of values of a type is that of the batch, by the names of its sizes."""
+    return isinstance(kind, Stream) or any(size in names for size in kind.shape[:1])
+
+
+def _with_states(program: Program) -> Program:
+    """Return a program for one run through a sequence: each op with a state has its own."""
+    return replace(program, steps=tuple((_with_state(step), dead) for step, dead in program.steps))
+
+
+def _with_state(step: Call | Kernel) -> Call | Kernel:
+    if not isinstance(step, Call) or step.op.step is None:
+        return step
+    advance, state = step.op.step, None
+
+    @wraps(step.op.function)
+    def next_cycle(*operands: Any, **attributes: Any) -> Any:
+        nonlocal state
+        # Later ops of the same cycle may overwrite arrays, those that are kept and those that are given.
+        kept = (x.copy() if isinstance(x, np.ndarray) else x for x in operands)
+        result, state = advance(state, *kept, **attributes)
+        return result.copy() if isinstance(result, np.ndarray) else result
+
+    return step.replaced(type(step), op=replace(step.op, function=next_cycle))
