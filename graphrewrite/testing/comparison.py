@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 
@@ -12,6 +12,7 @@ import numpy as np
 from graphrewrite.errors import EvaluationError
 from graphrewrite.execution.effects import Effect, effects_recorded
 from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.execution.sequence import evaluate_sequence
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
@@ -20,7 +21,7 @@ from graphrewrite.testing.equality import agreeing
 from graphrewrite.testing.failure.claims import IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.failure.formats import has_formats, out_of_format
 from graphrewrite.testing.failure.values import is_batched, shown
-from graphrewrite.testing.rows import row_of
+from graphrewrite.testing.rows import cycles_for, row_of
 from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
@@ -61,6 +62,8 @@ class OutputDifference:
         Of the batch that was tried, where the first entry is that differs; None where no entry is known.
     claim : str
         What does not hold, where that is not what the outputs are; see `graphrewrite.testing.failure.claims`.
+    cycles : int or None
+        For how many cycles a graph with state ran; None of one without.
     """
 
     reason: str
@@ -69,10 +72,13 @@ class OutputDifference:
     kind: int = 0
     row: int | None = None
     claim: str = ""
+    cycles: int | None = None
 
     def between(self, before: Graph, after: Graph) -> Counterexample:
         """Return the difference as a counterexample of two graphs."""
-        return Counterexample(before, after, self.reason, self.inputs, bound=self.bound, claim=self.claim)
+        return Counterexample(
+            before, after, self.reason, self.inputs, bound=self.bound, claim=self.claim, cycles=self.cycles
+        )
 
 
 def compare(
@@ -87,9 +93,10 @@ def difference(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
 ) -> OutputDifference | None:
     """Evaluate two graphs on one batch and return the first difference, if there is one; see `compare`."""
-    difference_ = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance)
-    if difference_ is None or difference_.row is None:
-        return difference_
+    cycles = cycles_for(before, after, inputs)
+    difference_ = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance, cycles=cycles)
+    if difference_ is None or difference_.row is None or cycles is not None:
+        return difference_ and replace(difference_, cycles=cycles)
     row = row_of(before, inputs, difference_.row)
     if all(row[name].shape == array.shape for name, array in inputs.items()):
         return difference_
@@ -101,19 +108,27 @@ def difference(
 
 
 def _differing(
-    before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
+    before: Graph,
+    after: Graph,
+    inputs: Mapping[str, np.ndarray],
+    *,
+    keeps: str,
+    tolerance: float | None,
+    cycles: int | None = None,
 ) -> OutputDifference | None:
-    """Return the first difference on a batch, with its row."""
+    """Return the first difference on a batch, with its row; or on a sequence of frames, for a number of cycles."""
     relative = tolerance is None and keeps != "exact"
     inside = relative or has_formats(after)
     with np.errstate(all="ignore"):
         try:
-            old = _values(before, inputs, inside=relative)
+            old = _values(before, inputs, inside=relative, cycles=cycles)
         except EvaluationError as error:
             raise NoVerdictError(str(error)) from None
         try:
-            new = _values(after, inputs, inside=inside)
+            new = _values(after, inputs, inside=inside, cycles=cycles)
         except Exception as error:  # of an op, perhaps a user's
+            if cycles is not None:
+                return OutputDifference(f"the result cannot be evaluated: {_message(error)}", inputs)
             return _unless_undefined(before, after, inputs, error, keeps=keeps, tolerance=tolerance)
     bound = tolerance
     if relative:  # rounding errors scale with the greatest values inside of the graphs, also if outputs are small
@@ -133,12 +148,16 @@ def _differing(
         if clearest is None or kind < clearest.kind:
             position = tuple(int(i) for i in np.argwhere(kinds == kind)[0])
             batched = is_batched(before, Operand(name))
-            index = position[1:] if batched and len(a) == 1 else position
+            cycle, place = (f" in cycle {position[0]}", position[1:]) if cycles is not None else ("", position)
+            index = place[1:] if batched and a.shape[len(position) - len(place)] == 1 else place
             where = f"{name}[{', '.join(map(str, index))}]" if index else name
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
-            reason = f"output {where} was {shown(a[position])} and became {shown(b[position])}{limit}"
+            reason = f"output {where}{cycle} was {shown(a[position])} and became {shown(b[position])}{limit}"
             clearest = OutputDifference(reason, inputs, bound, kind, position[0] if batched else 0)
-    return clearest or _of_effects(before, after, inputs, bound) or _beyond(before, after, inputs, new)
+    if clearest is not None:
+        return clearest
+    effects = _of_effects(before, after, inputs, bound) if cycles is None else None
+    return effects or _beyond(before, after, inputs, new, cycles)
 
 
 def _of_effects(
@@ -172,14 +191,18 @@ def _same_effect(a: Effect, b: Effect, bound: float | None) -> bool:
 
 
 def _beyond(
-    before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]
+    before: Graph,
+    after: Graph,
+    inputs: Mapping[str, np.ndarray],
+    values: Mapping[str, np.ndarray],
+    cycles: int | None,
 ) -> OutputDifference | None:
     """Return the first mantissa beyond its format, if the outputs agree only because numpy's integers are wider."""
     message = out_of_format(after, values)
     if message is None:
         return None
     with np.errstate(all="ignore"):
-        values_before = _values(before, inputs, inside=True)
+        values_before = _values(before, inputs, inside=True, cycles=cycles)
     return OutputDifference(message, inputs, claim=IN_FORMAT) if out_of_format(before, values_before) is None else None
 
 
@@ -230,12 +253,16 @@ def _message(error: Exception) -> str:
     return str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
 
 
-def _values(graph: Graph, inputs: Mapping[str, np.ndarray], *, inside: bool) -> dict[str, np.ndarray]:
+def _values(
+    graph: Graph, inputs: Mapping[str, np.ndarray], *, inside: bool, cycles: int | None = None
+) -> dict[str, np.ndarray]:
     """Return the values of the outputs, and with `inside` of all nodes that they depend on."""
     nodes: Iterable[str] = graph.outputs
     if inside:
         needed = set(graph.outputs).union(*(graph.upstream(o) for o in graph.outputs))
         nodes = [n for n in graph.in_order() if n in needed]
+    if cycles is not None:
+        return evaluate_sequence(graph, inputs, nodes if inside else None, cycles=cycles)
     return evaluate_nodes(graph, inputs, nodes)
 
 

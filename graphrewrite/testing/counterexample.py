@@ -51,6 +51,8 @@ class Counterexample:
         By how much values may differ; None where every bit counts.
     claim : str
         What does not hold, as Python that fails; see `graphrewrite.testing.failure.claims`. Found out where empty.
+    cycles : int or None
+        For how many cycles graphs with state run; values have a row for each. None of graphs without.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Counterexample:
     seed: int | None = None
     bound: float | None = None
     claim: str = ""
+    cycles: int | None = None
 
     # ------------------------------------------------------------------ explanations
 
@@ -119,7 +122,7 @@ class Counterexample:
     @cached_property
     def culprit(self) -> Culprit | None:
         """The rule that caused it, with the step; None if unknown."""
-        return culprit_of(self.rules, self.before, self.inputs, self.bound)
+        return culprit_of(self.rules, self.before, self.inputs, self.bound, self.cycles)
 
     @cached_property
     def code(self) -> str:
@@ -128,7 +131,15 @@ class Counterexample:
         comments = [f"{self.reason if is_name else self.reason[:1].upper() + self.reason[1:]}."]
         if self.first_difference is not None:
             comments.append(f"First difference: {self.first_difference}.")
-        return failing_test(self.before, self.inputs, self.rules, self._claim(), comments=comments, bound=self.bound)
+        return failing_test(
+            self.before,
+            self.inputs,
+            self.rules,
+            self._claim(),
+            comments=comments,
+            bound=self.bound,
+            cycles=self.cycles,
+        )
 
     @cached_property
     def picture(self) -> Picture:
@@ -143,7 +154,7 @@ class Counterexample:
         """Return all of it as text: two columns if they fit, else one graph below the other."""
         parts = [self.reason, "", *self.notes, ""]
         if all(graph is not self.before for _, graph in self.sides):
-            parts += ["before", *map(str, lines(self.before, evaluated(self.before, self.inputs))), ""]
+            parts += ["before", *map(str, lines(self.before, self._evaluated(self.before))), ""]
         parts += [*beside(self._titles, self._pairs, width), "", "a test that fails:", "", self.code]
         return "\n".join(parts)
 
@@ -158,7 +169,7 @@ class Counterexample:
         """The content of the display, as data."""
         original = ""
         if all(graph is not self.before for _, graph in self.sides):
-            original = "\n".join(map(str, lines(self.before, evaluated(self.before, self.inputs))))
+            original = "\n".join(map(str, lines(self.before, self._evaluated(self.before))))
         drawing = Drawing(self.picture.scenes)
         return CounterexamplePage(
             self.reason, self.notes, original, self._titles, tuple(self._pairs), drawing, self.code
@@ -177,11 +188,13 @@ class Counterexample:
     @cached_property
     def _values(self) -> tuple[Values, Values]:
         (_, left), (_, right) = self.sides
-        return evaluated(left, self.inputs), evaluated(right, self.inputs)
+        return self._evaluated(left), self._evaluated(right)
+
+    def _evaluated(self, graph: Any) -> Values:
+        return evaluated(graph, self.inputs, self.cycles)
 
     def _difference(self, before: Graph, after: Graph) -> FirstDifference | None:
-        values = evaluated(before, self.inputs), evaluated(after, self.inputs)
-        return first_difference(before, after, *values, self.bound)
+        return first_difference(before, after, self._evaluated(before), self._evaluated(after), self.bound)
 
     @property
     def _titles(self) -> tuple[str, str]:

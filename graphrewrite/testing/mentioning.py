@@ -40,8 +40,7 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     words = dict.fromkeys(_words(function, set())) if isinstance(function, FunctionType) else {}
     mentioned = {word: LIBRARY[word] for word in words if word in LIBRARY and word not in _FORMS}
     if words.keys() & {"stateful", "has_state"}:
-        # Those without operands: nodes after a register have no value that could be compared.
-        mentioned.update({name: op for name, op in LIBRARY.items() if op.stateful and not op.operands})
+        mentioned.update({name: op for name, op in LIBRARY.items() if op.stateful})
     return tuple(mentioned.values())
 
 

@@ -1,4 +1,4 @@
-"""Rows of a batch of inputs."""
+"""Rows of a batch of inputs, which are the cycles of a sequence for graphs with state."""
 
 from __future__ import annotations
 
@@ -6,11 +6,31 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from graphrewrite.execution.sequence import keeps_state
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.testing.failure.values import is_batched
 
-__all__ = ["row_of", "rows_of"]
+__all__ = ["cycles_for", "row_of", "rows_of"]
+
+_MOST = 256
+"""Cycles of a sequence, however long delays are."""
+
+
+def cycles_for(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> int | None:
+    r"""Return for how many cycles two graphs are compared: all rows of the batch, and longer than delays take.
+
+    Examples
+    --------
+    >>> before = Graph.parse("graph g\nx = input() : f32[N]\nd = delay(x, cycles=7)\ny = output(d)")
+    >>> cycles_for(before, before, {"x": np.arange(3.0)})
+    10
+    """
+    if not (keeps_state(before) or keeps_state(after)):
+        return None
+    rows = max((len(inputs[name]) for name in before.inputs if is_batched(before, Operand(name))), default=1)
+    delays = (int(sum(data.get("cycles", 1) for data in graph._node.values())) for graph in (before, after))
+    return min(max(rows, *(1 + cycles for cycles in delays)), _MOST)
 
 
 def row_of(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str, np.ndarray]:

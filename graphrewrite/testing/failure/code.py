@@ -31,6 +31,7 @@ _LETTERS = 100_000
 """Maximum length of a comment."""
 _MARKS = frozenset({"backend", "implementation"})
 _ELSEWHERE = {
+    "evaluate_sequence": "from graphrewrite.execution import evaluate_sequence",
     "evaluate_nodes": "from graphrewrite.execution.evaluator import evaluate_nodes",
     "out_of_range": "from graphrewrite.types import out_of_range",
     "same_data": "from graphrewrite.schema.equality import same_data",
@@ -48,6 +49,7 @@ def failing_test(
     *,
     comments: Iterable[str] = (),
     bound: float | None = None,
+    cycles: int | None = None,
 ) -> str:
     r"""Return a failing test of a counterexample, with its imports and definitions.
 
@@ -82,8 +84,13 @@ def failing_test(
     code = "\n".join(body)
     if "evaluate" in _names(code) and _is_marked(before):
         code = re.sub(r"\bevaluate\((\w+), inputs\)", r"evaluate(\1, inputs, implementations=None)", code)
+    if cycles is not None:
+        code = re.sub(r"\bevaluate\((\w+), inputs\b.*?\)", rf"evaluate_sequence(\1, inputs, cycles={cycles})", code)
+        code = re.sub(r"\bevaluate_nodes\((.*)\)\.", rf"evaluate_sequence(\1, cycles={cycles}).", code)
     # Overflow and NaN are legitimate here, but a test run may turn their warnings into errors.
-    decorator = '@np.errstate(all="ignore")\n' if {"evaluate", "evaluate_nodes"} & _names(code) else ""
+    decorator = (
+        '@np.errstate(all="ignore")\n' if {"evaluate", "evaluate_nodes", "evaluate_sequence"} & _names(code) else ""
+    )
     name = re.sub(r"\W", "_", tested.name.lower())
     function = f"{decorator}def test_{name}():\n{textwrap.indent(code, '    ')}"
     return "\n".join([*_head(decorator + code, [tested, *own]), "", "", function])

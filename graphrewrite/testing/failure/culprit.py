@@ -69,7 +69,13 @@ def members_of(rules: Any) -> tuple[Any, ...]:
     return tuple(rules)
 
 
-def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound: float | None = None) -> Culprit | None:
+def culprit_of(
+    rules: Any,
+    before: Any,
+    inputs: Mapping[str, np.ndarray],
+    bound: float | None = None,
+    cycles: int | None = None,
+) -> Culprit | None:
     r"""Return the first step after which a graph computes other values; None if there is no such step.
 
     Examples
@@ -97,9 +103,9 @@ def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound:
     except Exception as error:  # tested code may raise anything
         named = [m for m in members if repr(name_of(m)) in str(error)]
         return alone or (Culprit(name_of(named[0]), place_of(named[0])) if len(named) == 1 else None)
-    old = evaluated(before, inputs)
+    old = evaluated(before, inputs, cycles)
     for index, (member, source, result) in enumerate(steps, start=1):
-        if _differ(before, old, result, evaluated(result, inputs), bound) or ports(source) != ports(result):
+        if _differ(before, old, result, evaluated(result, inputs, cycles), bound) or ports(source) != ports(result):
             return Culprit(name_of(member), place_of(member), index, len(steps), source, result)
     return alone
 

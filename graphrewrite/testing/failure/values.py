@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.execution.sequence import batch_sizes, evaluate_sequence, has_batch
 from graphrewrite.formats.text import format_attribute
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.value import Value
-from graphrewrite.types import FixedPoint, Stream, symbols, unboxed
+from graphrewrite.types import FixedPoint, unboxed
 
 __all__ = ["NO_VALUES", "Values", "as_reals", "evaluated", "is_batched", "result_count", "shown"]
 
@@ -44,8 +45,13 @@ NO_VALUES = Values({}, {})
 """Values of a graph that cannot be evaluated, or that has no inputs."""
 
 
-def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
+def evaluated(graph: Any, inputs: Mapping[str, np.ndarray], cycles: int | None = None) -> Values:
     r"""Return every result of every node that can be evaluated, and errors of the nodes that fail first.
+
+    Parameters
+    ----------
+    cycles : int, optional
+        For a graph with state: how many cycles of a sequence, of which each value has a row.
 
     Examples
     --------
@@ -67,10 +73,10 @@ def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
         return NO_VALUES
     with np.errstate(all="ignore"):
         try:
-            values = evaluate_nodes(probed, inputs, probes.values())
+            values = _nodes(probed, inputs, probes.values(), cycles)
             return Values({at: values[probe] for at, probe in probes.items()}, {})
         except GraphRewriteError:
-            return _one_by_one(probed, inputs, probes)
+            return _one_by_one(probed, inputs, probes, cycles)
 
 
 def result_count(graph: Graph, node: str) -> int:
@@ -79,7 +85,17 @@ def result_count(graph: Graph, node: str) -> int:
     return max(len(result), 1) if isinstance(result, tuple) else 1
 
 
-def _one_by_one(graph: Graph, inputs: Mapping[str, np.ndarray], probes: Mapping[Operand, str]) -> Values:
+def _nodes(
+    graph: Graph, inputs: Mapping[str, np.ndarray], nodes: Iterable[str], cycles: int | None
+) -> dict[str, np.ndarray]:
+    if cycles is None:
+        return evaluate_nodes(graph, inputs, nodes)
+    return evaluate_sequence(graph, inputs, nodes, cycles=cycles)
+
+
+def _one_by_one(
+    graph: Graph, inputs: Mapping[str, np.ndarray], probes: Mapping[Operand, str], cycles: int | None
+) -> Values:
     arrays: dict[Operand, np.ndarray] = {}
     failed: dict[str, str] = {}
     for at, probe in probes.items():
@@ -87,7 +103,7 @@ def _one_by_one(graph: Graph, inputs: Mapping[str, np.ndarray], probes: Mapping[
             failed[at.node] = "reads what could not be evaluated"
             continue
         try:
-            arrays[at] = evaluate_nodes(graph, inputs, [probe])[probe]
+            arrays[at] = _nodes(graph, inputs, [probe], cycles)[probe]
         except GraphRewriteError as error:
             failed[at.node] = str(error)
     return Values(arrays, failed)
@@ -96,17 +112,7 @@ def _one_by_one(graph: Graph, inputs: Mapping[str, np.ndarray], probes: Mapping[
 def is_batched(graph: Graph, at: Operand) -> bool:
     """Tell whether the first axis of a value is that of the batch."""
     kind = graph.result_type(*at) if graph.nodes[at.node].get("type") != "output" else _read_type(graph, at.node)
-    return isinstance(kind, Stream) or any(size in _batches(graph) for size in kind.shape[:1])
-
-
-def _batches(graph: Graph) -> set[str]:
-    """Return the names of sizes that inputs have in front and nowhere else, so that any number of rows will do."""
-    front, elsewhere = set[str](), set[str]()
-    for kind in map(graph.result_type, graph.inputs):
-        for axis, size in enumerate(kind.shape):
-            is_free = axis == 0 and (size,) == symbols(size)
-            (front if is_free else elsewhere).update(symbols(size))
-    return front - elsewhere
+    return has_batch(kind, batch_sizes(graph))
 
 
 def _read_type(graph: Graph, output: str) -> Any:
