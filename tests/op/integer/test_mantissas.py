@@ -114,5 +114,5 @@ def test_thresholds_that_are_reached_are_counted(values, levels, by_channel):
 def test_state_is_neither_folded_nor_evaluated(node):
     graph = Graph.parse(f"graph g\nx = input() : f32[N,2]\nr = {node}\ny = output(r)")
     assert graph.op("r").stateful
-    with pytest.raises(EvaluationError, match="simulate"):
+    with pytest.raises(EvaluationError, match="evaluate_sequence"):
         evaluate(graph, {"x": [[1, 2]]})
