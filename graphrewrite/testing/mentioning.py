@@ -1,23 +1,193 @@
-"""Ops that a function mentions, and on which it is therefore tested."""
+"""What the code of a function mentions, on which it is tested therefore: ops, and values near to which it decides."""
 
 from __future__ import annotations
 
 import builtins
 import dis
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
-from graphrewrite.rewriting.rule.bytecode import codes_of
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
+from graphrewrite.types import FixedPoint, Quantised
 
-__all__ = ["ops_mentioned"]
+__all__ = ["Mentioned", "Used", "code_used", "ops_mentioned", "values_mentioned"]
+
+
+class Used(NamedTuple):
+    """Code that runs when a function is called.
+
+    Attributes
+    ----------
+    start : int
+        Where it begins: of a rule below its yield.
+    """
+
+    code: CodeType
+    function: FunctionType
+    start: int = 0
+
+    @property
+    def steps(self) -> list[dis.Instruction]:
+        """The instructions."""
+        steps = [step for step in dis.get_instructions(self.code) if step.offset > self.start or not self.start]
+        return [step for step in steps if step.opname not in ("CACHE", "EXTENDED_ARG")]
+
+    def value(self, step: dis.Instruction) -> Any:
+        """Return what an instruction loads from outside of the code; None if that is unknown."""
+        match step.opname:
+            case "LOAD_CONST" | "RETURN_CONST" | "LOAD_SMALL_INT":
+                return step.argval
+            case "LOAD_GLOBAL" | "LOAD_NAME":
+                return self.function.__globals__.get(step.argval)
+            case "LOAD_DEREF":
+                cells = dict(zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True))
+                try:
+                    return cells[step.argval].cell_contents
+                except (KeyError, ValueError):  # a variable of an outer function in the code, or not set yet
+                    return None
+        return None
+
+
+def code_used(function: Callable[..., Any]) -> tuple[Used, ...]:
+    """Return the code of a function, of functions inside it, and of those of its module that it uses.
+
+    Examples
+    --------
+    >>> [used.code.co_name for used in code_used(lambda graph: [node for node in sorted(graph, key=lambda n: -n)])][:2]
+    ['<lambda>', '<listcomp>']
+    """
+    function = _plain(function)
+    if not isinstance(function, FunctionType):
+        return ()
+    found: dict[CodeType, Used] = {}
+    start = 0
+    if inspect.isgeneratorfunction(function):
+        start = next(step.offset for step in dis.get_instructions(function) if step.opname == "YIELD_VALUE")
+    work = [Used(function.__code__, function, start)]
+    while work:
+        used = work.pop(0)
+        if used.code in found:
+            continue
+        found[used.code] = used
+        for step in used.steps:
+            value = used.value(step)
+            if isinstance(value, CodeType):
+                work.append(Used(value, used.function))
+            elif isinstance(value, FunctionType) and value.__module__ == function.__module__:
+                work.append(Used(value.__code__, value))
+    return tuple(found.values())
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+# ---------------------------------------------------------------------- values
+
+_LONGEST = 24
+"""Characters of a text that is a value and no message."""
+_MOST = 16
+"""Entries of an array or a table that are looked at."""
+
+
+@dataclass(frozen=True)
+class Mentioned:
+    """Values near to which a function may decide.
+
+    Attributes
+    ----------
+    numbers : tuple of int and float
+        Each once.
+    others : tuple
+        Texts and formats.
+    attributes : frozenset of str
+        Names of attributes that it reads.
+
+    Examples
+    --------
+    >>> Mentioned((4, 0.5)).boundaries
+    (4, 5, 3, 0.5, 1.5, -0.5)
+    """
+
+    numbers: tuple[float, ...] = ()
+    others: tuple[Any, ...] = ()
+    attributes: frozenset[str] = frozenset()
+
+    @property
+    def boundaries(self) -> tuple[float, ...]:
+        """The numbers and their neighbours."""
+        return tuple(dict.fromkeys(near for n in self.numbers for near in (n, n + 1, n - 1)))
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.others)
+
+
+def values_mentioned(function: Callable[..., Any]) -> Mentioned:
+    """Return the values in the code of a function: of a rule below its yield.
+
+    Examples
+    --------
+    >>> def is_narrow(kind, most=8):
+    ...     return kind.width < most or kind.name in ("s4", "u4") and kind.fraction == 31
+    >>> values_mentioned(is_narrow).numbers, values_mentioned(is_narrow).others
+    ((8, 31), ('s4', 'u4'))
+    """
+    found: list[Any] = []
+    names: set[str] = set()
+    while isinstance(function, partial):
+        found += [*function.args, *function.keywords.values()]
+        function = function.func
+    for used in code_used(function):
+        if used.code is used.function.__code__:
+            found += [*(used.function.__defaults__ or ()), *(used.function.__kwdefaults__ or {}).values()]
+        steps = used.steps
+        found += [used.value(step) for step in steps]
+        names.update(step.argval for step in steps if step.opname in ("LOAD_ATTR", "LOAD_METHOD"))
+    values = dict.fromkeys(value for each in found for value in _scalars(each))
+    # Names of keywords, and what messages are made of, are in the code as well.
+    numbers = tuple(v for v in values if isinstance(v, int | float))
+    others = tuple(v for v in values if not isinstance(v, int | float))
+    return Mentioned(numbers, others, frozenset(names))
+
+
+def _scalars(value: Any) -> Iterator[Any]:
+    """Yield numbers, short texts and formats in a value."""
+    if isinstance(value, bool | np.bool_):
+        return
+    if isinstance(value, np.ndarray | np.generic):
+        for entry in value.ravel()[:_MOST].tolist():
+            yield from _scalars(entry) if not isinstance(entry, np.generic) else ()
+    elif isinstance(value, float):
+        if np.isfinite(value):
+            yield value
+    elif isinstance(value, int | FixedPoint | Quantised):
+        yield value
+    elif isinstance(value, str):
+        if value and len(value) <= _LONGEST and not any(character.isspace() for character in value):
+            yield value
+    elif isinstance(value, slice):
+        yield from _scalars((value.start, value.stop, value.step))
+    elif isinstance(value, Mapping):
+        yield from _scalars([*list(value)[:_MOST], *list(value.values())[:_MOST]])
+    elif isinstance(value, Set):
+        yield from _scalars(sorted(value, key=repr))
+    elif isinstance(value, tuple | list | range):
+        for entry in value[:_MOST]:
+            yield from _scalars(entry)
+
+
+# ---------------------------------------------------------------------- ops
 
 _FORMS = ("input", "output", "constant")
 """Ops of every graph."""
@@ -35,9 +205,7 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     >>> ops_mentioned(count_sums)
     (<op add>, <op sub>)
     """
-    while isinstance(function, partial):
-        function = function.func
-    words = dict.fromkeys(_words(function, set())) if isinstance(function, FunctionType) else {}
+    words = dict.fromkeys(word for used in code_used(function) for word in _words(used))
     mentioned = {word: LIBRARY[word] for word in words if word in LIBRARY and word not in _FORMS}
     if words.keys() & {"stateful", "has_state"}:
         mentioned.update({name: op for name, op in LIBRARY.items() if op.stateful})
@@ -53,30 +221,23 @@ _AMBIGUOUS = frozenset(
 """Names of ops that mean something else as well: ``x.shape`` mentions no op, and ``op.shape`` does."""
 
 
-def _words(function: FunctionType, seen: set[int]) -> Iterator[str]:
-    """Yield the texts and names in the code of a function, and in that of the functions of its module that it uses."""
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    for code in codes_of(function.__code__):
-        for constant in code.co_consts:
-            yield from _texts(constant)
-        for name in code.co_names:
-            used = function.__globals__.get(name)
-            if isinstance(used, FunctionType) and used.__module__ == function.__module__:
-                yield from _words(used, seen)
-            elif used is None and (name not in _AMBIGUOUS or name in _of_ops(code)):
-                yield name
-            else:
-                yield from _texts(used)
+def _words(used: Used) -> Iterator[str]:
+    """Yield the texts and names in code."""
+    for constant in used.code.co_consts:
+        yield from _texts(constant)
+    for name in used.code.co_names:
+        value = used.function.__globals__.get(name)
+        if value is None and (name not in _AMBIGUOUS or name in _of_ops(used)):
+            yield name
+        else:
+            yield from _texts(value)
 
 
-def _of_ops(code: CodeType) -> set[str]:
+def _of_ops(used: Used) -> set[str]:
     """Return the attributes of ``op`` that code accesses."""
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG")]
     return {
         then.argval
-        for one, then in pairwise(steps)
+        for one, then in pairwise(used.steps)
         if one.argval == "op" and then.opname in ("LOAD_ATTR", "LOAD_METHOD")
     }
 
