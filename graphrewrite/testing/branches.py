@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dis
 import linecache
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
@@ -66,11 +67,16 @@ class Branches:
         self._numbers = {code: number for number, code in enumerate(found)}
 
     @cached_property
+    def are_there(self) -> bool:
+        """Whether the code has branches: else all of it runs, and nothing need be measured."""
+        return any(self._leaders.values())
+
+    @cached_property
     def lines(self) -> frozenset[tuple[Any, ...]]:
         """All lines that could run."""
         found = set()
         for used in self.used:
-            for start, end, line in used.code.co_lines():
+            for _, end, line in used.code.co_lines():
                 if line is not None and end > used.start and line != used.code.co_firstlineno:
                     found.add((used.code.co_filename, line))
             if used.start:  # the line of the yield has run, or nothing is known
@@ -87,7 +93,7 @@ class Branches:
         ran, self.ran = self.ran, {}
         return ran
 
-    def never_run(self, ran: Iterable[tuple[Any, ...]]) -> list[str]:
+    def never_run(self, ran: Iterable[Hashable]) -> list[str]:
         """Return the lines that have not run, each with its text; of several in a row the first.
 
         Parameters
@@ -95,12 +101,14 @@ class Branches:
         ran : iterable
             What has, from several measurements perhaps.
         """
+        if not self.are_there:
+            return []
         done = self.lines.intersection(ran)
         found, is_told = [], False
         for file, line in sorted(self.lines):
             if (file, line) not in done and not is_told:
                 text = linecache.getline(file, line).strip()
-                found.append(f"{os.path.basename(file)}:{line} `{text}`" if text else f"{os.path.basename(file)}:{line}")
+                found.append(f"{Path(file).name}:{line}" + (f" `{text}`" if text else ""))
             is_told = (file, line) not in done
         return found
 
@@ -109,7 +117,7 @@ class Branches:
     @contextmanager
     def measured(self) -> Iterator[None]:
         """Follow the code as long as this lasts."""
-        if self._is_active or not self.used:
+        if self._is_active or not self.are_there:
             yield
             return
         start = self._monitor if sys.version_info >= (3, 12) else self._trace
@@ -132,7 +140,7 @@ class Branches:
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> Any:
         number = self._numbers.get(frame.f_code)
-        if number is None:
+        if number is None or frame.f_lasti < self.used[number].start:
             return None
         ran, leaders, file, last = self.ran, self._leaders[frame.f_code], frame.f_code.co_filename, -1
         frame.f_trace_opcodes = True
@@ -188,7 +196,7 @@ def _lines_at(code: CodeType, offset: int) -> list[int]:
 
 def _leaders(steps: list[dis.Instruction]) -> Iterator[int]:
     """Yield the offsets to which conditional jumps lead."""
-    for step, then in zip(steps, steps[1:], strict=False):
+    for step, then in pairwise(steps):
         if (step.opcode in dis.hasjrel or step.opcode in dis.hasjabs) and step.opname not in _ALWAYS:
             yield step.argval
             yield then.offset

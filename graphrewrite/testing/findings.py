@@ -48,6 +48,8 @@ class Findings:
         The first one in which only signs of zeros, infinities or NaN differ.
     looked : int
         Graphs tried since that one.
+    is_measured : bool
+        Whether branches are among what is reached.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Findings:
     failure: Failure | None = None
     faint: Failure | None = None
     looked: int = 0
+    is_measured: bool = True
 
     def count(self, graph: Any) -> None:
         """Note that a graph is tried."""
@@ -95,6 +98,7 @@ class Findings:
             self.failure or later.failure,
             self.faint or later.faint,
             self.looked + (later.looked if self.faint is None else later.graphs),
+            self.is_measured and later.is_measured,
         )
         for name, reasons in later.declined.items():
             found.decline(name, reasons)

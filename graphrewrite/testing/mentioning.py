@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ class Used(NamedTuple):
     """
 
     code: CodeType
-    function: FunctionType
+    function: Callable[..., Any]
     start: int = 0
 
     @property
@@ -62,15 +62,18 @@ def code_used(function: Callable[..., Any]) -> tuple[Used, ...]:
 
     Examples
     --------
-    >>> [used.code.co_name for used in code_used(lambda graph: [node for node in sorted(graph, key=lambda n: -n)])][:2]
-    ['<lambda>', '<listcomp>']
+    >>> def by_size(graph):
+    ...     return sorted(graph, key=lambda node: -node)
+    >>> [used.code.co_name for used in code_used(by_size)]
+    ['by_size', '<lambda>']
     """
-    function = _plain(function)
+    while isinstance(function, partial | MethodType):
+        function = function.func if isinstance(function, partial) else function.__func__
     if not isinstance(function, FunctionType):
         return ()
     found: dict[CodeType, Used] = {}
     start = 0
-    if inspect.isgeneratorfunction(function):
+    if function.__code__.co_flags & inspect.CO_GENERATOR:
         start = next(step.offset for step in dis.get_instructions(function) if step.opname == "YIELD_VALUE")
     work = [Used(function.__code__, function, start)]
     while work:
@@ -85,12 +88,6 @@ def code_used(function: Callable[..., Any]) -> tuple[Used, ...]:
             elif isinstance(value, FunctionType) and value.__module__ == function.__module__:
                 work.append(Used(value.__code__, value))
     return tuple(found.values())
-
-
-def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    while isinstance(function, partial):
-        function = function.func
-    return function
 
 
 # ---------------------------------------------------------------------- values

@@ -19,6 +19,8 @@ __all__ = ["Report"]
 _WIDTH = 110
 _OPS = 12
 """Maximum number of ops that are listed."""
+_LINES = 5
+"""Maximum number of lines of code that are listed."""
 _BINS = 16
 """Maximum number of bars of the histogram of sizes."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -54,6 +56,9 @@ class Report:
         By member, how often it refused a match, by reason.
     samples : list of Graph
         Some of the graphs that were tried last, to see why what never fired did not.
+    never_run : tuple of str or None
+        Lines of the rules' code, below the yield, that did not run; None where that was not measured, for a debugger or
+        another tracer is active.
 
     Examples
     --------
@@ -76,6 +81,7 @@ class Report:
     seed: int | None = None
     declined: dict[str, Counter[str]] = field(default_factory=dict)
     samples: list[Graph] = field(default_factory=list, repr=False)
+    never_run: tuple[str, ...] | None = ()
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -158,6 +164,10 @@ class Report:
         rows = [("fired", _counted(self.fired, len(self.fired)) or "nothing")]
         declined = "; ".join(f"{name} {count}: {reason!r}" for name, (reason, count) in self._reasons())
         rows += [("declined", declined)] if declined else []
+        if self.never_run is None:
+            rows.append(("branches", "not measured: another tracer is active"))
+        elif self.never_run:
+            rows.append(("never run", _listed(self.never_run, _LINES)))
         rows.append(("sizes", f"{min(self.sizes)} {''.join(_bars(self.sizes))} {max(self.sizes)} nodes"))
         rows.append(("ops", _counted(self.ops, _OPS)))
         return rows

@@ -102,6 +102,8 @@ class Rounds:
             raise RuleError(f"on gives {type(graph).__name__}; pass a strategy of graphs, such as graphs(ops=[…])")
         inputs = batch_for(graph, number, moderate=self.moderate) if isinstance(graph, Graph) else {}
         found.count(graph)
+        branches = self.subject.branches
+        branches.take()
         try:
             self.holds(found, graph, inputs)
         except Refuted as refuted:
@@ -110,6 +112,9 @@ class Rounds:
                 found.failure = failure
                 raise _Found from None
             found.faint = found.faint or failure
+        finally:
+            found.reached.update(branches.take())
+            found.is_measured &= branches.is_measured
 
 
 def search(
@@ -149,6 +154,7 @@ def search(
         seed=seed,
         declined=found.declined,
         samples=found.samples,
+        never_run=tuple(subject.branches.never_run(found.reached)) if found.is_measured else None,
     )
     failure = found.failure or found.faint
     if failure is not None:

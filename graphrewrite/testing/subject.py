@@ -30,6 +30,7 @@ from graphrewrite.rewriting.engine.entry import GraphRewriting, rewrite
 from graphrewrite.rewriting.passes import Pass, Pipeline
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.testing.mentioning import ops_mentioned
@@ -132,6 +133,19 @@ class Subject:
         self.keeps = "exact" if kept <= {"exact"} else "rounding"
         self.is_deaf = any(isinstance(m, Pass) for m in self.members) or bool(functions)
         """Whether steps may go unnoticed by the watcher of a rewrite."""
+        functions_of = [getattr(m, "function", None) for m in self.members]
+        functions_of += [stage for stage in self.stages if not isinstance(stage, tuple)]
+        self.branches = Branches(function for function in functions_of if function is not None)
+        """What of the code runs when it is applied with every step checked."""
+        self._watched = [
+            tuple(watched(m, self.branches) for m in dict.fromkeys(stage))
+            if isinstance(stage, tuple)
+            else watched(stage, self.branches)
+            for stage in self.stages
+        ]
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.transformation,)
 
     def apply(self, graph: Any) -> Outcome:
         """Apply it, with every step checked by the verifier."""
@@ -164,16 +178,16 @@ class Subject:
     ) -> Outcome:
         outcome = Outcome(graph)
         witness = _Witness(outcome, patience) if is_watched else None
-        for stage in self.stages:
+        for stage, follow in zip(self.stages, self._watched if is_watched else self.stages, strict=True):
             with np.errstate(all="ignore"):  # rules compute with generated constants, and may divide by zero
-                if isinstance(stage, tuple):
-                    outcome.graph = rewrite(outcome.graph, stage, verify=verify, watcher=witness, limit=limit)
+                if isinstance(follow, tuple):
+                    outcome.graph = rewrite(outcome.graph, follow, verify=verify, watcher=witness, limit=limit)
                 else:
-                    outcome.graph = self._called(stage, outcome)
+                    outcome.graph = self._called(follow, name_of(stage), outcome)
         return outcome
 
-    def _called(self, function: Callable[[Any], Any], outcome: Outcome) -> Any:
-        graph, name = outcome.graph, name_of(function)
+    def _called(self, function: Callable[[Any], Any], name: str, outcome: Outcome) -> Any:
+        graph = outcome.graph
         try:
             result = function(graph)
         except GraphRewriteError as error:
