@@ -19,6 +19,7 @@ from graphrewrite.testing.failure.drawing import picture
 from graphrewrite.testing.failure.first_difference import FirstDifference, first_difference
 from graphrewrite.testing.failure.page import CounterexamplePage
 from graphrewrite.testing.failure.values import Values, evaluated
+from graphrewrite.testing.meaning import Meaning
 from graphrewrite.view import Picture
 from graphrewrite.view.display import Display
 from graphrewrite.view.layout.drawing import Drawing
@@ -53,6 +54,8 @@ class Counterexample:
         What does not hold, as Python that fails; see `graphrewrite.testing.failure.claims`. Found out where empty.
     cycles : int or None
         For how many cycles graphs with state run; values have a row for each. None of graphs without.
+    meaning : Meaning or None
+        What changed, if it is no values.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Counterexample:
     bound: float | None = None
     claim: str = ""
     cycles: int | None = None
+    meaning: Meaning | None = None
 
     # ------------------------------------------------------------------ explanations
 
@@ -122,7 +126,8 @@ class Counterexample:
     @cached_property
     def culprit(self) -> Culprit | None:
         """The rule that caused it, with the step; None if unknown."""
-        return culprit_of(self.rules, self.before, self.inputs, self.bound, self.cycles)
+        changed = None if self.meaning is None else self.meaning.change
+        return culprit_of(self.rules, self.before, self.inputs, self.bound, self.cycles, changed)
 
     @cached_property
     def code(self) -> str:
@@ -139,6 +144,7 @@ class Counterexample:
             comments=comments,
             bound=self.bound,
             cycles=self.cycles,
+            needs=[] if self.meaning is None else [self.meaning.origin],
         )
 
     @cached_property
@@ -215,6 +221,8 @@ class Counterexample:
     def _claim(self) -> str:
         if self.claim:
             return self.claim
+        if self.meaning is not None:
+            return self.meaning.claim
         if not isinstance(self.before, Graph) or not isinstance(self.after, Graph):
             return WELL_FORMED
         after = ports(self.after)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from graphrewrite.testing.comparison import NoVerdictError, difference, moderate
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import IDEMPOTENT, IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.findings import Findings
+from graphrewrite.testing.meaning import Meaning, NoMeaningError
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.search import Graphs, demand, search
 from graphrewrite.testing.subject import Subject, Transformation
@@ -30,6 +32,7 @@ def check(
     on: Graphs = None,
     tolerance: float | None = None,
     keeps: str | None = None,
+    meaning: Callable[[Any], Any] | None = None,
     seed: int | None = None,
 ) -> Report:
     """Return a report on whether a transformation preserves what graphs compute; it does not raise.
@@ -44,6 +47,9 @@ def check(
         An absolute bound, instead of what the rule declares.
     keeps : {"exact", "rounding", "assumes"}, optional
         Instead of what the rule declares.
+    meaning : callable, optional
+        A function from a graph to what must stay as it is, instead of the values that graphs compute: the language of
+        a state machine, what can be reached in a call graph. Graphs of which it raises an error show nothing.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
@@ -65,17 +71,31 @@ def check(
     'refuted'
     >>> sorted(report.counterexample.before)
     ['sub_1', 'x', 'y']
+
+    >>> import networkx as nx
+    >>> wrong = rule.from_graphs(nx.DiGraph([("f", "g"), ("g", "h")]), nx.DiGraph([("f", "h")]), name="inline",
+    ...                          interface=["f", "h"])
+    >>> check(wrong, meaning=nx.number_of_nodes).verdict
+    'refuted'
     """
-    return _preserving(rules, on, tolerance=tolerance, keeps=keeps, seed=seed, asked="preserved")
+    return _preserving(rules, on, tolerance=tolerance, keeps=keeps, meaning=meaning, seed=seed, asked="preserved")
 
 
 def _preserving(
-    rules: Transformation, on: Graphs, *, tolerance: float | None, keeps: str | None, seed: int | None, asked: str
+    rules: Transformation,
+    on: Graphs,
+    *,
+    tolerance: float | None,
+    keeps: str | None = None,
+    meaning: Callable[[Any], Any] | None = None,
+    seed: int | None,
+    asked: str,
 ) -> Report:
     subject = Subject(rules)
     kept = subject.keeps if keeps is None else keeps
     moderate = kept != "exact" or tolerance is not None
-    return search(subject, on, Preserving(subject, kept, tolerance), moderate=moderate, seed=seed, asked=asked)
+    holds = Preserving(subject, kept, tolerance, None if meaning is None else Meaning(meaning, tolerance))
+    return search(subject, on, holds, moderate=moderate, seed=seed, asked=asked)
 
 
 @dataclass(frozen=True)
@@ -85,6 +105,7 @@ class Preserving:
     subject: Subject
     keeps: str
     tolerance: float | None
+    meaning: Meaning | None = None
 
     def __call__(self, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> None:
         """Refute a result that differs by more than it may."""
@@ -96,8 +117,18 @@ class Preserving:
         found.fired.update(done.fired.keys())
         check_interface(self.subject, graph, done)
         check_repeatable(self.subject, graph, done, rebuilding=found.graphs % _SHARE != 1)
-        if isinstance(graph, Graph):
+        if self.meaning is not None:
+            _check_meaning(self.meaning, graph, done.graph)
+        elif isinstance(graph, Graph):
             _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
+
+
+def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> None:
+    """Refute a result of another meaning; a graph without one shows nothing."""
+    with suppress(NoMeaningError):
+        change = meaning.change(graph, after)
+        if change:
+            raise Refuted(Counterexample(graph, after, change, meaning=meaning), "meaning")
 
 
 def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> None:
@@ -115,7 +146,12 @@ def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: 
 
 
 def assert_preserves(
-    rules: Transformation, on: Graphs = None, tolerance: float | None = None, *, seed: int | None = None
+    rules: Transformation,
+    on: Graphs = None,
+    tolerance: float | None = None,
+    *,
+    meaning: Callable[[Any], Any] | None = None,
+    seed: int | None = None,
 ) -> None:
     """Raise unless a transformation preserves what graphs compute, and fires.
 
@@ -131,6 +167,8 @@ def assert_preserves(
         Graphs to test on; by default graphs that contain the rule's own pattern.
     tolerance : float, optional
         An absolute bound, instead of what the rule declares.
+    meaning : callable, optional
+        A function from a graph to what must stay as it is, instead of the values that graphs compute.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
@@ -153,7 +191,7 @@ def assert_preserves(
     ...     print(str(error).splitlines()[0])
     drop_sign: refuted: output y... was ... and became -...
     """
-    demand(check(rules, on=on, tolerance=tolerance, seed=seed))
+    demand(check(rules, on=on, tolerance=tolerance, meaning=meaning, seed=seed))
 
 
 def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | None = None) -> None:
@@ -228,4 +266,4 @@ def assert_refines(lowering: Transformation, on: Graphs = None, *, error: float,
     ...     return op.clip(op.add(op.mul(x, 0.25), 0.5), low=0, high=1)
     >>> assert_refines(sigmoid_as_line, graphs(containing=sigmoid_as_line, ops=[]), error=0.125)
     """
-    demand(_preserving(lowering, on, tolerance=error, keeps=None, seed=seed, asked="refined"))
+    demand(_preserving(lowering, on, tolerance=error, seed=seed, asked="refined"))

@@ -50,6 +50,7 @@ def failing_test(
     comments: Iterable[str] = (),
     bound: float | None = None,
     cycles: int | None = None,
+    needs: Iterable[Origin] = (),
 ) -> str:
     r"""Return a failing test of a counterexample, with its imports and definitions.
 
@@ -93,7 +94,7 @@ def failing_test(
     )
     name = re.sub(r"\W", "_", tested.name.lower())
     function = f"{decorator}def test_{name}():\n{textwrap.indent(code, '    ')}"
-    return "\n".join([*_head(decorator + code, [tested, *own]), "", "", function])
+    return "\n".join([*_head(decorator + code, [tested, *own, *needs]), "", "", function])
 
 
 def _is_marked(graph: Any) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
@@ -75,8 +76,14 @@ def culprit_of(
     inputs: Mapping[str, np.ndarray],
     bound: float | None = None,
     cycles: int | None = None,
+    changed: Callable[[Any, Any], object] | None = None,
 ) -> Culprit | None:
     r"""Return the first step after which a graph computes other values; None if there is no such step.
+
+    Parameters
+    ----------
+    changed : callable, optional
+        Tells whether the second of two graphs is another than the first, instead of their values.
 
     Examples
     --------
@@ -96,13 +103,18 @@ def culprit_of(
     """
     members = members_of(rules)
     alone = Culprit(name_of(members[0]), place_of(members[0])) if len(members) == 1 else None
-    if not isinstance(before, Graph):
+    if changed is None and not isinstance(before, Graph):
         return alone
     try:
         steps = list(_steps(rules, before))
     except Exception as error:  # tested code may raise anything
         named = [m for m in members if repr(name_of(m)) in str(error)]
         return alone or (Culprit(name_of(named[0]), place_of(named[0])) if len(named) == 1 else None)
+    if changed is not None:
+        for index, (member, source, result) in enumerate(steps, start=1):
+            if changed(before, result):
+                return Culprit(name_of(member), place_of(member), index, len(steps), source, result)
+        return alone
     old = evaluated(before, inputs, cycles)
     for index, (member, source, result) in enumerate(steps, start=1):
         if _differ(before, old, result, evaluated(result, inputs, cycles), bound) or ports(source) != ports(result):
@@ -123,7 +135,7 @@ def name_of(member: Any) -> str:
     return str(getattr(member, "name", None) or getattr(member, "__name__", None) or type(member).__name__)
 
 
-def _steps(rules: Any, graph: Graph) -> Iterator[tuple[Any, Graph, Graph]]:
+def _steps(rules: Any, graph: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Yield each step of a rewrite: the member, the graph before and the graph after."""
     if isinstance(rules, Pipeline):
         for phase in rules.phases:
@@ -135,7 +147,7 @@ def _steps(rules: Any, graph: Graph) -> Iterator[tuple[Any, Graph, Graph]]:
     members = members_of(rules)
     if len(members) == 1 and not isinstance(members[0], Rule | GraphRewriting | Pass):
         after = members[0](graph.copy())
-        if isinstance(after, Graph):
+        if isinstance(after, nx.DiGraph):
             yield members[0], graph, after
         return
     done = trace(graph, members, limit=20 + 5 * len(graph))
