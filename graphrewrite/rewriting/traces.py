@@ -152,7 +152,7 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
     @property
     def headline(self) -> str:
         """Both sizes, and the number of steps between them, in words."""
-        count = len(self.steps)
+        count = len(self)
         return f"{len(self.before)} -> {len(self.graph)} nodes in {count} step{'s' if count != 1 else ''}"
 
     @property
@@ -166,17 +166,19 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
         Parameters
         ----------
         steps : int
-            From 0, for the argument, to ``len(trace.steps)``.
+            From 0, for the argument, to ``len(trace)``.
 
         Returns
         -------
         Graph
             Without the origins of new nodes, which are written at the end.
         """
-        if not 0 <= steps <= len(self.steps):
-            raise RewriteError(f"there is no step {steps}; the trace has {len(self.steps)}")
+        if not 0 <= steps <= len(self):
+            raise RewriteError(f"there is no step {steps}; the trace has {len(self)}")
         graph = self.before.copy()
-        graph.ops |= self.graph.ops  # those of nodes that rules have made
+        if isinstance(self.graph, Graph):
+            graph = graph if isinstance(graph, Graph) else Graph(graph)  # rules of ops make one of a plain digraph
+            graph.ops |= self.graph.ops  # those of nodes that rules have made
         views = tracking_regions(graph)
         for step in self.steps[:steps]:
             # Which node of a pass replaced which one follows only from the wiring before and after.
@@ -200,6 +202,12 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
         """
         saved: Path = self.show(steps=steps, most=most).save(path)
         return saved
+
+    def __len__(self) -> int:
+        return len(self.noted)
+
+    def __bool__(self) -> bool:
+        return True
 
     def __repr__(self) -> str:
         return f"<Trace: {self.headline}>"

@@ -182,7 +182,7 @@ def _listed(values: Collection[Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= _LETTERS else f"{text[:_LETTERS]}…"
 
 

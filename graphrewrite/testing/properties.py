@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,12 +122,15 @@ class Preserving:
             _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
 
 
-def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> None:
-    """Refute a result of another meaning; a graph without one shows nothing."""
-    with suppress(NoMeaningError):
+def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> str:
+    """Refute a result of another meaning; return why the graph has none, if it has none."""
+    try:
         change = meaning.change(graph, after)
-        if change:
-            raise Refuted(Counterexample(graph, after, change, meaning=meaning), "meaning")
+    except NoMeaningError as failure:
+        return str(failure)
+    if change:
+        raise Refuted(Counterexample(graph, after, change, meaning=meaning), "meaning")
+    return ""
 
 
 def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> None:

@@ -279,6 +279,11 @@ def test_a_plain_digraph_goes_in_and_comes_out() -> None:
     assert made.graph == {"name": "mine", "version": 1}
     assert list(made.edges(data=True)) == [(0, 4, {"w": 3})]
     assert nx.utils.graphs_equal(graph, before)
+    found = trace(graph, drop())
+    assert [len(found.graph_after(index)) for index in range(len(found) + 1)] == [5, 4, 3, 2]
+    assert nx.utils.graphs_equal(found.graph_after(len(found)), made)
+    nothing = trace(made, drop())
+    assert (len(nothing), bool(nothing)) == (0, True)
 
 
 def test_rules_of_both_kinds_in_one_set() -> None:
