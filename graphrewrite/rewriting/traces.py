@@ -175,10 +175,11 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
         """
         if not 0 <= steps <= len(self):
             raise RewriteError(f"there is no step {steps}; the trace has {len(self)}")
-        graph = self.before.copy()
-        if isinstance(self.graph, Graph):
+        result: nx.DiGraph = self.graph
+        graph: Any = self.before.copy()
+        if isinstance(result, Graph):
             graph = graph if isinstance(graph, Graph) else Graph(graph)  # rules of ops make one of a plain digraph
-            graph.ops |= self.graph.ops  # those of nodes that rules have made
+            graph.ops |= result.ops  # those of nodes that rules have made
         views = tracking_regions(graph)
         for step in self.steps[:steps]:
             # Which node of a pass replaced which one follows only from the wiring before and after.
@@ -188,7 +189,8 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
                 views.follow(edit, before=old)
         if views is not None:
             views.settle()
-        return graph
+        restored: Graph = graph
+        return restored
 
     def save(self, path: str | Path, *, steps: slice | None = None, most: int = 2000) -> Path:
         """Write the rewrite viewer to a file that needs nothing else.
