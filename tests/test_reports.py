@@ -76,7 +76,7 @@ SAYING: tuple[Any, ...] = (
     Agreement("y", "classes", 0.5, equal=0.5),
 )
 """Reports without a verdict, however little they say: a check that finds a difference raises."""
-OUTSIDE = {"PartReport", "NodeDiff", "ReportPage", "ProofPage", "ExplanationPage"}
+OUTSIDE = {"PartReport", "NodeDiff", "ReportPage", "ProofPage", "ExplanationPage", "Failure"}
 """Parts of reports, and what the view makes of them."""
 
 
