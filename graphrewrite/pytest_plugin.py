@@ -37,13 +37,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="test every rule of a tuple, or of a module; without paths, nothing else is collected (may be repeated)",
     )
     group.addoption(
-        "--check-rules-seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="which graphs are tried (default: 0, always the same)",
-    )
-    group.addoption(
         "--check-rules-output",
         metavar="FOLDER",
         help=f"where pictures of failures are saved (default: {_FOLDER} in the root folder)",
@@ -84,7 +77,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if targets is None:
         return None
     names = ", ".join(dict.fromkeys(each.target for each in targets))
-    return f"check-rules: {len(targets)} of {names}, seed {config.getoption('check_rules_seed')}"
+    return f"check-rules: {len(targets)} of {names}"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -136,7 +129,7 @@ class RuleItem(pytest.Item):
 
         with suppress(OSError):  # the picture of an earlier run; writing the new one reports any error
             self.picture.unlink()
-        report = check(self.subject, seed=self.config.getoption("check_rules_seed"))
+        report = check(self.subject)
         self.user_properties += [("verdict", report.verdict), ("graphs", report.graphs), ("seed", report.seed)]
         self.add_report_section("call", "check-rules", f"{report}\n" if report else "")
         if not report:

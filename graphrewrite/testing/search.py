@@ -21,8 +21,10 @@ from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.findings import Failure, Findings
+from graphrewrite.testing.known_failures import KnownFailures
 from graphrewrite.testing.reduction import Case, reduced
 from graphrewrite.testing.report import Report
+from graphrewrite.testing.seeds import stated_seed
 from graphrewrite.testing.strategies.inputs import batch_for
 from graphrewrite.testing.subject import Subject
 
@@ -73,8 +75,8 @@ class Rounds:
         """
         found = Findings()
 
-        def examine(case: tuple[Any, int]) -> None:
-            self._examine(*case, found)
+        def examine(drawn: tuple[Any, int]) -> None:
+            self.examine(self._case(*drawn), found)
 
         run = given(st.tuples(self._graphs(learnt), st.integers(0, 255)))(examine)
         run = settings(
@@ -97,17 +99,20 @@ class Rounds:
         idle = [name for name in self.subject.names if not learnt.fired[name]]
         return self.subject.graphs(idle or self.subject.names)
 
-    def _examine(self, graph: Any, number: int, found: Findings) -> None:
+    def _case(self, graph: Any, number: int) -> Case:
         if not isinstance(graph, nx.DiGraph):
             raise RuleError(f"on gives {type(graph).__name__}; pass a strategy of graphs, such as graphs(ops=[…])")
-        inputs = batch_for(graph, number, moderate=self.moderate) if isinstance(graph, Graph) else {}
-        found.count(graph)
+        return Case(graph, batch_for(graph, number, moderate=self.moderate) if isinstance(graph, Graph) else {})
+
+    def examine(self, case: Case, found: Findings) -> None:
+        """Note what a case shows."""
+        found.count(case.graph)
         branches = self.subject.branches
         branches.take()
         try:
-            self.holds(found, graph, inputs)
+            self.holds(found, case.graph, case.inputs)
         except Refuted as refuted:
-            failure = Failure(Case(graph, inputs), refuted.counterexample, refuted.kind)
+            failure = Failure(case, refuted.counterexample, refuted.kind)
             if not refuted.is_faint:
                 found.failure = failure
                 raise _Found from None
@@ -128,7 +133,8 @@ def search(
     Parameters
     ----------
     seed : int, optional
-        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
+        Seed of the graphs. Where not given, it is as Hypothesis is told, by ``--hypothesis-seed`` or its profile, and
+        else random: then known failures are tried first.
     """
     if not isinstance(on, nx.DiGraph | st.SearchStrategy | None):
         raise RuleError(
@@ -136,12 +142,15 @@ def search(
             "of several graphs, sampled_from([…]) is one"
         )
     profile = settings()
-    if seed is None:
-        seed = 0 if profile.derandomize else randbits(32)
+    stated = stated_seed(seed)
+    # With a seed, it is what it was for that seed.
+    known = KnownFailures(subject, on, asked) if stated is None else None
+    chosen = randbits(32) if stated is None else stated
     least = max(profile.max_examples, _LEAST)
     size = -(-least // (least // max(_LEAST, math.isqrt(least))))
-    rounds = Rounds(subject, on, holds, moderate, seed, size)
-    found = _searched(rounds, least)
+    rounds = Rounds(subject, on, holds, moderate, chosen, size)
+    repeated = None if known is None else _retried(rounds, known)
+    found = repeated or _searched(rounds, least)
     report = Report(
         subject.name,
         subject.names,
@@ -151,15 +160,19 @@ def search(
         found.sizes,
         asked=asked,
         rules=subject.transformation,
-        seed=seed,
+        seed=None if repeated else chosen,
         declined=found.declined,
         samples=found.samples,
         never_run=tuple(subject.branches.never_run(found.reached)) if found.is_measured else None,
     )
     failure = found.failure or found.faint
     if failure is not None:
-        smallest = _smallest(holds, failure)
-        report.counterexample = replace(_completed(subject, smallest), rules=subject.transformation, seed=seed)
+        smallest = _smallest(holds, failure) if Phase.shrink in profile.phases else failure
+        report.counterexample = replace(
+            _completed(subject, smallest.counterexample), rules=subject.transformation, seed=report.seed
+        )
+        if known is not None:
+            known.keep(smallest.case)
     return report
 
 
@@ -167,6 +180,18 @@ def demand(report: Report) -> None:
     """Raise unless a property holds."""
     if not report:
         raise AssertionError(str(report)) from None
+
+
+def _retried(rounds: Rounds, known: KnownFailures) -> Findings | None:
+    """Return what the first of the known failures shows that still is one; forget those that are none."""
+    for case in known:
+        found = Findings()
+        with suppress(_Found):
+            rounds.examine(case, found)
+        known.forget(case)  # it is kept again, as small as it can be now
+        if found.failure or found.faint:
+            return found
+    return None
 
 
 def _searched(rounds: Rounds, least: int) -> Findings:
@@ -191,9 +216,9 @@ def _budget(subject: Subject, found: Findings, least: int) -> int:
     return count + (_MOST - _USUAL) * least * (4 + len(idle)) // 5 if idle and found.graphs else count
 
 
-def _smallest(holds: Holds, failure: Failure) -> Any:
-    """Return the counterexample of the smallest case that shows the same failure."""
-    smallest = failure.counterexample
+def _smallest(holds: Holds, failure: Failure) -> Failure:
+    """Return the same failure of the smallest case that shows it."""
+    smallest = failure
 
     def is_refuted(case: Case) -> bool:
         nonlocal smallest
@@ -202,7 +227,7 @@ def _smallest(holds: Holds, failure: Failure) -> Any:
         except Refuted as refuted:
             if not failure.kind.startswith(refuted.kind):
                 return False
-            smallest = refuted.counterexample
+            smallest = Failure(case, refuted.counterexample, failure.kind)
             return True
         return False
 

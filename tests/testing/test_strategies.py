@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,3 +178,32 @@ def test_a_missing_hypothesis_is_said_in_one_line():
     )
     last = done.stderr.splitlines()[-1]
     assert "tests of rules need the extra 'testing': pip install 'graphrewrite[testing]'" in last
+
+
+def test_hypothesis_shows_graphs_and_inputs_as_code():
+    """A failing test prints what makes its graph and its inputs again, in a tuple and drawn inside of a test alike."""
+
+    @settings(max_examples=20, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(graphs(), st.data())
+    def fails(graph, data):
+        drawn = data.draw(
+            graphs(ops=["concat", "clip"], every_type=True).flatmap(lambda g: st.tuples(st.just(g), inputs_for(g)))
+        )
+        if len(graph) > 5 and drawn[1]:
+            found[:] = [graph, *drawn]
+            raise AssertionError
+
+    found: list[Any] = []
+    with pytest.raises(AssertionError) as caught:
+        fails()
+    notes = "\n".join(caught.value.__notes__)
+    shown = notes.partition("fails(")[2]
+    call, _, draw = shown.partition("Draw 1: ")
+    tree = ast.parse("fails(" + call.strip())
+    code = [
+        next(k.value for k in tree.body[0].value.keywords if k.arg == "graph"),
+        *ast.parse(draw.strip()).body[0].value.elts,
+    ]
+    again = [eval(ast.unparse(each), {"Graph": Graph, "np": np}) for each in code]
+    assert again[:2] == found[:2]
+    assert {n: a.tobytes() for n, a in again[2].items()} == {n: a.tobytes() for n, a in found[2].items()}

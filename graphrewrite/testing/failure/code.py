@@ -24,7 +24,7 @@ from graphrewrite.testing.failure.origin import Origin, origin_of
 from graphrewrite.types import unboxed
 from graphrewrite.view.plain import plain
 
-__all__ = ["array_code", "failing_test", "graph_code"]
+__all__ = ["array_code", "failing_test", "graph_code", "own_origins", "parse_arguments"]
 
 _WIDTH = 100
 _LETTERS = 100_000
@@ -71,7 +71,7 @@ def failing_test(
     """
     tested = Origin("transformation", ("# transformation: import here what is tested",))
     tested = tested if rules is None else origin_of(rules)
-    own = [origin_of(op) for op in _own_ops(before)]
+    own = own_origins(before)
     is_function = rules is None or (callable(rules) and not isinstance(rules, Rule | GraphRewriting | Pass))
     checked = ", verify=True" if isinstance(before, Graph) else ""
     made = f"{tested.name}(before)" if is_function else f"rewrite(before, {tested.name}{checked})"
@@ -143,15 +143,15 @@ def _names(code: str) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def _own_ops(graph: Any) -> list[Any]:
-    """Return the ops of a graph's nodes that are not in the library, or their dialects."""
+def own_origins(graph: Any) -> list[Origin]:
+    """Return the imports of the ops of a graph's nodes that are not in the library, or of their dialects."""
     ops = getattr(graph, "ops", {})
     kinds = sorted({data.get("type") for _, data in graph.nodes(data=True) if isinstance(data.get("type"), str)})
     own = [ops[kind] for kind in kinds if kind in ops and ops[kind] is not LIBRARY.get(kind)]
-    return list(dict.fromkeys(op.dialect or op for op in own if not isinstance(op, GraphOp)))
+    return [origin_of(op) for op in dict.fromkeys(op.dialect or op for op in own if not isinstance(op, GraphOp))]
 
 
-def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
+def graph_code(graph: Any, ops: Iterable[str] = (), *, name: str = "before") -> str:
     r"""Return the code after ``before =`` that rebuilds a graph; a plain digraph is filled by further lines.
 
     Examples
@@ -164,19 +164,24 @@ def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
         nodes = _value_code([(node, dict(data)) for node, data in graph.nodes(data=True)])
         edges = _value_code([(source, reader, dict(data)) for source, reader, data in graph.edges(data=True)])
         keywords = f"**{_value_code(dict(graph.graph))}" if graph.graph else ""
-        return f"nx.DiGraph({keywords})\nbefore.add_nodes_from({nodes})\nbefore.add_edges_from({edges})"
+        return f"nx.DiGraph({keywords})\n{name}.add_nodes_from({nodes})\n{name}.add_edges_from({edges})"
     try:
-        text = to_text(graph, whole=True)
+        return f"Graph.parse({parse_arguments(graph, ops)})"
     except GraphRewriteError as error:
         return f"None  # this graph has no text form: {' '.join(str(error).split())}"
+
+
+def parse_arguments(graph: Graph, ops: Iterable[str] = ()) -> str:
+    """Return what stands between the parentheses of ``Graph.parse(…)``; raise an error of a graph without text form."""
+    text = to_text(graph, whole=True)
     mark = '"""' if '"""' not in text else "'''"
     if mark in text:  # names contain both quotes
         quoted = repr(text)
     else:
         raw = "r" if "\\" in text else ""
         quoted = f"{raw}{mark}\n{textwrap.indent(text, '    ')}\n{mark}"
-    own_ops = f", ops=[{', '.join(ops)}]" if ops else ""
-    return f"Graph.parse({quoted}{own_ops})"
+    names = ", ".join(ops)
+    return f"{quoted}, ops=[{names}]" if names else quoted
 
 
 def _value_code(value: Any) -> str:

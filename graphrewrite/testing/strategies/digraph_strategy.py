@@ -15,6 +15,7 @@ from hypothesis.errors import NoSuchExample, Unsatisfiable
 from graphrewrite.errors import RuleError
 from graphrewrite.rewriting.digraph_rules import GraphPattern, GraphRule
 from graphrewrite.rewriting.rule.replacement import decline
+from graphrewrite.testing.failure.code import graph_code
 from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.instance import NoInstanceError
 from graphrewrite.testing.strategies.anything import EDGE_DATA, GRAPH_DATA, NAMES, NODE_DATA
@@ -178,8 +179,7 @@ class _Code:
         self.graph = graph
 
     def __repr__(self) -> str:
-        nodes, edges = list(self.graph.nodes(data=True)), list(self.graph.edges(data=True))
-        return f"graph = nx.DiGraph()\ngraph.add_nodes_from({nodes!r})\ngraph.add_edges_from({edges!r})"
+        return f"graph = {graph_code(self.graph, name='graph')}"
 
 
 def _noted(graph: nx.DiGraph) -> nx.DiGraph:

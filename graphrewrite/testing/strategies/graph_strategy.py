@@ -20,6 +20,7 @@ from graphrewrite.testing.generation.instance import NoInstanceError, feasible_k
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
 from graphrewrite.testing.generation.varying import vary
 from graphrewrite.testing.strategies.picking import picking
+from graphrewrite.testing.strategies.shown import as_code
 from graphrewrite.types import Dimension
 
 __all__ = ["graphs"]
@@ -35,7 +36,7 @@ def graphs(
     """Return a strategy of well-typed graphs.
 
     They have several inputs and outputs, shared values, repeated operands, constants, dead and independent nodes.
-    Shrinks to few nodes of the first op, sizes of 1, and constants of ones.
+    Shrinks to few nodes of the first op, sizes of 1, and constants of ones. Hypothesis prints them as code.
 
     Parameters
     ----------
@@ -67,13 +68,13 @@ def graphs(
     """
     chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
     if containing is None:
-        return _plain(chosen, every_type, open_sizes)
+        return as_code(_plain(chosen, every_type, open_sizes))
     pattern = containing.pattern if isinstance(containing, Rule) else containing
     if not isinstance(pattern, Pattern):
         raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
     feasible_kinds(pattern)  # says at once if there is no instance
     around = [o for o in chosen if ops is not None or o.name in CONTINUOUS]
-    return _around(_Surroundings(pattern, around, containing, every_type=every_type))
+    return as_code(_around(_Surroundings(pattern, around, containing, every_type=every_type)))
 
 
 class _Surroundings:

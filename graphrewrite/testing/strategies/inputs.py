@@ -13,6 +13,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.testing.generation.open_sizes import NUMBERS
 from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, shifts_in
+from graphrewrite.testing.strategies.shown import Batch
 from graphrewrite.types import (
     Dimension,
     EdgeType,
@@ -40,7 +41,7 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
     at each place where the graph rounds, and of floats both zeros, subnormals, infinities and NaN. Inputs that the
     graph rounds to integers have no infinities and no NaN, and those that are indices lie within their axes. An input
     without a batch is one sample. An input of a type of a dialect is what its `sample` gives, in an array without axes.
-    Shrinks to the first batch.
+    Shrinks to the first batch. Hypothesis prints them as code.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
     >>> find(inputs_for(g), lambda inputs: True)["x"][:2].tolist()
     [[0.0, 0.0], [0.0, -2.0]]
     """
-    return st.integers(0, 255).map(lambda seed: batch_for(graph, seed, moderate=moderate))
+    return st.integers(0, 255).map(lambda seed: Batch(batch_for(graph, seed, moderate=moderate)))
 
 
 def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, np.ndarray]:
