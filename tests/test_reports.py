@@ -23,6 +23,7 @@ from graphrewrite.lowering.folding.folding_report import LayerReport, Price
 from graphrewrite.lowering.quantisation.agreement import Agreement
 from graphrewrite.testing import Report
 from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.evidence import Evidence
 from graphrewrite.testing.proof.proof import Instance, Proof
 
 NAMES = r"(Report|Proof|Comparison|Agreement|Explanation|Evaluation|Trace|Diff|Verdict)$"
@@ -50,8 +51,12 @@ JUDGING: dict[type, tuple[list[Any], list[Any]]] = {
         [Compiled("m", Path()), Compiled("m", Path(), exact=True, cosimulation=UNEQUAL)],
     ),
     Report: (
-        [Report("r", ("r",), 3, Counter(r=2))],
-        [Report("r", ("r",), 3), Report("r", ("r",), 3, Counter(r=2), counterexample=WRONG)],
+        [Report("r", ("r",), 3, Counter(r=2), evidence={"r": each}) for each in (Evidence(2), Evidence(formed=2))],
+        [
+            Report("r", ("r",), 3),
+            Report("r", ("r",), 3, Counter(r=2)),
+            Report("r", ("r",), 3, Counter(r=2), counterexample=WRONG, evidence={"r": Evidence(2)}),
+        ],
     ),
     Proof: (
         [Proof("r", [Instance(GRAPH, "proved")])],

@@ -25,6 +25,7 @@ except ImportError:
     raise MissingDependencyError.of_extra("tests of rules", "testing") from None
 
 from graphrewrite.testing.confluence import assert_confluent
+from graphrewrite.testing.evidence import EvidenceWarning
 from graphrewrite.testing.proof.proof import Proof
 from graphrewrite.testing.proof.proving import prove
 from graphrewrite.testing.properties import assert_idempotent, assert_preserves, assert_refines, check
@@ -37,6 +38,7 @@ from graphrewrite.testing.strategies.type_strategy import types
 from graphrewrite.testing.termination import assert_terminates
 
 __all__ = [
+    "EvidenceWarning",
     "Proof",
     "Report",
     "assert_confluent",

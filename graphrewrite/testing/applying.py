@@ -10,6 +10,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.rewriting.verification import verify
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import ARGUMENT, DETERMINISTIC, INTERFACE, WELL_FORMED
+from graphrewrite.testing.firing import firing_between
 from graphrewrite.testing.snapshot import first_change, interface, snapshot
 from graphrewrite.testing.subject import Outcome, Subject
 
@@ -47,6 +48,11 @@ class Refuted(AssertionError):
     def __init__(self, counterexample: Counterexample, kind: str = "") -> None:
         self.counterexample, self.kind = counterexample, kind
         super().__init__(counterexample.reason)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the transformation raised an error."""
+        return self.kind.startswith("failed")
 
     @property
     def is_faint(self) -> bool:
@@ -92,9 +98,12 @@ def applied(subject: Subject, graph: Any) -> Applied:
         raise Refuted(Counterexample(graph, argument, reason, claim=ARGUMENT), "argument")
     new = snapshot(result)
     changed = bool(outcome.fired) or new != old
+    if new != old and not outcome.firings and len(subject.names) == 1:  # of a pass that does not tell what it changed
+        outcome.fired[subject.names[0]] += 1
+        outcome.firings.append(firing_between(graph, result, subject.names[0]))
     if changed and (subject.is_deaf or not outcome.fired):
         _check_form(subject, graph, result)
-    return Applied(result, outcome.fired, outcome.declined, changed, old, new)
+    return Applied(result, outcome.fired, outcome.declined, outcome.firings, changed, old, new)
 
 
 def _failed(subject: Subject, graph: Any, error: Exception) -> Refuted:

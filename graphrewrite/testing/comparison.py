@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from graphrewrite.testing.equality import agreeing
 from graphrewrite.testing.failure.claims import IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.failure.formats import has_formats, out_of_format
 from graphrewrite.testing.failure.values import is_batched, shown
-from graphrewrite.testing.rows import cycles_for, row_of
+from graphrewrite.testing.rows import cycles_for, row_of, rows_of
 from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
@@ -29,7 +30,9 @@ __all__ = [
     "OutputDifference",
     "compare",
     "difference",
+    "evaluable",
     "moderated",
+    "undefined",
 ]
 
 _ROUNDING = 2.0**-23 * 256
@@ -38,6 +41,8 @@ _COARSE = 8.0
 """Units in the last place of float16, bfloat16 or less: some ten, since after a hundred roundings no digit is right."""
 _EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7, **{name: kind.step for name, kind in SMALL_FLOATS.items()}}
 _MODERATE = 8
+_TRIED = 8
+"""Rows that are tried to find one on which a graph can be evaluated."""
 
 
 class NoVerdictError(Exception):
@@ -92,9 +97,22 @@ def compare(
 def difference(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
 ) -> OutputDifference | None:
-    """Evaluate two graphs on one batch and return the first difference, if there is one; see `compare`."""
+    """Evaluate two graphs on those rows of a batch that the first can take; return the first difference, if any.
+
+    Raises
+    ------
+    NoVerdictError
+        If the first cannot be evaluated on any row.
+    """
     cycles = cycles_for(before, after, inputs)
-    difference_ = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance, cycles=cycles)
+    try:
+        difference_ = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance, cycles=cycles)
+    except NoVerdictError:
+        defined = None if cycles is not None else evaluable(before, inputs)
+        if defined is None:
+            raise
+        inputs = defined
+        difference_ = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance)
     if difference_ is None or difference_.row is None or cycles is not None:
         return difference_ and replace(difference_, cycles=cycles)
     row = row_of(before, inputs, difference_.row)
@@ -105,6 +123,52 @@ def difference(
     except NoVerdictError:
         return difference_
     return difference_ if alone is None or alone.kind > difference_.kind else alone
+
+
+def undefined(graph: Any, inputs: Mapping[str, np.ndarray]) -> str:
+    r"""Return why a graph without a state has no values at all: what a rule makes of it does not matter then.
+
+    Examples
+    --------
+    >>> text = "graph g\nx = input() : f32[4]\ni = constant(value=9) : i64[]\na = gather(x, i) : f32[]\ny = output(a)"
+    >>> undefined(Graph.parse(text), {"x": np.ones(4)})
+    "node 'a': gather(float32[4], int64[]) failed: the index 9 is outside of axis 0 of size 4; give one from -4 to 3"
+    """
+    reason = ""
+    if not isinstance(graph, Graph) or graph.has_state:
+        return reason
+    for batch in (inputs, moderated(inputs)):
+        try:
+            difference(graph, graph, batch, keeps="exact", tolerance=None)
+        except NoVerdictError as error:
+            reason = str(error)
+        else:
+            return ""
+    return reason
+
+
+def evaluable(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray] | None:
+    r"""Return those rows of a batch on which a graph can be evaluated; None if there are none among the first.
+
+    Examples
+    --------
+    >>> text = "graph g\nx = input() : f32[4]\ni = input() : i64[N]\na = gather(x, i) : f32[N]\ny = output(a)"
+    >>> inputs = {"x": np.arange(4, dtype=np.float32), "i": np.array([0, 9, 3])}
+    >>> evaluable(Graph.parse(text), inputs)["i"].tolist()
+    [0, 3]
+    """
+    rows = max((len(inputs[name]) for name in graph.inputs if is_batched(graph, Operand(name))), default=0)
+    defined: list[int] = []
+    for row in range(rows):
+        try:
+            with np.errstate(all="ignore"):
+                evaluate_nodes(graph, row_of(graph, inputs, row))
+        except Exception:
+            if row >= _TRIED and not defined:
+                break
+        else:
+            defined.append(row)
+    return rows_of(graph, inputs, defined) if 0 < len(defined) < rows else None
 
 
 def _differing(
@@ -122,8 +186,8 @@ def _differing(
     with np.errstate(all="ignore"):
         try:
             old = _values(before, inputs, inside=relative, cycles=cycles)
-        except EvaluationError as error:
-            raise NoVerdictError(str(error)) from None
+        except Exception as error:  # of an op, perhaps a user's
+            raise NoVerdictError(_message(error)) from None
         try:
             new = _values(after, inputs, inside=inside, cycles=cycles)
         except Exception as error:  # of an op, perhaps a user's
@@ -245,8 +309,11 @@ def _unless_undefined(
 
 
 def _is_defined(graph: Graph, inputs: Mapping[str, np.ndarray]) -> bool:
-    floats = (a for a in _values(graph, inputs, inside=True).values() if np.issubdtype(a.dtype, np.floating))
-    return not any(np.isnan(a).any() for a in floats)
+    try:
+        values = _values(graph, inputs, inside=True)
+    except Exception:  # a row alone may be none that the graph takes
+        return False
+    return not any(np.isnan(a).any() for a in values.values() if np.issubdtype(a.dtype, np.floating))
 
 
 def _message(error: Exception) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.evidence import Evidence, merged
 from graphrewrite.testing.reduction import Case
 
 __all__ = ["Failure", "Findings"]
@@ -38,7 +39,7 @@ class Findings:
     ----------
     graphs : int
         Graphs tried.
-    fired, declined, ops, sizes, samples
+    fired, declined, ops, sizes, samples, evidence
         As of `Report`.
     reached : dict
         What the search has come upon, each once: it goes on as long as there is more. The values are not used.
@@ -65,6 +66,7 @@ class Findings:
     ops: Counter[str] = field(default_factory=Counter)
     sizes: Counter[int] = field(default_factory=Counter)
     samples: list[Any] = field(default_factory=list, repr=False)
+    evidence: dict[str, Evidence] = field(default_factory=dict, repr=False)
     reached: dict[Hashable, None] = field(default_factory=dict, repr=False)
     failure: Failure | None = None
     faint: Failure | None = None
@@ -80,6 +82,10 @@ class Findings:
         self.samples.append(graph)
         del self.samples[:-_SAMPLES]
 
+    def of(self, name: str) -> Evidence:
+        """Return the evidence of a member, to which more can be added."""
+        return self.evidence.setdefault(name, Evidence())
+
     def decline(self, name: str, reasons: Counter[str]) -> None:
         """Note why a member did not fire."""
         self.declined.setdefault(name, Counter()).update(reasons)
@@ -94,6 +100,7 @@ class Findings:
             self.ops + later.ops,
             self.sizes + later.sizes,
             [*self.samples, *later.samples][-_SAMPLES:],
+            merged(self.evidence, later.evidence),
             {**self.reached, **later.reached},
             self.failure or later.failure,
             self.faint or later.faint,

@@ -17,6 +17,7 @@ from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.applying import Refuted
+from graphrewrite.testing.comparison import NoVerdictError, undefined
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.findings import Findings
 from graphrewrite.testing.generation.builder import Builder
@@ -127,13 +128,27 @@ class _AnyOrder:
         """Refute a graph whose orders show one."""
         try:
             if not self.subject.members:
-                found.fired.update(self.subject.apply(graph).fired)
+                for name in self.subject.apply(graph).fired:
+                    found.fired[name] += 1
+                    found.of(name).compared += 1
             for current, members in _rule_sets(self.subject, graph):
                 orders = Orders(current, members)
                 found.fired.update(orders.fired)
-                counterexample = self.examine(orders, inputs)
+                try:
+                    counterexample = self.examine(orders, inputs)
+                except NoVerdictError as missing:
+                    for name in orders.fired:
+                        found.of(name).failed[str(missing)] += 1
+                    continue
                 if counterexample is not None:
                     raise Refuted(counterexample, self.asked)
+                for name in orders.fired:
+                    found.of(name).compared += 1
         except GraphRewriteError as error:
+            if reason := undefined(graph, inputs):
+                for name in self.subject.named_in(str(error)):
+                    found.fired[name] += 1
+                    found.of(name).failed[reason] += 1
+                return
             reason = f"{self.subject.name} failed: {error}"
             raise Refuted(Counterexample(graph, None, reason), f"failed {type(error).__name__}") from None

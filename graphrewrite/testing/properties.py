@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrewrite.graph import Graph
-from graphrewrite.testing.applying import VALUES, Refuted, applied, check_interface, check_repeatable
-from graphrewrite.testing.comparison import NoVerdictError, difference, moderated
+from graphrewrite.testing.applying import VALUES, Applied, Refuted, applied, check_interface, check_repeatable
+from graphrewrite.testing.comparison import NoVerdictError, difference, moderated, undefined
 from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.evidence import collect
 from graphrewrite.testing.failure.claims import IDEMPOTENT, IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.findings import Findings
 from graphrewrite.testing.meaning import Meaning, NoMeaningError
@@ -108,18 +109,42 @@ class Preserving:
 
     def __call__(self, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> None:
         """Refute a result that differs by more than it may."""
-        done = applied(self.subject, graph)
+        done = _applied(self.subject, found, graph, inputs)
+        if done is None:
+            return
         for name, reasons in done.declined.items():
             found.decline(name, reasons)
+            found.of(name).refuse(self.subject.facts(name, graph))
         if not done.changed:
             return
         found.fired.update(done.fired.keys())
         check_interface(self.subject, graph, done)
         check_repeatable(self.subject, graph, done, rebuilding=found.graphs % _SHARE != 1)
+        failure = ""
         if self.meaning is not None:
-            _check_meaning(self.meaning, graph, done.graph)
+            failure = _check_meaning(self.meaning, graph, done.graph)
         elif isinstance(graph, Graph):
-            _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
+            failure = _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
+        else:
+            for name in done.fired:
+                found.of(name).formed += 1
+            return
+        is_same, is_told = done.new == done.old, self.meaning is not None
+        collect(found.evidence, done.firings, failure=failure, unchanged=is_same, anywhere=is_told)
+
+
+def _applied(subject: Subject, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> Applied | None:
+    """Apply a transformation; return None if it raised an error on a graph that has no values either."""
+    try:
+        return applied(subject, graph)
+    except Refuted as refuted:
+        reason = undefined(graph, inputs) if refuted.is_error else ""
+        if not reason:
+            raise
+        for name in subject.named_in(refuted.counterexample.reason):
+            found.fired[name] += 1
+            found.of(name).failed[reason] += 1
+        return None
 
 
 def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> str:
@@ -133,18 +158,21 @@ def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> str:
     return ""
 
 
-def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> None:
-    """Refute a result that computes other values; inputs on which the graph cannot be evaluated show nothing."""
+def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> str:
+    """Refute a result that computes other values; return why the graph cannot be evaluated, if it cannot."""
+    failure = ""
     for batch in (inputs, moderated(inputs)):
         try:
             differing = difference(graph, after, batch, keeps=keeps, tolerance=tolerance)
-        except NoVerdictError:
+        except NoVerdictError as reason:
+            failure = failure or str(reason)
             continue
         if differing is not None:
             claimed = {IN_FORMAT: "formats", SAME_EFFECTS: "effects"}
             kind = claimed.get(differing.claim, _KINDS[differing.kind])
             raise Refuted(differing.between(graph, after), kind)
-        return
+        return ""
+    return failure
 
 
 def assert_preserves(
@@ -230,12 +258,16 @@ class _Idempotent:
 
     def __call__(self, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> None:
         """Refute a result that is changed again."""
-        done = applied(self.subject, graph)
+        done = _applied(self.subject, found, graph, inputs)
+        if done is None:
+            return
         found.fired.update(done.fired.keys())
         again = applied(self.subject, done.graph)
         if again.new != done.new:
             reason = f"{self.subject.name} changes its own result"
             raise Refuted(Counterexample(done.graph, again.graph, reason, claim=IDEMPOTENT), "idempotent")
+        for name in done.fired:
+            found.of(name).note(firing for firing in done.firings if firing.member == name)
 
 
 def assert_refines(lowering: Transformation, on: Graphs = None, *, error: float, seed: int | None = None) -> None:

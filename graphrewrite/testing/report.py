@@ -9,7 +9,8 @@ from typing import Any
 
 from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
-from graphrewrite.testing.failure.culprit import members_of
+from graphrewrite.testing.evidence import Evidence, gaps
+from graphrewrite.testing.failure.culprit import members_of, name_of
 from graphrewrite.testing.failure.obstacles import obstacles
 from graphrewrite.testing.failure.page import Bar, ReportPage
 from graphrewrite.view.display import Display
@@ -28,7 +29,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 @dataclass
 class Report:
-    """The result of `check`; true if the property holds as far as it was tested.
+    """The result of `check`; true if the property holds as far as it was tested, and it was tested.
 
     Attributes
     ----------
@@ -56,6 +57,8 @@ class Report:
         By member, how often it refused a match, by reason.
     samples : list of Graph
         Some of the graphs that were tried last, to see why what never fired did not.
+    evidence : dict of str to Evidence
+        By member, what was compared: graphs, values of attributes, element types, ranks.
     never_run : tuple of str or None
         Lines of the rules' code, below the yield, that did not run; None where that was not measured, for a debugger or
         another tracer is active.
@@ -81,6 +84,7 @@ class Report:
     seed: int | None = None
     declined: dict[str, Counter[str]] = field(default_factory=dict)
     samples: list[Graph] = field(default_factory=list, repr=False)
+    evidence: dict[str, Evidence] = field(default_factory=dict, repr=False)
     never_run: tuple[str, ...] | None = ()
 
     @property
@@ -90,13 +94,37 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """One of "refuted", "never fired" and the property, such as "preserved"."""
+        """What was measured, in a word or two.
+
+        "refuted" with a counterexample; "never fired" if a rule did not; "not compared" if one fired and there were no
+        values to compare, or none that it could have changed; "well formed only" of graphs that compute nothing; "weak"
+        if there was little to compare, see `gaps`; else the property, such as "preserved".
+        """
         if self.counterexample is not None:
             return "refuted"
-        return "never fired" if self.idle else self.asked
+        if self.idle:
+            return "never fired"
+        found = [self.evidence.get(name, Evidence()) for name in self.members]
+        if not all(each.compared or each.formed for each in found):
+            return "not compared"
+        if not all(each.compared for each in found):
+            return "well formed only"
+        return "weak" if self.gaps else self.asked
 
     def __bool__(self) -> bool:
-        return self.counterexample is None and not self.idle
+        return self.verdict not in ("refuted", "never fired", "not compared")
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What was compared rarely, or at one value only, in words; nothing where one graph was asked for."""
+        members = {name_of(member): member for member in members_of(self.rules)}
+        several = len(self.members) > 1
+        return tuple(
+            f"{name}: {gap}" if several else gap
+            for name in self.members
+            if name in self.evidence
+            for gap in gaps(members.get(name), self.evidence[name], self.graphs, 1 / len(self.members))
+        )
 
     def why_idle(self, name: str) -> str:
         """Return the most frequent reason why a rule never fired.
@@ -135,11 +163,26 @@ class Report:
             return f"{self.name}: refuted: {self.counterexample.reason}"
         if self.idle:
             return f"{self.name}: {_listed(self.idle, 6)} never fired in {self.graphs} graphs{seed}"
-        return f"{self.name}: {self.asked} in {self.graphs} graphs of up to {max(self.sizes, default=0)} nodes{seed}"
+        tried = f"{self.graphs} graphs of up to {max(self.sizes, default=0)} nodes{seed}"
+        verdict = self.verdict
+        if verdict == "not compared":
+            return f"{self.name}: not compared in {tried}"
+        if verdict == "well formed only":
+            return f"{self.name}: well formed only in {tried}: such graphs have no values that could be compared"
+        return f"{self.name}: {'' if verdict == self.asked else f'{verdict}: '}{self.asked} in {tried}"
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """The reason why each idle rule never fired, and a remedy."""
+        """The reason why a rule was not compared, or rarely, or never fired, and a remedy."""
+        if self.verdict == "weak":
+            return (*self.gaps, "say on which graphs there is more of it: on=graphs(...)")
+        if self.verdict == "not compared":
+            found = [(name, self.evidence.get(name, Evidence())) for name in self.members]
+            return tuple(
+                f"{name} fired on {self.fired[name]} graphs: {evidence.apart or 'none was compared'}"
+                for name, evidence in found
+                if not evidence.compared
+            )
         if self.counterexample is not None or not self.idle:
             return ()
         reasons = [f"{name}: {why}" for name in self.idle if (why := self.why_idle(name))]
@@ -164,12 +207,24 @@ class Report:
         rows = [("fired", _counted(self.fired, len(self.fired)) or "nothing")]
         declined = "; ".join(f"{name} {count}: {reason!r}" for name, (reason, count) in self._reasons())
         rows += [("declined", declined)] if declined else []
+        rows += self._compared()
         if self.never_run is None:
             rows.append(("branches", "not measured: another tracer is active"))
         elif self.never_run:
             rows.append(("never run", _listed(self.never_run, _LINES)))
         rows.append(("sizes", f"{min(self.sizes)} {''.join(_bars(self.sizes))} {max(self.sizes)} nodes"))
         rows.append(("ops", _counted(self.ops, _OPS)))
+        return rows
+
+    def _compared(self) -> list[tuple[str, str]]:
+        """Return what was compared."""
+        rows = []
+        for name in self.members if len(self.members) <= _OPS else ():
+            if name in self.evidence:
+                evidence = self.evidence[name]
+                told = "; ".join([f"{evidence.compared} graphs", *([evidence.apart] if evidence.apart else [])])
+                parts = [told, *evidence.shown()]
+                rows.append(("compared", f"{f'{name}: ' if len(self.members) > 1 else ''}{', '.join(parts)}"))
         return rows
 
     def _reasons(self) -> list[tuple[str, tuple[str, int]]]:

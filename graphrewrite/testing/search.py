@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from hypothesis.errors import Unsatisfiable
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.testing.applying import Refuted
+from graphrewrite.testing.evidence import FEW, EvidenceWarning
 from graphrewrite.testing.findings import Failure, Findings
 from graphrewrite.testing.known_failures import KnownFailures
 from graphrewrite.testing.reduction import Case, reduced
@@ -91,13 +93,14 @@ class Rounds:
         return found
 
     def _graphs(self, learnt: Findings) -> st.SearchStrategy[Any]:
-        """Return a strategy of graphs: for those rules that have not fired yet if there are some."""
+        """Return a strategy of graphs: for those rules that have not fired yet, or seldom, if there are some."""
         if isinstance(self.on, nx.DiGraph):
             return st.just(self.on)
         if self.on is not None:
             return self.on
         idle = [name for name in self.subject.names if not learnt.fired[name]]
-        return self.subject.graphs(idle or self.subject.names)
+        scarce = [name for name in self.subject.names if learnt.of(name).compared < FEW]
+        return self.subject.graphs(idle or scarce or self.subject.names)
 
     def _case(self, graph: Any, number: int) -> Case:
         if not isinstance(graph, nx.DiGraph):
@@ -163,6 +166,7 @@ def search(
         seed=None if repeated else chosen,
         declined=found.declined,
         samples=found.samples,
+        evidence=found.evidence,
         never_run=tuple(subject.branches.never_run(found.reached)) if found.is_measured else None,
     )
     failure = found.failure or found.faint
@@ -177,9 +181,11 @@ def search(
 
 
 def demand(report: Report) -> None:
-    """Raise unless a property holds."""
+    """Raise unless a property holds; warn the caller of a public function if the evidence is thin."""
     if not report:
         raise AssertionError(str(report)) from None
+    if report.verdict != report.asked:
+        warnings.warn("\n".join((report.headline, *report.advice)), EvidenceWarning, stacklevel=3)
 
 
 def _retried(rounds: Rounds, known: KnownFailures) -> Findings | None:

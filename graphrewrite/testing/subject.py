@@ -32,6 +32,7 @@ from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.failure.culprit import name_of
+from graphrewrite.testing.firing import Firing, facts_of, firing_between, firing_of
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.testing.mentioning import ops_mentioned
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
@@ -70,11 +71,14 @@ class Outcome:
         How often each member changed something.
     declined : dict of str to Counter
         By member, how often it refused, by reason.
+    firings : list of Firing
+        Every change.
     """
 
     graph: Any
     fired: Counter[str] = field(default_factory=Counter)
     declined: dict[str, Counter[str]] = field(default_factory=dict)
+    firings: list[Firing] = field(default_factory=list, repr=False)
 
 
 class _TooLong(Exception):
@@ -82,23 +86,28 @@ class _TooLong(Exception):
 
 
 class _Witness:
-    """Count the steps of each member of a rule set."""
+    """Note the steps of each member of a rule set."""
 
     def __init__(self, outcome: Outcome, patience: int | None) -> None:
         self.outcome, self.left = outcome, patience
+        self.before: Any = None  # of a pass
 
     def tried(self, member: Any, node: Any, outcome: Any) -> None:
         if isinstance(outcome, Declined):
             self.outcome.declined.setdefault(member.name, Counter())[outcome.reason] += 1
 
     def rewritten(self, graph: Any, member: Any, change: Any) -> None:
-        self.passed(graph, member.name, [])
+        self._note(firing_of(graph, member, change))
 
     def passing(self, graph: Graph) -> None:
-        pass
+        self.before = graph.copy()
 
     def passed(self, graph: Graph, name: str, removed: list[str]) -> None:
-        self.outcome.fired[name] += 1
+        self._note(firing_between(self.before, graph, name))
+
+    def _note(self, firing: Firing) -> None:
+        self.outcome.fired[firing.member] += 1
+        self.outcome.firings.append(firing)
         if self.left is not None:
             self.left -= 1
             if self.left < 0:
@@ -199,7 +208,18 @@ class Subject:
             raise RewriteError(f"it gave {type(result).__name__}, and no graph; return the new graph")
         if result is not graph and not (result.__class__ is graph.__class__ and result == graph):
             outcome.fired[name] += 1
+            outcome.firings.append(firing_between(graph, result, name))
         return result
+
+    def named_in(self, message: str) -> tuple[str, ...]:
+        """Return the members that an error names; all of them if it names none."""
+        return tuple(name for name in self.names if repr(name) in message) or self.names
+
+    def facts(self, name: str, graph: Any) -> dict[str, frozenset[Any]]:
+        """Return the attributes of all nodes of a graph that are of the ops in a rule's pattern."""
+        rules = (member for member in self.members if member.name == name and isinstance(member, Rule))
+        kinds = {op.name for rule in rules for node in rule.pattern.nodes for op in node.ops}
+        return facts_of(graph, (data for data in graph._node.values() if data.get("type") in kinds)) if kinds else {}
 
     def graphs(self, names: Iterable[str]) -> st.SearchStrategy[Any]:
         """Return a strategy of graphs on which members may fire."""

@@ -68,6 +68,7 @@ def few_graphs():
     settings.load_profile(before)
 
 
+@pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # few graphs for each rule
 @pytest.mark.usefixtures("few_graphs")
 def test_the_rules_of_the_library_end_alike():
     # Choices between graphs are drawn for the pass alone.

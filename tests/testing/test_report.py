@@ -65,7 +65,7 @@ def test_a_property_that_holds():
     assert report.ops["neg"] >= 2 * report.fired["double_negation"]
     first, *rest = str(report).splitlines()
     assert first == (f"double_negation: preserved in {report.graphs} graphs of up to {max(report.sizes)} nodes, seed 3")
-    assert [line.split()[0] for line in rest if line[2] != " "] == ["fired", "sizes", "ops"]
+    assert [line.split()[0] for line in rest if line[2] != " "] == ["fired", "compared", "sizes", "ops"]
     assert repr(report) == f"<report: double_negation, preserved; {report.graphs} graphs>"
     assert words(report._repr_html_()).startswith(first)
 
