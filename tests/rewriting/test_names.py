@@ -80,3 +80,46 @@ def test_a_helper_may_stand_below_the_rule_that_names_it():
     with pytest.raises(RuleError, match=r"does not know the name 'scaled'; did you mean 'scale'\?"):
         exec(compile(source, "my_rules.py", "exec"), {"rule": rule, "op": op})
     assert not hasattr(builtins, "scaled")
+
+
+# ---------------------------------------------------------------------- what a negation alone binds
+
+DENIED = "def r(x, y, k):\n  n, other = op.relu(x), op.clip(op.neg(y), low=k)\n  yield n, ~other\n"
+
+
+def denied(lines: str) -> str:
+    return DENIED + textwrap.indent(lines, "  ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "line"),
+    [
+        ("return op.add(x, y)", "y", 5),
+        ("return op.clip(x, low=k)", "k", 5),
+        ("z = op.neg(x)\nreturn op.add(z, other)", "other", 6),
+        ("if n.readers:\n  y = x\nreturn op.neg(y)", "y", 7),
+        ("return [y for _ in [x]][0]", "y", 5),
+        ("later = lambda: y\nreturn later()", "y", 5),
+        ("y = op.neg(y)\nreturn y", "y", 5),
+    ],
+)
+def test_a_name_that_only_a_negation_binds_is_reported(lines, name, line):
+    with pytest.raises(RuleError, match=rf"uses '{name}' in line {line}, below its yield, and only ~clip\(neg\(y\), "):
+        written(denied(lines))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return op.neg(x)",
+        "y = x\nreturn op.neg(y)",
+        "for y in [x]:\n  pass\nother = k = x\nreturn op.add(op.neg(other), k)",
+    ],
+)
+def test_a_name_that_a_negation_binds_may_have_another_value_below(lines):
+    assert written(denied(lines)).name == "r"
+
+
+def test_a_name_that_is_matched_too_has_a_value():
+    assert written("def r(x, y):\n  yield op.sub(x, ~op.neg(y) | y), ~op.add(x, y)\n  return op.neg(y)").name == "r"
+    assert written("def r(x, k):\n  yield op.clip(x, low=k), ~op.clip(x, high=k)\n  return op.mul(x, k)").name == "r"

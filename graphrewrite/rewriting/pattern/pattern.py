@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -113,11 +113,32 @@ class Pattern:
         """The places of terms that are nodes with several results."""
         return frozenset(i for i, t in enumerate(self.terms) if isinstance(t, PatternNode) and t.results != 1)
 
+    @property
+    def denied(self) -> dict[int, Without]:
+        """By identity, nodes and variables that only a negation has, each with one that has it: they bind nothing."""
+        matched = {id(part) for root in self.roots for part in _bound(walk(root, negated=False))}
+        yielded = [Without(node.tracing, node) for node in self.forbidden]
+        inner = [part for root in self.roots for part in walk(root) if isinstance(part, Without)]
+        return {
+            id(part): negation
+            for negation in (*inner, *yielded)
+            for part in _bound(walk(negation.term_))
+            if id(part) not in matched
+        }
+
     def __repr__(self) -> str:
         return f"<pattern: {self}>"
 
     def __str__(self) -> str:
         return ", ".join([*map(repr, self.roots), *(f"~{node!r}" for node in self.forbidden)])
+
+
+def _bound(parts: Iterable[Any]) -> Iterator[Any]:
+    """Yield parts of a term, and the variables that stand for attributes."""
+    for part in parts:
+        yield part
+        if isinstance(part, PatternNode):
+            yield from (value for value in part.attributes.values() if isinstance(value, Variable))
 
 
 def _kind_of(variable: Variable, terms: list[Any]) -> str:

@@ -8,7 +8,7 @@ import inspect
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from types import CodeType, FrameType
@@ -19,7 +19,7 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.rule.replacement import decline
 
-__all__ = ["check_names", "codes_of", "is_closed", "looks_around", "returns_nothing", "steps_of"]
+__all__ = ["check_names", "codes_of", "is_closed", "looks_around", "read_below_yield", "returns_nothing", "steps_of"]
 
 
 @lru_cache(maxsize=32)
@@ -195,9 +195,52 @@ def _used_too_early(code: CodeType) -> tuple[str, int] | None:
         stores = {("STORE_FAST", name), ("STORE_DEREF", name)}
         after = [k for j, step in enumerate(steps) if stores & {*_accesses(step)} for k in following[j]]
         if i in _reachable([0], following) and i not in _reachable(after, following):
-            lines = (step.positions.lineno for step in reversed(steps[: i + 1]) if step.positions)
-            return name, next((line for line in lines if line is not None), code.co_firstlineno)
+            return name, _line_of(code, i)
     return None
+
+
+def read_below_yield(code: CodeType, names: Collection[str]) -> tuple[str, int] | None:
+    """Return the first of some local names that is read below the yield as it was above, and the line; or None.
+
+    Examples
+    --------
+    >>> def rule(x, y, z):
+    ...     yield x
+    ...     y = x
+    ...     return y, z
+    >>> read_below_yield(rule.__code__, ["y"]), read_below_yield(rule.__code__, ["y", "z"])
+    (None, ('z', ...))
+    """
+    if not names:
+        return None
+    steps, following = steps_of(code), _following(code)
+    below = next(i for i, step in enumerate(steps) if step.opname == "YIELD_VALUE")
+    reads: list[tuple[int, str]] = []
+    for name in names:
+        # Where the name is assigned, its old value ends.
+        ways = [[] if _assigns(step, name) else nexts for step, nexts in zip(steps, following, strict=True)]
+        reached = _reachable(following[below], ways)
+        reads += [(i, name) for i in reached if _reads(steps[i], name)]
+    if not reads:
+        return None
+    first, name = min(reads)
+    return name, _line_of(code, first)
+
+
+def _reads(step: dis.Instruction, name: str) -> bool:
+    # An inner function reads it by its cell.
+    return any(kind.startswith("LOAD") and name == read for kind, read in _accesses(step)) or (
+        step.opname == "LOAD_CLOSURE" and step.argval == name
+    )
+
+
+def _assigns(step: dis.Instruction, name: str) -> bool:
+    return any(kind.startswith("STORE") and name == stored for kind, stored in _accesses(step))
+
+
+def _line_of(code: CodeType, index: int) -> int:
+    lines = (step.positions.lineno for step in reversed(steps_of(code)[: index + 1]) if step.positions)
+    return next((line for line in lines if line is not None), code.co_firstlineno)
 
 
 def _accesses(step: dis.Instruction) -> list[tuple[str, str]]:

@@ -26,7 +26,14 @@ from graphrewrite.rewriting.pattern import (
     variables_of,
     walk,
 )
-from graphrewrite.rewriting.rule.bytecode import check_names, codes_of, looks_around, returns_nothing, steps_of
+from graphrewrite.rewriting.rule.bytecode import (
+    check_names,
+    codes_of,
+    looks_around,
+    read_below_yield,
+    returns_nothing,
+    steps_of,
+)
 from graphrewrite.rewriting.rule.template import Template, is_conjunctive, matches_itself, read_template
 from graphrewrite.runtime.source_location import rule_error
 
@@ -207,11 +214,21 @@ def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -
         CURRENT.reset(token)
     tracing.closed = True
     # Local variables name the terms, for explanations and pictures.
-    for name, value in run.gi_frame.f_locals.items():
+    local = run.gi_frame.f_locals
+    for name, value in local.items():
         if isinstance(value, PatternNode | Repeated | Every) and value.name is None:
             value.name = name
     run.close()
-    return Pattern.of(yielded, variables, tracing.terms, complain)
+    pattern = Pattern.of(yielded, variables, tracing.terms, complain)
+    denied = pattern.denied
+    unbound = {name: denied[id(value)] for name, value in local.items() if id(value) in denied}
+    if (use := read_below_yield(function.__code__, unbound)) is not None:
+        name, line = use
+        raise complain(
+            f"uses {name!r} in line {line}, below its yield, and only {unbound[name]!r} binds it, which is not there; "
+            "use it in what is matched as well"
+        )
+    return pattern
 
 
 def _names_in(function: Any) -> tuple[str, ...]:
