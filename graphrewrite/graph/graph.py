@@ -18,7 +18,7 @@ from graphrewrite.graph.storage import copy_into, own
 from graphrewrite.graph.unknown_sizes import first_free_number, numbered
 from graphrewrite.graph.value import Value
 from graphrewrite.op.body import Body
-from graphrewrite.op.given_ops import GivenOps, OpOrDialect, unknown_op
+from graphrewrite.op.given_ops import GivenOps, OpOrDialect, hides_library, hiding, unknown_op
 from graphrewrite.op.library import find_op
 from graphrewrite.op.literals import as_constant, constant_type
 from graphrewrite.op.op import Op
@@ -247,7 +247,10 @@ class Graph(GraphMethods, Dataflow, Body):
         if present is op:
             return
         if present is not None and not present.stands_for(op):
-            raise GraphError(f"the graph has another op named {op.name!r}; rename one of them")
+            taken = (
+                hiding(op) if hides_library(op) else f"the graph has another op named {op.name!r}; rename one of them"
+            )
+            raise GraphError(taken)
         op.enter(self)
         self.ops[op.name] = op
 

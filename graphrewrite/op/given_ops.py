@@ -12,7 +12,7 @@ from graphrewrite.op.library import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.types import OwnType, Stream
 
-__all__ = ["GivenOps", "OpOrDialect", "missing_dialect", "unknown_op"]
+__all__ = ["GivenOps", "OpOrDialect", "hides_library", "hiding", "missing_dialect", "unknown_op"]
 
 OpOrDialect = Op | Dialect
 """What ``ops=`` takes: single ops, and dialects for all of theirs."""
@@ -69,12 +69,8 @@ class GivenOps:
             self._add(op)
 
     def _add(self, op: Op) -> None:
-        known = LIBRARY.get(op.name)
-        if known is not None and known is not op and not known.stands_for(op):
-            raise GraphError(
-                f"the library has an op named {op.name!r} already; rename yours, or give it a namespace: "
-                "define_op(dialect=…)"
-            )
+        if hides_library(op):
+            raise GraphError(hiding(op))
         present = self.ops.get(op.name)
         if present is not None and present is not op and not present.stands_for(op):
             raise GraphError(
@@ -85,6 +81,25 @@ class GivenOps:
         if op.dialect is not None:
             self.dialects.setdefault(op.dialect.name, op.dialect)
             self.types.update(op.dialect.types)
+
+
+def hides_library(op: Op) -> bool:
+    """Tell whether another op of the library has the name of an op.
+
+    Examples
+    --------
+    >>> hides_library(LIBRARY["relu"])
+    False
+    """
+    known = LIBRARY.get(op.name)
+    return known is not None and known is not op and not known.stands_for(op)
+
+
+def hiding(op: Op) -> str:
+    """Return what is wrong with an op that has the name of one of the library, and what to do."""
+    return (
+        f"the library has an op named {op.name!r} already; rename yours, or give it a namespace: define_op(dialect=…)"
+    )
 
 
 def missing_dialect(name: str, known: Iterable[str]) -> str | None:

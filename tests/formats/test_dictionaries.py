@@ -214,7 +214,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("ops/Foo/results", 10**9, "ops.Foo.results: expected the number of results"),
         ("ops/Foo", {"kind": "graph"}, "ops.Foo: there is no graph 'Foo'"),
         ("ops/Foo", {"kind": "python"}, "ops.Foo.kind: expected 'generic'"),
-        ("ops/relu", {"kind": "generic", "results": 1}, "ops.relu: the graph has another op"),
+        ("ops/relu", {"kind": "generic", "results": 1}, "ops.relu: the library has an op named"),
         ("attributes", [1], "attributes: expected an object"),
         ("graphs", {"b": {"nodes": {"n": []}}}, "graphs.b.nodes.n: expected an object"),
         ("graphs", {"b": {"edge": {}}}, "graphs.b: unknown key 'edge'; did you mean 'edges'"),

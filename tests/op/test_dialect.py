@@ -145,20 +145,35 @@ def test_names_do_not_clash():
         split(split(Graph("g", ops=[one, other]).input("x", F)))
     assert {**one.ops, **other.ops}.keys() == {"one.split", "other.split"}
 
-    @define_op(name="relu")
-    def mine(x):
-        return x
-
-    with pytest.raises(GraphError, match=r"library has an op named 'relu' already; .*define_op\(dialect=…\)"):
-        Graph("g", ops=[mine])
     with pytest.raises(GraphError, match="two different ops are named 'twice'"):
-        Graph("g", ops=[define_op(name="twice")(f) for f in (mine.function, lambda x: x)])
+        Graph("g", ops=[define_op(name="twice")(f) for f in (split.function, lambda x: x)])
     with pytest.raises(GraphError, match="the dialect 'one' has another 'split'"):
         define_op(dialect=one, name="split")(lambda x: x)
     with pytest.raises(GraphError, match="'ops' is no name for a member"):
         define_op(dialect=one, name="ops")(lambda x: x)
     with pytest.raises(AttributeError, match="has no 'splt'; did you mean 'split'"):
         _ = one.splt
+
+
+@pytest.mark.parametrize("name", ["shape", "relu", "constant", "input", "output"])
+def test_an_op_of_the_name_of_a_library_op_is_refused_wherever_it_comes_in(name):
+    @define_op(name=name)
+    def mine(x):
+        return x
+
+    def in_a_rule():
+        @rule
+        def changed(x):
+            yield mine(x)
+            return x
+
+    graph = Graph("g")
+    x = graph.input("x", F)
+    ways = (lambda: Graph("g", ops=[mine]), lambda: mine(x), lambda: graph.adopt(mine), in_a_rule)
+    for way in ways:
+        with pytest.raises((GraphError, RuleError), match=f"library has an op named '{name}' already; .*dialect=…"):
+            way()
+    assert mine(np.float32(3)) == 3
 
 
 def test_levels_are_checked_and_ordered():

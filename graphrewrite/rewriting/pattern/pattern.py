@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from graphrewrite.op.given_ops import hides_library, hiding
 from graphrewrite.rewriting.pattern.terms import (
     Either,
     Every,
@@ -81,6 +82,10 @@ class Pattern:
             for part in walk(term):
                 if isinstance(part, Without) and any(isinstance(p, Without) for p in walk(part.term_) if p is not part):
                     raise complain(f"has a negation inside a negation, {part!r}; write what must be there instead")
+        for term in terms:
+            for op in term.ops if isinstance(term, PatternNode) else ():
+                if hides_library(op):
+                    raise complain(f"matches {term!r}, and {hiding(op)}")
         # Every term above the yield must be part of a yielded one, and every variable be used in one way.
         reached = {id(part): part for term in yields for part in walk(term)}
         _check_variables(variables, list(reached.values()), complain)
