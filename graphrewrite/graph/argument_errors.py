@@ -1,14 +1,16 @@
-"""Errors for invalid names, nodes and values in calls of a graph's methods."""
+"""Errors for invalid names, nodes, values and graphs in calls of a graph's methods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import networkx as nx
+
 from graphrewrite.errors import GraphError, not_there
 from graphrewrite.graph.value import Value
 
-__all__ = ["check_value", "invalid_name", "unknown_result"]
+__all__ = ["check_value", "invalid_name", "no_digraph", "parallel_edge", "unknown_result"]
 
 
 def unknown_result(nodes: Mapping[Any, Any], node: Any, result: int = 0) -> GraphError:
@@ -59,3 +61,40 @@ def check_value(graph: Any, value: Any, purpose: str) -> None:
         )
     if value.node not in graph:
         raise unknown_result(graph.nodes, value.node)
+
+
+def no_digraph(graph: Any) -> str:
+    """Return how a graph becomes a digraph, in words.
+
+    Examples
+    --------
+    >>> no_digraph(nx.Graph())
+    'make it a networkx.DiGraph: graph.to_directed() gives each edge both directions'
+    >>> no_digraph(nx.MultiDiGraph([("a", "b"), ("a", "b")]))
+    "make it a networkx.DiGraph: of several edges between two nodes, such as 'a' -> 'b', make one with all that they...
+    """
+    advice = "make it a networkx.DiGraph"
+    if not isinstance(graph, nx.Graph):
+        return advice
+    if not graph.is_directed():
+        return f"{advice}: graph.to_directed() gives each edge both directions"
+    if (ends := parallel_edge(graph)) is None:
+        return f"{advice}: networkx.DiGraph(graph)"
+    return (
+        f"{advice}: of several edges between two nodes, such as {ends[0]!r} -> {ends[1]!r}, make one with all "
+        "that they say, or a node of each"
+    )
+
+
+def parallel_edge(graph: Any) -> tuple[Any, Any] | None:
+    """Return the ends of the first of several edges between two nodes; None if there are none.
+
+    Examples
+    --------
+    >>> parallel_edge(nx.MultiDiGraph([("a", "b"), ("b", "c"), ("b", "c")]))
+    ('b', 'c')
+    """
+    if not isinstance(graph, nx.Graph) or not graph.is_multigraph():
+        return None
+    ends = ((a, b) for a, near in graph.adjacency() for b, keys in near.items() if len(keys) > 1)
+    return next(ends, None)

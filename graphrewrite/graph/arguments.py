@@ -8,6 +8,7 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import GraphError
+from graphrewrite.graph.argument_errors import no_digraph
 from graphrewrite.graph.edit_lock import check_readable
 from graphrewrite.graph.graph import Graph
 
@@ -26,7 +27,7 @@ def check_digraph(graph: Any, purpose: str) -> None:
     if isinstance(graph, nx.DiGraph) and not graph.is_multigraph():
         check_readable(graph)
         return
-    advice = "make it a networkx.DiGraph"
+    advice = no_digraph(graph)
     if isinstance(graph, Mapping) and any(isinstance(each, nx.DiGraph) for each in graph.values()):
         advice = f"give one of its graphs: {', '.join(map(repr, graph))}"
     kind = f"networkx.{type(graph).__name__}" if isinstance(graph, nx.Graph) else type(graph).__name__

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from graphrewrite.errors import GraphError, TypeMismatchError, UnknownOpError
-from graphrewrite.graph.argument_errors import check_value, invalid_name, unknown_result
+from graphrewrite.graph.argument_errors import check_value, invalid_name, no_digraph, parallel_edge, unknown_result
 from graphrewrite.graph.dataflow import Dataflow, Operand, Reader, one_slot
 from graphrewrite.graph.edit_lock import check_readable, without_lock
 from graphrewrite.graph.effects import add_effect, effects_in_order, nodes_with_effects
@@ -80,6 +80,8 @@ class Graph(GraphMethods, Dataflow, Body):
     def __init__(self, incoming_graph_data: Any = None, *, ops: Iterable[OpOrDialect] = (), **attributes: Any) -> None:
         if isinstance(incoming_graph_data, str):
             attributes["name"], incoming_graph_data = incoming_graph_data, None
+        if parallel_edge(incoming_graph_data) is not None:
+            raise GraphError(f"a Graph has one edge from a node to another; {no_digraph(incoming_graph_data)}")
         super().__init__(incoming_graph_data, **attributes)
         for data in self._node.values():
             data.update(own(data))  # networkx shares what is in the dictionaries

@@ -10,6 +10,7 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import did_you_mean
+from graphrewrite.graph.argument_errors import no_digraph
 from graphrewrite.graph.storage import own
 from graphrewrite.rewriting.digraph_rules.requirements import in_words
 from graphrewrite.rewriting.pattern.condition import Where, same
@@ -170,7 +171,7 @@ class GraphPattern:
 def copy_digraph(graph: Any, what: str, complain: Complain) -> nx.DiGraph:
     """Return a frozen plain copy of a digraph, of its nodes, edges and their attributes."""
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise complain(f"{what} is a {type(graph).__name__}; it must be a networkx.DiGraph")
+        raise complain(f"{what} is a {type(graph).__name__}; {no_digraph(graph)}")
     copied = nx.DiGraph()
     copied.add_nodes_from((name, own(data)) for name, data in graph.nodes(data=True))
     copied.add_edges_from((a, b, own(data)) for a, b, data in graph.edges(data=True))

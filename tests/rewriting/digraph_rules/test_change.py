@@ -287,8 +287,8 @@ def test_a_replacement_may_be_computed() -> None:
     ("made", "message"),
     [
         (lambda m: graph_of([("y", "z")]), "its replacement lacks the interface node 's'"),
-        (lambda m: None, "what its replacement returns is a NoneType; it must be a networkx.DiGraph"),
-        (lambda m: nx.Graph(), "what its replacement returns is a Graph; it must be"),
+        (lambda m: None, "what its replacement returns is a NoneType; make it a networkx.DiGraph"),
+        (lambda m: nx.Graph(), "what its replacement returns is a Graph; make it"),
         (lambda m: m["t"], "its replacement fails at 'b': RuleError: the pattern of rule 'r' has no node 't'"),
         (lambda m: m.edge("x", "s"), "its replacement fails at 'b': RuleError: .*has no edge from 'x' to 's'"),
         (lambda m: 1 / 0, r"rule 'r' \(.*test_change.py:\d+\): its replacement fails at 'b': ZeroDivisionError"),

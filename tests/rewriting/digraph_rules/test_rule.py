@@ -205,6 +205,10 @@ def test_the_furthest_point_counts() -> None:
 def test_explaining_needs_a_node_of_a_digraph() -> None:
     with pytest.raises(GraphError, match="node 'bb': is not in the graph"):
         drop().explain(chain(), at="bb")
+    parallel = nx.MultiDiGraph([("a", "b"), ("b", "c"), ("b", "c")])
+    for use in (drop(), drop().find, lambda graph: drop().explain(graph, at="b"), Graph, drop):
+        with pytest.raises((GraphError, RuleError), match="of several edges between two nodes, such as 'b' -> 'c', ma"):
+            use(parallel)
     for graph in (nx.Graph(), nx.MultiDiGraph()):
         with pytest.raises(GraphError, match=f"{type(graph).__name__} is not a graph that graph rules work on"):
             drop().explain(graph, at="b")
@@ -222,11 +226,11 @@ LOOP = graph_of([("s", "x"), ("x", "e"), ("e", "e")])
     ("written", "message"),
     [
         ({"pattern": nx.DiGraph()}, "its pattern is empty; give it at least one node"),
-        ({"pattern": nx.Graph()}, "its pattern is a Graph; it must be a networkx.DiGraph"),
-        ({"pattern": nx.MultiDiGraph()}, "its pattern is a MultiDiGraph; it must be"),
-        ({"replacement": nx.Graph()}, "its replacement is a Graph; it must be"),
-        ({"replacement": None}, "its replacement is a NoneType; it must be"),
-        ({"without": [nx.MultiDiGraph()]}, r"without\[0\] is a MultiDiGraph; it must be"),
+        ({"pattern": nx.Graph()}, "its pattern is a Graph; make it a networkx.DiGraph: graph.to_directed"),
+        ({"pattern": nx.MultiDiGraph()}, "its pattern is a MultiDiGraph; make it a networkx.DiGraph: networkx.DiGraph"),
+        ({"replacement": nx.Graph()}, "its replacement is a Graph; make it"),
+        ({"replacement": None}, "its replacement is a NoneType; make it a"),
+        ({"without": [nx.MultiDiGraph()]}, r"without\[0\] is a MultiDiGraph; make it"),
         ({"without": graph_of([("s", "e")])}, r"without is a collection of graphs; write without=\[graph\]"),
         ({"interface": "s"}, r"interface is a collection of names; write interface=\['s'\]"),
         ({"interface": ["s", "end"]}, "interface names 'end', which the pattern does not have; it must be a node"),
