@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import partial
 
 from tests.quality.figures.coverage_by_room import measure_coverage
+from tests.quality.figures.module_mutation import measure_modules
 from tests.quality.figures.mutation import measure_mutation
 from tests.quality.figures.places import ROOT
 
@@ -27,6 +28,12 @@ def run_tests(*arguments: str) -> bool:
 PARTS = ("coverage", "mutation", "generator")
 LONG = ("faults",)
 """Parts that are measured only where they are named."""
+MUTATIONS: dict[str, Callable[..., bool]] = {
+    "rewriting": measure_mutation,
+    "lowering": partial(measure_modules, "lowering"),
+    "hdl": partial(measure_modules, "hdl"),
+}
+"""What is mutated: the matcher and the rewriter, and the packages with the rules down to hardware."""
 
 
 def main() -> int:
@@ -35,17 +42,22 @@ def main() -> int:
     known = ", ".join(PARTS + LONG)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"some of {known}; all but the last if none is named")
     parser.add_argument("--full", action="store_true", help="try every mutant: hours")
-    parser.add_argument("--sample", type=int, default=200, help="try so many mutants (%(default)s)")
+    parser.add_argument("--sample", type=int, default=200, help="try so many mutants of each (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (%(default)s)")
     parser.add_argument("--processes", type=int, help="at once; as many as there are processors")
+    parser.add_argument("--of", action="append", choices=MUTATIONS, help="mutate only this; may be given several times")
     given = parser.parse_args()
     if unknown := set(given.parts) - {*PARTS, *LONG}:
         parser.error(f"there is no part {', '.join(sorted(unknown))}; parts are {known}")
+    trying = {"sample": None if given.full else given.sample, "seed": given.seed, "processes": given.processes}
+
+    def mutation() -> bool:
+        found = [MUTATIONS[name](**trying) for name in given.of or MUTATIONS]  # all of them, whatever the first gives
+        return all(found)
+
     measures: dict[str, Callable[[], bool]] = {
         "coverage": measure_coverage,
-        "mutation": partial(
-            measure_mutation, sample=None if given.full else given.sample, seed=given.seed, processes=given.processes
-        ),
+        "mutation": mutation,
         "generator": partial(run_tests, "tests/testing/test_reach.py"),
         "faults": partial(run_tests, "tests/quality", "-m", "thorough", "--hypothesis-profile=slow"),
     }

@@ -1,0 +1,10 @@
+"""Mutants of modules of the lowerings and of the hardware that are as right as the original, each with the reason.
+
+Every one was looked at. The names are those that `tests.quality.module_mutants` gives.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EQUIVALENT"]
+
+EQUIVALENT: dict[str, tuple[str, ...]] = {}
