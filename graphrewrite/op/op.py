@@ -20,7 +20,7 @@ from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.domain import check_elements
 from graphrewrite.op.named_operands import placed
 from graphrewrite.op.signature import Signature
-from graphrewrite.op.symbolic import CURRENT, Symbolic
+from graphrewrite.op.symbolic import BELOW, CURRENT, Symbolic
 from graphrewrite.types import Tensor, Type, one_object
 
 __all__ = ["Alternatives", "Cost", "Infer", "Op"]
@@ -111,6 +111,8 @@ class Op(Signature):
         current = CURRENT.get()
         if current is not None:  # inside of a rule, an op of literals only is part of the pattern, too
             return current.apply_op(self, operands, attributes)
+        if attributes and (below := BELOW.get()) is not None and below.takes(self, attributes):
+            return below.apply(self, operands, attributes)
         attributes = self.as_attributes(attributes)
         operands = tuple(self.completed(operands, attributes)) if self.neutral else operands
         self.check(len(operands), attributes)

@@ -6,11 +6,15 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["CURRENT", "Symbolic"]
+__all__ = ["BELOW", "CURRENT", "Symbolic"]
 
 CURRENT: ContextVar[Any] = ContextVar("CURRENT", default=None)
 """The run of the upper half of a rule: ops whose operands are all literals, or missing from a match, have no symbolic
 operand to ask for it."""
+
+BELOW: ContextVar[Any] = ContextVar("BELOW", default=None)
+"""The run of the lower half of a rule: an op of literals only is computed there, unless a size among its attributes is
+known to the graph alone."""
 
 
 class Symbolic:

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor, define_op, evaluate, op, rewrite, rule, verify
+from graphrewrite import Graph, Tensor, decline, define_op, evaluate, op, rewrite, rule, verify
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Operand
 from graphrewrite.graph.edit import apply_edit
 from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.testing import assert_preserves
 
 VECTOR = Tensor("f32", (3,))
 
@@ -341,3 +342,28 @@ def test_roots_in_one_chain_are_replaced_where_nothing_closes_a_cycle():
     assert made.operands("y") == (Operand("sub_1"),)
     assert made.operands("u") == (Operand("abs_1"),)
     assert rewrite(graph, [rename]) == made
+
+
+@rule
+def equals_itself(x):
+    """Every number equals itself; NaN is none."""
+    yield op.equal(x, x)
+    if not str(x.type.element).startswith("i"):
+        return decline("it may be NaN")
+    return op.constant_of_shape(shape=x.shape, value=True, element="bool")
+
+
+def test_one_value_in_the_shape_of_another_is_made_whatever_its_sizes():
+    assert_preserves(equals_itself, seed=0)
+
+    @rule
+    def one(x):
+        yield op.div(x, x)
+        return op.expand(np.float32(1), shape=x.shape)
+
+    graph = Graph.parse("graph g\nx = input() : f32[2*N,3,M]\nd = div(x, x)\ny = output(d)")
+    made = rewrite(graph, one, verify=True)
+    assert made.nodes["expand_1"]["shape"] == ("2*N", 3, "M")
+    assert (evaluate(made, {"x": np.full((4, 3, 5), 7, np.float32)})["y"] == np.ones((4, 3, 5))).all()
+    known = Graph.parse("graph g\nx = input() : f32[2]\nd = div(x, x)\ny = output(d)")
+    assert "constant(value=[1.0, 1.0]) : f32[2]" in str(one(known))  # computed where the sizes are numbers

@@ -148,7 +148,7 @@ class Rule(Displayed, PatternRule):
         run = self.function(*replay.arguments())
         try:
             replay.replay_pattern(run, asks=self.definition.asks_for_run)
-            next(run)
+            replay.replay_rest(run)
         except StopIteration as stop:
             if stop.value is None:
                 raise self.complain(

@@ -277,6 +277,10 @@ class Replay(RuleRun):
             return Absent(self, term.results if isinstance(term, PatternNode) else 1)
         return self.bound(image)
 
+    def takes(self, op: Op, attributes: dict[str, Any]) -> bool:
+        """Tell whether an attribute holds a size that is no number."""
+        return bool(op.sized) and self.is_open(op, op.as_attributes(attributes))
+
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Return the value of ``op(*operands, **attributes)`` below the yield."""
         if not attributes:

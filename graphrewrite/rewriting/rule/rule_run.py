@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrewrite.op.op import Op
 from graphrewrite.op.operators import Operators
-from graphrewrite.op.symbolic import CURRENT
+from graphrewrite.op.symbolic import BELOW, CURRENT
 
 __all__ = ["RuleRun", "RunValue"]
 
@@ -30,6 +30,18 @@ class RuleRun:
         finally:
             CURRENT.reset(token)
         self.below = True
+
+    def replay_rest(self, run: Generator[Any, Any, Any]) -> None:
+        """Run a rule's function from its yield to its end, which raises StopIteration with the result."""
+        token = BELOW.set(self)
+        try:
+            next(run)
+        finally:
+            BELOW.reset(token)
+
+    def takes(self, op: Op, attributes: dict[str, Any]) -> bool:
+        """Tell whether an op of literals with some attributes is applied here, and not computed."""
+        raise NotImplementedError
 
     def next_made(self) -> Any:
         """Return the value for the next term of the pattern, in the order of the source."""

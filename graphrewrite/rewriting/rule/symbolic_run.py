@@ -197,7 +197,7 @@ class SymbolicRun(RuleRun):
         run = function(*map(self.argument, self.pattern.variables))
         self.replay_pattern(run)
         try:
-            next(run)
+            self.replay_rest(run)
         except StopIteration as stop:
             return stop.value
         raise NotDeterminedError  # it yields twice; another check says so
@@ -244,6 +244,13 @@ class SymbolicRun(RuleRun):
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Return the value of ``op(*operands, **attributes)`` below the yield."""
         return self.make((op,), operands, attributes)
+
+    def takes(self, op: Op, attributes: dict[str, Any]) -> bool:
+        """Tell whether an attribute depends on the match."""
+        is_open = _holds_symbol(list(attributes.values()))
+        if is_open and self.is_strict:
+            raise NotDeterminedError
+        return is_open
 
     def make(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Return the value of an application of one of some ops, above or below the yield."""
