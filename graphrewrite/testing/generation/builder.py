@@ -13,13 +13,11 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Graph, Value
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
-from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick
 from graphrewrite.testing.generation.experience import accepted, counts_of, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
-from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
 from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
@@ -31,7 +29,7 @@ from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Ty
 
 __all__ = ["Builder"]
 
-_STYLES = (0, 1, 4, 5, 2, 3)
+_STYLES = (0, 1, 4, 5, 2, 3, 6, 7, 8, 9)
 """Of constants."""
 _LOOKS = 4
 """Ops to look at for one that reads a value, and pairs for two one of which can read the other."""
@@ -246,10 +244,6 @@ class Builder:
         op, operands, attributes = _repeated(self.graph, self.computed, self.ops, self.pick)
         with suppress(Exception):  # these operands and attributes do not fit, and an inference may not foresee them
             self._add(op, operands, Case((), attributes))
-
-    def instance(self, pattern: Pattern, *, spoiled: bool = False) -> list[Value]:
-        """Add an instance of a pattern and return the values of its roots."""
-        return self.build(plan_instance(pattern, self.pick, every_type=self.every_type), spoiled=spoiled)
 
     def build(self, plan: Plan, *, spoiled: bool = False) -> list[Value]:
         """Add what is planned and return the values of its roots."""

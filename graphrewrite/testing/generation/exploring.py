@@ -1,34 +1,43 @@
-"""Where a rule hardly ever fires: plans at which it does, found beforehand, so that graphs can be made near to them.
+"""Plans at which a rule does what it seldom does, found beforehand, so that graphs can be made near to them.
 
-What a rule asks below its yield cannot be read from its pattern. So it is asked: of many instances, those are kept of
-which it says what it seldom says, and more are looked for near to these.
+What a rule asks below its yield cannot be read from its pattern. So it is asked: of many instances, those are kept at
+which its code takes another way, or it gives another reason, and more are looked for near to these.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import cycle, islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from graphrewrite.graph import Graph
+from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.steering import steer
 from graphrewrite.testing.generation.varying import vary
-from graphrewrite.types import Type
+from graphrewrite.testing.mentioning import values_mentioned
 
 __all__ = ["telling_plans"]
 
 _FIRST = 24
-"""Instances to ask of first: a rule that fires at most of them need not be explored."""
+"""Instances to ask of first: a rule that fires at most of them, and always alike, need not be explored."""
 _ALL = 320
-_KEPT = 8
+_KEPT = 16
 """Plans to keep of each answer."""
 _OFTEN = 0.4
 """A rule that fires at such a part of its instances is met often enough without."""
+_ANSWERS = 48
+"""Different answers to tell apart."""
+_Answer = tuple[str, frozenset[Any]]
+"""What a rule says, and the branches of its code on the way to that."""
 _FOUND: WeakKeyDictionary[Rule, dict[bool, tuple[Plan, ...]]] = WeakKeyDictionary()
 
 
@@ -55,47 +64,71 @@ def telling_plans(rule: Rule, *, every_type: bool = False) -> tuple[Plan, ...]:
 
 
 def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
-    answers: dict[str, list[Plan]] = {}
-    fired = 0
+    branches = Branches([rule.function])
+    followed, mentioned = watched(rule, branches), values_mentioned(rule.function)
+    answers: dict[_Answer, list[Plan]] = {}
+    hits: Counter[_Answer] = Counter()
+    lines: dict[Any, None] = {}
+    fired = since = 0
     for turn in range(_ALL):
         pick = seeded(turn)
-        kept = [plan for plans in answers.values() for plan in plans]
+        since += 1
         try:
-            near = turn >= _FIRST and turn % 2 and kept
-            plan = (
-                vary(pick(kept), pick, every_type=every_type)
-                if near
-                else plan_instance(rule.pattern, pick, every_type=every_type)
-            )
+            near = turn >= _FIRST and turn % 4 and answers
+            if near:
+                seldom = min(pick(list(answers)), pick(list(answers)), key=lambda answer: hits[answer])
+                plan = vary(pick(answers[seldom]), pick, every_type=every_type)
+            else:
+                plan = plan_instance(rule.pattern, pick, every_type=every_type)
+            plan = steer(plan, pick, mentioned) if turn % 2 else plan
             graph = _graph_of(plan, turn)
         except Unfit:
             continue
-        answer = _answer(rule, graph)
-        fired += answer == ""
-        if turn == _FIRST and fired >= _OFTEN * _FIRST:
-            return
-        same = answers.setdefault(answer, [])
+        reason = _answer(followed, graph)
+        ran = branches.take()
+        lines.update(ran)
+        fired += reason == ""
+        is_whole = fired >= _OFTEN * (turn + 1) and not branches.never_run(lines)
+        if turn >= _FIRST and is_whole and since > _FIRST:
+            break
+        answer = reason, frozenset(ran)
+        hits[answer] += 1
+        if answer not in answers:
+            since = 0
+        same = answers.setdefault(answer, []) if len(answers) < _ANSWERS else answers.get(answer, [])
         if any(_is_like(plan, other) for other in same):
             continue
         same.append(plan)
-        if len(same) > _KEPT:  # what is larger tells more: where all sizes are 1, nothing can be mixed up
-            same.remove(min(same, key=_extent))
-    often = answers.pop("", [])
-    rest = [plan for plans in answers.values() for plan in plans[: _KEPT // 2]]
-    yield from often
-    yield from often * (min(len(rest), 3 * _KEPT) // max(len(often), 1))
-    yield from rest[: 3 * _KEPT]
+        if len(same) > _KEPT:
+            _leave_one(same)
+    firing = [plans for (reason, _), plans in answers.items() if reason == ""]
+    if len(firing) == len(answers) == 1 and fired >= _OFTEN * turn:
+        return  # it does the same everywhere, and is met often enough without
+    declining = [plans for (reason, _), plans in answers.items() if reason]
+    # Each way in which it fires counts as much; all in which it does not count half as much as these.
+    each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
+    for count, groups in ((each, firing), (_KEPT, declining)):
+        for plans in groups:
+            yield from islice(cycle(plans), count)
+
+
+def _leave_one(plans: list[Plan]) -> None:
+    """Remove a plan: of those whose sizes are related alike, the smallest, for where all is 1 nothing is mixed up."""
+    forms = Counter(repr(_form(plan)) for plan in plans)
+    plans.remove(min(plans, key=lambda plan: (-forms[repr(_form(plan))], _extent(plan))))
 
 
 def _is_like(plan: Plan, other: Plan) -> bool:
-    """Whether two plans are alike but for sizes that no attribute tells apart."""
-    return [_form(kind) for kind in plan.types.values()] == [_form(kind) for kind in other.types.values()] and [
-        repr(need.attributes) for need in plan.needs.values()
-    ] == [repr(need.attributes) for need in other.needs.values()]
+    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart."""
+    return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.needs.values()] == [
+        repr(need.attributes) for need in other.needs.values()
+    ]
 
 
-def _form(kind: Type) -> tuple[Any, ...]:
-    return tuple(size if size in (1, "N") else 0 for size in kind.shape)
+def _form(plan: Plan) -> list[tuple[Any, ...]]:
+    """Which sizes of leaves are 1, symbolic, or equal to each other."""
+    numbers: dict[Any, Any] = {1: 1, "N": "N"}
+    return [tuple(numbers.setdefault(size, -len(numbers)) for size in kind.shape) for kind in plan.types.values()]
 
 
 def _extent(plan: Plan) -> int:
@@ -111,11 +144,13 @@ def _answer(rule: Rule, graph: Graph) -> str:
     """Why the rule declines at its instance; nothing where it fires."""
     said = "no match"
     try:
-        for match in rule.find(graph):
-            outcome = rule.edit(graph, match, fresh=graph.fresh)
-            if not isinstance(outcome, Declined):
-                return ""
-            said = outcome.reason
+        with observing(graph):
+            for node in graph.in_order():
+                for match in rule.matches_at(graph, node):
+                    outcome = rule.edit(graph, match, fresh=graph.fresh)
+                    if not isinstance(outcome, Declined):
+                        return ""
+                    said = outcome.reason
     except Exception as error:  # whatever a user's rule raises: it is found again, and then reported
         return type(error).__name__
     return said

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
@@ -20,7 +21,7 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
 from graphrewrite.types import Tensor, Type, element_kind
 
-__all__ = ["vary"]
+__all__ = ["is_open", "vary", "with_attribute"]
 
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
@@ -60,7 +61,7 @@ def _typed(plan: Plan, change: Callable[[Type], Type], pick: Pick, *, only: Leaf
 
 def _attribute(plan: Plan, pick: Pick) -> Plan:
     """Change an attribute that the pattern leaves open, wherever it must be the same."""
-    free = [(node, name) for node in plan.reading.nodes for name in node.op.attributes if _is_open(node, name)]
+    free = [(node, name) for node in plan.reading.nodes for name in node.op.attributes if is_open(node, name)]
     if not free:
         raise Unfit("no attribute")
     node, name = pick(free)
@@ -71,6 +72,11 @@ def _attribute(plan: Plan, pick: Pick) -> Plan:
         value = pick(known or recipes_of(node.op, name)).make(first, random.Random(pick(range(256))))
     except Exception as error:  # the type has no such value
         raise Unfit(str(error)) from error
+    return with_attribute(plan, node, name, value, pick)
+
+
+def with_attribute(plan: Plan, node: Node, name: str, value: Any, pick: Pick) -> Plan:
+    """Return a plan with another value of an attribute, wherever it must be the same; sizes are mended."""
     held = node.attributes.get(name)
     condition = held.condition if isinstance(held, Capture) else held
     if condition is not None and not admits(condition, value):
@@ -83,7 +89,8 @@ def _attribute(plan: Plan, pick: Pick) -> Plan:
     return inferred(plan, plan.types, attributes, pick)
 
 
-def _is_open(node: Node, name: str) -> bool:
+def is_open(node: Node, name: str) -> bool:
+    """Tell whether the pattern leaves an attribute open."""
     return name not in node.attributes or isinstance(node.attributes[name], Capture | Where)
 
 

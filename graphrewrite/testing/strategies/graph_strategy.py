@@ -16,9 +16,11 @@ from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.exploring import telling_plans
-from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
+from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
+from graphrewrite.testing.generation.steering import steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
 from graphrewrite.testing.generation.varying import vary
+from graphrewrite.testing.mentioning import Mentioned, values_mentioned
 from graphrewrite.testing.strategies.picking import picking
 from graphrewrite.testing.strategies.shown import as_code
 from graphrewrite.types import Dimension
@@ -83,6 +85,7 @@ class _Surroundings:
     def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern, *, every_type: bool) -> None:
         self.pattern, self.every_type = pattern, every_type
         self.rule = containing if isinstance(containing, Rule) else None
+        self.mentioned = values_mentioned(containing.function) if isinstance(containing, Rule) else Mentioned()
         # What must not be there is not put there.
         unwanted = [node.kinds for node in pattern.forbidden]
         self.ops = [op for op in ops if all(kinds and op.name not in kinds for kinds in unwanted)]
@@ -94,8 +97,11 @@ class _Surroundings:
         plans = () if self.rule is None else telling_plans(self.rule, every_type=self.every_type)
         if plans and builder.chance(2):
             plan = vary(builder.pick(plans), builder.pick, every_type=self.every_type)
-            return builder.build(plan, spoiled=spoiled)
-        return builder.instance(self.pattern, spoiled=spoiled)
+        else:
+            plan = plan_instance(self.pattern, builder.pick, every_type=self.every_type)
+        if self.rule is not None and builder.chance(3):
+            plan = steer(plan, builder.pick, self.mentioned)
+        return builder.build(plan, spoiled=spoiled)
 
     def __repr__(self) -> str:
         return f"containing {self.pattern}"
