@@ -38,8 +38,9 @@ Holds = Callable[[Findings, Any, Mapping[str, Any]], None]
 
 _LEAST = 25
 """Graphs in a round, and in a search, however quick the profile is."""
-_USUAL, _MOST = 2, 8
-"""Multiples of what the profile says: graphs to try if everything fires, and if something does not."""
+_USUAL, _LONG, _MOST = 2, 4, 8
+"""Multiples of what the profile says: graphs to try if everything fires, if something fires seldom or there is still
+more of it to come upon, and if something does not fire."""
 _LOOKS = 20
 """Graphs to try for a clear difference, after one in which only signs of zeros or NaN differ."""
 
@@ -56,8 +57,8 @@ class Rounds:
     ----------
     seed : int
         Seed of the graphs.
-    size : int
-        Graphs in a round.
+    least : int
+        Graphs to try, by the profile.
     """
 
     subject: Subject
@@ -65,7 +66,12 @@ class Rounds:
     holds: Holds
     moderate: bool
     seed: int
-    size: int
+    least: int
+
+    @property
+    def size(self) -> int:
+        """Graphs in a round."""
+        return -(-self.least // (self.least // max(_LEAST, math.isqrt(self.least))))
 
     def run(self, number: int, learnt: Findings) -> Findings:
         """Return what the graphs of a round show, up to the first that clearly refutes the property.
@@ -98,9 +104,7 @@ class Rounds:
             return st.just(self.on)
         if self.on is not None:
             return self.on
-        idle = [name for name in self.subject.names if not learnt.fired[name]]
-        scarce = [name for name in self.subject.names if learnt.of(name).compared < FEW]
-        return self.subject.graphs(idle or scarce or self.subject.names)
+        return self.subject.graphs(_seldom(self.subject, learnt, self.least) or self.subject.names)
 
     def _case(self, graph: Any, number: int) -> Case:
         if not isinstance(graph, nx.DiGraph):
@@ -149,11 +153,9 @@ def search(
     # With a seed, it is what it was for that seed.
     known = KnownFailures(subject, on, asked) if stated is None else None
     chosen = randbits(32) if stated is None else stated
-    least = max(profile.max_examples, _LEAST)
-    size = -(-least // (least // max(_LEAST, math.isqrt(least))))
-    rounds = Rounds(subject, on, holds, moderate, chosen, size)
+    rounds = Rounds(subject, on, holds, moderate, chosen, max(profile.max_examples, _LEAST))
     repeated = None if known is None else _retried(rounds, known)
-    found = repeated or _searched(rounds, least)
+    found = repeated or _searched(rounds)
     report = Report(
         subject.name,
         subject.names,
@@ -200,26 +202,39 @@ def _retried(rounds: Rounds, known: KnownFailures) -> Findings | None:
     return None
 
 
-def _searched(rounds: Rounds, least: int) -> Findings:
+def _searched(rounds: Rounds) -> Findings:
     """Run rounds until one refutes the property, or for long enough that rare cases have occurred."""
-    found, number = Findings(), 0
+    least = rounds.least
+    found, number, grows = Findings(), 0, True
     wave = max(1, 2 * math.isqrt(least) // 5)  # the more there is to do, the more may be done at once
-    while number * rounds.size < _budget(rounds.subject, found, least):
+    while number * rounds.size < _budget(rounds.subject, found, least, grows=grows):
+        known = len(found.reached)
         for each in map(partial(rounds.run, learnt=found), range(number, number + wave)):
             found = found.then(each)
             if found.failure is not None or found.looked >= _LOOKS:
                 return found
         number += wave
+        grows = len(found.reached) > known
         if not found.graphs:
             raise RuleError("on gave no graph at all; pass a strategy that rejects less, such as graphs(ops=[…])")
     return found
 
 
-def _budget(subject: Subject, found: Findings, least: int) -> int:
-    """Return how many graphs to try: more of many members, and more where some have never fired."""
+def _budget(subject: Subject, found: Findings, least: int, *, grows: bool) -> int:
+    """Return how many graphs to try: more of many members, and where some fire seldom or there is more to come upon."""
     count = max(_USUAL * least, least * (4 + len(subject.names)) // 5)
+    seldom = _seldom(subject, found, least)
+    if not found.graphs or not (seldom or grows):
+        return count
+    times = _MOST if any(not found.fired[name] for name in seldom) else _LONG
+    return count + (times - _USUAL) * least * (4 + len(seldom)) // 5
+
+
+def _seldom(subject: Subject, found: Findings, least: int) -> list[str]:
+    """Return the members that have not fired, or else those that did so seldom, or on hardly anything compared."""
     idle = [name for name in subject.names if not found.fired[name]]
-    return count + (_MOST - _USUAL) * least * (4 + len(idle)) // 5 if idle and found.graphs else count
+    often = -(-least // len(subject.names))
+    return idle or [n for n in subject.names if found.fired[n] < often or found.of(n).compared < FEW]
 
 
 def _smallest(holds: Holds, failure: Failure) -> Failure:

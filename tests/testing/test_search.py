@@ -74,7 +74,7 @@ def test_the_budget_is_that_of_the_profile():
 
 def test_it_does_not_matter_where_and_when_rounds_run():
     holds = properties.Preserving(Subject(forget_sign), "exact", None)
-    rounds = Rounds(Subject(forget_sign), None, holds, moderate=False, seed=5, size=10)
+    rounds = Rounds(Subject(forget_sign), None, holds, moderate=False, seed=5, least=25)
     learnt = Findings(fired=Counter(forget_sign=1))
     first = [rounds.run(number, learnt) for number in range(4)]
     again = [pickle.loads(pickle.dumps(rounds.run(number, learnt))) for number in reversed(range(4))][::-1]
