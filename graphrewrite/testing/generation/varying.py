@@ -19,7 +19,7 @@ from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
-from graphrewrite.types import Tensor, Type, element_kind
+from graphrewrite.types import Tensor, Type, element_kind, sizes_in
 
 __all__ = ["is_open", "vary", "with_attribute"]
 
@@ -27,6 +27,8 @@ _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
 _SIZES = (2, 1, 3, 4)
 
+_SHAPES = frozenset({"shape", "size", "sizes"})
+"""Attributes in which symbolic sizes are common."""
 _KINDS = ("float", "fixed", "integer", "bool", "quantised")
 
 
@@ -77,6 +79,8 @@ def _attribute(plan: Plan, pick: Pick) -> Plan:
 
 def with_attribute(plan: Plan, node: Node, name: str, value: Any, pick: Pick) -> Plan:
     """Return a plan with another value of an attribute, wherever it must be the same; sizes are mended."""
+    if name in node.op.sized and name not in _SHAPES and any(sizes_in(value)):
+        raise Unfit("a symbolic size is given to hardly any op as a number of entries")
     held = node.attributes.get(name)
     condition = held.condition if isinstance(held, Capture) else held
     if condition is not None and not admits(condition, value):
