@@ -84,6 +84,11 @@ class Counterexample:
     cycles: int | None = None
     meaning: Meaning | None = None
 
+    @property
+    def verdict(self) -> str:
+        """What it says about the rules."""
+        return "refuted"
+
     # ------------------------------------------------------------------ explanations
 
     @property
@@ -237,4 +242,4 @@ class Counterexample:
 
 
 def _titled(title: str, graph: Any) -> str:
-    return title if graph is not None else f"{title}: there is no graph"
+    return title if graph is not None or not title else f"{title}: there is no graph"

@@ -14,6 +14,7 @@ from graphrewrite.testing.evidence import collect
 from graphrewrite.testing.failure.claims import IDEMPOTENT, IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.findings import Findings
 from graphrewrite.testing.meaning import Meaning, NoMeaningError
+from graphrewrite.testing.own_ops import check_own_ops
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.search import Graphs, demand, search
 from graphrewrite.testing.subject import Subject, Transformation
@@ -109,9 +110,11 @@ class Preserving:
 
     def __call__(self, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> None:
         """Refute a result that differs by more than it may."""
+        check_own_ops(graph, inputs)
         done = _applied(self.subject, found, graph, inputs)
         if done is None:
             return
+        check_own_ops(done.graph, inputs)
         for name, reasons in done.declined.items():
             found.decline(name, reasons)
             found.of(name).refuse(self.subject.facts(name, graph))

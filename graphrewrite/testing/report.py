@@ -101,7 +101,7 @@ class Report:
         if there was little to compare, see `gaps`; else the property, such as "preserved".
         """
         if self.counterexample is not None:
-            return "refuted"
+            return self.counterexample.verdict
         if self.idle:
             return "never fired"
         found = [self.evidence.get(name, Evidence()) for name in self.members]
@@ -160,7 +160,7 @@ class Report:
         """The verdict in a line."""
         seed = "" if self.seed is None else f", seed {self.seed}"
         if self.counterexample is not None:
-            return f"{self.name}: refuted: {self.counterexample.reason}"
+            return f"{self.name}: {self.verdict}: {self.counterexample.reason}"
         if self.idle:
             return f"{self.name}: {_listed(self.idle, 6)} never fired in {self.graphs} graphs{seed}"
         tried = f"{self.graphs} graphs of up to {max(self.sizes, default=0)} nodes{seed}"
@@ -174,6 +174,8 @@ class Report:
     @property
     def advice(self) -> tuple[str, ...]:
         """The reason why a rule was not compared, or rarely, or never fired, and a remedy."""
+        if self.counterexample is not None:
+            return ()
         if self.verdict == "weak":
             return (*self.gaps, "say on which graphs there is more of it: on=graphs(...)")
         if self.verdict == "not compared":
@@ -183,14 +185,14 @@ class Report:
                 for name, evidence in found
                 if not evidence.compared
             )
-        if self.counterexample is not None or not self.idle:
+        if not self.idle:
             return ()
         reasons = [f"{name}: {why}" for name in self.idle if (why := self.why_idle(name))]
         return (*reasons, "repair the pattern or its conditions, or say on which graphs it fires: on=graphs(...)")
 
     def __str__(self) -> str:
         if self.counterexample is not None:
-            return f"{self.name}: refuted: {self.counterexample}"
+            return f"{self.name}: {self.verdict}: {self.counterexample}"
         lines = [self.headline, *self.advice]
         for title, text in self._statistics():
             lines += textwrap.wrap(text, _WIDTH, initial_indent=f"  {title:<10}", subsequent_indent=" " * 12)
@@ -237,7 +239,7 @@ class Report:
         rows = tuple(self._statistics())
         if self.counterexample is not None:
             rows = (("graphs", str(self.graphs)), *rows)
-            return ReportPage(f"{self.name}: refuted", statistics=rows, counterexample=self.counterexample.page)
+            return ReportPage(f"{self.name}: {self.verdict}", statistics=rows, counterexample=self.counterexample.page)
         counts = _binned(self.sizes)
         most = max((count for _, count in counts), default=1)
         return ReportPage(

@@ -12,6 +12,7 @@ from graphrewrite.lowering.integer.mantissas import format_of, infinite, least_f
 from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.quantisation.fixed_point_formats import combined
 from graphrewrite.rewriting.rule.replacement import Known
+from graphrewrite.types import hold
 
 __all__ = ["LOWER_ARITHMETIC", "scale_sums"]
 
@@ -125,7 +126,7 @@ def quantise_border(x):
     if quantised.fractions is not None:
         return decline("its parameters differ along an axis", at=quantised)
     # By the op itself, so that the border is what it would have become.
-    (fill,) = quantised.op.compute([np.asarray(padded.fill)], quantised.graph.attributes(quantised.node))
+    (fill,) = quantised.op.compute([hold(x.type.element, padded.fill)], quantised.graph.attributes(quantised.node))
     return op.pad(op.quantise(x, like=quantised), like=padded, fill=float(fill))
 
 
