@@ -126,6 +126,7 @@ class RuleItem(pytest.Item):
     def runtest(self) -> None:
         """Test the rule."""
         from graphrewrite.testing.properties import check
+        from graphrewrite.testing.search import warn_of
 
         with suppress(OSError):  # the picture of an earlier run; writing the new one reports any error
             self.picture.unlink()
@@ -134,6 +135,7 @@ class RuleItem(pytest.Item):
         self.add_report_section("call", "check-rules", f"{report}\n" if report else "")
         if not report:
             raise RuleFailure(report)
+        warn_of(report)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show a counterexample as it shows itself, and where its picture is."""

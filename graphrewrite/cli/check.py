@@ -18,7 +18,8 @@ from graphrewrite.view.display import Display
 __all__ = ["as_data", "as_page", "check_all", "print_reports"]
 
 Progress = Callable[[str], AbstractContextManager[Any]]
-_STYLES = {"refuted": "bold red", "never fired": "yellow"}
+_STYLES = {"refuted": "bold red", "never fired": "bold yellow", "not compared": "bold yellow"}
+"""Of verdicts that are bad."""
 _PROFILE = "graphrewrite check"
 
 
@@ -60,8 +61,9 @@ def as_data(reports: Mapping[str, Report]) -> dict[str, Any]:
                 "verdict": report.verdict,
                 "graphs": report.graphs,
                 "fired": dict(report.fired),
+                "compared": {member: found.compared for member, found in report.evidence.items()},
                 "seed": report.seed,
-                "reason": report.counterexample.reason if report.counterexample else None,
+                "reason": report.counterexample.reason if report.counterexample else " ".join(report.advice) or None,
                 "test": report.counterexample.code if report.counterexample else None,
             }
             for name, report in reports.items()
@@ -76,26 +78,40 @@ def print_reports(reports: Mapping[str, Report], console: Console) -> None:
             console.rule(name, characters="-", align="left")
             say(console, report.counterexample.text(width=console.width) if report.counterexample else report)
             console.print()
-    table = table_of(("rule", "verdict", "graphs", "fired"), numeric=("graphs", "fired"))
+        elif report.verdict != report.asked:
+            say(console, "\n".join((report.headline, *report.advice)))
+            console.print()
+    columns = ("rule", "verdict", "graphs", "fired", "compared")
+    table = table_of(columns, numeric=columns[2:])
     for name, report in reports.items():
         table.add_row(
             Text(name),
-            Text(report.verdict, style=_STYLES.get(report.verdict, "green")),
+            Text(
+                report.verdict,
+                style=_STYLES.get(report.verdict, "green" if report.verdict == report.asked else "yellow"),
+            ),
             str(report.graphs),
             str(max(report.fired.values(), default=0)),
+            str(max((found.compared for found in report.evidence.values()), default=0)),
         )
     console.print(table)
     # Reports of one run share a seed.
     seeds = sorted({report.seed for report in reports.values() if report.seed is not None})
     seed = f", seed {seeds[0]}" if seeds else ""
-    say(console, f"{sum(map(bool, reports.values()))} of {len(reports)} hold as far as they were tested{seed}")
+    say(console, f"{_sum(reports)} hold as far as they were tested{seed}")
+
+
+def _sum(reports: Mapping[str, Report]) -> str:
+    thin = sum(bool(report) and report.verdict != report.asked for report in reports.values())
+    return f"{sum(map(bool, reports.values()))} of {len(reports)}{f' ({thin} weakly)' if thin else ''}"
 
 
 def as_page(reports: Mapping[str, Report]) -> Display:
     """Return reports as a page."""
     # Failures come first.
     order = sorted(reports, key=lambda name: bool(reports[name]))
-    verdict = f"{sum(map(bool, reports.values()))} of {len(reports)} rules hold as far as they were tested"
-    page = ReportsPage(verdict, tuple((name, reports[name].page) for name in order))
+    page = ReportsPage(
+        f"{_sum(reports)} rules hold as far as they were tested", tuple((name, reports[name].page) for name in order)
+    )
     text = "\n\n".join(f"{name}\n{reports[name]}" for name in order)
     return Display(page, f"{page.headline}\n\n{text}", template="reports.html", title="rules")

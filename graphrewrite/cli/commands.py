@@ -307,7 +307,8 @@ def check_command(
     """Test every rule of RULES on generated graphs.
 
     RULES is a rule, a pass, a pipeline, a function on graphs, or a tuple of them: package.module:NAME; or a module,
-    for all that it offers. Each must keep what graphs compute, and must have fired. The exit code is 1 otherwise.
+    for all that it offers. Each must keep what graphs compute, as far as that was compared. The exit code is 1
+    otherwise.
 
     \b
     Example:

@@ -14,7 +14,7 @@ from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.first_difference import FirstDifference
 from graphrewrite.testing.orders import Orders
 from graphrewrite.testing.overlapping import Inputs, Overlapping, check_orders
-from graphrewrite.testing.search import Graphs
+from graphrewrite.testing.search import Graphs, demand
 from graphrewrite.testing.snapshot import interface
 from graphrewrite.testing.steps import Step, in_words
 from graphrewrite.testing.subject import Transformation
@@ -112,7 +112,7 @@ def assert_confluent(
         raise RuleError(f"{subject.name} is a function, which has one order; give the rules that it applies")
 
     examine = partial(_divergence, keeps=subject.keeps, up_to=up_to)
-    check_orders(subject, on, examine, asked="confluent", moderate=subject.keeps != "exact", seed=seed)
+    demand(check_orders(subject, on, examine, asked="confluent", moderate=subject.keeps != "exact", seed=seed))
 
 
 def _divergence(orders: Orders, inputs: Inputs, *, keeps: str, up_to: str) -> Divergence | None:

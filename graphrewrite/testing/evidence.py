@@ -126,7 +126,7 @@ class Evidence:
         cut += [f"{self.formed} of which only the form was checked"] if self.formed else []
         if self.failed:
             reason, _ = _by_count(self.failed)[0]
-            cut.append(f"{sum(self.failed.values())} that cannot be evaluated: {reason}")
+            cut.append(f"{sum(self.failed.values())} that cannot be evaluated, such as {reason}")
         return "; ".join(cut)
 
     def shown(self) -> list[str]:

@@ -264,6 +264,8 @@ class _Idempotent:
         done = _applied(self.subject, found, graph, inputs)
         if done is None:
             return
+        for name, reasons in done.declined.items():
+            found.decline(name, reasons)
         found.fired.update(done.fired.keys())
         again = applied(self.subject, done.graph)
         if again.new != done.new:

@@ -139,12 +139,8 @@ class Report:
         str
             Empty of a pass, which says nothing, or where no graphs were kept.
         """
-        declined = self.declined.get(name)
-        if declined:
-            reason, count = _by_count(declined)[0]
-            total = sum(declined.values())
-            mostly = "" if count == total else f", {count} of them"
-            return f"it declined {total} matches{mostly}: {reason!r}"
+        if self.declined.get(name):
+            return self._refusals(name)
         member = next((m for m in members_of(self.rules) if getattr(m, "name", None) == name), None)
         reasons = obstacles(member, self.samples) if member is not None and self.samples else Counter()
         if not reasons:
@@ -152,6 +148,14 @@ class Report:
         reason, count = _by_count(reasons)[0]
         often = f", {count} times in {len(self.samples)} graphs" if count > 1 else ""
         return f"its pattern matches nowhere{often}: {reason}"
+
+    def _refusals(self, name: str) -> str:
+        """Return how many matches a rule declined, and why most of them."""
+        declined = self.declined[name]
+        reason, count = _by_count(declined)[0]
+        total = sum(declined.values())
+        mostly = "" if count == total else f", {count} of them"
+        return f"it declined {total} matches{mostly}: {reason!r}"
 
     # ------------------------------------------------------------------ displays
 
@@ -177,7 +181,8 @@ class Report:
         if self.counterexample is not None:
             return ()
         if self.verdict == "weak":
-            return (*self.gaps, "say on which graphs there is more of it: on=graphs(...)")
+            refusals = [f"{name}: {self._refusals(name)}" for name in self.members if self.declined.get(name)]
+            return (*self.gaps, *refusals, "say on which graphs there is more of it: on=graphs(...)")
         if self.verdict == "not compared":
             found = [(name, self.evidence.get(name, Evidence())) for name in self.members]
             return tuple(

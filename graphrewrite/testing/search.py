@@ -30,7 +30,7 @@ from graphrewrite.testing.seeds import stated_seed
 from graphrewrite.testing.strategies.inputs import batch_for
 from graphrewrite.testing.subject import Subject
 
-__all__ = ["Graphs", "Holds", "Rounds", "demand", "search"]
+__all__ = ["Graphs", "Holds", "Rounds", "demand", "search", "warn_of"]
 
 Graphs: TypeAlias = "st.SearchStrategy[Any] | nx.DiGraph[Any] | None"
 Holds = Callable[[Findings, Any, Mapping[str, Any]], None]
@@ -168,7 +168,7 @@ def search(
         seed=None if repeated else chosen,
         declined=found.declined,
         samples=found.samples,
-        evidence=found.evidence,
+        evidence={name: found.of(name) for name in subject.names},
         never_run=tuple(subject.branches.never_run(found.reached)) if found.is_measured else None,
     )
     failure = found.failure or found.faint
@@ -186,8 +186,19 @@ def demand(report: Report) -> None:
     """Raise unless a property holds; warn the caller of a public function if the evidence is thin."""
     if not report:
         raise AssertionError(str(report)) from None
-    if report.verdict != report.asked:
-        warnings.warn("\n".join((report.headline, *report.advice)), EvidenceWarning, stacklevel=3)
+    warn_of(report, callers=3)
+
+
+def warn_of(report: Report, *, callers: int = 1) -> None:
+    """Give a warning if a property holds, and little was compared.
+
+    Parameters
+    ----------
+    callers : int
+        How many calls above the function the warning is placed.
+    """
+    if report and report.verdict != report.asked:
+        warnings.warn("\n".join((report.headline, *report.advice)), EvidenceWarning, stacklevel=callers + 1)
 
 
 def _retried(rounds: Rounds, known: KnownFailures) -> Findings | None:

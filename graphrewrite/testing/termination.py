@@ -16,7 +16,7 @@ from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.orders import Orders
 from graphrewrite.testing.overlapping import Inputs, Overlapping, check_orders
-from graphrewrite.testing.search import Graphs
+from graphrewrite.testing.search import Graphs, demand
 from graphrewrite.testing.steps import Step, in_words
 from graphrewrite.testing.subject import Transformation
 
@@ -105,7 +105,7 @@ def assert_terminates(
         raise RuleError(f"some steps must be allowed, and {steps} are none")
     subject = Overlapping(rules)
 
-    check_orders(subject, on, partial(_endless, steps=steps), asked="terminating", moderate=True, seed=seed)
+    demand(check_orders(subject, on, partial(_endless, steps=steps), asked="terminating", moderate=True, seed=seed))
 
 
 _CLAIM = "assert_terminates({rules}, on=before)\n"

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
-import pytest
+import pickle
+import zlib
+from typing import Any
 
-from graphrewrite import Graph, op, pass_, rule
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite import Constant, Graph, Tensor, decline, define_op, op, pass_, rule
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.testing import (
+    EvidenceWarning,
+    assert_confluent,
+    assert_idempotent,
     assert_preserves,
+    assert_terminates,
     check,
 )
+from graphrewrite.testing.evidence import Evidence, collect, merged
+from graphrewrite.testing.firing import Firing
+from tests.support.profiles import fewer_examples
 
 
-@rule
-def drop_double_negation(x):
-    """Minus minus x is x."""
-    yield op.neg(op.neg(x))
-    return x
+def rectified(slope: float) -> Graph:
+    graph = Graph("g")
+    graph.output("y", op.identity(op.leaky_relu(graph.input("x", Tensor("f32", ("N",))), alpha=slope)))
+    return graph
+
+
+@pytest.mark.parametrize("wrong", [0.5, 2.0])
+@pytest.mark.parametrize("drawn", [{0.5}, {0.25, 3.0}, {0.25, 2.0, 3.0}], ids=str)
+def test_a_value_that_was_not_compared_is_not_said_to_be(drawn, wrong):
+    @rule
+    def follow(x, slope):
+        """Wrong at one slope."""
+        yield op.identity(op.leaky_relu(x, alpha=slope))
+        return op.leaky_relu(x, alpha=slope + (slope == wrong))
+
+    with fewer_examples():
+        report = check(follow, on=st.sampled_from(sorted(drawn)).map(rectified), seed=0)
+    compared = set(report.evidence["follow"].attributes.get("leaky_relu.alpha", ()))
+    if wrong in drawn:
+        assert report.verdict == "refuted"
+        assert wrong not in compared
+    else:
+        assert compared == drawn
+        assert report.verdict == ("weak" if len(drawn) == 1 else "preserved")
+        assert ("leaky_relu.alpha was always" in str(report)) == (len(drawn) == 1)
+        assert all(f"{slope} (" in str(report) for slope in sorted(drawn)[:2])
 
 
 @pass_
@@ -27,31 +65,6 @@ def drop_dilations(graph):
     return dilated
 
 
-DEAD = Graph.parse("""
-graph g
-x = input() : f32[N,1,5,5]
-w = constant(value=[[[[1.0]]]]) : f32[1,1,1,1]
-c = conv(x, w, dilations=[2, 2]) : f32[N,1,5,5]
-y = output(x)
-""")
-
-
-def test_what_no_output_depends_on_is_not_compared():
-    report = check(drop_dilations, on=DEAD, seed=0)
-    assert (report.verdict, bool(report)) == ("not compared", False)
-    assert report.evidence["drop_dilations"].dead == report.graphs
-    assert "where no output depends on it" in str(report)
-    with pytest.raises(AssertionError, match="not compared"):
-        assert_preserves(drop_dilations, on=DEAD)
-
-
-@pass_
-def renames_nothing(graph):
-    """Says that it changed something, and did not, once."""
-    first = not graph.graph.get("seen")
-    return list(graph.nodes)[:1] if graph.nodes and first and not graph.graph.update(seen=True) else []
-
-
 @rule
 def gather_twice(x, i, j):
     """Two gathers are one, of gathered indices."""
@@ -59,17 +72,167 @@ def gather_twice(x, i, j):
     return op.gather(x, op.gather(i, j, axis=0), axis=0)
 
 
+DEAD = Graph.parse("""
+graph g
+x = input() : f32[N,1,5,5]
+w = constant(value=[[[[1.0]]]]) : f32[1,1,1,1]
+c = conv(x, w, dilations=[2, 2]) : f32[N,1,5,5]
+y = output(x)
+""")
 OUT_OF_RANGE = Graph.parse("""
 graph g
 x = input() : f32[4]
-i = input() : i64[N]
+i = constant(value=[0, 1]) : i64[2]
 j = constant(value=[5]) : i64[1]
-a = gather(x, i) : f32[N]
+a = gather(x, i) : f32[2]
 b = gather(a, j) : f32[1]
 y = output(b)
 """)
 
 
+@pytest.mark.parametrize(
+    ("subject", "on", "told"),
+    [
+        (drop_dilations, DEAD, "where no output depends on it"),
+        (gather_twice, OUT_OF_RANGE, "cannot be evaluated, such as node 'b': gather.* is outside of axis 0"),
+    ],
+    ids=["dead", "undefined"],
+)
+def test_what_has_no_values_to_compare_is_not_compared(subject, on, told):
+    with fewer_examples():
+        report = check(subject, on=on, seed=0)
+        assert (report.verdict, bool(report), report.counterexample) == ("not compared", False, None)
+        assert report.evidence[subject.name].compared == 0
+        with pytest.raises(AssertionError, match=f"(?s)not compared.*{told}"):
+            assert_preserves(subject, on=on)
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_a_graph_that_cannot_be_evaluated_is_no_fault_of_the_rule(seed):
-    assert check(gather_twice, seed=seed).verdict in ("preserved", "weak")
+def test_a_graph_without_values_is_no_fault_of_the_rule(seed):
+    with fewer_examples():
+        report = check(gather_twice, seed=seed)
+    assert report.verdict == "preserved"
+    assert report.evidence["gather_twice"].failed, "indices were out of range, too"
+
+
+@rule
+def rare(x, c: Constant):
+    """Right, and picky."""
+    yield op.sub(x, c)
+    if zlib.crc32(c.value.tobytes()) % 199:
+        return decline("not today")
+    return op.add(x, -c.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", [assert_preserves, assert_idempotent, assert_confluent, assert_terminates])
+def test_what_fired_rarely_is_weak(claim):
+    with pytest.warns(EvidenceWarning, match=r"(?s)rare: weak: .* compared on \d of") as told:
+        claim(rare, seed=1)
+    assert told[0].filename == __file__
+
+
+def test_a_digraph_without_a_meaning_is_well_formed_only():
+    pattern, replacement = nx.DiGraph(), nx.DiGraph()
+    pattern.add_node("a", type="A")
+    replacement.add_node("a", type="B")
+    rename = from_graphs(pattern, replacement, name="rename")
+    report = check(rename, seed=0)
+    assert (report.verdict, bool(report)) == ("well formed only", True)
+    with pytest.warns(EvidenceWarning, match="rename: well formed only"):
+        assert_preserves(rename, seed=0)
+
+
+# ---------------------------------------------------------------------- ops of one's own
+
+
+@define_op(infer=lambda x: x)
+def repeated(x):
+    """Longer than it says."""
+    return np.concatenate([x, x], axis=-1) if x.ndim else x
+
+
+@define_op(infer=lambda x: Tensor("i32", x.shape))
+def halved(x):
+    """Of another type than it says."""
+    return x / 2
+
+
+def _of_floats(x):
+    if x.element not in ("f32", "f64"):
+        raise TypeMismatchError("squares are of floats")
+    return x
+
+
+@define_op(infer=_of_floats)
+def squared(x):
+    """As it says, though in more bits."""
+    return np.square(x.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            repeated,
+            r"its infer says f32\[N\] for \(f32\[N\]\), which is f32\[1\] here, and its function gave float32\[2\]",
+        ),
+        (halved, r"its infer says i32\[.*\] for .* and its function gave -?\d*\.5, which is no i32"),
+    ],
+    ids=lambda each: getattr(each, "name", ""),
+)
+def test_an_op_that_infers_another_type_is_blamed_itself(wrong, told):
+    @rule
+    def of_op(x):
+        yield op.neg(wrong(x))
+        return wrong(op.neg(x))
+
+    report = check(of_op, seed=0)
+    assert (report.verdict, bool(report)) == ("not compared", False)
+    with pytest.raises(AssertionError, match=f"of_op: not compared: the op '{wrong.name}' is wrong, .*{told}"):
+        assert_preserves(of_op, seed=0)
+    assert f"made by: {wrong.name} (" in str(report)
+    space = {wrong.name: wrong}
+    exec(report.counterexample.code, space)
+    with pytest.raises(AssertionError):
+        space["test_of_op"]()
+
+
+def test_an_op_may_compute_in_more_bits():
+    @rule
+    def of_op(x):
+        yield squared(op.neg(x))
+        return squared(x)
+
+    with fewer_examples():
+        assert check(of_op, seed=0).counterexample is None
+
+
+# ---------------------------------------------------------------------- sums
+
+FIRINGS = st.builds(
+    Firing,
+    st.sampled_from(["one", "other"]),
+    st.booleans(),
+    st.dictionaries(st.sampled_from(["conv.groups", "clip.low"]), st.frozensets(st.integers(0, 2), min_size=1)),
+    st.just({}),
+    st.dictionaries(st.just("b"), st.booleans()),
+    st.frozensets(st.sampled_from(["f32", "i8"])),
+    st.frozensets(st.integers(0, 3)),
+)
+GRAPHS = st.tuples(st.lists(FIRINGS, max_size=3), st.sampled_from(["", "no value"]), st.booleans())
+
+
+@given(st.lists(GRAPHS, max_size=6), st.integers(0, 6))
+def test_evidence_adds_up_however_it_is_split(graphs, cut):
+    def noted(some: Any) -> dict[str, Evidence]:
+        found: dict[str, Evidence] = {}
+        for firings, failure, unchanged in some:
+            collect(found, firings, failure=failure, unchanged=unchanged)
+        return found
+
+    whole, parts = noted(graphs), (noted(graphs[:cut]), noted(graphs[cut:]))
+    assert merged(*pickle.loads(pickle.dumps(parts))) == whole
+    for name, evidence in whole.items():
+        fired = sum(any(each.member == name for each in firings) for firings, _, _ in graphs)
+        assert fired == evidence.compared + evidence.dead + evidence.unchanged + sum(evidence.failed.values())
