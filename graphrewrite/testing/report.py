@@ -59,6 +59,8 @@ class Report:
         Some of the graphs that were tried last, to see why what never fired did not.
     evidence : dict of str to Evidence
         By member, what was compared: graphs, values of attributes, element types, ranks.
+    is_of_one_graph : bool
+        Whether it was asked of one graph, with many inputs.
     never_run : tuple of str or None
         Lines of the rules' code, below the yield, that did not run; None where that was not measured, for a debugger or
         another tracer is active.
@@ -85,6 +87,7 @@ class Report:
     declined: dict[str, Counter[str]] = field(default_factory=dict)
     samples: list[Graph] = field(default_factory=list, repr=False)
     evidence: dict[str, Evidence] = field(default_factory=dict, repr=False)
+    is_of_one_graph: bool = False
     never_run: tuple[str, ...] | None = ()
 
     @property
@@ -117,6 +120,8 @@ class Report:
     @property
     def gaps(self) -> tuple[str, ...]:
         """What was compared rarely, or at one value only, in words; nothing where one graph was asked for."""
+        if self.is_of_one_graph:
+            return ()
         members = {name_of(member): member for member in members_of(self.rules)}
         several = len(self.members) > 1
         return tuple(

@@ -169,6 +169,7 @@ def search(
         declined=found.declined,
         samples=found.samples,
         evidence={name: found.of(name) for name in subject.names},
+        is_of_one_graph=isinstance(on, nx.DiGraph),
         never_run=tuple(subject.branches.never_run(found.reached)) if found.is_measured else None,
     )
     failure = found.failure or found.faint

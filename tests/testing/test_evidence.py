@@ -56,6 +56,16 @@ def test_a_value_that_was_not_compared_is_not_said_to_be(drawn, wrong):
         assert all(f"{slope} (" in str(report) for slope in sorted(drawn)[:2])
 
 
+def test_one_graph_that_was_asked_for_is_enough():
+    @rule
+    def keep_slope(x, slope):
+        yield op.identity(op.leaky_relu(x, alpha=slope))
+        return op.leaky_relu(x, alpha=slope)
+
+    with fewer_examples():
+        assert check(keep_slope, on=rectified(0.5), seed=0).verdict == "preserved"
+
+
 @pass_
 def drop_dilations(graph):
     """Wrong, and tried where nobody looks."""
