@@ -85,7 +85,7 @@ class Counterexample:
     meaning: Meaning | None = None
 
     @property
-    def verdict(self) -> str:
+    def conclusion(self) -> str:
         """What it says about the rules."""
         return "refuted"
 

@@ -49,7 +49,7 @@ class Misinferred(Counterexample):
     op: Op = field(kw_only=True)
 
     @property
-    def verdict(self) -> str:
+    def conclusion(self) -> str:
         """The verdict on the rules, which were not tested."""
         return "not compared"
 

@@ -104,7 +104,7 @@ class Report:
         if there was little to compare, see `gaps`; else the property, such as "preserved".
         """
         if self.counterexample is not None:
-            return self.counterexample.verdict
+            return self.counterexample.conclusion
         if self.idle:
             return "never fired"
         found = [self.evidence.get(name, Evidence()) for name in self.members]
