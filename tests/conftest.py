@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--hdl-count",
         type=int,
         metavar="N",
-        help="random configurations of each component (default: 100; with --hypothesis-profile=slow 10000)",
+        help="random configurations of each component (default: 60; with --hypothesis-profile=slow 10000)",
     )
 
 
@@ -57,7 +57,7 @@ def _count(config: pytest.Config) -> int:
     given: int | None = config.getoption("--hdl-count")
     if given is not None:
         return given
-    return 10_000 if config.getoption("--hypothesis-profile") == "slow" else 100
+    return 10_000 if config.getoption("--hypothesis-profile") == "slow" else 60
 
 
 @pytest.fixture(scope="session")

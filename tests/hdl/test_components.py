@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from graphrewrite.hdl.checking import check_component
+from graphrewrite.hdl.checking import check, check_component
 from graphrewrite.hdl.checking.comparison import compare
 from graphrewrite.hdl.checking.simulation import simulate_cases
+from graphrewrite.hdl.component import Site
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.errors import SimulatorError
 from graphrewrite.hdl.ghdl import simulator as ghdl
@@ -36,6 +38,23 @@ def test_a_component_without_configurations_is_told_what_to_write() -> None:
         AssertionError, match=r"nothing has no configurations; write tests/hdl/configurations/nothing.py"
     ):
         configurations_of("nothing")
+
+
+def test_the_seed_decides_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "_check", lambda *_: None)
+
+    def drawn(seed: int) -> list[int]:
+        numbers = []
+
+        def draw(rng: np.random.Generator) -> Site:
+            numbers.append(int(rng.integers(1 << 30)))
+            return configurations_of("fifo").draw(rng)
+
+        assert check_component(BY_NAME["fifo"], draw, count=3, seed=seed).configurations == 3
+        return numbers
+
+    assert drawn(1) == drawn(1)
+    assert set(drawn(1)).isdisjoint(drawn(2))
 
 
 @pytest.mark.slow

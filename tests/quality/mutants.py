@@ -19,7 +19,7 @@ from typing import Any
 from graphrewrite import Pass, Rule
 from graphrewrite.op import LIBRARY
 
-__all__ = ["OPERATORS", "Mutant", "all_mutants", "mutants_of"]
+__all__ = ["OPERATORS", "UNSEEN", "Edit", "Mutant", "all_mutants", "mutants_of"]
 
 Edit = tuple[str, Callable[[], None]]
 """What a fault is, in words, and what makes it in the tree."""
@@ -186,14 +186,14 @@ def _change_sign(node: ast.AST) -> Iterator[Edit]:
         yield f"no minus in {ast.unparse(node)}", lose
 
 
-_UNSEEN = frozenset({"strict", "origin", "at"})
+UNSEEN = frozenset({"strict", "origin", "at"})
 """What a keyword says that no value depends on: a check by Python, where a node comes from, where a refusal points."""
 
 
 def _drop_attribute(node: ast.AST) -> Iterator[Edit]:
     if isinstance(node, ast.Call):
         for i, keyword in enumerate(node.keywords):
-            if keyword.arg in _UNSEEN:
+            if keyword.arg in UNSEEN:
                 continue
 
             def drop(i: int = i) -> None:

@@ -17,7 +17,9 @@ from tests.support.sessions import session_of
 
 pytest.importorskip("onnxruntime")
 FOLDER = Path(onnx.__file__).parent / "backend/test/data/light"
-NETWORKS = sorted(FOLDER.glob("light_*.onnx"))
+NETWORKS = {file.stem.removeprefix("light_"): file for file in sorted(FOLDER.glob("light_*.onnx"))}
+LARGEST = ("vgg19", "zfnet512")
+"""With half a gigabyte of weights each; they have no op that `bvlc_alexnet` has not."""
 
 
 def with_weights(file: Path) -> onnx.ModelProto:
@@ -51,7 +53,10 @@ def test_there_are_nine() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", NETWORKS, ids=lambda file: file.stem.removeprefix("light_"))
+@pytest.mark.parametrize(
+    "file",
+    [pytest.param(f, id=n, marks=[pytest.mark.thorough] * (n in LARGEST)) for n, f in NETWORKS.items()],
+)
 def test_it_evaluates_as_onnxruntime_does(file: Path) -> None:
     proto = with_weights(file)
     graph = from_onnx(proto)

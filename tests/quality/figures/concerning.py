@@ -9,8 +9,12 @@ from pathlib import PurePath
 
 __all__ = ["CONCERNING", "concerning"]
 
-_CHANNELWISE = ("test_meanings_channelwise.py", "test_meanings.py", "test_components.py", "test_wrong_use.py")
-_SPATIAL = ("test_meanings_spatial.py", "test_meanings.py", "test_components.py", "test_wrong_use.py")
+_CHANNELWISE = (
+    "test_meanings_channelwise.py", "test_meanings.py", "test_resources.py", "test_wrong_use.py", "test_components.py",
+)  # fmt: skip
+_SPATIAL = (
+    "test_meanings_spatial.py", "test_meanings.py", "test_resources.py", "test_wrong_use.py", "test_components.py",
+)  # fmt: skip
 _TIMING = (
     "test_cycles.py", "test_fifos.py", "test_networks.py", "test_own_components.py", "test_components.py",
     "test_sources.py", "test_nested_graphs.py",
@@ -40,12 +44,16 @@ _READ = (
 
 _HDL: dict[str, tuple[str, ...]] = {
     "": ("test_own_components.py", "test_wrong_use.py", "test_generics.py", "test_emit.py", "test_components.py"),
-    "arithmetic": ("test_constant_products.py", "test_components.py", "synthesis/test_prediction.py"),
-    "arithmetic/adder_layout": ("../lowering/test_shift_add.py", "test_components.py", "synthesis/test_prediction.py"),
-    "arithmetic/adder_network": ("../lowering/test_shift_add.py", "test_components.py", "synthesis/test_prediction.py"),
-    "arithmetic/adder_results": ("../lowering/test_shift_add.py", "test_components.py", "synthesis/test_prediction.py"),
+    "arithmetic": (
+        "test_constant_products.py", "test_resources.py", "test_components.py", "synthesis/test_prediction.py",
+    ),
+    "arithmetic/adder_layout": ("../lowering/test_shift_add.py", "test_resources.py", "test_components.py"),
+    "arithmetic/adder_network": ("../lowering/test_shift_add.py", "test_resources.py", "test_components.py"),
+    "arithmetic/adder_results": ("../lowering/test_shift_add.py", "test_resources.py", "test_components.py"),
     "arithmetic/channelwise": _CHANNELWISE,
-    "arithmetic/matrix_products": ("test_meanings.py", "test_components.py", "../lowering/test_parallelism.py"),
+    "arithmetic/matrix_products": (
+        "test_meanings.py", "test_resources.py", "test_components.py", "../lowering/test_parallelism.py",
+    ),
     "buffering": ("test_fifos.py", "test_sources.py", "test_wrong_use.py", "test_nested_graphs.py", "test_networks.py"),
     "checking": (
         "test_components.py", "test_faults.py", "test_own_components.py", "test_meanings.py", "test_large_tables.py",
@@ -58,10 +66,10 @@ _HDL: dict[str, tuple[str, ...]] = {
     "components/fifo": ("test_fifos.py", *_SPATIAL),
     "components/maximum": _SPATIAL,
     "components/pad": _SPATIAL,
-    "components/popcount": ("test_meanings_popcount.py", "test_components.py", "synthesis/test_prediction.py"),
+    "components/popcount": ("test_meanings_popcount.py", "test_resources.py", "test_components.py"),
     "components/repeat": _SPATIAL,
     "components/reshape": (*_SPATIAL, "test_sources.py"),
-    "components/softmax": ("test_meanings_softmax.py", "test_components.py", "test_wrong_use.py"),
+    "components/softmax": ("test_meanings_softmax.py", "test_resources.py", "test_components.py", "test_wrong_use.py"),
     "components/total": _SPATIAL,
     "components/window": (*_SPATIAL, "test_fifos.py"),
     "emission": _EMITTED,

@@ -1,0 +1,50 @@
+"""Estimates of what components cost: those of `resources.txt`, on configurations of each; no change goes unseen.
+
+How near they are to what Yosys makes of a component is in `synthesis/test_prediction.py`. Where an estimate is meant to
+change, ``python -m tests.hdl.test_resources`` writes the table again, and its difference is to be looked at.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrewrite.hdl import Resources
+from graphrewrite.hdl.component import Site
+from tests.hdl.configurations import BY_NAME, configurations_of
+
+TABLE = Path(__file__).with_name("resources.txt")
+RANDOM = 8
+"""Configurations of each component that are drawn."""
+
+
+def sites(name: str) -> list[Site]:
+    found = configurations_of(name)
+    return [*list(found.corners())[:2], *(found.draw(np.random.default_rng(seed)) for seed in range(RANDOM))]
+
+
+def line(name: str, number: int, found: Resources) -> str:
+    """One configuration, as the table has it: sums, then the pieces that there are."""
+    pieces = " ".join(
+        f"{p.times}*{p.kind}:{p.width}" + f"x{p.size}" * bool(p.size) + f"-{p.alike}" * bool(p.alike)
+        for p in found.pieces
+        if p.times and p.width
+    )
+    sums = f"{found.multipliers} {found.adders} {found.registers} {found.memory_bits}"
+    return f"{name} {number}: {sums} | {pieces}".rstrip()
+
+
+def lines(name: str) -> list[str]:
+    return [line(name, number, BY_NAME[name].resources(site)) for number, site in enumerate(sites(name))]
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_estimates_are_those_of_the_table(name: str) -> None:
+    table = TABLE.read_text(encoding="utf-8").splitlines()
+    assert lines(name) == [each for each in table if each.startswith(f"{name} ")]
+
+
+if __name__ == "__main__":
+    TABLE.write_text("".join(f"{each}\n" for name in sorted(BY_NAME) for each in lines(name)), encoding="utf-8")
