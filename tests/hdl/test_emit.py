@@ -308,6 +308,12 @@ class TestWrite:
         assert (tmp_path / "link").is_symlink()
         assert set(snapshot(tmp_path / "there")) == {*design.files, "manifest.sha256"}
 
+    def test_a_link_that_leads_nowhere_is_no_folder(self, design: Design, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+        with pytest.raises(DesignError, match=r"link' is no folder"):
+            design.write(tmp_path / "link")
+        assert not (tmp_path / "nowhere").exists()
+
     @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
     @pytest.mark.parametrize("at", [0, 5, -1])
     def test_an_interrupt_while_writing_leaves_the_old_design(

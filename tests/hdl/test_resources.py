@@ -14,15 +14,17 @@ import pytest
 from graphrewrite.hdl import Resources
 from graphrewrite.hdl.component import Site
 from tests.hdl.configurations import BY_NAME, configurations_of
+from tests.hdl.synthesis.test_prediction import MEASURED
 
 TABLE = Path(__file__).with_name("resources.txt")
-RANDOM = 8
+RANDOM = 6
 """Configurations of each component that are drawn."""
 
 
 def sites(name: str) -> list[Site]:
     found = configurations_of(name)
-    return [*list(found.corners())[:2], *(found.draw(np.random.default_rng(seed)) for seed in range(RANDOM))]
+    measured = [site for op, site, *_ in MEASURED if op is BY_NAME[name].op]
+    return [*measured, *found.corners(), *(found.draw(np.random.default_rng(seed)) for seed in range(RANDOM))]
 
 
 def line(name: str, number: int, found: Resources) -> str:

@@ -7,4 +7,8 @@ from __future__ import annotations
 
 __all__ = ["EQUIVALENT"]
 
-EQUIVALENT: dict[str, tuple[str, ...]] = {}
+EQUIVALENT: dict[str, tuple[str, ...]] = {
+    "Buffers are looked for in more places than they can be needed in: there, none is found to be.": (
+        "hdl/buffering: _joins: drop guard: no len(network.components[k.sink].takes) > 1 in a condition",
+    ),
+}
