@@ -1,0 +1,298 @@
+"""Comparison of designs in time: what stops for good, and how many cycles a frame takes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+import networkx as nx
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.hdl.buffering import insert_forks
+from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hdl.components.fifo import fifo
+from graphrewrite.hdl.errors import DeadlockError
+from graphrewrite.hdl.netlist import netlist
+from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.hdl.timing.cycles import predict_cycles
+from graphrewrite.hdl.timing.deadlock import check_progress
+from graphrewrite.hdl.timing.network import Network
+from graphrewrite.testing.surroundings import surroundings
+from graphrewrite.types import Stream
+
+__all__ = ["Slower", "designs_in", "time_difference"]
+
+_FRAMES = 24
+"""Frames after which most designs repeat what they did."""
+_NETWORKS = 3
+"""Networks to try around a design."""
+_DEEPEST = 512
+_KINDS = frozenset(component.op.name for component in COMPONENTS)
+_PORTS = frozenset({"input", "output"})
+
+Pattern = Sequence[int]
+Stalls = tuple[Pattern | None, Pattern | None]
+STALLS: tuple[Stalls, ...] = (
+    (None, None),
+    (None, (1, 0)),
+    (None, (1, 1, 1, 0, 0, 0, 0, 1)),
+    ((1, 1, 0, 0, 0), None),
+    ((0, 1, 1), (1, 0, 0, 1, 1)),
+)
+"""Patterns of the cycles in which inputs offer a beat, and outputs take one; None for always."""
+
+
+@dataclass(frozen=True)
+class Slower:
+    """What a design does worse than another.
+
+    Attributes
+    ----------
+    before, after : Graph
+        The designs.
+    reason : str
+        In one sentence.
+    kind : str
+        ``"deadlock"`` or ``"interval"``.
+    """
+
+    before: Graph
+    after: Graph
+    reason: str
+    kind: str
+
+
+class _Timed:
+    """A design as a network of schedules."""
+
+    def __init__(self, design: Graph) -> None:
+        self.design = design
+        forked = insert_forks(design)
+        self.network = netlist(forked).network
+        self.fifos = frozenset(node for node in self.network.components if forked._node[node]["type"] == fifo.name)
+
+    @cached_property
+    def steps(self) -> int:
+        """The cycles a frame with unlimited buffers: those of the slowest component."""
+        return max(schedule.steps for schedule in self.network.components.values())
+
+    @cached_property
+    def storage(self) -> int:
+        """The beats that components other than fifos hold, at most."""
+        return sum(_storage(s) for name, s in self.network.components.items() if name not in self.fifos)
+
+    def deepened(self, places: int) -> Network:
+        """Return the network with more places in each component that is no fifo."""
+        if places <= 0:
+            return self.network
+        components = {
+            name: s if name in self.fifos else replace(s, capacity=tuple(c + places for c in s.capacity))
+            for name, s in self.network.components.items()
+        }
+        return replace(self.network, components=components)
+
+
+def _storage(schedule: Schedule) -> int:
+    """Return the beats that a component holds: in its buffers, and of the frame that it is working on."""
+    most = max((*schedule.beats_in, *schedule.beats_out), default=0)
+    ahead = 0.0
+    for takes in schedule.takes:
+        for gives in schedule.gives:
+            taken = (gives[None] >= takes[:, None]).sum(axis=0) / len(takes)  # before each beat that is given
+            ahead = max(ahead, *(part - beat / len(gives) for beat, part in enumerate(taken)))
+    return sum(schedule.capacity) + int(ahead * most + 0.999)
+
+
+def designs_in(graph: Graph) -> Iterator[frozenset[str]]:
+    r"""Yield the ports of each part of a graph that is a design: all of it are components, of which one at least lives.
+
+    Examples
+    --------
+    >>> text = "x = input() : stream u4f0[3,2]\\nd = fifo(x, depth=2)\\ny = output(d)"
+    >>> [sorted(ports) for ports in designs_in(Graph.parse(f"graph g\\nu = input() : f32[N]\\n{text}\\nv = output(u)"))]
+    [['x', 'y']]
+    """
+    living = graph.subgraph(set(graph) - graph.dead_nodes())
+    order = {node: index for index, node in enumerate(graph)}
+    for nodes in sorted(nx.weakly_connected_components(living), key=lambda nodes: min(map(order.__getitem__, nodes))):
+        kinds = {graph._node[node].get("type") for node in nodes}
+        if kinds <= _KINDS | _PORTS and kinds & _KINDS and _carries_streams(graph, nodes):
+            yield frozenset(node for node in nodes if graph._node[node]["type"] in _PORTS)
+
+
+def _carries_streams(graph: Graph, nodes: Any) -> bool:
+    return all(isinstance(graph.result_type(n), Stream) for n in nodes if graph._node[n]["type"] == "input")
+
+
+def _design(graph: Graph, ports: frozenset[str]) -> Graph | None:
+    """Return the part of a graph with some ports, in which each stream has a reader; None if it is no design."""
+    if not ports <= set(graph):
+        return None
+    dead = graph.dead_nodes() - ports
+    living = graph.subgraph(set(graph) - dead)
+    parts = [nodes for nodes in nx.weakly_connected_components(living) if nodes & ports]
+    nodes: set[str] = set().union(*parts)
+    if not {graph._node[node].get("type") for node in nodes} <= _KINDS | _PORTS:
+        return None
+    design = graph.copy()
+    design.remove_nodes_from([node for node in graph if node not in nodes])
+    for node in list(design):
+        results = graph.op(node).results if design._node[node]["type"] in _KINDS else 1
+        read = {reader.result for reader in design.readers(node)} if node not in design.outputs else {0}
+        for result in set(range(results)) - read:
+            design.output(design.fresh("unread"), design.value(node, result))
+    for names in (design.inputs, design.outputs):
+        for index, name in enumerate(names):
+            design._node[name]["index"] = index
+    return design
+
+
+def time_difference(
+    before: Graph, after: Graph, apply: Callable[[Graph], Any] | None, *, interval: float = 1.0
+) -> Slower | None:
+    """Return what one graph of streams does worse in time than another: it stops for good, or takes longer for a frame.
+
+    Fifos stand where a network needs them. So where they change, designs are compared as they stand, also with stalls;
+    where they do not, they are compared with buffers wherever they help, since those are chosen after other components.
+
+    Parameters
+    ----------
+    apply : callable, optional
+        What made one of the other, if it does the same inside of any network: they are compared inside of some, too.
+    interval : float
+        How many times the cycles that a frame took before it may take after.
+    """
+    for ports in designs_in(before):
+        old, new = _design(before, ports), _design(after, ports)
+        if old is None or new is None or old == new:
+            continue
+        moved = _moves_fifos(old, new)
+        plain = _Pair(old, new, apply)
+        found = _compared(plain, interval, STALLS[:1] if moved else ())
+        if found is None and apply is not None:
+            networks = (
+                _Pair(build(old), build(new), apply) for build in islice(_networks(old, moved=moved), _NETWORKS)
+            )
+            found = next(
+                filter(None, (_compared(pair, interval, STALLS[:1] if moved else ()) for pair in networks)), None
+            )
+        found = found or (_compared(plain, interval, STALLS[1:]) if moved else None)
+        if found is not None:
+            return found
+    return None
+
+
+class _Pair(NamedTuple):
+    old: Graph
+    new: Graph
+    apply: Callable[[Graph], Any] | None
+
+
+def _networks(design: Graph, *, moved: bool) -> Iterator[Callable[[Graph], Graph]]:
+    """Yield ways to put a design, and others with the same ports, into networks whose storage just suffices.
+
+    They do not deadlock; where fifos matter, the others have the least storage at which they do not wait either.
+    """
+    for frames in (1, 2) if moved else (1,):
+        for surrounding in surroundings(design, frames):
+            name = design.fresh("waiting")
+            network = _Timed(surrounding.around(design, 1, name)).network
+            alive = _least(partial(_runs, network, name), 1)
+            if alive is None:
+                continue
+            if frames == 1:
+                yield partial(surrounding.around, depth=alive, name=name)
+            if moved:
+                best = _interval(_with_depth(network, name, _DEEPEST), STALLS[0])
+                depth = _least(partial(_is_fast, network, name, best), alive)
+                yield partial(surrounding.around, depth=depth or _DEEPEST, name=name)
+
+
+def _least(holds: Callable[[int], bool], low: int) -> int | None:
+    """Return the least depth from one on at which something holds that then holds for all that are greater."""
+    found = bisect_left(range(_DEEPEST + 1), True, low, key=holds)
+    return found if found <= _DEEPEST and holds(found) else None
+
+
+def _with_depth(network: Network, name: str, depth: int) -> Network:
+    deep = replace(network.components[name], capacity=(depth,))
+    return replace(network, components={**network.components, name: deep})
+
+
+def _runs(network: Network, name: str, depth: int) -> bool:
+    """Tell whether a network with a fifo of some depth does not deadlock."""
+    try:
+        check_progress(_with_depth(network, name, depth))
+    except DeadlockError:
+        return False
+    return True
+
+
+def _is_fast(network: Network, name: str, interval: float, depth: int) -> bool:
+    return _interval(_with_depth(network, name, depth), STALLS[0]) <= interval
+
+
+def _compared(pair: _Pair, interval: float, stalls: Sequence[Stalls]) -> Slower | None:
+    """Return the difference of two designs as they stand; one that came about in parts is looked at as a whole."""
+    found = _worse(pair.old, pair.new, interval, stalls)
+    if found is None or pair.apply is None:
+        return found
+    try:
+        return _worse(pair.old, pair.apply(pair.old.copy()), interval, stalls)
+    except Exception:  # of a function, perhaps a user's, that no part was meant for
+        return None
+
+
+def _worse(old: Graph, new: Graph, interval: float, stalls: Sequence[Stalls]) -> Slower | None:
+    try:
+        one, other = _Timed(old), _Timed(new)
+    except GraphRewriteError:  # they are no designs yet
+        return None
+    try:
+        check_progress(one.network)
+    except DeadlockError:
+        return None
+    network = other.deepened(one.storage - other.storage)
+    try:
+        check_progress(network)
+    except DeadlockError as error:
+        return Slower(old, new, f"a deadlock that was not there: {error}", "deadlock")
+    if other.steps > one.steps * interval:
+        return Slower(old, new, f"slower: {one.steps} → {other.steps} cycles a frame", "interval")
+    for each in stalls:
+        was, now = _interval(one.network, each), _interval(network, each)
+        if now > was * interval + 1e-9:
+            return Slower(old, new, f"slower: {was:g} → {now:g} cycles a frame{_stalled(each)}", "interval")
+    return None
+
+
+def _interval(network: Network, stalls: Stalls) -> float:
+    source, sink = stalls
+    sources = {} if source is None else dict.fromkeys(network.inputs, source)
+    sinks = {} if sink is None else dict.fromkeys(network.outputs, sink)
+    return predict_cycles(network, _FRAMES, source_gates=sources, sink_gates=sinks).interval
+
+
+def _stalled(stalls: Stalls) -> str:
+    ends = (("inputs offer", stalls[0]), ("outputs take", stalls[1]))
+    shown = [f"{what} beats in the cycles {''.join(map(str, bits))}…" for what, bits in ends if bits is not None]
+    return f" where {' and '.join(shown)}" if shown else ""
+
+
+def _moves_fifos(old: Graph, new: Graph) -> bool:
+    """Tell whether one design has other fifos, or has them elsewhere."""
+    was, now = _fifos(old), _fifos(new)
+    if was.keys() != now.keys():
+        return True
+    return any(
+        was[node][0] != now[node][0] or (was[node][1] != now[node][1] and was[node][1].node in new) for node in was
+    )
+
+
+def _fifos(design: Graph) -> Mapping[str, tuple[int, Any]]:
+    return {n: (data["depth"], design.operands(n)[0]) for n, data in design._node.items() if data["type"] == fifo.name}
