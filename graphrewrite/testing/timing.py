@@ -27,13 +27,25 @@ from graphrewrite.types import Stream
 
 __all__ = ["Slower", "designs_in", "time_difference"]
 
-_FRAMES = 24
-"""Frames after which most designs repeat what they did."""
+_STEADY, _STALLED = 200, 24
+"""Frames of a run, without and with stalls."""
+_LATE, _NOTHING = 8, 1e-9
+"""Cycles that an end may be later, beside the latency: a pattern of stalls comes in another phase."""
 _NETWORKS = 3
 """Networks to try around a design."""
 _DEEPEST = 512
 _KINDS = frozenset(component.op.name for component in COMPONENTS)
 _PORTS = frozenset({"input", "output"})
+
+_RUNS = """\
+predict(insert_forks(before), 1)
+predict(insert_forks({made}), 1)  # raises a DeadlockError if it stops for good
+"""
+_FASTER = """\
+after = {{made}}
+was, found = (predict({network}, 200{gates}).interval for graph in (before, after))
+assert found <= was{factor}
+"""
 
 Pattern = Sequence[int]
 Stalls = tuple[Pattern | None, Pattern | None]
@@ -59,12 +71,15 @@ class Slower:
         In one sentence.
     kind : str
         ``"deadlock"`` or ``"interval"``.
+    claim : str
+        What does not hold, as of `graphrewrite.testing.failure.claims`.
     """
 
     before: Graph
     after: Graph
     reason: str
     kind: str
+    claim: str
 
 
 class _Timed:
@@ -198,7 +213,8 @@ def _networks(design: Graph, *, moved: bool) -> Iterator[Callable[[Graph], Graph
 
     They do not deadlock; where fifos matter, the others have the least storage at which they do not wait either.
     """
-    for frames in (1, 2) if moved else (1,):
+    is_deep = max((depth for depth, _ in _fifos(design).values()), default=0) > _beats(design)
+    for frames in (1, 2) if moved and is_deep else (1,):
         for surrounding in surroundings(design, frames):
             name = design.fresh("waiting")
             network = _Timed(surrounding.around(design, 1, name)).network
@@ -208,15 +224,25 @@ def _networks(design: Graph, *, moved: bool) -> Iterator[Callable[[Graph], Graph
             if frames == 1:
                 yield partial(surrounding.around, depth=alive, name=name)
             if moved:
-                best = _interval(_with_depth(network, name, _DEEPEST), STALLS[0])
+                best = predict_cycles(network, _STEADY, unbounded=[(name, 0)]).interval
                 depth = _least(partial(_is_fast, network, name, best), alive)
-                yield partial(surrounding.around, depth=depth or _DEEPEST, name=name)
+                if depth is not None and (frames > 1 or depth > alive):
+                    yield partial(surrounding.around, depth=depth, name=name)
+
+
+def _beats(design: Graph) -> int:
+    """Return the beats of the shortest frame at a port."""
+    return min(kind.beats for kind in map(design.result_type, design.inputs) if isinstance(kind, Stream))
 
 
 def _least(holds: Callable[[int], bool], low: int) -> int | None:
-    """Return the least depth from one on at which something holds that then holds for all that are greater."""
-    found = bisect_left(range(_DEEPEST + 1), True, low, key=holds)
-    return found if found <= _DEEPEST and holds(found) else None
+    """Return the least depth, from one on, at which something holds that then holds of all that are greater."""
+    step = 1
+    while not holds(low + step - 1):
+        low, step = low + step, 2 * step
+        if low > _DEEPEST:
+            return None
+    return low + bisect_left(range(step - 1), True, key=lambda more: holds(low + more))
 
 
 def _with_depth(network: Network, name: str, depth: int) -> Network:
@@ -234,7 +260,7 @@ def _runs(network: Network, name: str, depth: int) -> bool:
 
 
 def _is_fast(network: Network, name: str, interval: float, depth: int) -> bool:
-    return _interval(_with_depth(network, name, depth), STALLS[0]) <= interval
+    return _Pace.of(_with_depth(network, name, depth), STALLS[0]).interval <= interval
 
 
 def _compared(pair: _Pair, interval: float, stalls: Sequence[Stalls]) -> Slower | None:
@@ -261,21 +287,48 @@ def _worse(old: Graph, new: Graph, interval: float, stalls: Sequence[Stalls]) ->
     try:
         check_progress(network)
     except DeadlockError as error:
-        return Slower(old, new, f"a deadlock that was not there: {error}", "deadlock")
+        return Slower(old, new, f"a deadlock that was not there: {error}", "deadlock", _RUNS)
     if other.steps > one.steps * interval:
-        return Slower(old, new, f"slower: {one.steps} → {other.steps} cycles a frame", "interval")
+        claim = _FASTER.format(network="insert_fifos(insert_forks(graph))", gates="", factor=_times(interval))
+        return Slower(old, new, f"slower: {one.steps} → {other.steps} cycles a frame", "interval", claim)
     for each in stalls:
-        was, now = _interval(one.network, each), _interval(network, each)
-        if now > was * interval + 1e-9:
-            return Slower(old, new, f"slower: {was:g} → {now:g} cycles a frame{_stalled(each)}", "interval")
+        was, now = _Pace.of(one.network, each), _Pace.of(network, each)
+        if now.interval > was.interval * interval + _NOTHING and now.end > was.end * interval + _LATE + now.latency:
+            gates = f", gates={_gates(network, each)!r}" if each != STALLS[0] else ""
+            claim = _FASTER.format(network="insert_forks(graph)", gates=gates, factor=_times(interval))
+            reason = f"slower: {was.interval:g} → {now.interval:g} cycles a frame{_stalled(each)}"
+            return Slower(old, new, reason, "interval", claim)
     return None
 
 
-def _interval(network: Network, stalls: Stalls) -> float:
-    source, sink = stalls
-    sources = {} if source is None else dict.fromkeys(network.inputs, source)
-    sinks = {} if sink is None else dict.fromkeys(network.outputs, sink)
-    return predict_cycles(network, _FRAMES, source_gates=sources, sink_gates=sinks).interval
+class _Pace(NamedTuple):
+    """Cycles from frame to frame in the end, those of the first frame, and until the last."""
+
+    interval: float
+    latency: int
+    end: int
+
+    @classmethod
+    def of(cls, network: Network, stalls: Stalls) -> _Pace:
+        """Return the pace of a network; where nothing stalls, what repeats is known soon, however many frames."""
+        gates = _gates(network, stalls)
+        sources = {name: gates[name] for name in network.inputs if name in gates}
+        sinks = {name: gates[name] for name in network.outputs if name in gates}
+        frames = _STALLED if gates else _STEADY
+        run = predict_cycles(network, frames, source_gates=sources, sink_gates=sinks)
+        ends = [run.tracks(link)[0] for link in network.links if link.sink in network.outputs]
+        return cls(run.interval, run.empty_latency, int(max(track.of(-1, -1) for track in ends)))
+
+
+def _gates(network: Network, stalls: Stalls) -> dict[str, Pattern]:
+    gates: dict[str, Pattern] = {}
+    for ports, pattern in zip((network.inputs, network.outputs), stalls, strict=True):
+        gates |= {} if pattern is None else dict.fromkeys(ports, pattern)
+    return gates
+
+
+def _times(interval: float) -> str:
+    return f" * {interval:g}" if interval != 1 else ""
 
 
 def _stalled(stalls: Stalls) -> str:
