@@ -42,6 +42,8 @@ class Evidence:
         Graphs in which it changed only what no output depends on.
     unchanged : int
         Graphs that it left as they were, though it took a step.
+    timed : int
+        Graphs of streams of which deadlock and cycles were compared, too.
     formed : int
         Graphs without values, of which only the form was checked.
     failed : Counter
@@ -67,6 +69,7 @@ class Evidence:
     compared: int = 0
     dead: int = 0
     unchanged: int = 0
+    timed: int = 0
     formed: int = 0
     failed: Counter[str] = field(default_factory=Counter)
     attributes: dict[str, Counter[Any]] = field(default_factory=dict)

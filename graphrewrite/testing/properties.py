@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from graphrewrite.graph import Graph
@@ -18,11 +19,14 @@ from graphrewrite.testing.own_ops import check_own_ops
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.search import Graphs, demand, search
 from graphrewrite.testing.subject import Subject, Transformation
+from graphrewrite.types import Stream
 
 __all__ = ["Preserving", "assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
 _KINDS = (VALUES, f"{VALUES}, signs of zeros", f"{VALUES}, special")
 """Kinds of refutations, by `graphrewrite.testing.comparison.OutputDifference.kind`."""
+_INSIDE, _ALONE = 20, 8
+"""One in so many graphs of streams is compared in time inside of networks, and one as it stands."""
 _SHARE = 4
 """One in so many graphs is transformed twice as it is; the others a second time built in another order."""
 
@@ -34,6 +38,7 @@ def check(
     tolerance: float | None = None,
     keeps: str | None = None,
     meaning: Callable[[Any], Any] | None = None,
+    interval: float | None = None,
     seed: int | None = None,
 ) -> Report:
     """Return a report on whether a transformation preserves what graphs compute; it does not raise.
@@ -51,6 +56,8 @@ def check(
     meaning : callable, optional
         A function from a graph to what must stay as it is, instead of the values that graphs compute: the language of
         a state machine, what can be reached in a call graph. Graphs of which it raises an error show nothing.
+    interval : float, optional
+        By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
@@ -79,7 +86,9 @@ def check(
     >>> check(wrong, meaning=nx.number_of_nodes).verdict
     'refuted'
     """
-    return _preserving(rules, on, tolerance=tolerance, keeps=keeps, meaning=meaning, seed=seed, asked="preserved")
+    return _preserving(
+        rules, on, tolerance=tolerance, keeps=keeps, meaning=meaning, interval=interval, seed=seed, asked="preserved"
+    )
 
 
 def _preserving(
@@ -89,13 +98,15 @@ def _preserving(
     tolerance: float | None,
     keeps: str | None = None,
     meaning: Callable[[Any], Any] | None = None,
+    interval: float | None = None,
     seed: int | None,
     asked: str,
 ) -> Report:
     subject = Subject(rules)
     kept = subject.keeps if keeps is None else keeps
     moderate = kept != "exact" or tolerance is not None
-    holds = Preserving(subject, kept, tolerance, None if meaning is None else Meaning(meaning, tolerance))
+    told = None if meaning is None else Meaning(meaning, tolerance)
+    holds = Preserving(subject, kept, tolerance, told, interval)
     return search(subject, on, holds, moderate=moderate, seed=seed, asked=asked)
 
 
@@ -107,6 +118,7 @@ class Preserving:
     keeps: str
     tolerance: float | None
     meaning: Meaning | None = None
+    interval: float | None = None
 
     def __call__(self, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> None:
         """Refute a result that differs by more than it may."""
@@ -128,12 +140,36 @@ class Preserving:
             failure = _check_meaning(self.meaning, graph, done.graph)
         elif isinstance(graph, Graph):
             failure = _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
+            if done.fired and any(isinstance(graph.result_type(port), Stream) for port in graph.inputs):
+                self._check_time(found, graph, done)
         else:
             for name in done.fired:
                 found.of(name).formed += 1
             return
         is_same, is_told = done.new == done.old, self.meaning is not None
         collect(found.evidence, done.firings, failure=failure, unchanged=is_same, anywhere=is_told)
+
+    def _check_time(self, found: Findings, graph: Graph, done: Applied) -> None:
+        """Refute a result that is worse in time; that takes longer to tell than values do, so that a share is asked."""
+        # Graphs of streams have loaded what it needs, which takes a while.
+        from graphrewrite.testing.timing import time_difference
+
+        timed = min(found.of(name).timed for name in done.fired)
+        is_inside = found.graphs <= 1 or timed <= found.graphs // _INSIDE
+        if not is_inside and found.graphs % _ALONE:
+            return
+        declared = prod(self.subject.intervals.get(name, 1.0) ** count for name, count in done.fired.items())
+        slower = time_difference(
+            graph,
+            done.graph,
+            self.subject.apply_quickly if is_inside and not self.subject.is_deaf else None,
+            interval=declared if self.interval is None else self.interval,
+        )
+        if slower is not None:
+            example = Counterexample(slower.before, slower.after, slower.reason, claim=slower.claim)
+            raise Refuted(example, slower.kind)
+        for name in done.fired:
+            found.of(name).timed += is_inside
 
 
 def _applied(subject: Subject, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> Applied | None:
@@ -184,13 +220,15 @@ def assert_preserves(
     tolerance: float | None = None,
     *,
     meaning: Callable[[Any], Any] | None = None,
+    interval: float | None = None,
     seed: int | None = None,
 ) -> None:
     """Raise unless a transformation preserves what graphs compute, and fires.
 
     The result must be equal bit for bit (NaN equal to NaN) where the rule keeps ``"exact"``, and else
-    equal within float rounding; inputs, outputs and types kept, the argument untouched, the same result twice,
-    and that accepted by the verifier.
+    equal within float rounding, with state in each cycle of a sequence; of streams there is no deadlock that was not
+    there, and no longer interval; inputs, outputs and types kept, the argument untouched, the same result twice, and
+    that accepted by the verifier.
 
     Parameters
     ----------
@@ -202,6 +240,8 @@ def assert_preserves(
         An absolute bound, instead of what the rule declares.
     meaning : callable, optional
         A function from a graph to what must stay as it is, instead of the values that graphs compute.
+    interval : float, optional
+        By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
@@ -224,7 +264,7 @@ def assert_preserves(
     ...     print(str(error).splitlines()[0])
     drop_sign: refuted: output y... was ... and became -...
     """
-    demand(check(rules, on=on, tolerance=tolerance, meaning=meaning, seed=seed))
+    demand(check(rules, on=on, tolerance=tolerance, meaning=meaning, interval=interval, seed=seed))
 
 
 def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | None = None) -> None:

@@ -140,6 +140,8 @@ class Subject:
         self.name: str = transformation.name if isinstance(transformation, Pipeline) else alone
         kept = {getattr(m, "keeps", "exact") for m in self.members}
         self.keeps = "exact" if kept <= {"exact"} else "rounding"
+        self.intervals = {m.name: getattr(m, "interval", 1.0) for m in self.members}
+        """By what factor each member may make a frame of streams longer."""
         self.is_deaf = any(isinstance(m, Pass) for m in self.members) or bool(functions)
         """Whether steps may go unnoticed by the watcher of a rewrite."""
         functions_of = [getattr(m, "function", None) for m in self.members]

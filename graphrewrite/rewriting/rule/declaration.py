@@ -46,6 +46,8 @@ class Rule(Displayed, PatternRule):
     shared : str
         How a matched node is treated that is no root and has a reader outside of the match: ``"refuse"`` the match,
         ``"keep"`` the node for that reader, or ``"duplicate"`` it where the replacement uses it.
+    interval : float
+        By what factor a frame may take more cycles after it, in a graph of streams.
     kind : str
         ``"transformation"``, which stays on its level, or ``"lowering"``, which goes to a more specific one.
     file, line : str, int
@@ -59,9 +61,11 @@ class Rule(Displayed, PatternRule):
         keeps: str = "exact",
         shared: str = "refuse",
         kind: str = "transformation",
+        interval: float = 1.0,
     ) -> None:
         self.definition: Definition = read_definition(function, keeps=keeps, shared=shared)
         self.function, self.keeps, self.shared, self.kind = function, keeps, shared, kind
+        self.interval = interval
         self.name, self.file, self.line = self.definition.name, self.definition.file, self.definition.line
         self.pattern: Pattern = self.definition.pattern
         self.__doc__, self.__name__ = self.definition.doc, function.__name__

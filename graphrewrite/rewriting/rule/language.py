@@ -29,6 +29,9 @@ class _Language:
         operand that may be missing.
     keeps : {"exact", "rounding", "assumes"}
         What the rewrite preserves: all bits, values up to rounding of floats, or values under a stated assumption.
+    interval : float
+        Of a rule about streams: by what factor a frame may take more cycles after it, such as 2, or ``math.inf`` of one
+        that trades time for area. By default, none.
     kind : {"transformation", "lowering"}
         Whether it stays on its level, or goes to a more specific one, such as from layers to integer arithmetic.
     shared : {"refuse", "keep", "duplicate"}
@@ -85,7 +88,7 @@ class _Language:
     def __call__(self, function: Callable[..., Any], /) -> Rule: ...
     @overload
     def __call__(
-        self, /, *, keeps: str = ..., shared: str = ..., kind: str = ...
+        self, /, *, keeps: str = ..., shared: str = ..., kind: str = ..., interval: float = ...
     ) -> Callable[[Callable[..., Any]], Rule]: ...
     def __call__(
         self,
@@ -95,9 +98,10 @@ class _Language:
         keeps: str = "exact",
         shared: str = "refuse",
         kind: str = "transformation",
+        interval: float = 1.0,
     ) -> Rule | Callable[[Callable[..., Any]], Rule]:
         def wrap(body: Callable[..., Any]) -> Rule:
-            return Rule(body, keeps=keeps, shared=shared, kind=kind)
+            return Rule(body, keeps=keeps, shared=shared, kind=kind, interval=interval)
 
         return wrap if function is None else wrap(function)
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.hdl.components.clip import clip
-from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.maximum import maximum
 from graphrewrite.hdl.components.requantise import requantise
@@ -56,13 +55,6 @@ def narrow_a_stream(x):
     ):
         return decline("too wide, or no limits")
     return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=narrow.low, high=narrow.high))
-
-
-@rule
-def drop_a_store(x):
-    """A store between two parts changes no value."""
-    yield fifo(x)
-    return x
 
 
 @rule
