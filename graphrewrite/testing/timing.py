@@ -128,9 +128,10 @@ def designs_in(graph: Graph) -> Iterator[frozenset[str]]:
 
     Examples
     --------
-    >>> text = "x = input() : stream u4f0[3,2]\\nd = fifo(x, depth=2)\\ny = output(d)"
-    >>> [sorted(ports) for ports in designs_in(Graph.parse(f"graph g\\nu = input() : f32[N]\\n{text}\\nv = output(u)"))]
-    [['x', 'y']]
+    >>> lines = "x = input() : f32[N]", "s = input() : stream u4f0[3,2]", "d = fifo(s, depth=2)", "y = output(d)"
+    >>> graph = Graph.parse("\n".join(["graph g", *lines, "z = output(x)"]), ops=[fifo])
+    >>> [sorted(ports) for ports in designs_in(graph)]
+    [['s', 'y']]
     """
     living = graph.subgraph(set(graph) - graph.dead_nodes())
     order = {node: index for index, node in enumerate(graph)}

@@ -40,8 +40,9 @@ def narrower(x):
     """One of two rows in a step, as it says."""
     product = matvec(x)
     yield product
-    lanes = product.type.lanes
-    return refold(matvec(x, like=product, lanes=1), lanes=2) if lanes == 2 else decline("other lanes")
+    if product.type.lanes != 2 or product.groups > 1:
+        return decline("other lanes, or groups")
+    return refold(matvec(x, like=product, lanes=1), lanes=2)
 
 
 @rule

@@ -66,7 +66,9 @@ def fewer_multipliers(x):
     product = matvec(x)
     yield product
     lanes = product.type.lanes
-    return refold(matvec(x, like=product, lanes=1), lanes=lanes) if lanes > 1 else decline("one row a step")
+    if lanes == 1 or product.groups > 1:
+        return decline("one row a step, or a group")
+    return refold(matvec(x, like=product, lanes=1), lanes=lanes)
 
 
 @rule

@@ -62,7 +62,9 @@ def product_row_by_row(x):
     product = matvec(x)
     yield product
     lanes = product.type.lanes
-    return refold(matvec(x, like=product, lanes=1), lanes=lanes) if lanes > 1 else decline("one row a step")
+    if lanes == 1 or product.groups > 1:
+        return decline("one row a step, or a group")
+    return refold(matvec(x, like=product, lanes=1), lanes=lanes)
 
 
 @rule
