@@ -47,7 +47,12 @@ def order(workflow: nx.DiGraph) -> nx.DiGraph:
     return nx.transitive_closure_dag(workflow)
 
 
-GATES = {"not": lambda a: not a[0], "and": all, "or": any, "buf": lambda a: a[0]}
+def alone(values: list[bool]) -> bool:
+    (value,) = values
+    return value
+
+
+GATES = {"not": lambda values: not alone(values), "buf": alone, "and": all}
 
 
 def truth_table(netlist: nx.DiGraph) -> dict[Any, list[bool]]:

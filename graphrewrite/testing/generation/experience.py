@@ -22,7 +22,7 @@ from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.searching import Form, distinct, found_forms, mixed, required_of, tried
 from graphrewrite.testing.generation.sequences import Recipe, values_made
 from graphrewrite.testing.generation.suggested import starts_of
-from graphrewrite.types import Tensor
+from graphrewrite.types import OBJECT, Tensor
 
 __all__ = ["accepted", "counts_of", "forms", "taken"]
 
@@ -65,6 +65,8 @@ def _counts(op: Op) -> range:
 
 
 def _may_take(op: Op, family: str) -> bool:
+    if family == OBJECT:
+        return False  # of a dialect's own values only its patterns have plans
     if (family == "stream") != (op.level == "stream"):
         return False  # a component computes on streams, and nothing else does
     return op.elements is None or family == "stream" or family in op.elements

@@ -12,6 +12,7 @@ from graphrewrite.testing.generation.backward import plan_backward
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.forward import forward_plans, plan_forward
 from graphrewrite.testing.generation.kinds import FAMILIES, RANKS, Kind
+from graphrewrite.testing.generation.own_types import own_plans
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.tables import KINDS
 from graphrewrite.testing.generation.unfolding import Unfolded, unfold
@@ -33,7 +34,7 @@ def feasible_kinds(pattern: Pattern) -> tuple[tuple[Any, int], ...]:
     """Return the kinds of result, element type and rank, of which a pattern has plans at its first root."""
     reasons: list[str] = []
     good = [kind for kind in KINDS if _is_feasible(pattern, kind, reasons)]
-    if not good and not forward_plans(pattern):
+    if not good and not forward_plans(pattern) and not own_plans(pattern):
         # Of floats nearly everything can be made: what hinders them is worth telling.
         told = reasons[: _ATTEMPTS * sum(element == "f32" for element, _ in KINDS)]
         reason = max(dict.fromkeys(told), key=told.count)
@@ -46,7 +47,7 @@ def feasible_kinds(pattern: Pattern) -> tuple[tuple[Any, int], ...]:
 
 def has_instance(pattern: Pattern) -> bool:
     """Tell whether there are graphs that contain a pattern: sooner than `feasible_kinds`, which finds all kinds."""
-    return any(_is_feasible(pattern, kind, []) for kind in KINDS) or bool(forward_plans(pattern))
+    return bool(own_plans(pattern) or any(_is_feasible(pattern, kind, []) for kind in KINDS) or forward_plans(pattern))
 
 
 def _is_feasible(pattern: Pattern, kind: tuple[Any, int], reasons: list[str]) -> bool:
@@ -69,6 +70,8 @@ def plan_instance(pattern: Pattern, pick: Pick, *, every_type: bool = False) -> 
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
     """
+    if own := own_plans(pattern):
+        return pick(own)
     kinds = feasible_kinds(pattern)
     if not kinds or pick((False, False, False, True)):
         known = forward_plans(pattern, every_type=every_type) or forward_plans(pattern)
