@@ -19,7 +19,7 @@ from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
-from graphrewrite.types import Tensor, Type, element_kind, sizes_in
+from graphrewrite.types import EdgeType, Tensor, Type, element_kind, sizes_in
 
 __all__ = ["is_open", "vary", "with_attribute"]
 
@@ -40,6 +40,8 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
     """
+    if any(isinstance(kind, EdgeType) for kind in plan.types.values()):
+        return plan  # what a dialect's ops accept is not known
     changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
     for _ in range(pick(_COUNTS)):
         try:
