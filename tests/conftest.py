@@ -44,7 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--hdl-count",
         type=int,
         metavar="N",
-        help="random configurations of each component (default: 60; with --hypothesis-profile=slow 10000)",
+        help="random configurations of each component, and random networks of components"
+        " (default: 60 and 30; with --hypothesis-profile=slow 10000 of either)",
     )
 
 
@@ -70,6 +71,13 @@ def hdl_seed(request: pytest.FixtureRequest) -> int:
 def hdl_count(request: pytest.FixtureRequest) -> int:
     """Random configurations of each component."""
     return _count(request.config)
+
+
+@pytest.fixture(scope="session")
+def hdl_networks(request: pytest.FixtureRequest, hdl_count: int) -> int:
+    """Random networks of components: as many, if a number is given or time does not matter."""
+    is_long = request.config.getoption("--hypothesis-profile") == "slow"
+    return hdl_count if is_long or request.config.getoption("--hdl-count") is not None else hdl_count // 2
 
 
 def pytest_configure(config: pytest.Config) -> None:

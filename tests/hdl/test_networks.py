@@ -6,20 +6,31 @@ from collections import Counter
 
 import pytest
 
-from graphrewrite.hdl import cosimulate, emit
+from graphrewrite.hdl import cosimulate, emit, predict
 from tests.hdl.configurations import BY_NAME
-from tests.support.growing_designs import GROWTH, INSERTED, network
+from tests.support.growing_designs import GROWTH, INSERTED, network, with_other_stores
 
 PARTS = 10
 
 
 @pytest.mark.ghdl
 @pytest.mark.parametrize("part", range(PARTS))
-def test_values_and_cycles_equal_ghdl(part: int, hdl_seed: int, hdl_count: int) -> None:
-    for number in range(part, hdl_count // 2, PARTS):
+def test_values_and_cycles_equal_ghdl(part: int, hdl_seed: int, hdl_networks: int) -> None:
+    for number in range(part, hdl_networks, PARTS):
         graph, _ = network(hdl_seed, number)
-        report = cosimulate(emit(graph, frames=4, seed=number))
+        if number % 3 == 1:
+            graph = with_other_stores(graph, hdl_seed, number)
+        report = cosimulate(emit(graph, frames=2 + number % 4, seed=number))
         assert report.equal, f"--hdl-seed={hdl_seed}, network {number}: {report}\n{graph}"
+
+
+def test_stores_of_other_depths_slow_a_network_down(hdl_seed: int) -> None:
+    slower = 0
+    for number in range(1, 40, 3):
+        graph, _ = network(hdl_seed, number)
+        other = with_other_stores(graph, hdl_seed, number)
+        slower += predict(other, 12).interval > predict(graph, 12).interval
+    assert slower >= 3
 
 
 def test_the_networks_have_branches_joins_and_all_components(hdl_seed: int) -> None:

@@ -8,9 +8,12 @@ from contextlib import suppress
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.graph import Graph, Value
+from graphrewrite.graph import Graph, Operand, Value
+from graphrewrite.graph.rewiring import move_slot
+from graphrewrite.hdl import DeadlockError, predict
 from graphrewrite.hdl.arithmetic.adder_network import network as network_of_adders
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
+from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.lowering.shift_add import adders_of
 from graphrewrite.op.op import Op
 from graphrewrite.types import FixedPoint, Stream
@@ -236,3 +239,29 @@ def network(seed: int, number: int, *, fifos: bool = True) -> tuple[Graph, list[
     found.finish()
     graph = insert_forks(found.graph)
     return (insert_fifos(graph) if fifos else graph), found.kinds
+
+
+def with_other_stores(graph: Graph, seed: int, number: int) -> Graph:
+    """The network with fifos of other depths, and with more of them, as far as it does not deadlock."""
+    random = np.random.default_rng([seed, number, 1])
+    new = graph.copy()
+    inner = [n for n in graph if graph.nodes[n]["type"] not in ("input", "output")]
+    for node in inner:
+        kind, depth = graph.nodes[node]["type"], int(random.choice([1, 2, 3, 8]))
+        if kind == "fifo":
+            changed = new.copy()
+            changed.nodes[node]["depth"] = max(1, graph.nodes[node]["depth"] - depth) if random.integers(4) else depth
+            new = changed if _runs(changed) else new
+        elif random.integers(4) == 0:
+            reader = graph.readers(node)[0]
+            made = new.add(fifo, [new.value(node, reader.result)], {"depth": depth}, origin=("fifo",))
+            move_slot(new, reader.node, reader.slot, Operand(made.node))
+    return new
+
+
+def _runs(graph: Graph) -> bool:
+    try:
+        predict(graph, 1)
+    except DeadlockError:
+        return False
+    return True
