@@ -12,6 +12,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import Edit, difference
 from graphrewrite.op import find_op
 from graphrewrite.op.body import Body
+from graphrewrite.rewriting.rule.bytecode import codes_of
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.types import Stream, Tensor
 
@@ -59,7 +60,15 @@ def firing_of(graph: Any, member: Any, change: Any) -> Firing:
         bound = zip(member.pattern.variables, match.values, strict=True)
         operands = {variable.name: value is not None for variable, value in bound if variable.optional}
     found = [gone[name] if name in gone else graph._node.get(name, {}) for name in names]
-    return _firing(graph, member.name, _reaches_output(graph, _touched(edit)), found, edit, operands)
+    touched = _touched(edit)
+    is_alive = _reaches_output(graph, touched) or (not (touched or edit.added) and _may_leave_nothing(member))
+    return _firing(graph, member.name, is_alive, found, edit, operands)
+
+
+def _may_leave_nothing(member: Any) -> bool:
+    """Tell whether a rule removes what nobody reads, by ``rule.nothing``: it is judged by what it leaves, as passes."""
+    function = getattr(member, "function", None)
+    return function is not None and any("nothing" in code.co_names for code in codes_of(function.__code__))
 
 
 def firing_between(before: Any, after: Any, name: str) -> Firing:
