@@ -224,6 +224,35 @@ def test_the_codes_are_told():
         assert "Example:" in done(name, "--help").stdout
 
 
+THIN = """
+import zlib
+
+from graphrewrite import Constant, decline, define_op, op, rule
+
+
+@rule
+def rare(x, c: Constant):
+    yield op.sub(x, c)
+    if zlib.crc32(c.value.tobytes()) % 199:
+        return decline("not today")
+    return op.add(x, -c.value)
+
+
+@define_op(infer=lambda x: x)
+def stubborn(x):
+    raise ValueError("no value")
+
+
+@rule
+def blind(x):
+    yield op.neg(stubborn(x))
+    return op.identity(stubborn(x))
+
+
+RULES = (rare, blind)
+"""
+
+
 def test_a_report_is_a_page(tmp_path: Path):
     page = tmp_path / "report.html"
     result = done("check", "graphrewrite.rules:drop_identity", "--examples", "5", "--html", page, "--json")
@@ -232,3 +261,18 @@ def test_a_report_is_a_page(tmp_path: Path):
     wrong = run("check", "graphrewrite.rules:drop_identity", "--html", tmp_path / "report.pdf")
     assert wrong.exit_code == 2
     assert "does not end in .html or .txt" in wrong.stderr
+
+
+def test_verdicts_on_little_are_told(tmp_path: Path, monkeypatch):
+    (tmp_path / "thin_rules.py").write_text(THIN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    asked = ("check", "thin_rules:RULES", "--examples", "50", "--seed", "1")
+    result = run(*asked)
+    assert result.exit_code == 1
+    assert "rare: weak: preserved in " in result.stdout
+    assert "blind: not compared in " in result.stdout
+    assert "1 of 2 (1 weakly) hold as far as they were tested" in result.stdout
+    told = json.loads(run(*asked, "--json").stdout)["rules"]
+    assert [each["verdict"] for each in told.values()] == ["weak", "not compared"]
+    assert told["thin_rules:RULES::blind"]["compared"] == {"blind": 0}
+    assert "no value" in told["thin_rules:RULES::blind"]["reason"]

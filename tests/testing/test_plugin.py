@@ -16,7 +16,9 @@ from graphrewrite.rewriting.rule_sets import NamingError, named
 pytestmark = pytest.mark.slow
 
 RULES = """
-from graphrewrite import Pipeline, define_op, op, pass_, rule
+import zlib
+
+from graphrewrite import Constant, Pipeline, decline, define_op, op, pass_, rule
 
 
 @rule
@@ -57,7 +59,27 @@ def lowering(graph):
     return made
 
 
+@rule
+def rare(x, c: Constant):
+    yield op.sub(x, c)
+    if zlib.crc32(c.value.tobytes()) % 199:
+        return decline("not today")
+    return op.add(x, -c.value)
+
+
+@define_op(infer=lambda x: x)
+def stubborn(x):
+    raise ValueError("no value")
+
+
+@rule
+def blind(x):
+    yield op.neg(stubborn(x))
+    return op.identity(stubborn(x))
+
+
 RULES = (double_negation, swapped, own)
+THIN = (rare, blind)
 PIPE = Pipeline((double_negation,), (swapped,), name="pipe")
 LATER = (lowering, PIPE, forgetful)
 NUMBER = 3
@@ -138,6 +160,14 @@ def test_a_picture_is_saved_or_it_says_why_not(shop, tmp_path):
     done = run(shop, "--check-rules", "shop:own", "--check-rules-output", str(taken))
     assert "no picture: " in done.stdout
     assert list(tmp_path.iterdir()) == [taken]
+
+
+def test_what_was_hardly_compared_warns_and_what_was_not_fails(shop):
+    done = run(shop, "--check-rules", "shop:THIN", "--hypothesis-seed=1")
+    assert "1 failed, 1 passed, 1 warning" in done.stdout
+    assert "EvidenceWarning: rare: weak: preserved in " in done.stdout
+    assert "blind: not compared in " in done.stdout
+    assert "no value" in done.stdout
 
 
 def test_what_pytest_is_asked_for_holds(shop):
