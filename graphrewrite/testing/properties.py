@@ -102,7 +102,7 @@ def _preserving(
     seed: int | None,
     asked: str,
 ) -> Report:
-    subject = Subject(rules)
+    subject = Subject(rules, meaning)
     kept = subject.keeps if keeps is None else keeps
     moderate = kept != "exact" or tolerance is not None
     told = None if meaning is None else Meaning(meaning, tolerance)

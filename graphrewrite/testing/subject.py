@@ -35,6 +35,7 @@ from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.firing import Firing, facts_of, firing_between, firing_of
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.testing.mentioning import ops_mentioned
+from graphrewrite.testing.strategies.asked_attributes import digraphs_for
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
 from graphrewrite.testing.strategies.graph_strategy import graphs
 
@@ -128,8 +129,8 @@ class Subject:
     graphrewrite.errors.RuleError: 'drop_identity' cannot be tested; pass a rule, a pass, a rule set, a Pipeline, ...
     """
 
-    def __init__(self, transformation: Transformation) -> None:
-        self.transformation = transformation
+    def __init__(self, transformation: Transformation, meaning: Callable[[Any], Any] | None = None) -> None:
+        self.transformation, self.meaning = transformation, meaning
         self.stages: list[Callable[[Any], Any] | tuple[Single, ...]] = list(_stages(transformation))
         self.members = tuple(m for stage in self.stages if isinstance(stage, tuple) for m in stage)
         functions = tuple(name_of(stage) for stage in self.stages if not isinstance(stage, tuple))
@@ -228,7 +229,10 @@ class Subject:
         wanted = set(names)
         chosen = [m for m in self.members if m.name in wanted]
         if self.stages and all(isinstance(m, GraphRule) for m in self.members or (None,)):
-            return st.one_of([digraphs(containing=m) for m in chosen if isinstance(m, GraphRule)])
+            rules = [member for member in chosen if isinstance(member, GraphRule)]
+            if self.meaning is not None:
+                return st.one_of([digraphs_for(member, self.meaning) for member in rules])
+            return st.one_of([digraphs(containing=member) for member in rules])
         kinds: list[st.SearchStrategy[Any]] = [graphs(containing=m) for m in chosen if isinstance(m, Rule)]
         if len(kinds) < len(wanted):
             kinds.append(graphs())

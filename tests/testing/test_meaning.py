@@ -157,9 +157,10 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_wrong_rule_is_refuted(kind: str) -> None:
+def test_a_wrong_rule_is_refuted_on_graphs_that_are_described_and_on_those_that_a_meaning_asks_for(kind: str) -> None:
     case = WRONG[kind]
-    report = check(case.rule, on=case.graphs, meaning=case.meaning, seed=0)
+    assert check(case.rule, on=case.graphs, meaning=case.meaning, seed=0).verdict == "refuted"
+    report = check(case.rule, meaning=case.meaning, seed=0)
     assert report.verdict == "refuted", report
     assert len(report.counterexample.before) <= 4
     code = report.counterexample.code
@@ -173,6 +174,13 @@ def test_a_wrong_rule_is_refuted(kind: str) -> None:
 def test_a_right_rule_is_not(kind: str) -> None:
     case = RIGHT[kind]
     assert_preserves(case.rule, on=case.graphs, meaning=case.meaning, seed=0)
+
+
+def test_a_meaning_gets_what_it_asks_for() -> None:
+    case = RIGHT["a machine"]
+    report = check(case.rule, meaning=case.meaning, seed=0)
+    assert report.verdict == "preserved", report
+    assert report.evidence[case.rule.name].compared > 10
 
 
 # ---------------------------------------------------------------------- graphs without a meaning
