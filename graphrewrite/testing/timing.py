@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -137,12 +137,15 @@ def designs_in(graph: Graph) -> Iterator[frozenset[str]]:
     order = {node: index for index, node in enumerate(graph)}
     for nodes in sorted(nx.weakly_connected_components(living), key=lambda nodes: min(map(order.__getitem__, nodes))):
         kinds = {graph._node[node].get("type") for node in nodes}
-        if kinds <= _KINDS | _PORTS and kinds & _KINDS and _carries_streams(graph, nodes):
+        if kinds <= _KINDS | _PORTS and kinds & _KINDS and _carries_beats(graph, nodes):
             yield frozenset(node for node in nodes if graph._node[node]["type"] in _PORTS)
 
 
-def _carries_streams(graph: Graph, nodes: Any) -> bool:
-    return all(isinstance(graph.result_type(n), Stream) for n in nodes if graph._node[n]["type"] == "input")
+def _carries_beats(graph: Graph, nodes: Iterable[str]) -> bool:
+    """Tell whether all that nodes give are streams, none of them of empty frames."""
+    results = (graph._node[node].get("result", ()) for node in nodes if graph._node[node]["type"] != "output")
+    kinds = (kind for each in results for kind in (each if isinstance(each, tuple) else (each,)))
+    return all(isinstance(kind, Stream) and all(kind.shape) for kind in kinds)
 
 
 def _design(graph: Graph, ports: frozenset[str]) -> Graph | None:
@@ -153,7 +156,7 @@ def _design(graph: Graph, ports: frozenset[str]) -> Graph | None:
     living = graph.subgraph(set(graph) - dead)
     parts = [nodes for nodes in nx.weakly_connected_components(living) if nodes & ports]
     nodes: set[str] = set().union(*parts)
-    if not {graph._node[node].get("type") for node in nodes} <= _KINDS | _PORTS:
+    if not {graph._node[node].get("type") for node in nodes} <= _KINDS | _PORTS or not _carries_beats(graph, nodes):
         return None
     design = graph.copy()
     design.remove_nodes_from([node for node in graph if node not in nodes])
