@@ -152,14 +152,14 @@ class Preserving:
     def _check_time(self, found: Findings, graph: Graph, done: Applied) -> None:
         """Refute a result that is worse in time; that takes longer to tell than values do, so that a share is asked."""
         # Graphs of streams have loaded what it needs, which takes a while.
-        from graphrewrite.testing.timing import time_difference
+        from graphrewrite.testing.timing import compare_times
 
         timed = min(found.of(name).timed for name in done.fired)
         is_inside = found.graphs <= 1 or timed <= found.graphs // _INSIDE
         if not is_inside and found.graphs % _ALONE:
             return
         declared = prod(self.subject.intervals.get(name, 1.0) ** count for name, count in done.fired.items())
-        slower = time_difference(
+        designs, slower = compare_times(
             graph,
             done.graph,
             self.subject.apply_quickly if is_inside and not self.subject.is_deaf else None,
@@ -169,7 +169,7 @@ class Preserving:
             example = Counterexample(slower.before, slower.after, slower.reason, claim=slower.claim)
             raise Refuted(example, slower.kind)
         for name in done.fired:
-            found.of(name).timed += is_inside
+            found.of(name).timed += bool(designs) and is_inside
 
 
 def _applied(subject: Subject, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> Applied | None:

@@ -25,7 +25,7 @@ from graphrewrite.hdl.timing.network import Network
 from graphrewrite.testing.surroundings import surroundings
 from graphrewrite.types import Stream
 
-__all__ = ["Slower", "designs_in", "time_difference"]
+__all__ = ["Compared", "Slower", "compare_times", "designs_in"]
 
 _STEADY, _STALLED = 200, 24
 """Frames of a run, without and with stalls."""
@@ -171,9 +171,24 @@ def _design(graph: Graph, ports: frozenset[str]) -> Graph | None:
     return design
 
 
-def time_difference(
+class Compared(NamedTuple):
+    """What a comparison in time showed.
+
+    Attributes
+    ----------
+    designs : int
+        Parts of the graphs that were compared.
+    slower : Slower or None
+        The first that became worse.
+    """
+
+    designs: int
+    slower: Slower | None
+
+
+def compare_times(
     before: Graph, after: Graph, apply: Callable[[Graph], Any] | None, *, interval: float = 1.0
-) -> Slower | None:
+) -> Compared:
     """Return what one graph of streams does worse in time than another: it stops for good, or takes longer for a frame.
 
     Fifos stand where a network needs them. So where they change, designs are compared as they stand, also with stalls;
@@ -186,24 +201,23 @@ def time_difference(
     interval : float
         How many times the cycles that a frame took before it may take after.
     """
+    designs = 0
     for ports in designs_in(before):
         old, new = _design(before, ports), _design(after, ports)
         if old is None or new is None or old == new:
             continue
+        designs += 1
         moved = _moves_fifos(old, new)
-        plain = _Pair(old, new, apply)
-        found = _compared(plain, interval, STALLS[:1] if moved else ())
+        plain, steady = _Pair(old, new, apply), STALLS[:1] if moved else ()
+        found = _compared(plain, interval, steady)
         if found is None and apply is not None:
-            networks = (
-                _Pair(build(old), build(new), apply) for build in islice(_networks(old, moved=moved), _NETWORKS)
-            )
-            found = next(
-                filter(None, (_compared(pair, interval, STALLS[:1] if moved else ()) for pair in networks)), None
-            )
-        found = found or (_compared(plain, interval, STALLS[1:]) if moved else None)
+            inside = (_Pair(build(old), build(new), apply) for build in islice(_networks(old, moved=moved), _NETWORKS))
+            found = next(filter(None, (_compared(pair, interval, steady) for pair in inside)), None)
+        if found is None and moved:
+            found = _compared(plain, interval, STALLS[1:])
         if found is not None:
-            return found
-    return None
+            return Compared(designs, found)
+    return Compared(designs, None)
 
 
 class _Pair(NamedTuple):
