@@ -45,7 +45,7 @@ def agreeing(a: np.ndarray, b: np.ndarray, bound: float | None) -> np.ndarray:
     >>> agreeing(np.array([1.0, np.inf]), np.array([1.1, np.inf]), 0.2).tolist()
     [True, True]
     """
-    if bound is None or a.dtype == object:
+    if bound is None or a.dtype.kind in "OU":
         return equal_bits(a, b)
     with np.errstate(invalid="ignore"):  # the difference of two infinities
         near = np.abs(a.astype(np.float64) - b.astype(np.float64)) <= bound

@@ -8,11 +8,13 @@ from graphrewrite.graph import Graph
 from graphrewrite.rewriting.match import MatchedValue
 from graphrewrite.rewriting.pattern import Literal, Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
-from graphrewrite.types import FixedPoint, Quantised, Type, element_dtype, hold, out_of_range
+from graphrewrite.types import TEXT, FixedPoint, Quantised, Type, element_dtype, hold, out_of_range
 
-__all__ = ["constant_array", "holds", "literal_array", "nearly_equal", "probe"]
+__all__ = ["WORDS", "constant_array", "holds", "literal_array", "nearly_equal", "probe"]
 
 _SIGNED = (0.0, -0.0, 1.0, -1.0)
+WORDS = np.array(["a", "", "B", "b a", "ab", "1", "É"])
+"""Texts of generated graphs."""
 
 
 def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndarray:
@@ -33,11 +35,13 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
     shape = tuple(int(d) for d in kind.shape)
     element = kind.element
     dtype = element_dtype(element)
-    if style == 0 or (style == 1 and positive):
+    if (style == 0 or (style == 1 and positive)) and element != TEXT:
         return np.full(shape, min(1, getattr(element, "maximum", 1)), dtype)
-    if style == 1:
+    if style == 1:  # of texts, the empty one
         return np.zeros(shape, dtype)
     rng = np.random.default_rng(style)
+    if element == TEXT:
+        return rng.choice(WORDS, shape)
     if style < 4 and np.issubdtype(dtype, np.floating) and not positive:
         return np.full(shape, -0.0, dtype) if style == 2 else rng.choice(_SIGNED, shape).astype(dtype)
     if isinstance(element, FixedPoint | Quantised):
@@ -57,7 +61,7 @@ def nearly_equal(array: np.ndarray, kind: Type) -> np.ndarray | None:
     >>> nearly_equal(np.float32([0, 2]), Tensor("f64", (2,))).tolist()
     [-0.0, 2.0]
     """
-    if array.shape != kind.shape:
+    if array.shape != kind.shape or array.dtype.kind == "U" or kind.element == TEXT:
         return None
     with np.errstate(all="ignore"):
         found = hold(kind.element, array)

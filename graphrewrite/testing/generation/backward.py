@@ -9,8 +9,9 @@ from typing import Any
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit
+from graphrewrite.testing.generation.kinds import SIZES
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.tables import SIZES, kinds_of
+from graphrewrite.testing.generation.tables import kinds_of
 from graphrewrite.testing.generation.unfolding import Capture, Output, Unfolded
 from graphrewrite.types import Dimension, Tensor, Type
 
@@ -74,7 +75,7 @@ def _likely(plan: Plan, root: Output, pick: Pick) -> list[Type]:
         given = {k: v for k, v in root.node.attributes.items() if not isinstance(v, Capture | Where)}
         with suppress(TypeMismatchError, IndexError, ValueError, TypeError, AttributeError):
             found.append(root.node.op.infer(*known, **given)[root.index])
-    there = [*plan.types.values(), *(kind for results in plan.results.values() for kind in results)]
+    there = [*plan.types.values(), *(kind for case in plan.cases.values() for kind in case.results)]
     found += [kind for kind in dict.fromkeys(there) if kind not in found]
     found.append(tensor_of(*pick(kinds_of(root.node.op.name)), pick))
     return found

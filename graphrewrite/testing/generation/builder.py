@@ -18,12 +18,12 @@ from graphrewrite.testing.generation.demand import Pick
 from graphrewrite.testing.generation.experience import accepted, counts_of, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
-from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
+from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, SIZES, USUAL, kind_of
 from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
 from graphrewrite.testing.generation.suggested import shapes_of
-from graphrewrite.testing.generation.tables import CONTINUOUS, SIZES
+from graphrewrite.testing.generation.tables import CONTINUOUS
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Type
 
@@ -212,6 +212,8 @@ class Builder:
 
     def _case(self, op: Op, first: Value, case: Case) -> Value | None:
         """Add a node as a case has it, with operands that are there or new."""
+        if any("-" in str(size) for kind in case.types for size in kind.shape):
+            return None  # it would be negative if the other size is large
         names = (*op.operands[1:], *op.operands[-1:] * len(case.types))
         rest = []
         for position, (kind, name) in enumerate(zip(case.types[1:], names, strict=False), start=1):
@@ -262,7 +264,7 @@ class Builder:
                 made[key] = (self._leaf(key, plan),)
             else:
                 operands = [self._made(operand, plan, made) for operand in key.operands]
-                value = self.graph.add(key.op, operands, plan.needs[key].attributes)
+                value = self.graph.add(key.op, operands, plan.cases[key].attributes)
                 made[key] = value if isinstance(value, tuple) else (value,)
                 self.computed.append(made[key][0])
         return made[key][index]

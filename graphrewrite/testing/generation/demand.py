@@ -24,6 +24,7 @@ __all__ = [
     "broadcasts",
     "by_default",
     "by_elements",
+    "near",
     "seeded",
     "sizes_without_symbol",
     "unknown",
@@ -118,7 +119,7 @@ class Demand:
             return self.given[name]
         if name not in self.conditions:
             return self.pick(options)
-        fitting = [value for value in (*options, *_near(options)) if admits(self.conditions[name], value)]
+        fitting = [value for value in (*options, *near(options)) if admits(self.conditions[name], value)]
         if not fitting:
             raise Unfit(f"{name}: {unmet(self.conditions[name], next(iter(options), None))}")
         return self.pick(fitting)
@@ -172,7 +173,7 @@ def unmet(condition: Where, example: Any) -> str:
     return text
 
 
-def _near(options: Sequence[Any]) -> list[Any]:
+def near(options: Sequence[Any]) -> list[Any]:
     """Values of the kinds that there are among some options, for a condition that none of these meets."""
     found: list[Any] = []
     for option in options:

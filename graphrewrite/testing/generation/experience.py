@@ -17,7 +17,7 @@ from typing import Any
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.fitting import computes, fit
-from graphrewrite.testing.generation.kinds import FAMILIES, Kind
+from graphrewrite.testing.generation.kinds import FAMILIES, RANKS, Kind
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.searching import Form, distinct, found_forms, mixed, required_of, tried
 from graphrewrite.testing.generation.sequences import Recipe, values_made
@@ -26,7 +26,6 @@ from graphrewrite.types import OBJECT, Tensor
 
 __all__ = ["accepted", "counts_of", "forms", "taken"]
 
-_RANKS = (2, 4, 1, 3, 0, 5)
 _FAILURES = 3
 """Sequences of one length to try before it counts as a wrong one."""
 _ENOUGH = 14
@@ -43,8 +42,10 @@ def taken(op: Op) -> dict[Kind, tuple[int, ...]]:
     >>> taken(op.linear)[Kind("float", 2)], Kind("bool", 2) in taken(op.linear)
     ((2, 3), False)
     """
-    kinds = [Kind(family, rank) for family in FAMILIES for rank in _RANKS]
-    return {kind: counts for kind in kinds if (counts := counts_of(op, kind))}
+    kinds = [Kind(family, rank) for family in FAMILIES for rank in RANKS]
+    found = {kind: counts for kind in kinds if (counts := counts_of(op, kind))}
+    numbers = {kind: counts for kind, counts in found.items() if kind.family != "string"}
+    return numbers or found  # texts are for those ops alone that take nothing else
 
 
 @lru_cache(maxsize=1 << 14)
@@ -67,8 +68,8 @@ def _counts(op: Op) -> range:
 def _may_take(op: Op, family: str) -> bool:
     if family == OBJECT:
         return False  # of a dialect's own values only its patterns have plans
-    if (family == "stream") != (op.level == "stream"):
-        return False  # a component computes on streams, and nothing else does
+    if op.level != "bridge" and (family == "stream") != (op.level == "stream"):
+        return False  # a component computes on streams, and besides it only what leads from one level to another
     return op.elements is None or family == "stream" or family in op.elements
 
 
@@ -114,7 +115,7 @@ def _searched(op: Op) -> str | None:
     """Return the first family of elements that an op takes."""
     for family in FAMILIES:
         if _may_take(op, family):
-            for rank in _RANKS:
+            for rank in RANKS:
                 if any(_found(op, count, Kind(family, rank)) for count in _counts(op)):
                     return family
     return None
@@ -188,7 +189,10 @@ def _accepting(op: Op, name: str, recipes: tuple[Recipe, ...], form: Form, kind:
                 continue
             failed[size] += recipe.size is not None
             for side, _ in product(sides, range(1 + varies)):
-                case = tried(op, first, form, {**side, name: recipe}, rng, guesses=0)
+                chosen = {**side, name: recipe}
+                case = tried(op, first, form, chosen, rng, guesses=0)
+                if case is None:  # perhaps for other sizes of the first operand
+                    case = tried(op, first, form, chosen, rng, guesses=0, kept=0)
                 if case is not None and (not computable or computes(op, case)):
                     found.add(recipe.name)
                     failed[size] = -len(recipes)

@@ -120,8 +120,8 @@ def _leave_one(plans: list[Plan]) -> None:
 
 def _is_like(plan: Plan, other: Plan) -> bool:
     """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart."""
-    return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.needs.values()] == [
-        repr(need.attributes) for need in other.needs.values()
+    return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.cases.values()] == [
+        repr(need.attributes) for need in other.cases.values()
     ]
 
 

@@ -19,7 +19,7 @@ from graphrewrite.types import Dimension, FixedPoint, Stream, Type, element_dtyp
 
 __all__ = ["Case", "accepted_case", "computes", "fit", "fits_format"]
 
-_STEPS = 12
+_STEPS = 20
 """Sizes to mend before giving up."""
 
 

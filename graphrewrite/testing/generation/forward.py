@@ -3,66 +3,105 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
-from graphrewrite.rewriting.pattern import Pattern
-from graphrewrite.testing.generation.demand import Need, Pick, Unfit, admits, seeded, unmet
+from graphrewrite.op.op import Op
+from graphrewrite.rewriting.pattern import Application, Pattern, Where
+from graphrewrite.testing.generation.demand import Pick, Unfit, admits, near, seeded, sizes_without_symbol, unmet
+from graphrewrite.testing.generation.experience import counts_of, taken
 from graphrewrite.testing.generation.fitting import Case, accepted_case, fit
-from graphrewrite.testing.generation.kinds import FAMILIES, POSITIVE, RANKS, USUAL, Kind
+from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, RANKS, SIZES, USUAL, Kind, kind_of, retyped
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, propose, sources
-from graphrewrite.testing.generation.tables import SIZES
+from graphrewrite.testing.generation.tracing import Trace, traced
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output, Unfolded, unfold
-from graphrewrite.types import Stream, Tensor, Type
+from graphrewrite.types import Dimension, Stream, Tensor, Type
 
-__all__ = ["forward_plans", "inferred", "plan_forward"]
+__all__ = ["NOTHING", "forward_plans", "inferred", "plan_forward", "tries"]
 
 _ROUNDS = 3
 """How often to try each kind of value at the beginning of a pattern."""
-_INSTEAD = {"integer": ("fixed",), "bool": ("float", "fixed", "integer"), "quantised": ("float", "fixed", "integer")}
+_INSTEAD = {
+    "integer": ("fixed",),
+    "bool": ("float", "fixed", "integer"),
+    "quantised": ("float", "fixed", "integer"),
+}
 """Kinds of values that are left out, unless every type is wanted, where a pattern has instances of another kind."""
+NOTHING = "nothing was found that"
+"""The first words of a reason that says little: an op takes nothing of some kind."""
 _MENDED = 6
 """Nodes whose operands are mended before giving up."""
+_WORDS = ("same", "same_lower", "valid")
+"""What borders may be asked to be for the sizes of the operands."""
 
 
 @lru_cache(maxsize=512)
-def forward_plans(pattern: Pattern, *, every_type: bool = False) -> tuple[Plan, ...]:
-    """Return plans of a pattern, one for each kind of value that it may begin with, as far as they were found.
+def forward_plans(pattern: Pattern, *, every_type: bool = False) -> Mapping[Kind, tuple[Plan, ...]]:
+    """Return plans of a pattern by the kind of value that it begins with, as far as they were found.
 
     Parameters
     ----------
     every_type : bool
         Whether values may be of any type; else of those alone that most graphs hold.
     """
-    found: dict[str, list[Plan]] = {}
+    found: dict[Kind, list[Plan]] = {}
+    for kind, plan in tries(pattern, every_type=every_type):
+        if isinstance(plan, Plan):
+            found.setdefault(kind, []).append(plan)
+    return {kind: tuple(plans) for kind, plans in found.items()}
+
+
+def tries(pattern: Pattern, *, every_type: bool = False) -> Iterator[tuple[Kind, Plan | Unfit]]:
+    """Yield plans of a pattern, or why there is none, for each kind of value that it may begin with."""
+    good: set[str] = set()
+    mantissas = any(op.level != "nn" for node in pattern.nodes for op in node.ops)
     for family in FAMILIES:
-        if not every_type and any(name in found for name in _INSTEAD.get(family, ())):
+        # Integers are mantissas, too, and any op of floats takes them as well: rules have either in mind.
+        instead = () if every_type or (family == "integer" and not mantissas) else _INSTEAD.get(family, ())
+        if any(name in good for name in instead) or (good and family == "string"):
             continue
         for rank, turn in product(RANKS, range(_ROUNDS)):
-            pick = seeded(turn)
-            with suppress(Unfit):
-                plan = plan_forward(
-                    unfold(pattern, pick), Kind(family, rank), pick, simple=not turn, every_type=every_type
-                )
-                found.setdefault(family, []).append(plan)
-    return tuple(plan for plans in found.values() for plan in plans)
+            if not rank and good and not every_type:
+                continue
+            pick, kind = seeded(turn), Kind(family, rank)
+            try:
+                plan = plan_forward(unfold(pattern, pick), kind, pick, simple=not turn, every_type=every_type)
+            except Unfit as error:
+                yield kind, error
+            else:
+                good.add(family)
+                yield kind, plan
 
 
-def plan_forward(reading: Unfolded, kind: Kind, pick: Pick, *, simple: bool = False, every_type: bool = False) -> Plan:
-    """Return a plan of a reading that begins with a kind of value."""
+def plan_forward(
+    reading: Unfolded,
+    kind: Kind,
+    pick: Pick,
+    *,
+    simple: bool = False,
+    every_type: bool = False,
+    batches: Sequence[Dimension | None] = ("N", "N", None),
+) -> Plan:
+    """Return a plan of a reading that begins with a kind of value.
+
+    Parameters
+    ----------
+    batches : sequence of str, int or None
+        What the first size may be; None is any number.
+    """
     plan = Plan(reading)
     types: dict[Leaf, Type] = {}
     attributes: dict[Node, dict[str, Any]] = {}
-    start = partial(_start, kind, pick, every_type=every_type)
+    start = partial(_start, kind, pick=pick, batches=batches, every_type=every_type)
     for node in reading.nodes:
-        known = [types.get(o) if isinstance(o, Leaf) else plan.results[o.node][o.index] for o in node.operands]
+        known = [types.get(o) if isinstance(o, Leaf) else plan.result(o) for o in node.operands]
         case = _opened(plan, node, known, start, pick, simple=simple)
-        plan.place(node, Need(case.types, case.attributes, _positive(node)), case.results)
+        plan.place(node, case)
         attributes[node] = case.attributes
         types.update({o: t for o, t in zip(node.operands, case.types, strict=True) if isinstance(o, Leaf)})
     return inferred(plan, types, attributes, pick)
@@ -79,26 +118,52 @@ def _opened(
         cases = sources(op)
         proposed = pick(cases) if cases else None
     else:
-        first = known[0] or (there[0] if there else start(whole=_is_constant(node.operands[0])))
-        proposed = propose(op, first, len(known), turn) or propose(op, first, len(known), 0)
+        first = known[0] or next((t for t in there[:1] if counts_of(op, kind_of(t))), None)
+        first = first or start(op if plan.cases else None, whole=_is_constant(node.operands[0]))
+        kept = int(bool(there))  # where nothing is known yet, the op may ask for other sizes
+        proposed = propose(op, first, len(known), turn, kept=kept) or propose(op, first, len(known), 0)
     if proposed is None:
-        raise Unfit(f"nothing was found that {op.name} takes with {len(known)} operands")
+        raise Unfit(f"{NOTHING} {op.name} takes with {len(known)} operands")
     attributes = {**proposed.attributes, **given}
     rng = random.Random(turn)
     for name, condition in conditions.items():
+        if condition.of_node:
+            continue
         value = attributes.get(name, op.attributes[name])
         if not admits(condition, value):
-            made = (_made(recipe.make, proposed.types[:1], rng) for recipe in recipes_of(op, name))
-            good = [value for value in made if admits(condition, value)]
+            made = [_made(recipe.make, proposed.types[:1], rng) for recipe in recipes_of(op, name)]
+            good = [value for value in (*made, *near(made)) if admits(condition, value)]
             if not good:
                 raise Unfit(f"{name}: {unmet(condition, value)}")
             attributes[name] = pick(good)
     alike: dict[Leaf | Output, Type] = {}
-    types = [t or alike.setdefault(o, p) for o, t, p in zip(node.operands, known, proposed.types, strict=True)]
-    case = fit(op, types, attributes, [i for i, t in enumerate(known) if t is None], rng)
+    types = [
+        t or alike.setdefault(o, _whole(p) if _is_constant(o) else p)
+        for o, t, p in zip(node.operands, known, proposed.types, strict=True)
+    ]
+    loose = [i for i, t in enumerate(known) if t is None]
+    open_elements = [name for name in op.attributes if "element" in name and name not in given]
+    there_before = [kind.element for case in plan.cases.values() for kind in case.types]
+    case = None
+    if open_elements and there_before and not simple and pick((False, True)):  # rules ask for equal ones
+        case = fit(op, types, {**attributes, **dict.fromkeys(open_elements, pick(there_before))}, loose, rng)
+    case = case or fit(op, types, attributes, loose, rng)
     if case is None:
         raise Unfit(f"{op.name} was found to take no {', '.join(map(str, types))}")
+    for name, condition in conditions.items():
+        if condition.of_node:
+            case = _settled(op, case, name, condition) or case
     return case
+
+
+def _settled(op: Op, case: Case, name: str, condition: Where) -> Case | None:
+    """Give an attribute a value that a condition asks for, where it depends on the sizes of the operands."""
+    for word in _WORDS:
+        with suppress(Exception):  # there are no such borders
+            attributes = op.settled({**case.attributes, name: word}, case.types)
+            if admits(condition, Application(op, case.types, {**op.attributes, **attributes})):
+                return accepted_case(op, case.types, attributes)
+    return None
 
 
 def _made(make: Any, types: Sequence[Type], rng: random.Random) -> Any:
@@ -108,23 +173,35 @@ def _made(make: Any, types: Sequence[Type], rng: random.Random) -> Any:
         return None
 
 
-def _start(kind: Kind, pick: Pick, *, whole: bool, every_type: bool) -> Type:
+def _start(
+    kind: Kind, op: Op | None, *, pick: Pick, batches: Sequence[Dimension | None], whole: bool, every_type: bool
+) -> Type:
+    """A value of a kind, or of another one where an op takes none of it."""
+    if op is not None and not counts_of(op, kind):
+        other = list(taken(op))
+        kind = pick([k for k in other if k.rank == kind.rank] or other or [kind])
     family, rank = kind
     elements = (FAMILIES if every_type else USUAL)[family]
     element = pick((elements[0], *elements))
     size = pick(SIZES)  # equal sizes are common: only they hide that axes were exchanged
     sizes: tuple[Any, ...] = tuple(pick((size, *SIZES)) for _ in range(rank))
     if family == "stream":
+        if not 0 < rank < 5:
+            raise Unfit("no stream has so many axes")
         return Stream(element, sizes)  # type: ignore[arg-type]  # the elements of that family are formats
-    return Tensor(element, sizes if whole or not pick((True, True, False)) else ("N", *sizes[1:]))
+    layout = pick((None, *LAYOUTS[rank])) if every_type and rank in LAYOUTS else None
+    is_mask = family == "bool" and pick((False, True))  # which is often a constant
+    batch = None if whole or is_mask or not rank else pick(batches)
+    return Tensor(element, sizes if batch is None else (batch, *sizes[1:]), layout)
+
+
+def _whole(kind: Type) -> Type:
+    """A type without symbolic sizes, which a constant has not: with fewer axes, it may be broadcast."""
+    return retyped(kind, shape=sizes_without_symbol(kind.shape))
 
 
 def _is_constant(port: Leaf | Output) -> bool:
     return isinstance(port, Leaf) and port.constant
-
-
-def _positive(node: Node) -> frozenset[int]:
-    return frozenset(i for i, name in enumerate(node.op.operands[: len(node.operands)]) if name in POSITIVE)
 
 
 def inferred(
@@ -138,14 +215,17 @@ def inferred(
     """Return a plan of the same reading with other types or attributes; sizes of leaves that do not fit are mended."""
     current = dict(types)
     for _ in range(_MENDED):
-        made = Plan(plan.reading, positive=set(plan.positive))
+        made = Plan(plan.reading)
         for node in plan.reading.nodes:
-            kinds = tuple(current[o] if isinstance(o, Leaf) else made.results[o.node][o.index] for o in node.operands)
+            kinds = tuple(current[o] if isinstance(o, Leaf) else made.result(o) for o in node.operands)
             case = accepted_case(node.op, kinds, attributes[node])
             if case is None:
-                current.update(_mended(node, kinds, attributes[node], kept))
+                current.update(
+                    _mended(node, kinds, attributes[node], kept)
+                    or _renamed(node, kinds, attributes[node], current, kept)
+                )
                 break
-            made.place(node, Need(kinds, case.attributes, plan.needs[node].positive), case.results)
+            made.place(node, case)
         else:
             for leaf, kind in current.items():
                 made.fill(leaf, kind, pick)
@@ -159,8 +239,32 @@ def _mended(
     loose = [i for i, o in enumerate(node.operands) if isinstance(o, Leaf) and o not in kept]
     case = fit(node.op, kinds, attributes, loose, random.Random(0), guesses=0)
     if case is None:
-        raise Unfit(f"{node.op.name} takes no {', '.join(map(str, kinds))}")
+        return {}
     found = {o: t for o, t in zip(node.operands, case.types, strict=True) if isinstance(o, Leaf)}
     if found == {o: t for o, t in zip(node.operands, kinds, strict=True) if isinstance(o, Leaf)}:
         raise Unfit(f"{node.op.name}: the result does not fit its format")
     return found
+
+
+def _renamed(
+    node: Node,
+    kinds: tuple[Type, ...],
+    attributes: Mapping[str, Any],
+    types: Mapping[Leaf, Type],
+    kept: Collection[Leaf],
+) -> dict[Leaf, Type]:
+    """Give another size to what a computed operand comes of: wherever the size is that does not fit."""
+    notes: Trace = []
+    with suppress(Exception):  # an inference of a user's, asked about what it may not foresee
+        node.op.infer(*traced(kinds, notes), **attributes)
+    for (operand, axis), size in reversed(notes):
+        old = kinds[operand].shape[axis]
+        if old != size and not isinstance(node.operands[operand], Leaf):
+            found = {
+                leaf: retyped(kind, shape=tuple(size if each == old else each for each in kind.shape))
+                for leaf, kind in types.items()
+                if old in kind.shape and leaf not in kept
+            }
+            if found:
+                return found
+    raise Unfit(f"{node.op.name} takes no {', '.join(map(str, kinds))}")

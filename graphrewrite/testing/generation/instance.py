@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +11,7 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.testing.generation.backward import plan_backward
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
-from graphrewrite.testing.generation.forward import forward_plans, plan_forward
+from graphrewrite.testing.generation.forward import NOTHING, forward_plans, plan_forward
 from graphrewrite.testing.generation.kinds import FAMILIES, RANKS, Kind
 from graphrewrite.testing.generation.own_types import own_plans
 from graphrewrite.testing.generation.plan import Plan
@@ -37,6 +38,7 @@ def feasible_kinds(pattern: Pattern) -> tuple[tuple[Any, int], ...]:
     if not good and not forward_plans(pattern) and not own_plans(pattern):
         # Of floats nearly everything can be made: what hinders them is worth telling.
         told = reasons[: _ATTEMPTS * sum(element == "f32" for element, _ in KINDS)]
+        told = [reason for reason in told if not reason.startswith(NOTHING)] or told
         reason = max(dict.fromkeys(told), key=told.count)
         raise NoInstanceError(
             f"no graph that contains {pattern} was found ({reason}); "
@@ -73,10 +75,10 @@ def plan_instance(pattern: Pattern, pick: Pick, *, every_type: bool = False) -> 
     if own := own_plans(pattern):
         return pick(own)
     kinds = feasible_kinds(pattern)
-    if not kinds or pick((False, False, False, True)):
+    if not kinds or pick((False, True)):
         known = forward_plans(pattern, every_type=every_type) or forward_plans(pattern)
         if known:
-            return vary(pick(known), pick, every_type=every_type)
+            return vary(_forward(pattern, known, pick, every_type=every_type), pick, every_type=every_type)
     last = Unfit("no attempt")
     for _ in range(_ATTEMPTS):
         try:
@@ -86,6 +88,16 @@ def plan_instance(pattern: Pattern, pick: Pick, *, every_type: bool = False) -> 
         except Unfit as error:
             last = error
     raise last
+
+
+def _forward(pattern: Pattern, known: Mapping[Kind, Sequence[Plan]], pick: Pick, *, every_type: bool) -> Plan:
+    """A plan that was found, or a new one that begins alike."""
+    floats = [kind for kind in known if kind.family == "float"]
+    kind = pick([*floats, *known])
+    if pick((False, True)):
+        with suppress(Unfit):
+            return plan_forward(unfold(pattern, pick), kind, pick, every_type=every_type)
+    return pick(known[kind])
 
 
 def plan_reading(reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pick) -> Plan:

@@ -18,7 +18,7 @@ from graphrewrite.testing.generation.bodies import bodies
 from graphrewrite.testing.generation.sequences import Recipe, shape_of
 from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
 
-__all__ = ["at_times", "governed", "joint_recipes"]
+__all__ = ["at_times", "governed", "joint_recipes", "together"]
 
 _CHOICES = 48
 """So many choices there are of each op."""
@@ -36,6 +36,12 @@ def governed(op: Op) -> tuple[str, ...]:
     """
     names, _, always = _TABLE.get(op.name, ((), None, False))
     return names if always and set(names) <= op.attributes.keys() else ()
+
+
+def together(op: Op) -> tuple[str, ...]:
+    """Return the attributes of an op that are made together, always or at times."""
+    names, _, _ = _TABLE.get(op.name, ((), None, False))
+    return names if set(names) <= op.attributes.keys() else ()
 
 
 def at_times(op: Op) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.testing.generation.demand import Unfit
-from graphrewrite.types import Dimension, Element, FixedPoint, Quantised, Stream, Tensor, Type, element_kind
+from graphrewrite.types import TEXT, Dimension, Element, FixedPoint, Quantised, Stream, Tensor, Type, element_kind
 
 __all__ = [
     "FAMILIES",
@@ -16,6 +16,7 @@ __all__ = [
     "POSITIVE",
     "QUANTISED",
     "RANKS",
+    "SIZES",
     "USUAL",
     "Kind",
     "family_of",
@@ -49,6 +50,7 @@ FAMILIES: Mapping[str, tuple[Element, ...]] = {
     "bool": ("bool",),
     "quantised": QUANTISED,
     "stream": FORMATS[:6],
+    "string": (TEXT,),
 }
 """Element types of generated graphs, by kind; those of streams count as a kind of their own."""
 USUAL: Mapping[str, tuple[Element, ...]] = {
@@ -58,8 +60,10 @@ USUAL: Mapping[str, tuple[Element, ...]] = {
     "fixed": FORMATS,
 }
 """Those that most graphs hold: what is right for them, and forgets the others, is what most people mean."""
-RANKS = (2, 4, 1, 3)
-"""Numbers of axes that a pattern may begin with."""
+RANKS = (2, 4, 1, 3, 5, 0)
+"""Numbers of axes of generated values, the usual ones first."""
+SIZES = (1, 2, 3)
+"""Sizes of generated tensors: small ones show everything."""
 LAYOUTS = {2: ("NC", "CN"), 3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
 """Layouts by number of axes."""
 POSITIVE = frozenset({"var", "variance"})

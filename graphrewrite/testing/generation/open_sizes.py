@@ -47,6 +47,8 @@ def extent(kind: Type, batch: Dimension) -> int:
     >>> extent(Tensor("f32", ("N", 3, "2*M")), "N")
     30
     """
+    if all(isinstance(size, int) for size in kind.shape):
+        return prod(kind.shape)  # type: ignore[arg-type]  # they are numbers
     sizes = dict.fromkeys(_names(kind.shape), max(NUMBERS))
     return prod(evaluate_size(size, {**sizes, str(batch): 1}) for size in kind.shape)
 

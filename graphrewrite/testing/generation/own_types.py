@@ -16,7 +16,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from graphrewrite.rewriting.pattern import Pattern
-from graphrewrite.testing.generation.demand import Need, Pick, Unfit, admits, seeded
+from graphrewrite.testing.generation.demand import Pick, Unfit, admits, seeded
+from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Unfolded, unfold
 from graphrewrite.types import EdgeType, ElementType, Tensor, Type, boxed, element_dtype, unboxed
@@ -103,7 +104,7 @@ def _planned(reading: Unfolded, kinds: list[Type], pick: Pick) -> Plan:
                     plan.arrays[operand] = _value(plan.types[operand], pick(range(_SEEDS)))
         types = tuple(kind for operand in node.operands if (kind := plan.type_of(operand)) is not None)
         attributes = _attributes(plan, node, types, pick)
-        plan.place(node, Need(types, attributes), node.op.infer(*types, **attributes))
+        plan.place(node, Case(types, attributes, node.op.infer(*types, **attributes)))
     return plan
 
 
@@ -150,10 +151,10 @@ def _computes(plan: Plan, seed: int) -> bool:
         values[leaf] = (_value(kind, _SEEDS * position + seed),)
     for node in plan.reading.nodes:
         operands = [values[o][0] if isinstance(o, Leaf) else values[o.node][o.index] for o in node.operands]
-        computed = node.op.function(*map(unboxed, operands), **plan.needs[node].attributes)
-        found = computed if isinstance(computed, tuple) and len(plan.results[node]) > 1 else (computed,)
+        computed = node.op.function(*map(unboxed, operands), **plan.cases[node].attributes)
+        found = computed if isinstance(computed, tuple) and len(plan.cases[node].results) > 1 else (computed,)
         values[node] = [
             kind.as_value(value) if isinstance(kind, EdgeType) else np.asarray(value)
-            for kind, value in zip(plan.results[node], found, strict=True)
+            for kind, value in zip(plan.cases[node].results, found, strict=True)
         ]
     return True

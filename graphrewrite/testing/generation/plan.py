@@ -9,13 +9,18 @@ import numpy as np
 
 from graphrewrite.rewriting.pattern import Application, Where
 from graphrewrite.testing.generation.arrays import constant_array, holds, literal_array, probe
-from graphrewrite.testing.generation.demand import Demand, Need, Pick, Unfit, unmet
+from graphrewrite.testing.generation.demand import Demand, Pick, Unfit, unmet
+from graphrewrite.testing.generation.fitting import Case
+from graphrewrite.testing.generation.kinds import POSITIVE
+from graphrewrite.testing.generation.open_sizes import extent, holds_for_all
 from graphrewrite.testing.generation.tables import meet
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node, Output, Unfolded
-from graphrewrite.types import FixedPoint, Tensor, Type, is_at_most
+from graphrewrite.types import FixedPoint, Tensor, Type
 
 __all__ = ["Plan"]
 
+_LARGEST = 500
+"""Entries of a result, in each row of a batch: faults show in small ones."""
 _STYLES = 8
 """Constants to try where a condition asks for something of their values."""
 
@@ -30,10 +35,8 @@ class Plan:
         What is planned.
     types : dict
         Of each leaf.
-    results : dict
-        Result types of each node.
-    needs : dict
-        Operand types and attributes of each node.
+    cases : dict
+        Types and attributes of each node.
     captured : dict
         Values of the attributes that variables stand for.
     arrays : dict
@@ -44,23 +47,21 @@ class Plan:
 
     reading: Unfolded
     types: dict[Leaf, Type] = field(default_factory=dict)
-    results: dict[Node, tuple[Type, ...]] = field(default_factory=dict)
-    needs: dict[Node, Need] = field(default_factory=dict)
+    cases: dict[Node, Case] = field(default_factory=dict)
     captured: dict[Capture, Any] = field(default_factory=dict)
     arrays: dict[Leaf, np.ndarray] = field(default_factory=dict)
     positive: set[Leaf] = field(default_factory=set)
 
     def copy(self) -> Plan:
         """Return a plan that can go on in another way."""
-        tables = ("types", "results", "needs", "captured", "arrays", "positive")
+        tables = ("types", "cases", "captured", "arrays", "positive")
         return replace(self, **{name: getattr(self, name).copy() for name in tables})
 
     def type_of(self, port: Leaf | Output) -> Type | None:
         """Return the type that is settled for a value, if one is."""
         if isinstance(port, Leaf):
             return self.types.get(port)
-        results = self.results.get(port.node)
-        return None if results is None else results[port.index]
+        return self.result(port) if port.node in self.cases else None
 
     def settle(self, port: Leaf | Output, kind: Type, pick: Pick) -> None:
         """Give a value a type, and give types to what lies below it."""
@@ -73,6 +74,10 @@ class Plan:
         else:
             self._settle_node(port, kind, pick)
 
+    def result(self, port: Output) -> Type:
+        """Return the type of a node's result."""
+        return self.cases[port.node].results[port.index]
+
     def fill(self, leaf: Leaf, kind: Type, pick: Pick) -> None:
         """Give a leaf a type, and find an array for a constant whose values matter.
 
@@ -84,7 +89,7 @@ class Plan:
         self.types[leaf] = kind
         if leaf.constant and any(isinstance(d, str) for d in kind.shape):
             raise Unfit("a constant has no symbolic size")
-        if not all(is_at_most(0, size) for size in kind.shape):
+        if any("-" in size if isinstance(size, str) else size < 0 for size in kind.shape):
             raise Unfit("an input's size could be negative")
         if leaf.literal is not None:
             self.arrays[leaf] = literal_array(leaf.literal, kind, pick)
@@ -115,27 +120,33 @@ class Plan:
                 conditions[name] = value.condition
         return given, conditions
 
-    def place(self, node: Node, need: Need, results: tuple[Type, ...]) -> None:
+    def place(self, node: Node, case: Case) -> None:
         """Give a node its operand types, attributes and results; its captured attributes are settled by that."""
         conditions = [value for value in node.attributes.values() if isinstance(value, Where) and value.of_node]
         if conditions:
-            defaults = node.op.defaults(next(iter(need.types), None), need.attributes)
-            application = Application(node.op, tuple(need.types), {**defaults, **need.attributes})
+            defaults = node.op.defaults(next(iter(case.types), None), case.attributes)
+            application = Application(node.op, tuple(case.types), {**defaults, **case.attributes})
             if wrong := next((each for each in conditions if not each.predicate(application)), None):
                 raise Unfit(wrong.reason)
-        self.needs[node], self.results[node] = need, results
+        sizes = [size for kind in case.results for size in kind.shape if isinstance(size, str)]
+        is_partial = any("//" in size or "-" in size for size in sizes)
+        if is_partial and not holds_for_all(node.op, case.types, case.attributes, ""):
+            raise Unfit(f"{node.op.name} takes not every size")
+        if any(extent(kind, "N") > _LARGEST for kind in case.results):
+            raise Unfit(f"{node.op.name} gives more than is worth comparing")
+        self.cases[node] = case
         for name, value in node.attributes.items():
             if isinstance(value, Capture):
-                self.captured[value] = need.attributes.get(name, node.op.attributes[name])
-        for index, operand in enumerate(node.operands):
-            if index in need.positive and isinstance(operand, Leaf):
+                self.captured[value] = case.attributes.get(name, node.op.attributes[name])
+        for operand, name in zip(node.operands, node.op.operands, strict=False):
+            if name in POSITIVE and isinstance(operand, Leaf):
                 self.positive.add(operand)
 
     def _settle_node(self, port: Output, kind: Type, pick: Pick) -> None:
         node = port.node
         given, conditions = self.settled(node)
         formats = [t.element for t in self.types.values() if isinstance(t.element, FixedPoint)]
-        formats += [v for n in self.needs.values() for v in n.attributes.values() if isinstance(v, FixedPoint)]
+        formats += [v for n in self.cases.values() for v in n.attributes.values() if isinstance(v, FixedPoint)]
         demand = Demand(
             node.op,
             kind,
@@ -149,6 +160,6 @@ class Plan:
             index=port.index,
         )
         need = meet(demand)
-        self.place(node, need, node.op.infer(*need.types, **need.attributes))
+        self.place(node, Case(need.types, need.attributes, node.op.infer(*need.types, **need.attributes)))
         for operand, wanted in zip(node.operands, need.types, strict=True):
             self.settle(operand, wanted, pick)

@@ -30,8 +30,13 @@ _TOGETHER = 0.4
 
 
 @lru_cache(maxsize=1 << 15)
-def propose(op: Op, first: Type, count: int, turn: int) -> Case | None:
+def propose(op: Op, first: Type, count: int, turn: int, *, kept: int = 1) -> Case | None:
     """Return a case of an op whose first operand has a type.
+
+    Parameters
+    ----------
+    kept : int
+        How many operands keep their sizes: the first, or none.
 
     Examples
     --------
@@ -46,7 +51,7 @@ def propose(op: Op, first: Type, count: int, turn: int) -> Case | None:
     for attempt in range(_ATTEMPTS if known else 0):
         form = known[min(attempt, len(known) - 1)] if turn == 0 else rng.choice(known)
         recipes = {} if turn == 0 else _varied(op, count, kind, rng)
-        case = _case(op, first, form, recipes, rng, simple=turn == 0)
+        case = _case(op, first, form, recipes, rng, simple=turn == 0, kept=kept)
         if case is not None:
             return case
     return None
@@ -71,7 +76,7 @@ def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Rec
 
 
 def _case(
-    op: Op, first: Type, form: Form, recipes: dict[str, Recipe], rng: random.Random, *, simple: bool
+    op: Op, first: Type, form: Form, recipes: dict[str, Recipe], rng: random.Random, *, simple: bool, kept: int
 ) -> Case | None:
     attributes = values_made({**form.recipes, **recipes}, first, rng)
     if attributes is None:
@@ -83,14 +88,18 @@ def _case(
         is_tensor = element is None and isinstance(first, Tensor) and isinstance(first.element, FixedPoint)
         narrow = is_tensor and not alike and rng.random() < 0.5
         types.append(beside(first, rng.choice(FORMATS) if narrow else element, sizes))
-    return fit(op, types, attributes, range(1, len(types)), rng)
+    return fit(op, types, attributes, range(kept, len(types)), rng)
 
 
 def _sizes(first: Type, rank: int, rng: random.Random, *, simple: bool, alike: bool) -> tuple[Any, ...]:
     own: Sequence[Any] = first.shape[len(first.shape) - rank :] if rank <= len(first.shape) else (1,) * rank
     if simple:
         return tuple(own) if alike else (1,) * rank
-    if rng.random() < (0.6 if alike else 0.3):
+    way = rng.random()
+    if way < 0.2 and rank and any(size != 1 for size in own):  # a number for each place along one axis
+        at = rng.choice([axis for axis, size in enumerate(own) if size != 1])
+        return tuple(size if axis == at else 1 for axis, size in enumerate(own))
+    if way < (0.7 if alike else 0.4):
         return tuple(own)
     return tuple(rng.choice((size, 1, 1, 2, 3)) if isinstance(size, int) else 1 for size in own)
 

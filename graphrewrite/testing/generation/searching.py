@@ -267,6 +267,7 @@ def tried(
     *,
     guesses: int = 2,
     noted: Trace | None = None,
+    kept: int = 1,
 ) -> Case | None:
     """Return a case of a form whose attributes are made by some recipes, if there is one.
 
@@ -274,6 +275,8 @@ def tried(
     ----------
     recipes : mapping of str to Recipe
         For attributes; those that must be given, and are not here, are made by the form's own.
+    kept : int
+        How many operands keep their sizes: the first, or none.
     """
     attributes = values_made({**form.recipes, **recipes}, first, rng)
     if attributes is None:
@@ -281,4 +284,4 @@ def tried(
     known = form.case.types
     others = known[1:] if len(known) > 1 and known[0] == first else _guess(first, form.ranks, form.elements)
     types = (first, *others)
-    return fit(op, types, attributes, range(1, len(types)), rng, guesses=guesses, noted=noted)
+    return fit(op, types, attributes, range(kept, len(types)), rng, guesses=guesses, noted=noted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
@@ -45,7 +46,7 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     chosen = pick((read, read, free)) if read else free
     node, name = pick(chosen or _none())
     default = node.op.attributes[name]
-    values = list(_values(plan.needs[node].attributes.get(name, default), pick, mentioned))
+    values = list(_values(plan.cases[node].attributes.get(name, default), pick, mentioned))
     if default is not inspect.Parameter.empty:
         values += [default] * (1 + len(values) // 4)  # what most graphs have, and most rules ask for
     try:
@@ -91,7 +92,7 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     else:
         types = {**plan.types, leaf: retyped(plan.types[leaf], shape=(*shape[:axis], new, *shape[axis + 1 :]))}
         kept = (leaf,)
-    return inferred(plan, types, {node: need.attributes for node, need in plan.needs.items()}, pick, kept=kept)
+    return inferred(plan, types, {node: need.attributes for node, need in plan.cases.items()}, pick, kept=kept)
 
 
 def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
@@ -100,7 +101,7 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     kind = plan.types[leaf]
     rng = random.Random(pick(range(256)))
     array = constant_array(kind, 4 + rng.randrange(4), positive=leaf in plan.positive)
-    fitting = [n for n in mentioned.boundaries if _is_held(kind, n)]
+    fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or leaf not in plan.positive)]
     if not fitting or not array.size:
         raise Unfit("no such number")
     number = rng.choice(fitting)
@@ -110,9 +111,7 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     array = hold(kind.element, flat.reshape(array.shape))
     if leaf.condition is not None and not holds(leaf.condition, kind, array):
         raise Unfit(leaf.condition.reason)
-    found = plan.copy()
-    found.arrays[leaf] = array
-    return found
+    return replace(plan, arrays={**plan.arrays, leaf: array})
 
 
 def _is_held(kind: Type, number: float) -> bool:

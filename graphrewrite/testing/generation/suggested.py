@@ -25,6 +25,15 @@ _SUGGESTED: Mapping[str, Sequence[Operands]] = {
         ((1, 1), ("f32", None)),
         ((_ALIKE, _ALIKE), ("f32", None)),
     ],
+    "quantize_linear": [
+        ((0, 0), (None, "i8")),
+        ((1, 1), (None, "u8")),
+        ((_ALIKE, _ALIKE), (None, "u8")),
+        ((0, 0), (None, "f8e4m3fn")),
+        ((1, 1), (None, "i4")),
+    ],
+    "tensor_scatter": [((_ALIKE, 1), (None, "i64"))],
+    "non_max_suppression": [((3,), (None,))],
     "qlinear_matmul": [_PRODUCT],
     "qlinear_conv": [
         ((*_PRODUCT[0], 1), (*_PRODUCT[1], "i32")),
@@ -41,6 +50,11 @@ _SUGGESTED: Mapping[str, Sequence[Operands]] = {
 """By op."""
 _VALUES: Mapping[tuple[str, str], Sequence[str]] = {
     ("dequantize_linear", "element"): ("f32", "f16"),
+    ("einsum", "equation"): (
+        *("ij->ji", "ij,jk->ik", "ij,ij->i", "i,i->", "ij->i", "i,j->ij", "...i->...", "...ij,...jk->...ik"),
+        *("bij,bjk,bkl->bil", "ij,j,i->ij", "i,i,i->i", "bij,bkj->bik"),
+    ),
+    ("quantize_linear", "element"): ("u8", "i8", "i16", "f8e4m3fn", "f8e5m2"),
     ("qlinear_conv", "element"): ("i8", "u8"),
     ("qlinear_matmul", "element"): ("i8", "u8"),
     ("quant", "rounding_mode"): ("FLOOR", "CEIL", "ROUND_TO_ZERO"),

@@ -13,10 +13,8 @@ from graphrewrite.testing.generation.layers import LAYERS
 from graphrewrite.testing.generation.mantissas import MANTISSAS
 from graphrewrite.types import Dimension, Element, FixedPoint, Quantised, Tensor
 
-__all__ = ["CONTINUOUS", "DEFAULT_OPS", "KINDS", "SIZES", "TABLE", "kinds_of", "meet"]
+__all__ = ["CONTINUOUS", "DEFAULT_OPS", "KINDS", "TABLE", "kinds_of", "meet"]
 
-SIZES = (1, 2, 3)
-"""Sizes of generated tensors: small ones show everything."""
 ELEMENTS: tuple[Any, ...] = (
     "f32",
     FixedPoint(True, 8, 4),

@@ -148,7 +148,7 @@ class _Reading:
         port = self.port(root, self.top)
         assert isinstance(port, Output)  # the run that is a root has a link
         if isinstance(root, PatternNode):
-            return [Output(port.node, index) for index in range(port.node.op.results)]
+            return [Output(port.node, index) for index in range(root.results)]
         return [port]
 
     def port(self, term: Term, scope: _Scope) -> Leaf | Output:
@@ -203,7 +203,7 @@ class _Reading:
     def node(self, term: PatternNode, scope: _Scope) -> Node:
         present = list(self.present(term, scope))
         op = self.op(term, len([t for t in present if not isinstance(t, Rest)]), scope)
-        need = max(op.required, 1) - sum(
+        need = max(op.required, int(op.variadic)) - sum(
             len(scope.of(t.variable).get(id(t.variable), ())) if isinstance(t, Rest) else 1 for t in present
         )
         operands: list[Leaf | Output] = []
@@ -216,7 +216,7 @@ class _Reading:
             still_open.discard(id(variable))
             known = scope.of(variable)
             if id(variable) not in known:
-                room = _MORE if op.variadic else len(op.operands) - (max(op.required, 1) - need)
+                room = _MORE if op.variadic else len(op.operands) - (op.required - need)
                 least = 0 if still_open else max(0, need)
                 if least > room:
                     raise Unfit(f"*{variable.name}: {op.name} takes fewer operands")
@@ -224,7 +224,7 @@ class _Reading:
                 known[id(variable)] = [Leaf(variable.constant, condition=variable.condition) for _ in range(count)]
                 need -= count
             operands.extend(known[id(variable)])
-        if len(operands) < max(op.required, 1) or (len(operands) > len(op.operands) and not op.variadic):
+        if len(operands) < max(op.required, int(op.variadic)) or (len(operands) > len(op.operands) and not op.variadic):
             raise Unfit(f"{op.name} does not take {len(operands)} operands")
         wanted = self.of_one_rank(op, term.attributes)
         node = Node(op, tuple(operands), {k: self.attribute(v, scope) for k, v in wanted.items()})

@@ -7,25 +7,31 @@ that: where sizes happen to be equal, an operand is broadcast, a limit is tight,
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import product
 from typing import Any
 
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.testing.generation.experience import accepted
 from graphrewrite.testing.generation.forward import inferred
+from graphrewrite.testing.generation.joint import joint_recipes, together
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, USUAL, kind_of, retyped
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.sequences import Recipe, values_made
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
 from graphrewrite.types import EdgeType, Tensor, Type, element_kind, sizes_in
 
-__all__ = ["is_open", "vary", "with_attribute"]
+__all__ = ["is_open", "stirred", "vary", "with_attribute"]
 
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
 _SIZES = (2, 1, 3, 4)
+_LOOKS = 3
+"""Values to draw for one that is not there already."""
 
 _SHAPES = frozenset({"shape", "size", "sizes"})
 """Attributes in which symbolic sizes are common."""
@@ -42,7 +48,11 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
     """
     if any(isinstance(kind, EdgeType) for kind in plan.types.values()):
         return plan  # what a dialect's ops accept is not known
-    changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
+    if pick((False, True)):
+        plan = stirred(plan, pick)
+    changes: Sequence[Callable[[Plan, Pick], Plan]] = (_attribute,)
+    if plan.types:
+        changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
     for _ in range(pick(_COUNTS)):
         try:
             plan = pick(changes)(plan, pick)
@@ -56,42 +66,115 @@ def _typed(plan: Plan, change: Callable[[Type], Type], pick: Pick, *, only: Leaf
     types = {leaf: change(kind) if only in (None, leaf) else kind for leaf, kind in plan.types.items()}
     if types == plan.types:
         raise Unfit("no change")
-    attributes = {node: need.attributes for node, need in plan.needs.items()}
+    attributes = {node: need.attributes for node, need in plan.cases.items()}
     return inferred(plan, types, attributes, pick, kept=() if only is None else (only,))
 
 
 # ---------------------------------------------------------------------- attributes
 
 
+Change = Mapping[Node, Mapping[str, Any]]
+"""Attributes that change, by node."""
+
+
+def stirred(plan: Plan, pick: Pick) -> Plan:
+    """Change many of the attributes that the pattern leaves open: together if that fits, else one after the other."""
+    changes: list[Change] = []
+    for node in plan.reading.nodes:
+        for names in _open(node):
+            if pick((True, False)):
+                with suppress(Unfit):
+                    changes.append(_redrawn(plan, node, names, pick))
+    if len(changes) > 1:
+        together: dict[Node, dict[str, Any]] = {}
+        for change in changes:
+            for node, values in change.items():
+                together.setdefault(node, {}).update(values)
+        with suppress(Unfit):
+            return _changed(plan, together, pick)
+    for change in changes:
+        with suppress(Unfit):
+            plan = _changed(plan, change, pick)
+    return plan
+
+
 def _attribute(plan: Plan, pick: Pick) -> Plan:
     """Change an attribute that the pattern leaves open, wherever it must be the same."""
-    free = [(node, name) for node in plan.reading.nodes for name in node.op.attributes if is_open(node, name)]
+    free = [(node, names) for node in plan.reading.nodes for names in _open(node)]
     if not free:
         raise Unfit("no attribute")
-    node, name = pick(free)
-    kinds = plan.needs[node].types
+    return _changed(plan, _redrawn(plan, *pick(free), pick), pick)
+
+
+def _open(node: Node) -> Iterator[tuple[str, ...]]:
+    """Yield the attributes that a pattern leaves open: several at once if they only fit together."""
+    joint = together(node.op)
+    if joint and all(is_open(node, name) for name in joint):
+        yield joint
+    else:
+        joint = ()
+    yield from ((name,) for name in node.op.attributes if name not in joint and is_open(node, name))
+
+
+def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Change:
+    """Return other values of attributes, and of those that must be the same."""
+    kinds, own = plan.cases[node].types, plan.cases[node].attributes
     first = kinds[0] if kinds else None
-    known = () if first is None else accepted(node.op, name, len(kinds), kind_of(first))
-    try:
-        value = pick(known or recipes_of(node.op, name)).make(first, random.Random(pick(range(256))))
-    except Exception as error:  # the type has no such value
-        raise Unfit(str(error)) from error
-    return with_attribute(plan, node, name, value, pick)
+    if len(names) > 1:
+        options: Sequence[Mapping[str, Recipe]] = list(joint_recipes(node.op))
+    else:
+        known = () if first is None else accepted(node.op, names[0], len(kinds), kind_of(first))
+        options = [{names[0]: recipe} for recipe in known or recipes_of(node.op, names[0])]
+    alike: Sequence[Any] = _elsewhere(plan, node, names[0]) if len(names) == 1 else ()
+    there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
+    for _ in range(_LOOKS):
+        if bool(alike) and pick((False, True)):
+            return _change(plan, [node], {names[0]: pick(alike)})
+        values = values_made(pick(options), first, random.Random(pick(range(256))))
+        if values is not None and repr(values) != there:
+            alone = [node] if pick((True, False)) else plan.reading.nodes
+            return _change(
+                plan, [n for n in alone if n.op is node.op and all(is_open(n, key) for key in values)], values
+            )
+    raise Unfit("the type has no other such value")
 
 
 def with_attribute(plan: Plan, node: Node, name: str, value: Any, pick: Pick) -> Plan:
     """Return a plan with another value of an attribute, wherever it must be the same; sizes are mended."""
-    if name in node.op.sized and name not in _SHAPES and any(sizes_in(value)):
-        raise Unfit("a symbolic size is given to hardly any op as a number of entries")
-    held = node.attributes.get(name)
-    condition = held.condition if isinstance(held, Capture) else held
-    if condition is not None and not admits(condition, value):
-        raise Unfit(f"{name}: {condition.reason}")
-    attributes = {other: dict(need.attributes) for other, need in plan.needs.items()}
-    attributes[node][name] = value
-    if isinstance(held, Capture):
-        for other in plan.reading.nodes:
-            attributes[other].update({same: value for same, captured in other.attributes.items() if captured is held})
+    return _changed(plan, _change(plan, [node], {name: value}), pick)
+
+
+def _change(plan: Plan, nodes: Sequence[Node], values: Mapping[str, Any]) -> Change:
+    """Other values of nodes' attributes, and of those that must be the same."""
+    change: dict[Node, dict[str, Any]] = {node: dict(values) for node in nodes}
+    for node, (name, value) in product(nodes, values.items()):
+        if name in node.op.sized and name not in _SHAPES and any(sizes_in(value)):
+            raise Unfit("a symbolic size is given to hardly any op as a number of entries")
+        held = node.attributes.get(name)
+        condition = held.condition if isinstance(held, Capture) else held
+        if condition is not None and not condition.of_node and not admits(condition, value):
+            raise Unfit(f"{name}: {condition.reason}")
+        if isinstance(held, Capture):
+            for other in plan.reading.nodes:
+                same = {key: value for key, captured in other.attributes.items() if captured is held}
+                change.setdefault(other, {}).update(same)
+    return change
+
+
+def _elsewhere(plan: Plan, node: Node, name: str) -> list[Any]:
+    """Values that rules compare an attribute with: those of other nodes, and element types of leaves."""
+    found = [
+        case.attributes[name]
+        for other, case in plan.cases.items()
+        if other is not node and other.op is node.op and name in case.attributes
+    ]
+    if "element" in name:
+        found += [kind.element for kind in plan.types.values()]
+    return list({repr(value): value for value in found}.values())
+
+
+def _changed(plan: Plan, change: Change, pick: Pick) -> Plan:
+    attributes = {node: {**need.attributes, **change.get(node, {})} for node, need in plan.cases.items()}
     return inferred(plan, plan.types, attributes, pick)
 
 
@@ -150,7 +233,8 @@ def _rank(plan: Plan, pick: Pick) -> Plan:
     """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front."""
     leaf = pick(list(plan.types))
     shape = plan.types[leaf].shape
-    shapes = [shape[cut:] for cut in range(1, len(shape) + 1)] + [(1, *shape)]
+    alone = any(node.operands == (leaf,) for node in plan.reading.nodes)
+    shapes = [shape[cut:] for cut in range(1, len(shape) + (not alone))] + [(1, *shape)]
     chosen = pick(shapes)
     return _typed(plan, lambda kind: retyped(kind, shape=chosen), pick, only=leaf)
 

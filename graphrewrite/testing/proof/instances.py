@@ -14,9 +14,8 @@ from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Pick, T, Unfit
 from graphrewrite.testing.generation.exploring import telling_plans
 from graphrewrite.testing.generation.instance import plan_instance
-from graphrewrite.testing.generation.kinds import FAMILIES
+from graphrewrite.testing.generation.kinds import FAMILIES, SIZES
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.tables import SIZES
 from graphrewrite.testing.generation.varying import vary
 from graphrewrite.testing.proof.enumeration import drawn, enumerated, spread
 from graphrewrite.testing.proof.neighbours import in_whole_numbers, neighbouring

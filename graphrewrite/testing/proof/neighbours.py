@@ -42,7 +42,7 @@ def neighbouring(plan: Plan, pick: Pick) -> Plan:
     change: dict[Any, Element] = {f: pick((f, *(other for other in _FORMATS if other != f))) for f in formats}
     captured: dict[Capture, Any] = {}
     attributes = {}
-    for node, need in plan.needs.items():
+    for node, need in plan.cases.items():
         attributes[node] = dict(need.attributes)
         for name, old in need.attributes.items():
             wanted = node.attributes.get(name)
@@ -66,7 +66,7 @@ def in_whole_numbers(plan: Plan, pick: Pick) -> Plan:
     """Return a plan with whole numbers instead of floats, which can be computed with."""
     change = {name: pick(_WHOLE) for name in dict.fromkeys(k.element for k in plan.types.values() if _is_float(k))}
     types = {leaf: retyped(kind, element=change.get(kind.element)) for leaf, kind in plan.types.items()}
-    return inferred(plan, types, {node: need.attributes for node, need in plan.needs.items()}, pick)
+    return inferred(plan, types, {node: need.attributes for node, need in plan.cases.items()}, pick)
 
 
 def _is_float(kind: Type) -> bool:

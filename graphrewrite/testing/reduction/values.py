@@ -76,18 +76,19 @@ Change = Callable[[np.ndarray], np.ndarray]
 
 
 def _changes(array: np.ndarray) -> Iterator[Change]:
-    for number in _SIMPLE:
-        yield partial(_filled, number, None)
+    simple = _SIMPLE if array.dtype.kind != "U" else ("", "a")
+    for value in simple:
+        yield partial(_filled, value, None)
+    if 1 < array.size <= _ENTRIES:
+        yield from (partial(_filled, value, index) for index in np.ndindex(array.shape) for value in simple)
+    if array.dtype.kind == "U":
+        return
     yield _rounded
     yield _halved
     greatest = int(np.abs(_numbers(array)).max(initial=0))
     # Steps of powers of two, in rounds, find the least number that suffices, as a binary search does.
     for power in reversed(range(min(greatest.bit_length(), 53))):
         yield partial(_nearer, 1 << power)
-    if 1 < array.size <= _ENTRIES:
-        for index in np.ndindex(array.shape):
-            for number in _SIMPLE:
-                yield partial(_filled, number, index)
 
 
 def _shorter(box: np.ndarray, kind: Type) -> Iterator[Change]:
@@ -109,7 +110,7 @@ def _without(index: int, box: np.ndarray) -> np.ndarray:
     return boxed(entries[:index] + entries[index + 1 :])
 
 
-def _filled(number: int, index: tuple[int, ...] | None, array: np.ndarray) -> np.ndarray:
+def _filled(number: int | str, index: tuple[int, ...] | None, array: np.ndarray) -> np.ndarray:
     new = array.copy()
     new[... if index is None or len(index) != array.ndim else index] = number
     return new
@@ -163,6 +164,8 @@ def _complexity(array: np.ndarray) -> float:
     """Return how complicated an array is: small integers, then fractions, then infinities and NaN."""
     if array.dtype == object:
         return len(repr(unboxed(array)))
+    if array.dtype.kind == "U":
+        return float(np.char.str_len(array).sum() + (array != "a").sum())
     numbers = array.astype(np.float64).ravel()
     finite = np.isfinite(numbers)
     values = np.where(finite, numbers, 0.0)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.graph import Graph
-from graphrewrite.types import Element, FixedPoint, Quantised, element_dtype, hold, integer_limits, small_float
+from graphrewrite.testing.generation.arrays import WORDS
+from graphrewrite.types import TEXT, Element, FixedPoint, Quantised, element_dtype, hold, integer_limits, small_float
 
 __all__ = ["edges_of", "formats_in", "limits_of", "shifts_in"]
 
@@ -98,6 +99,8 @@ def edges_of(
     >>> edges_of(FixedPoint(True, 8), (), (3,), numbers=True, near=False).tolist()
     [0, 1, -1, -128, 127, -127, 126, 4, -4, 12, -12, 5, 3]
     """
+    if element == TEXT:
+        return WORDS
     low, high = limits_of(element)
     dtype = element_dtype(element)
     if dtype.kind == "f":

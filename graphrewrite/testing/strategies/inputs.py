@@ -15,6 +15,7 @@ from graphrewrite.testing.generation.open_sizes import NUMBERS
 from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, shifts_in
 from graphrewrite.testing.strategies.shown import Batch
 from graphrewrite.types import (
+    TEXT,
     Dimension,
     EdgeType,
     ElementType,
@@ -142,6 +143,8 @@ def _batch(
         return hold(kind.element, kind.element.sample(rng, tuple(evaluate_size(d, sizes) for d in _shape(kind))))
     element, dtype = kind.element, element_dtype(kind.element)
     frame = tuple(evaluate_size(d, sizes) for d in _shape(kind))
+    if element == TEXT:
+        return rng.choice(edges, frame)
     low, high = limits_of(element)
     near = rng.integers(max(low, -3), min(high, 3), frame, endpoint=True)
     values: np.ndarray = near.astype(dtype)
