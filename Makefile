@@ -41,8 +41,9 @@ pythons: ## a smoke test on each Python that is found, and with the lowest versi
 reference: .venv/dev.stamp ## write what follows from the definitions of ops: docs/ops.md, and the stub for type checkers
 	$(BIN)/python -m tests.support.op_reference
 
-quality: .venv/quality.stamp ## coverage, mutation score, what generators reach (PARTS="mutation faults", FULL=1, SEED=1)
-	$(BIN)/python -m tests.quality.figures $(PARTS) $(if $(FULL),--full) $(if $(SEED),--seed=$(SEED))
+quality: .venv/quality.stamp ## coverage, mutation score, what generators reach (PARTS="mutation faults", OF=hdl, SAMPLE=40, FULL=1, SEED=1)
+	$(BIN)/python -m tests.quality.figures $(PARTS) $(if $(FULL),--full) \
+	  $(if $(SEED),--seed=$(SEED)) $(if $(SAMPLE),--sample=$(SAMPLE)) $(OF:%=--of=%)
 
 fix: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff format .

@@ -8,6 +8,9 @@ from __future__ import annotations
 __all__ = ["EQUIVALENT"]
 
 EQUIVALENT: dict[str, tuple[str, ...]] = {
+    "A mark for what lies outside compares with the ranks of what lies inside as before.": (
+        "hdl/emission/units: _Builder.arranged: off by one: 1 for 0",
+    ),
     "Buffers are looked for in more places than they can be needed in: there, none is found to be.": (
         "hdl/buffering: _joins: drop guard: no len(network.components[k.sink].takes) > 1 in a condition",
     ),

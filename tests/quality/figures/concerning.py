@@ -36,6 +36,8 @@ _STREAMS = (
     "test_to_stream.py", "test_hardware_of_ops.py", "test_combined_networks.py", "test_softmax.py", "test_counting.py",
     "test_transposes.py",
 )  # fmt: skip
+_RULES = "../rules/test_all_rules.py"
+"""Of which the tests of a mutated rule are run."""
 _READ = (
     "test_from_onnx.py", "exchange/test_functions.py", "exchange/test_control_flow.py", "exchange/test_classical.py",
     "exchange/test_attention.py", "exchange/test_symbolic_sizes.py", "exchange/test_wrong_models.py",
@@ -91,7 +93,7 @@ _HDL: dict[str, tuple[str, ...]] = {
 _LOWERING: dict[str, tuple[str, ...]] = {
     "": ("test_to_integer.py", "test_to_stream.py", "test_annotations.py", "test_predicates.py", "test_open_sizes.py"),
     "composite": (
-        "test_composite.py", "test_layouts.py", "test_from_onnx.py", "test_open_sizes.py", *_TRAINED,
+        _RULES, "test_composite.py", "test_layouts.py", "test_from_onnx.py", "test_open_sizes.py", *_TRAINED,
         "exchange/test_attention.py",
     ),
     "exchange": _READ,
@@ -107,12 +109,12 @@ _LOWERING: dict[str, tuple[str, ...]] = {
     "host_partition": ("test_host.py", "test_effects.py", "test_predicates.py", "test_heads.py", "test_host_cut.py"),
     "implementations": ("../hierarchy/test_implementations.py", "test_composite.py", "test_to_integer.py"),
     "integer": (
-        "test_to_integer.py", "test_quantise.py", "test_heads.py", "test_host.py", "test_softmax.py",
+        _RULES, "test_to_integer.py", "test_quantise.py", "test_heads.py", "test_host.py", "test_softmax.py",
         "test_hardware_of_ops.py", "test_functions.py", "test_trained_exports.py",
     ),
     "matched_operands": _TRAINED,
     "predicates": ("test_predicates.py", "test_effects.py"),
-    "preparation": ("test_means.py", "test_quantise.py", "test_signs.py", *_STREAMS),
+    "preparation": (_RULES, "test_means.py", "test_quantise.py", "test_signs.py", *_STREAMS),
     "prequantised": _TRAINED,
     "prequantised/affine_functions": ("test_functions.py", *_TRAINED),
     "prequantised/approximations": ("test_functions.py", *_TRAINED),
@@ -120,7 +122,7 @@ _LOWERING: dict[str, tuple[str, ...]] = {
     "quantisation/sample_review": ("test_guards.py", *_QUANTISED),
     "quantisation/width_search": ("test_width_search.py", *_QUANTISED),
     "shift_add": ("test_shift_add.py", "test_parallelism.py"),
-    "streaming": _STREAMS,
+    "streaming": (_RULES, *_STREAMS),
     "streaming/multiplier_free": ("test_counting.py", "test_signs.py", *_STREAMS),
 }  # fmt: skip
 CONCERNING = {
