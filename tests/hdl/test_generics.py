@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphrewrite.hdl.component import Generic
 from graphrewrite.hdl.emission.entity import read_entity
@@ -111,3 +113,12 @@ def test_every_template_with_generics_is_tested_and_checks_them() -> None:
             assert path.name in tested
             assert "constant LEGAL : boolean := generics_are_legal;" in text
             assert re.search(rf'report "{path.stem}: [^"]+" severity failure;', text)
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=2, max_size=12), st.integers(0, 8), st.integers(-9, 1))
+def test_vectors_are_wrapped_where_they_are_too_long(numbers: list[int], indent: int, room: int) -> None:
+    whole = f"({', '.join(literal(number) for number in numbers)})"
+    width = max(20, len(whole) + indent + room)
+    text = literal(np.array(numbers), indent=indent, width=width)
+    assert text == whole if len(whole) + indent <= width else max(map(len, text.splitlines())) <= width
+    assert " ".join(text.split()).replace("( ", "(").replace(" )", ")") == whole

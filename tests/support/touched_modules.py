@@ -39,6 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _note(frame: FrameType, event: str, argument: Any) -> None:
+    if event != "call":
+        return
     code = frame.f_code
     # Bodies of modules and classes, which run when something is imported, have no fast locals.
     if code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<"):
@@ -47,14 +49,14 @@ def _note(frame: FrameType, event: str, argument: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Note whose functions are called, unless somebody else watches."""
-    if item.nodeid not in watched or sys.gettrace() is not None:
+    """Note whose functions are called, unless somebody else does; a tracer is left to the tests."""
+    if item.nodeid not in watched or sys.getprofile() is not None:
         return (yield)
-    sys.settrace(_note)
+    sys.setprofile(_note)
     try:
         return (yield)
     finally:
-        sys.settrace(None)
+        sys.setprofile(None)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
