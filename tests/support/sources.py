@@ -307,13 +307,21 @@ class Writer:
         text = "\n".join([*self.lines, *yielded])
         names = [n for n in self.parameters if re.search(rf"\b{n}\b", text)]
         names.sort(key=lambda n: self.parameters[n].startswith("="))
-        plain = [n for n in names if n in "xyz"]
+        plain = [n for n in names if n in "xyz" and re.search(rf"\b{n}\b", self.present(yielded))]
         body = self.shrinking(roots, plain) if shrinking else self.wrapping(roots, plain)
         shared = self.rng.choice(("refuse", "refuse", "keep", "keep", "refuse" if shrinking else "duplicate"))
         self.kinds[shared] += 1
         head = [f'@rule(shared="{shared}")', f"def {name}({', '.join(n + self.parameters[n] for n in names)}):"]
         inner = [*self.lines, f"yield {', '.join(yielded)}", *body]
         return "\n".join([*head, *("    " + line for line in inner)])
+
+    def present(self, yielded: list[str]) -> str:
+        """What is yielded and the lines of all that it names, but for what must not be there: that binds nothing."""
+        left, text = list(self.lines), _without_negations(", ".join(yielded))
+        while found := [line for line in left if re.search(rf"\b({'|'.join(_names(line))})\b", text)]:
+            text += "".join("; " + _without_negations(line.partition(" = ")[2]) for line in found)
+            left = [line for line in left if line not in found]
+        return text
 
     def nodes(self) -> None:
         """All that is yielded and must be there."""
@@ -383,6 +391,14 @@ class Writer:
             f"new = {self.rng.choice(made)}",
             f"return {', '.join(new[self.form_of(r)].format(r) for r in roots)}",
         ]
+
+
+def _names(line: str) -> list[str]:
+    return re.findall(r"\w+", line.partition(" = ")[0])
+
+
+def _without_negations(text: str) -> str:
+    return re.sub(r"~(op\.\w+\([^()]*\)|\w+)", "", text)
 
 
 def rule_of(source: str) -> Any:
