@@ -22,7 +22,7 @@ test: .venv/dev.stamp ## format, lint, types and all tests (PROFILE=slow searche
 
 quick: .venv/dev.stamp ## the tests that take a moment: nothing slow, no VHDL simulation, no browser, few seeds
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=quick -m "not slow and not ghdl and not browser" \
-	  -p tests.support.first_seeds $(PYTEST)
+	  -p tests.support.first_seeds -p tests.support.touched_modules $(PYTEST)
 
 wheel: .venv/bin/python ## build dist/graphrewrite-VERSION-py3-none-any.whl, which installs anywhere
 	rm -rf dist

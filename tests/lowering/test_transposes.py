@@ -16,7 +16,7 @@ from graphrewrite.lowering.prequantised.transposes import (
     resize_before_transpose,
     transpose_after,
 )
-from graphrewrite.testing import assert_preserves
+from graphrewrite.testing import check
 from tests.support.trained_networks import stored
 from tests.support.transposed_networks import channels_last, transposed_operands
 
@@ -177,4 +177,5 @@ def test_numbers_without_channels_are_not_shuffled() -> None:
 
 
 def test_a_reshape_counts_as_a_transpose_where_it_is_one() -> None:
-    assert_preserves(transpose_after, on=transposed_operands())
+    report = check(transpose_after, on=transposed_operands())
+    assert report, str(report)
