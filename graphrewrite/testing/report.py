@@ -236,7 +236,8 @@ class Report:
         for name in self.members if len(self.members) <= _OPS else ():
             if name in self.evidence:
                 evidence = self.evidence[name]
-                told = "; ".join([f"{evidence.compared} graphs", *([evidence.apart] if evidence.apart else [])])
+                timed = f", {evidence.timed} of them in time, too" if evidence.timed else ""
+                told = "; ".join([f"{evidence.compared} graphs{timed}", *([evidence.apart] if evidence.apart else [])])
                 parts = [told, *evidence.shown()]
                 rows.append(("compared", f"{f'{name}: ' if len(self.members) > 1 else ''}{', '.join(parts)}"))
         return rows
