@@ -114,7 +114,7 @@ class Mentioned:
     Examples
     --------
     >>> Mentioned((4, 0.5)).boundaries
-    (4, 5, 3, 0.5, 1.5, -0.5)
+    (4, 5, 3, -4, 0.5, 1.5, -0.5)
     """
 
     numbers: tuple[float, ...] = ()
@@ -123,8 +123,8 @@ class Mentioned:
 
     @property
     def boundaries(self) -> tuple[float, ...]:
-        """The numbers and their neighbours."""
-        return tuple(dict.fromkeys(near for n in self.numbers for near in (n, n + 1, n - 1)))
+        """The numbers, their neighbours, and their negatives, for code may ask for what is absolute."""
+        return tuple(dict.fromkeys(near for n in self.numbers for near in (n, n + 1, n - 1, -n)))
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.others)

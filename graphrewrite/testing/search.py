@@ -109,7 +109,9 @@ class Rounds:
     def _case(self, graph: Any, number: int) -> Case:
         if not isinstance(graph, nx.DiGraph):
             raise RuleError(f"on gives {type(graph).__name__}; pass a strategy of graphs, such as graphs(ops=[…])")
-        return Case(graph, batch_for(graph, number, moderate=self.moderate) if isinstance(graph, Graph) else {})
+        if not isinstance(graph, Graph):
+            return Case(graph)
+        return Case(graph, batch_for(graph, number, moderate=self.moderate, given=self.subject.numbers))
 
     def examine(self, case: Case, found: Findings) -> None:
         """Note what a case shows."""

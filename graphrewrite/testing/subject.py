@@ -34,7 +34,7 @@ from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.firing import Firing, facts_of, firing_between, firing_of
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
-from graphrewrite.testing.mentioning import ops_mentioned
+from graphrewrite.testing.mentioning import ops_mentioned, values_mentioned
 from graphrewrite.testing.strategies.asked_attributes import digraphs_for
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
 from graphrewrite.testing.strategies.graph_strategy import graphs
@@ -57,6 +57,8 @@ _FAULTS = (
     SerialError,
 )
 """Errors that show a fault. A function may refuse a graph by an error of its own, as lowerings do."""
+_NUMBERS = 4
+"""Numbers of the code that are inputs as well."""
 _ADVICE = "pass a rule, a pass, a rule set, a Pipeline, or a function that takes a graph and returns one"
 
 
@@ -149,6 +151,9 @@ class Subject:
         functions_of += [stage for stage in self.stages if not isinstance(stage, tuple)]
         self.branches = Branches(function for function in functions_of if function is not None)
         """What of the code runs when it is applied with every step checked."""
+        mentioned = [n for f in functions_of if f is not None for n in values_mentioned(f).numbers]
+        self.numbers = tuple(n for n in dict.fromkeys(mentioned) if n not in (0, 1, -1))[:_NUMBERS]
+        """Numbers that its code mentions, near to which it may decide."""
         self._watched = [
             tuple(watched(m, self.branches) for m in dict.fromkeys(stage))
             if isinstance(stage, tuple)

@@ -20,19 +20,9 @@ from tests.support.profiles import some_of
 pytestmark = pytest.mark.slow
 
 WRONG = list(planted_in(wrong_rules))
-RARELY = {
-    "layers.groups_ignored": 7,
-    "streams.groups_of_lanes_exchanged": 12,
-    "activations.crossing_limits": 16,
-    "shapes.border_of_another_value": 16,
-    "layers.broadcast_for_per_channel": 19,
-    "structure.merges_constants_of_one_value": 19,
-    "structure.merges_without_attributes": 19,
-}
-"""Those that some seeds do not refute: how many of the twenty do, as measured."""
-MISSED = {
-    "layers.axis_of_another_layout": "images with channels last that are as high as they have channels are not drawn",
-}
+RARELY = {"structure.merges_constants_of_one_value": 18}
+"""Those that some seeds do not refute: how many of twenty do, as measured."""
+MISSED: dict[str, str] = {}
 """Those that no seed refutes, and why."""
 
 
@@ -66,7 +56,7 @@ def test_there_are_many_of_every_family():
 def test_few_need_more_than_one_seed():
     assert {*RARELY, *MISSED} <= {planted.name for planted in WRONG}
     assert all(0 < count < len(SEEDS) for count in RARELY.values())
-    assert len({*RARELY, *MISSED}) <= 0.05 * len(WRONG)
+    assert len({*RARELY, *MISSED}) <= 0.01 * len(WRONG)
 
 
 @pytest.mark.parametrize("planted", WRONG, ids=str)
@@ -91,7 +81,7 @@ def test_wrong_rules_are_refuted_in_twenty_seeds():
     records = measure(record, [planted.name for planted in WRONG])
     print(table("wrong rules", records))
     always = sum(r.refuted == len(SEEDS) for r in records)
-    assert always >= 0.95 * len(records)
+    assert always >= 0.99 * len(records)
     assert not {r.name: r.refuted for r in records if r.refuted < len(SEEDS) and r.name not in {*RARELY, *MISSED}}
     assert {r.name for r in records if not r.refuted} <= set(MISSED)
     assert all(r.is_small for r in records)

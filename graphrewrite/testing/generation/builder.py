@@ -263,11 +263,23 @@ class Builder:
             if isinstance(key, Leaf):
                 made[key] = (self._leaf(key, plan),)
             else:
+                self._indices_of(key, plan, made)
                 operands = [self._made(operand, plan, made) for operand in key.operands]
                 value = self.graph.add(key.op, operands, plan.cases[key].attributes)
                 made[key] = value if isinstance(value, tuple) else (value,)
                 self.computed.append(made[key][0])
         return made[key][index]
+
+    def _indices_of(self, node: Node, plan: Plan, made: dict[Leaf | Node, tuple[Value, ...]]) -> None:
+        """Add the constants of a node that are indices: they lie within their axes."""
+        need = plan.needs[node]
+        for position, leaf in enumerate(node.operands):
+            if isinstance(leaf, Leaf) and leaf.constant and leaf.literal is None and leaf not in made:
+                limits = limits_of_operand(node.op, position, need.types, need.attributes)
+                if limits is not None and leaf.condition is None:
+                    kind = plan.types[leaf]
+                    array = plan.arrays[leaf] if leaf in plan.arrays else constant_array(kind, self.pick(_STYLES))
+                    made[leaf] = (self.graph.constant(within(array, limits), type=kind),)
 
     def _leaf(self, leaf: Leaf, plan: Plan) -> Value:
         kind = plan.types[leaf]

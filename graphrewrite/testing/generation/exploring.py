@@ -12,6 +12,8 @@ from itertools import cycle, islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.rule.declaration import Rule
@@ -21,8 +23,7 @@ from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.steering import steer
-from graphrewrite.testing.generation.varying import vary
+from graphrewrite.testing.generation.steering import near, steer
 from graphrewrite.testing.mentioning import values_mentioned
 
 __all__ = ["telling_plans"]
@@ -74,10 +75,9 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
         pick = seeded(turn)
         since += 1
         try:
-            near = turn >= _FIRST and turn % 4 and answers
-            if near:
+            if turn >= _FIRST and turn % 4 and answers:
                 seldom = min(pick(list(answers)), pick(list(answers)), key=lambda answer: hits[answer])
-                plan = vary(pick(answers[seldom]), pick, every_type=every_type)
+                plan = near(pick(answers[seldom]), pick, every_type=every_type)
             else:
                 plan = plan_instance(rule.pattern, pick, every_type=every_type)
             plan = steer(plan, pick, mentioned) if turn % 2 else plan
@@ -144,7 +144,7 @@ def _answer(rule: Rule, graph: Graph) -> str:
     """Why the rule declines at its instance; nothing where it fires."""
     said = "no match"
     try:
-        with observing(graph):
+        with observing(graph), np.errstate(all="ignore"):  # rules compute with generated constants
             for node in graph.in_order():
                 for match in rule.matches_at(graph, node):
                     outcome = rule.edit(graph, match, fresh=graph.fresh)

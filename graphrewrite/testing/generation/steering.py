@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.kinds import retyped
+from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.unfolding import Leaf
-from graphrewrite.testing.generation.varying import is_open, with_attribute
+from graphrewrite.testing.generation.unfolding import Leaf, Node
+from graphrewrite.testing.generation.varying import is_open, vary, with_attribute
 from graphrewrite.testing.mentioning import Mentioned
-from graphrewrite.types import Type, element_dtype, hold, out_of_range
+from graphrewrite.types import NAMES, Type, element_dtype, hold, out_of_range
 
-__all__ = ["steer"]
+__all__ = ["near", "steer"]
 
+_COMMON = Mentioned((2, -1, 0.5))
+"""What is tried where the code mentions nothing."""
 _LARGEST = 40
 """A size."""
 _TRIES = 3
@@ -29,14 +34,26 @@ _TRIES = 3
 def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Return a plan near to a plan, with a mentioned value as an attribute, a size, or an entry of a constant.
 
-    A size may also be one more, one less, or twice as large. Where nothing fits, it is the same plan.
+    A size may also be one more, one less, or twice as large, and an attribute or an element type as another one of the
+    plan. Where nothing fits, it is the same plan.
     """
     for _ in range(_TRIES):
         try:
-            return pick((_attribute, _attribute, _entries, _size) if mentioned else (_size,))(plan, pick, mentioned)
+            return pick(_CHANGES)(plan, pick, mentioned or _COMMON)
         except Unfit:
             continue
     return plan
+
+
+def near(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
+    """Return a plan near to a plan, as `vary` does, with the same constants where their types are the same."""
+    varied = vary(plan, pick, every_type=every_type)
+    kept = {
+        leaf: array
+        for leaf, array in plan.arrays.items()
+        if leaf.literal is None and varied.types[leaf] == plan.types[leaf]
+    }
+    return replace(varied, arrays={**varied.arrays, **kept})
 
 
 def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
@@ -46,13 +63,50 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     chosen = pick((read, read, free)) if read else free
     node, name = pick(chosen or _none())
     default = node.op.attributes[name]
-    values = list(_values(plan.cases[node].attributes.get(name, default), pick, mentioned))
+    old = _given(plan)[node].get(name, default)
+    values = list(_values(old, pick, mentioned))
+    if name.startswith("eps"):  # what keeps a square root away from zero
+        values = [value for value in values if value > 0]
+    values += [kind.element for kind in plan.types.values() if name == "element" and kind.element != old]
     if default is not inspect.Parameter.empty:
         values += [default] * (1 + len(values) // 4)  # what most graphs have, and most rules ask for
     try:
         return with_attribute(plan, node, name, pick(values or _none()), pick)
     except GraphRewriteError as error:  # the op takes no such value
         raise Unfit(str(error)) from error
+
+
+def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
+    """Give all nodes that have an attribute of one name the same value: that of one of them, or another."""
+    found: dict[str, list[Node]] = {}
+    for node in plan.reading.nodes:
+        for name in node.op.attributes:
+            if is_open(node, name):
+                found.setdefault(name, []).append(node)
+    name = pick([name for name, nodes in found.items() if len(nodes) > 1] or _none())
+    first = pick(found[name])
+    value = _given(plan)[first].get(name, first.op.attributes[name])
+    if pick((False, True)):
+        kinds = plan.needs[first].types
+        try:
+            value = pick(recipes_of(first.op, name)).make(kinds[0] if kinds else None, random.Random(pick(range(256))))
+        except Exception as error:  # the type has no such value
+            raise Unfit(str(error)) from error
+    attributes = {node: dict(given) for node, given in _given(plan).items()}
+    for node in found[name]:
+        attributes[node][name] = value
+    return inferred(plan, plan.types, attributes, pick)
+
+
+def _element(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
+    """Give leaves of one element type another: one that is mentioned, or that an attribute or another leaf has."""
+    old = plan.types[pick(list(plan.types))].element
+    named = [other for other in mentioned.others if not isinstance(other, str) or other in NAMES]
+    there = [kind.element for kind in plan.types.values()]
+    there += [given["element"] for given in _given(plan).values() if given.get("element") is not None]
+    new = pick([element for element in (*named, *there) if element != old] or _none())
+    types = {leaf: retyped(kind, element=new) if kind.element == old else kind for leaf, kind in plan.types.items()}
+    return inferred(plan, types, _given(plan), pick)
 
 
 def _values(old: Any, pick: Pick, mentioned: Mentioned) -> Iterator[Any]:
@@ -92,23 +146,29 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     else:
         types = {**plan.types, leaf: retyped(plan.types[leaf], shape=(*shape[:axis], new, *shape[axis + 1 :]))}
         kept = (leaf,)
-    return inferred(plan, types, {node: need.attributes for node, need in plan.cases.items()}, pick, kept=kept)
+    return inferred(plan, types, _given(plan), pick, kept=kept)
 
 
 def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
-    """Let a constant have mentioned numbers as entries: everywhere, or among others."""
+    """Let a constant have mentioned numbers as entries: everywhere, or among others; or let its entries be in order."""
     leaf = pick([leaf for leaf in plan.types if leaf.constant and leaf.literal is None] or _none())
     kind = plan.types[leaf]
     rng = random.Random(pick(range(256)))
-    array = constant_array(kind, 4 + rng.randrange(4), positive=leaf in plan.positive)
-    fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or leaf not in plan.positive)]
-    if not fitting or not array.size:
-        raise Unfit("no such number")
-    number = rng.choice(fitting)
-    places = rng.choice((slice(None), rng.randrange(array.size)))
-    flat = array.ravel().copy()
-    flat[places] = number
-    array = hold(kind.element, flat.reshape(array.shape))
+    is_positive = leaf in plan.positive
+    flat = constant_array(kind, 4 + rng.randrange(4), positive=is_positive).ravel().copy()
+    fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or not is_positive)]
+    if not flat.size:
+        raise Unfit("a constant without entries")
+    match rng.randrange(4 if fitting else 2):
+        case 0:
+            flat[:] = (rng.randrange(4) + np.arange(flat.size) % 8).astype(flat.dtype)
+        case 1:
+            flat[:] = np.sort(flat) if rng.randrange(2) else np.sort(flat)[::-1]
+        case 2:
+            flat[:] = rng.choice(fitting)
+        case _:
+            flat[rng.randrange(flat.size)] = rng.choice(fitting)
+    array = hold(kind.element, flat.reshape(kind.shape))
     if leaf.condition is not None and not holds(leaf.condition, kind, array):
         raise Unfit(leaf.condition.reason)
     return replace(plan, arrays={**plan.arrays, leaf: array})
@@ -118,6 +178,14 @@ def _is_held(kind: Type, number: float) -> bool:
     """Tell whether a type has a number, or, of floats, one near to it."""
     dtype = element_dtype(kind.element)
     return dtype.kind == "f" or (number == int(number) and out_of_range(kind.element, int(number)) is None)
+
+
+_CHANGES = (_attribute, _attribute, _attribute, _entries, _entries, _size, _alike, _element)
+
+
+def _given(plan: Plan) -> dict[Node, Mapping[str, Any]]:
+    """Return the attributes of each node."""
+    return {node: need.attributes for node, need in plan.needs.items()}
 
 
 def _none() -> Any:

@@ -13,9 +13,15 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.generation.arrays import WORDS
 from graphrewrite.types import TEXT, Element, FixedPoint, Quantised, element_dtype, hold, integer_limits, small_float
 
-__all__ = ["edges_of", "formats_in", "limits_of", "shifts_in"]
+__all__ = ["edges_of", "formats_in", "limits_of", "numbers_in", "shifts_in"]
 
 _LARGEST_BF16 = float(np.array([0x7F7F0000], np.uint32).view(np.float32)[0])
+_COMMON = (0, 1, -1)
+"""Numbers near to which every batch has edge values."""
+_MOST = 4
+"""Numbers of a graph."""
+_STEP = 2.0**-6
+"""By how much a neighbour of a float differs: every format of floats holds it."""
 _FORMATS = frozenset({"quantise", "to_fixed", "to_quantised"})
 """Ops that round floats to a format."""
 
@@ -83,9 +89,35 @@ def shifts_in(graph: Graph) -> tuple[int, ...]:
     return tuple(found)[:4]
 
 
+def numbers_in(graph: Graph) -> tuple[float, ...]:
+    r"""Return numbers in the attributes and scalar constants of a graph, some, each once: limits and slopes.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nc = clip(x, low=0.5, high=6.0) : f32[N]\ny = output(c)")
+    >>> numbers_in(g)
+    (0.5, 6)
+    """
+    found: dict[float, None] = {}
+    for _, data in graph.nodes(data=True):
+        is_constant = data.get("type") == "constant"
+        for value in data.values():
+            if isinstance(value, np.ndarray) and is_constant and value.size == 1 and value.dtype.kind in "iuf":
+                value = value.item()
+            if isinstance(value, float | int) and not isinstance(value, bool) and value not in _COMMON:
+                found[value] = None
+    return tuple(number for number in found if math.isfinite(number))[:_MOST]
+
+
 @lru_cache(maxsize=4096)
 def edges_of(
-    element: Element, formats: tuple[FixedPoint | Quantised, ...], shifts: tuple[int, ...], *, numbers: bool, near: bool
+    element: Element,
+    formats: tuple[FixedPoint | Quantised, ...],
+    shifts: tuple[int, ...],
+    given: tuple[float, ...] = (),
+    *,
+    numbers: bool,
+    near: bool,
 ) -> np.ndarray:
     """Return edge values of an element type, each once, as they are held.
 
@@ -93,6 +125,8 @@ def edges_of(
     ----------
     shifts : tuple of int
         By which mantissas are shifted.
+    given : tuple of float
+        Numbers that are edges as well, and so are their neighbours.
 
     Examples
     --------
@@ -104,12 +138,13 @@ def edges_of(
     low, high = limits_of(element)
     dtype = element_dtype(element)
     if dtype.kind == "f":
-        found = _of_floats(element, formats, numbers=numbers, near=near)
+        found = _of_floats(element, formats, given, numbers=numbers, near=near)
     else:
         found = [0, 1, -1, low, high, low + 1, high - 1]
         for shift in shifts:
             half = 1 << (shift - 1)
             found += [half, -half, 3 * half, -3 * half, half + 1, half - 1]
+        found += [int(number) + by for number in given if number == int(number) for by in (0, 1, -1)]
         if isinstance(element, Quantised):
             found += [near for _, zero in element.channels[:2] for near in (zero, zero + 1, zero - 1)]
         found = [number for number in found if low <= number <= high]
@@ -123,10 +158,17 @@ def edges_of(
 
 
 def _of_floats(
-    element: Element, formats: Iterable[FixedPoint | Quantised], *, numbers: bool, near: bool
+    element: Element,
+    formats: Iterable[FixedPoint | Quantised],
+    given: Iterable[float],
+    *,
+    numbers: bool,
+    near: bool,
 ) -> list[float]:
     low, high = limits_of(element)
     found = [0.0, -0.0, 0.5, -0.5, 1.0, 1.5, -2.5, -0.03125]
+    for number in given:
+        found += [number, number * (1 + _STEP) + _STEP, number * (1 - _STEP) - _STEP]
     for rounded in formats:
         step = rounded.step if isinstance(rounded, FixedPoint) else float(rounded.channels[0][0])
         zero = 0 if isinstance(rounded, FixedPoint) else rounded.channels[0][1]

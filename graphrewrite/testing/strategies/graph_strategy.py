@@ -17,9 +17,8 @@ from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.exploring import telling_plans
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
-from graphrewrite.testing.generation.steering import steer
+from graphrewrite.testing.generation.steering import near, steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
-from graphrewrite.testing.generation.varying import vary
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
 from graphrewrite.testing.strategies.picking import picking
 from graphrewrite.testing.strategies.shown import as_code
@@ -96,7 +95,7 @@ class _Surroundings:
         """Add an instance; of a rule that seldom fires often one near to those where it does."""
         plans = () if self.rule is None else telling_plans(self.rule, every_type=self.every_type)
         if plans and builder.chance(2):
-            plan = vary(builder.pick(plans), builder.pick, every_type=self.every_type)
+            plan = near(builder.pick(plans), builder.pick, every_type=self.every_type)
         else:
             plan = plan_instance(self.pattern, builder.pick, every_type=self.every_type)
         if self.rule is not None and builder.chance(3):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphrewrite.graph import Graph
 from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.testing.generation.open_sizes import NUMBERS
-from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, shifts_in
+from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, numbers_in, shifts_in
 from graphrewrite.testing.strategies.shown import Batch
 from graphrewrite.types import (
     TEXT,
@@ -39,10 +39,10 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
     r"""Return a strategy of batches of inputs for a graph: zeros, small integers, ties of rounding, extremes.
 
     Every batch holds each edge value of an input's element type: the extremes of the format and their neighbours, ties
-    at each place where the graph rounds, and of floats both zeros, subnormals, infinities and NaN. Inputs that the
-    graph rounds to integers have no infinities and no NaN, and those that are indices lie within their axes. An input
-    without a batch is one sample. An input of a type of a dialect is what its `sample` gives, in an array without axes.
-    Shrinks to the first batch. Hypothesis prints them as code.
+    at each place where the graph rounds, numbers in its attributes and their neighbours, and of floats both zeros,
+    subnormals, infinities and NaN. Inputs that the graph rounds to integers have no infinities and no NaN, and those
+    that are indices lie within their axes. An input without a batch is one sample. An input of a type of a dialect is
+    what its `sample` gives, in an array without axes. Shrinks to the first batch. Hypothesis prints them as code.
 
     Parameters
     ----------
@@ -61,8 +61,15 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
     return st.integers(0, 255).map(lambda seed: Batch(batch_for(graph, seed, moderate=moderate)))
 
 
-def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, np.ndarray]:
+def batch_for(
+    graph: Graph, seed: int, *, moderate: bool = False, given: tuple[float, ...] = ()
+) -> dict[str, np.ndarray]:
     r"""Return one batch of inputs for a graph; see `inputs_for`.
+
+    Parameters
+    ----------
+    given : tuple of float
+        Further edge values, beside those that the graph suggests.
 
     Examples
     --------
@@ -77,12 +84,13 @@ def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, n
         if isinstance(kind, EdgeType)
     }
     formats, shifts = formats_in(graph), shifts_in(graph)
+    near_to = tuple(dict.fromkeys((*numbers_in(graph), *given)))
     kinds = {name: kind for name, kind in declared.items() if name not in objects}
     whole = _rounded(graph)
     edges = {
         name: np.zeros(1)
         if isinstance(kind.element, ElementType)
-        else edges_of(kind.element, formats, shifts, numbers=name in whole, near=moderate)
+        else edges_of(kind.element, formats, shifts, near_to, numbers=name in whole, near=moderate)
         for name, kind in kinds.items()
     }
     names = _names(kinds.values())

@@ -81,6 +81,8 @@ def real_and_back(x):
     real = op.from_fixed(x)
     again = op.to_fixed(real)
     yield op.relu(again)
+    if not isinstance(x.type.element, FixedPoint):
+        return decline("no fixed point")
     if (again.low, again.high) != (None, None) or x.type.element.width > 8 or real.type.element != "f32":
         return decline("limits, or too wide")
     if again.element != x.type.element or real.fraction != again.element.fraction:
