@@ -272,7 +272,7 @@ class Builder:
 
     def _indices_of(self, node: Node, plan: Plan, made: dict[Leaf | Node, tuple[Value, ...]]) -> None:
         """Add the constants of a node that are indices: they lie within their axes."""
-        need = plan.needs[node]
+        need = plan.cases[node]
         for position, leaf in enumerate(node.operands):
             if isinstance(leaf, Leaf) and leaf.constant and leaf.literal is None and leaf not in made:
                 limits = limits_of_operand(node.op, position, need.types, need.attributes)

@@ -87,7 +87,7 @@ def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     first = pick(found[name])
     value = _given(plan)[first].get(name, first.op.attributes[name])
     if pick((False, True)):
-        kinds = plan.needs[first].types
+        kinds = plan.cases[first].types
         try:
             value = pick(recipes_of(first.op, name)).make(kinds[0] if kinds else None, random.Random(pick(range(256))))
         except Exception as error:  # the type has no such value
@@ -185,7 +185,7 @@ _CHANGES = (_attribute, _attribute, _attribute, _entries, _entries, _size, _alik
 
 def _given(plan: Plan) -> dict[Node, Mapping[str, Any]]:
     """Return the attributes of each node."""
-    return {node: need.attributes for node, need in plan.needs.items()}
+    return {node: need.attributes for node, need in plan.cases.items()}
 
 
 def _none() -> Any:
