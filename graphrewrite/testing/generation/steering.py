@@ -133,7 +133,7 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     shape = plan.types[leaf].shape
     axis = pick(range(len(shape)) or _none())
     old = shape[axis]
-    sizes = [int(n) for n in mentioned.boundaries if 0 <= n <= _LARGEST and n == int(n)]
+    sizes = [int(n) for n in mentioned.boundaries if 1 <= n <= _LARGEST and n == int(n)]
     if isinstance(old, int):
         sizes += (2 * old, 2 * old, old + 1, max(old - 1, 1))
     new = pick(sizes or _none())
