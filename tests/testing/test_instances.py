@@ -1,0 +1,71 @@
+"""Every op of the library has instances with each number of operands that it takes, and leaves its defaults in them."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.symbolic import CURRENT
+from graphrewrite.rewriting.pattern import Pattern, Tracing, Variable
+from graphrewrite.testing.generation.demand import seeded
+from graphrewrite.testing.generation.instance import plan_instance
+from tests.support.profiles import some_of
+
+DRAWS, LEAST = 60, 6
+COUNTS = [
+    (name, count)
+    for name, op in LIBRARY.items()
+    if name not in ("input", "output", "constant") and op.results  # of others, attributes say how many there are
+    for count in range(max(op.required, int(op.variadic)), len(op.operands) + 2 * op.variadic + 1)
+]
+ATTRIBUTES = {
+    "depth_to_space": ("block_size", "mode"),
+    "space_to_depth": ("block_size", "mode"),
+    "conv": ("groups", "pads", "strides", "dilations"),
+    "max_pool": ("ceil_mode", "pads", "dilations"),
+    "average_pool": ("ceil_mode", "count_include_pad"),
+    "resize": ("mode", "antialias", "nearest_mode"),
+    "arg_max": ("select_last_index", "keep_dims"),
+    "cum_sum": ("exclusive", "reverse"),
+    "top_k": ("largest", "k", "axis"),
+}
+"""Attributes that were hardly ever anything but what they are by default, or in nearly all instances."""
+
+
+def pattern_of(name, count):
+    """The pattern of one op, with variables for its operands and for attributes without a default."""
+    op, tracing = LIBRARY[name], Tracing()
+    operands = [Variable(tracing, f"x{i}") for i in range(count)]
+    needed = {k: Variable(tracing, k) for k, v in op.attributes.items() if v is inspect.Parameter.empty}
+    token = CURRENT.set(tracing)
+    try:
+        node = tracing.make_node((op,), tuple(operands), needed)
+    finally:
+        CURRENT.reset(token)
+    tracing.closed = True
+    return Pattern.of(node, (*operands, *needed.values()), tracing.terms, ValueError)
+
+
+def drawn(pattern, seed):
+    plan = plan_instance(pattern, seeded(seed))
+    (case,) = plan.cases.values()
+    return case
+
+
+@pytest.mark.parametrize(("name", "count"), some_of(COUNTS, 8))
+def test_an_op_has_instances_with_each_number_of_operands(name, count):
+    assert len(drawn(pattern_of(name, count), 0).types) == count
+
+
+@pytest.mark.parametrize("name", some_of(list(ATTRIBUTES), 3))
+def test_attributes_leave_what_they_mostly_are(name):
+    pattern, op = pattern_of(name, LIBRARY[name].required), LIBRARY[name]
+    found = [op.attributes | drawn(pattern, seed).attributes for seed in range(DRAWS)]
+    for key in ATTRIBUTES[name]:
+        default = op.attributes[key]
+        usual = [default, 1 if default is inspect.Parameter.empty else default]
+        if isinstance(default, tuple):
+            usual = [default[:1] * count for count in range(9)]
+        assert sum(each[key] not in usual for each in found) >= LEAST, key
