@@ -57,13 +57,16 @@ def round_shift(x: np.ndarray, shift: int | np.ndarray) -> np.ndarray:
     --------
     >>> round_shift(np.array([1, 3, 5, -1, -3]), 1).tolist()
     [0, 2, 2, 0, -2]
+    >>> round_shift(np.array([-(2**63), 0, 5]), 64).tolist()
+    [0, 0, 0]
     """
     down, up = np.maximum(shift, 0), np.maximum(np.negative(shift), 0)
     half = np.where(down > 0, np.left_shift(1, np.maximum(down - 1, 0)), 0)
     whole = np.right_shift(x, down)
     rest = x - np.left_shift(whole, down)  # not negative, and no step exceeds x, which may be the greatest int64
     rounded = whole + np.where(rest > half - (whole & 1), 1, 0)
-    return np.asarray(np.left_shift(np.where(down > 0, rounded, whole), up), np.int64)
+    shifted = np.left_shift(np.where(down > 0, rounded, whole), up)
+    return np.asarray(np.where(down > 63, 0, shifted), np.int64)  # at most half of one is left, which rounds to even
 
 
 def narrowed(x: np.ndarray, shift: int | np.ndarray, low: int, high: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import ACTIVATED, BOUNDED, CLIPPED
 from graphrewrite.op.domain import FLOATS, NUMBERS, ORDERED, one_element
-from graphrewrite.types import FixedPoint, Tensor
+from graphrewrite.types import SHORT_INTEGERS, FixedPoint, Tensor, integer_limits
 
 __all__ = [
     "clip",
@@ -101,12 +101,12 @@ def tanh(x: np.ndarray) -> np.ndarray:
 
 def _infer_clip(x: Tensor, *, low: float | None = None, high: float | None = None) -> Tensor:
     element = x.element
-    if isinstance(element, FixedPoint) and not (
-        (low is None or low <= element.maximum) and (high is None or high >= element.minimum)
-    ):
+    holds = (element.minimum, element.maximum) if isinstance(element, FixedPoint) else None
+    if element in SHORT_INTEGERS:  # numpy's integers, which hold them, have more bits
+        holds = integer_limits(str(element))
+    if holds is not None and not ((low is None or low <= holds[1]) and (high is None or high >= holds[0])):
         raise TypeMismatchError(
-            f"limits {low} to {high} leave no mantissa of {element}, which ranges from {element.minimum} to "
-            f"{element.maximum}"
+            f"limits {low} to {high} leave no number of {element}, which ranges from {holds[0]} to {holds[1]}"
         )
     return x
 
@@ -135,8 +135,8 @@ def clip(x: np.ndarray, *, low: int | float | None = None, high: int | float | N
         limits = np.iinfo(x.dtype)
         low, high = (None if b is None else min(max(b, limits.min), limits.max) for b in (low, high))
     if low is not None:
-        x = np.maximum(x, x.dtype.type(low))
-    return x if high is None else np.minimum(x, x.dtype.type(high))
+        x = np.maximum(x, np.asarray(low, x.dtype))
+    return x if high is None else np.minimum(x, np.asarray(high, x.dtype))
 
 
 def _infer_hard_tanh(x: Tensor, *, low: float = -1.0, high: float = 1.0) -> Tensor:

@@ -259,7 +259,7 @@ class Replay(RuleRun):
 
     def bound(self, value: Any) -> Any:
         """Return a bound value as a part; the value of an attribute as it is."""
-        return Bound(self, *value) if isinstance(value, tuple) and _is_operand(value) else value
+        return Bound(self, *value) if isinstance(value, tuple) and [*map(type, value)] == [str, int] else value
 
     def next_made(self) -> Any:
         """Return the match of the next term of the pattern."""
@@ -319,14 +319,9 @@ class Replay(RuleRun):
         if attributes:
             attributes = op.settled(attributes, kinds)
         # An op of constants alone is computed at once, unless its result would need another dtype.
-        if is_constant and not op.has_state(attributes) and not self.is_open(op, attributes):
-            types = op.infer(*kinds, **attributes)
-            kind = types[0] if len(types) == 1 else None
-            if isinstance(kind, Tensor):  # a constant holds nothing else
-                values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))
-                if len(values) == 1 and values[0].dtype == element_dtype(kind.element):
-                    kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
-                    return Known(self, hold(kind.element, values[0]), kind)
+        is_constant = is_constant and not op.has_state(attributes) and not self.is_open(op, attributes)
+        if is_constant and (folded := self.folded(op, parts, kinds, attributes)) is not None:
+            return folded
         types = op.result_types(kinds, attributes)
         if (len(types) != 1 or types[0].unknowns) and (names := local_names(types)):
             types = numbered(types, self.first_free)
@@ -342,6 +337,17 @@ class Replay(RuleRun):
         for other in results[1:]:
             other._first = results[0]
         return results
+
+    def folded(self, op: Op, parts: Sequence[Any], kinds: tuple[Type, ...], attributes: dict[str, Any]) -> Known | None:
+        """Return the constant that an op of constants is; None if its result would need another dtype."""
+        types = op.infer(*kinds, **attributes)
+        if len(types) != 1 or not isinstance(kind := types[0], Tensor):  # a constant holds nothing else
+            return None
+        values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))
+        if values[0].dtype != element_dtype(kind.element):
+            return None
+        kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
+        return Known(self, hold(kind.element, values[0]), kind)
 
     @staticmethod
     def is_open(op: Op, attributes: dict[str, Any]) -> bool:
@@ -392,7 +398,3 @@ def new_parts(parts: Iterable[Any]) -> list[Any]:
             work.append((part, True))
             work.extend((p, False) for p in reversed(part.operands))
     return list(new.values())
-
-
-def _is_operand(value: tuple[Any, ...]) -> bool:
-    return isinstance(value, Operand) or (len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int))

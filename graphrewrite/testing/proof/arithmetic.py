@@ -12,7 +12,8 @@ import z3
 
 from graphrewrite.testing.proof.choice import choice, magnitude, of_truth
 from graphrewrite.testing.proof.holding import bits_of, rounded, truncated
-from graphrewrite.testing.proof.number import Number, Untranslatable, aligned, width_of
+from graphrewrite.testing.proof.number import Number, aligned, width_of
+from graphrewrite.testing.proof.refusal import Untranslatable
 from graphrewrite.testing.proof.sign import agreed, both, opposite
 
 __all__ = ["ELEMENTWISE", "maximum", "minimum"]
@@ -110,7 +111,7 @@ def _divided(a: Number, b: Number) -> Number:
     return -quotient if b.low < 0 else quotient
 
 
-def _floor_divided(a: Number, b: Number) -> Number:
+def floor_divided(a: Number, b: Number) -> Number:
     """Return a quotient of integers, rounded down; by zero it is 0, as in numpy."""
     if max(a.point, b.point) > 0:
         raise Untranslatable("floats are not divided with a remainder here")
@@ -128,7 +129,7 @@ def _floor_divided(a: Number, b: Number) -> Number:
 
 
 def _remainder(a: Number, b: Number) -> Number:
-    return choice(b.truth, a - _floor_divided(a, b) * b, _ZERO)
+    return choice(b.truth, a - floor_divided(a, b) * b, _ZERO)
 
 
 def _power(a: Number, b: Number, dtype: np.dtype[Any]) -> Number:
@@ -137,7 +138,7 @@ def _power(a: Number, b: Number, dtype: np.dtype[Any]) -> Number:
     return math.prod([a] * int(b.value), start=_ONE)
 
 
-def _bits(kind: str, a: Number, b: Number) -> Number:
+def bitwise(kind: str, a: Number, b: Number) -> Number:
     a, b = a.at_point(0), b.at_point(0)
     width = max(a.width, b.width)
     x, y = a.resized(width), b.resized(width)
@@ -219,14 +220,14 @@ _ALONE: Mapping[Any, Callable[..., Number]] = {
     np.trunc: _trunc,
     np.ldexp: _scaled,
     np.true_divide: _divided,
-    np.floor_divide: _floor_divided,
+    np.floor_divide: floor_divided,
     np.remainder: _remainder,
-    np.bitwise_and: lambda a, b: _bits("and", a, b),
-    np.bitwise_or: lambda a, b: _bits("or", a, b),
-    np.bitwise_xor: lambda a, b: _bits("xor", a, b),
+    np.bitwise_and: lambda a, b: bitwise("and", a, b),
+    np.bitwise_or: lambda a, b: bitwise("or", a, b),
+    np.bitwise_xor: lambda a, b: bitwise("xor", a, b),
     np.logical_and: lambda a, b: of_truth(both(a.truth, b.truth)),
     np.logical_or: lambda a, b: of_truth(opposite(both(opposite(a.truth), opposite(b.truth)))),
-    np.logical_xor: lambda a, b: _bits("xor", of_truth(a.truth), of_truth(b.truth)),
+    np.logical_xor: lambda a, b: bitwise("xor", of_truth(a.truth), of_truth(b.truth)),
     np.logical_not: lambda a: of_truth(opposite(a.truth)),
     np.signbit: _signbit,
     np.isnan: lambda a: _ZERO,

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from graphrewrite.op.symbolic import Symbolic
+from graphrewrite.testing.proof.decisions import SYMBOLS, decided, pinned
+from graphrewrite.testing.proof.floating import converted_float
 from graphrewrite.testing.proof.holding import converted
-from graphrewrite.testing.proof.number import Number, Untranslatable
+from graphrewrite.testing.proof.integer import SymbolicInt, whole
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.refusal import Untranslatable
 
 __all__ = ["SymbolicArray", "entries_of", "known"]
 
 _OF = np.frompyfunc(Number.of, 1, 1)
 
 
-class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
+class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
     """An array whose entries are `Number`s, as an array of a numpy dtype holds them.
 
     An op's own numpy function runs on it unchanged: ufuncs and array functions come here (numpy's NEP 13 and NEP 18).
@@ -50,6 +56,8 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Return an array of known numbers; one that is symbolic already as it is."""
         if isinstance(array, SymbolicArray):
             return array
+        if isinstance(array, SymbolicInt):
+            return cls(array.number, np.int64)
         array = np.asarray(array)
         return cls(_OF(array), array.dtype)
 
@@ -69,6 +77,11 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
     def size(self) -> int:
         """Number of entries."""
         return self.entries.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an entry."""
+        return int(self.dtype.itemsize)
 
     @property
     def T(self) -> SymbolicArray:  # numpy's name
@@ -91,6 +104,11 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         values = cast_to(value, self.dtype)
         self.entries[plain(index)] = values.entries if values.ndim else values.entries[()]
 
+    @property
+    def flags(self) -> SimpleNamespace:
+        """That nobody writes to it, as to all arrays of a graph."""
+        return SimpleNamespace(writeable=False)
+
     # ------------------------------------------------------------------ conversions, which need known numbers
 
     def _sole(self) -> Number:
@@ -100,45 +118,53 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         return number
 
     def __bool__(self) -> bool:
-        from graphrewrite.testing.proof.paths import decided
-
         return decided(self._sole().truth)
 
     def __int__(self) -> int:
-        return int(self.item())
+        return pinned(self._sole())
 
     def __float__(self) -> float:
         return float(self.item())
 
-    def __index__(self) -> int:
-        return operator.index(self.item())
+    __index__ = __int__
 
     def item(self, *index: Any) -> Any:
-        """Return an entry that is known as a Python number."""
+        """Return an entry as a Python number."""
         number = (self[index] if index else self)._sole()
         if not number.is_known:
-            raise Untranslatable("it needs to know a number that depends on the input, so that it is not one formula")
+            return bool(self[index] if index else self) if self.dtype.kind == "b" else whole(number)
         return self.dtype.type(number.value).item()
 
     def tolist(self) -> Any:
-        """Return nested lists of Python numbers, all of which must be known."""
-        numbers = known(self)
-        if numbers is None:
-            raise Untranslatable("it makes a list of numbers that depend on the input")
-        return numbers.tolist()
+        """Return nested lists of Python numbers."""
+        return [part.tolist() for part in self] if self.ndim else self.item()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         numbers = known(self)
+        if numbers is None and SYMBOLS.get() is not None and self.dtype.kind in "iub":
+            flat = [pinned(number) for number in self.entries.reshape(-1)]
+            numbers = np.array(flat, self.dtype).reshape(self.shape)
         if numbers is None:
             raise Untranslatable("a function that arrays cannot override needs numbers that depend on the input")
         return numbers if dtype is None else numbers.astype(dtype)
 
     # ------------------------------------------------------------------ numpy's protocols
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+    def __array_ufunc__(  # type: ignore[override]  # values of a graph leave ufuncs to operators
+        self, ufunc: Any, method: str, *inputs: Any, **keywords: Any
+    ) -> Any:
         from graphrewrite.testing.proof.ufuncs import applied
 
         return applied(ufunc, method, inputs, keywords)
+
+    def apply_op(self, op: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Apply an op: to values of a rule as these do, and else to arrays."""
+        from graphrewrite.testing.proof.rebinding import Rebinding
+
+        for operand in operands:
+            if isinstance(operand, Symbolic) and not isinstance(operand, SymbolicArray | SymbolicInt):
+                return operand.apply_op(op, operands, attributes)
+        return Rebinding()(op.function)(*operands, **op.as_attributes(attributes))
 
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
         from graphrewrite.testing.proof.functions import called
@@ -174,8 +200,12 @@ def plain(index: Any) -> Any:
     """Return an index as plain arrays and numbers; a symbolic one must be known."""
     if isinstance(index, tuple):
         return tuple(map(plain, index))
+    if isinstance(index, SymbolicInt):
+        return operator.index(index)
     if isinstance(index, SymbolicArray):
         numbers = known(index)
+        if numbers is None and SYMBOLS.get() is not None:
+            numbers = np.asarray(index)
         if numbers is None:
             raise Untranslatable("an index depends on the input")
         return numbers if numbers.ndim else numbers.item()
@@ -187,5 +217,10 @@ def cast_to(array: Any, dtype: Any) -> SymbolicArray:
     source, target = SymbolicArray.of(array), np.dtype(dtype)
     if target == source.dtype:
         return source
-    convert = np.frompyfunc(lambda number: converted(number, source.dtype, target), 1, 1)
+
+    def change(number: Number) -> Number:
+        of = converted_float if number.opaque else converted
+        return of(number, source.dtype, target)
+
+    convert = np.frompyfunc(change, 1, 1)
     return SymbolicArray(convert(source.entries), target)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphrewrite.formats.text import format_exactly
-from graphrewrite.graph import Graph
+from graphrewrite.testing.proof.proof import CONSTANTS, Instance
 
 __all__ = ["assumptions"]
 
@@ -16,24 +16,26 @@ _MOST = 12
 
 
 def assumptions(
-    graphs: Sequence[Graph],
+    instances: Sequence[Instance],
     left_out: Mapping[str, int],
     elements: Iterable[str] | None,
     ranges: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[str, ...]:
-    r"""Return what is assumed where a rule is proved on some graphs.
+    r"""Return what is assumed where a rule is proved on some graphs, each for all values of its symbols.
 
     Examples
     --------
+    >>> from graphrewrite import Graph
     >>> g = Graph.parse("graph g\nx = input() : s8f4[N,2]\nr = requantise(x, shift=2, element=u4f2)\ny = output(r)")
-    >>> for sentence in assumptions([g], {}, None):
+    >>> for sentence in assumptions([Instance(g, "proved")], {}, None):
     ...     print(sentence)
     these graphs stand for all in which the rule applies: inputs of s8f4, sizes of at most 2, a batch of 2
     the rule is applied once at each match; whether it terminates is not examined
     attributes are enumerated, not symbolic: requantise element u4f2, high None, low None, shift 2
     """
-    if not graphs:
+    if not instances:
         return ()
+    graphs = [instance.graph for instance in instances]
     kinds = [graph.result_type(name) for graph in graphs for name in graph.inputs]
     formats = _listed(dict.fromkeys(str(kind.element) for kind in kinds))
     largest = max((d for kind in kinds for d in kind.shape if isinstance(d, int)), default=1)
@@ -44,12 +46,13 @@ def assumptions(
     ]
     if elements is not None:
         sentences.append(f"inputs are of these kinds only: {', '.join(sorted(elements))}")
-    if attributes := _attributes(graphs):
+    if attributes := _attributes(instances):
         sentences.append(f"attributes are enumerated, not symbolic: {attributes}")
     for name, values in (ranges or {}).items():
         listed = _listed(_in_order({_shown(value): value for value in values}))
         sentences.append(f"where it is looked at, {name} takes every one of these values: {listed}")
-    constants = {format_exactly(d["value"]) for g in graphs for _, d in g.nodes(data=True) if d["type"] == "constant"}
+    known = [instance.graph for instance in instances if CONSTANTS not in instance.symbolic]
+    constants = {format_exactly(d["value"]) for g in known for _, d in g.nodes(data=True) if d["type"] == "constant"}
     if constants:
         sentences.append(f"constants: {len(constants)} different arrays")
     return (*sentences, *_omissions(left_out))
@@ -70,13 +73,16 @@ def _kind_only(match: re.Match[str]) -> str:
     return "raises" if "raises" in match[0] else ""
 
 
-def _attributes(graphs: Sequence[Graph]) -> str:
+def _attributes(instances: Sequence[Instance]) -> str:
     seen: dict[str, dict[str, dict[str, Any]]] = {}
-    for graph in graphs:
+    for instance in instances:
+        graph = instance.graph
         for node in graph.in_order():
             kind = graph.nodes[node]["type"]
             if kind not in ("input", "output", "constant"):
                 for name, value in sorted(graph.attributes(node).items()):
+                    if f"{kind}.{name}" in instance.symbolic and value is not None:
+                        continue
                     seen.setdefault(kind, {}).setdefault(name, {}).setdefault(_shown(value), value)
     return "; ".join(
         f"{kind} {', '.join(f'{name} {_listed(_in_order(values))}' for name, values in names.items())}"

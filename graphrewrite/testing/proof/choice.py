@@ -5,21 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import z3
 
-from graphrewrite.testing.proof.number import Number, Untranslatable, aligned, width_of
+from graphrewrite.testing.proof.number import Number, aligned, width_of
+from graphrewrite.testing.proof.refusal import Untranslatable
 from graphrewrite.testing.proof.sign import chosen
 
-__all__ = ["choice", "magnitude", "of_truth"]
+__all__ = ["FLOATS", "choice", "magnitude", "of_truth"]
+
+FLOATS = {16: "f16", 32: "f32", 64: "f64"}
+"""Types of floats by their bits."""
 
 
 def choice(condition: Any, yes: Number, no: Number) -> Number:
     """Return one of two numbers by a condition."""
     if isinstance(condition, bool):
         return yes if condition else no
-    if yes.opaque and yes.opaque == no.opaque:
-        term = yes.term if yes.term.eq(no.term) else z3.If(condition, yes.term, no.term)
-        return Number(0, 0, term, opaque=yes.opaque)
+    if yes.opaque or no.opaque:
+        return _floats(condition, yes, no)
     a, b = aligned(yes, no)
     if a.is_infinite or b.is_infinite:
         raise Untranslatable("a number may be infinite or not")
@@ -32,6 +36,25 @@ def choice(condition: Any, yes: Number, no: Number) -> Number:
     left, right = a.resized(width), b.resized(width)
     term, digits = left if left.eq(right) else z3.If(condition, left, right), max(yes.significant, no.significant)
     return Number(low, high, term, point, zero_sign, digits=digits)
+
+
+def _floats(condition: Any, yes: Number, no: Number) -> Number:
+    """Return one of two floats, of which at least one may have any bits."""
+    left, right = (_bits(number, yes.opaque or no.opaque) for number in (yes, no))
+    if left.size() != right.size():
+        raise Untranslatable("floats of two types meet")
+    name = yes.opaque if yes.opaque == no.opaque else FLOATS[left.size()]
+    return Number(0, 0, left if left.eq(right) else z3.If(condition, left, right), opaque=name)
+
+
+def _bits(number: Number, element: str) -> Any:
+    if number.opaque:
+        return number.term
+    if not number.is_known or number.negative_zero is None:
+        raise Untranslatable("a number of a bounded format meets any float")
+    value = -0.0 if number.low == 0 and number.negative_zero else float(number.value)
+    size = {"f16": 2, "f64": 8}.get(element, 4)
+    return z3.BitVecVal(int(np.asarray(value, f"f{size}").view(f"u{size}")), 8 * size)
 
 
 def _signs(a: Number, b: Number) -> tuple[Any, Any]:

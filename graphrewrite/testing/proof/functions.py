@@ -10,7 +10,8 @@ import numpy as np
 
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to, entries_of, known
 from graphrewrite.testing.proof.choice import choice
-from graphrewrite.testing.proof.number import Number, Untranslatable
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.refusal import Untranslatable
 from graphrewrite.testing.proof.ufuncs import applied, contracted, sample
 
 __all__ = ["METHODS", "called", "leaves"]

@@ -10,7 +10,8 @@ import numpy as np
 import z3
 
 from graphrewrite.testing.proof.choice import choice, of_truth
-from graphrewrite.testing.proof.number import Number, RoundedSum, Undefined, Untranslatable
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.refusal import RoundedSum, Undefined, Untranslatable
 from graphrewrite.testing.proof.rounding import nearest_float
 
 __all__ = ["bits_of", "check_sums", "converted", "held", "rounded", "truncated"]

@@ -19,6 +19,7 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.varying import vary
 from graphrewrite.testing.proof.enumeration import drawn, enumerated, spread
 from graphrewrite.testing.proof.neighbours import in_whole_numbers, neighbouring
+from graphrewrite.testing.proof.symbols import MOST_CONSTANT
 from graphrewrite.testing.proof.translation import BATCH, limits_of
 from graphrewrite.types import Type, element_kind, evaluate_size, symbols
 
@@ -123,6 +124,8 @@ class Instances(Iterator[Graph]):
         graph = builder.finish(builder.build(plan))
         if sum(_entries(graph.result_type(name)) for name in graph.inputs) > _MOST:
             raise Unfit("too many unknown numbers")
+        if any(d["value"].size > MOST_CONSTANT for _, d in graph.nodes(data=True) if d["type"] == "constant"):
+            raise Unfit("a constant of too many numbers")
         if not all(_holds(graph.result_type(n), d["value"]) for n, d in graph.nodes(data=True) if "value" in d):
             raise Unfit("a constant beyond its format")  # a format of one bit with a sign has no 1
         return plan, graph

@@ -10,14 +10,13 @@ from typing import Any
 
 import z3
 
+from graphrewrite.testing.proof.refusal import Untranslatable
 from graphrewrite.testing.proof.sign import both, either, opposite
 
 __all__ = [
     "Number",
-    "RoundedSum",
-    "Undefined",
-    "Untranslatable",
     "aligned",
+    "stored_bits",
     "unknown_float",
     "unknown_number",
     "width_of",
@@ -25,22 +24,6 @@ __all__ = [
 
 _STORED = {"bf16": 16}
 """Types whose dtype has more bits than they have: theirs are the first ones."""
-
-
-class Untranslatable(Exception):
-    """A computation has no form in bit-vectors; the verdict is then "unknown", with this reason.
-
-    An inner signal: `prove` never raises it. It is no ``TypeError`` or ``ValueError``, so that no op takes it for one
-    of its own.
-    """
-
-
-class Undefined(Untranslatable):
-    """For some inputs, numpy leaves the result undefined, so that no rule can keep it."""
-
-
-class RoundedSum(Untranslatable):
-    """A sum of floats may be rounded, in an order that numpy leaves open."""
 
 
 def width_of(low: int, high: int) -> int:
@@ -102,6 +85,8 @@ class Number:
         """Return a known number."""
         if isinstance(value, Number):
             return value
+        if isinstance(own := getattr(value, "number", None), Number):  # a whole number that is not known
+            return own
         plain = value.item() if hasattr(value, "item") else value
         if isinstance(plain, int):
             return cls(int(plain), int(plain))
@@ -379,6 +364,11 @@ def unknown_number(name: str, low: int, high: int) -> Number:
     return Number(low, high, z3.BitVec(name, width))
 
 
+def stored_bits(element: str, width: int) -> int:
+    """Return how many of the bits of its dtype a type of floats has."""
+    return _STORED.get(element, width)
+
+
 def unknown_float(name: str, width: int, element: str) -> Number:
     """Return any float, NaN and infinities included, as so many bits: it can be moved, but not computed with.
 
@@ -387,6 +377,6 @@ def unknown_float(name: str, width: int, element: str) -> Number:
     >>> unknown_float("x", 32, "f32").opaque
     'f32'
     """
-    bits = z3.BitVec(name, _STORED.get(element, width))
+    bits = z3.BitVec(name, stored_bits(element, width))
     term = bits if bits.size() == width else z3.Concat(bits, z3.BitVecVal(0, width - bits.size()))
     return Number(0, 0, term, opaque=element)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ import z3
 
 from graphrewrite.testing.proof.array import SymbolicArray
 from graphrewrite.testing.proof.choice import choice
-from graphrewrite.testing.proof.number import Untranslatable
+from graphrewrite.testing.proof.decisions import INPUTS
+from graphrewrite.testing.proof.refusal import Raised, Untranslatable
 
-__all__ = ["decided", "followed"]
+__all__ = ["followed"]
 
 _MOST = 16
 """Maximum number of paths through one op."""
@@ -31,19 +31,6 @@ class _Path:
         return self.answers[index]
 
 
-_CURRENT: ContextVar[_Path | None] = ContextVar("_CURRENT", default=None)
-
-
-def decided(condition: Any) -> bool:
-    """Return the truth of a condition; if it depends on the input, that of the current path."""
-    path = _CURRENT.get()
-    if isinstance(condition, bool):
-        return condition
-    if path is None:
-        raise Untranslatable("an `if` depends on the input")
-    return path.answer(condition)
-
-
 def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], bool]) -> tuple[SymbolicArray, ...]:
     """Return the result of a function, merged over all paths through its code.
 
@@ -59,7 +46,7 @@ def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], 
             raise Untranslatable(f"its code takes more than {_MOST} paths, depending on the input")
         path = _Path(open_.pop())
         answered = len(path.answers)
-        token = _CURRENT.set(path)
+        token = INPUTS.set(path)
         try:
             results = tuple(map(SymbolicArray.of, function()))
         except Untranslatable:
@@ -67,9 +54,10 @@ def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], 
         except Exception as error:
             if path.conditions and not possible(_all(path)):
                 continue  # no input takes this path
-            raise Untranslatable(f"it raises {type(error).__name__}: {error}") from error
+            kind = Untranslatable if path.conditions else Raised
+            raise kind(f"it raises {type(error).__name__}: {error}") from error
         finally:
-            _CURRENT.reset(token)
+            INPUTS.reset(token)
             open_ += [(*path.answers[:i], False) for i in range(answered, len(path.conditions))]
         ends.append((_all(path), results))
     return _merged(ends)

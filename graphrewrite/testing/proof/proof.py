@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.page import ProofPage
 from graphrewrite.view.display import Display
 
-__all__ = ["Instance", "Proof"]
+__all__ = ["CONSTANTS", "Instance", "Proof"]
+
+CONSTANTS = "constants"
+"""What the entries of constants are called in verdicts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +31,18 @@ class Instance:
         The reason, if it is unknown.
     counterexample : Counterexample or None
         Inputs that refute it.
+    symbolic : tuple of str
+        Attributes for all of whose values it is proved, such as ``"requantise.shift"``, and ``"constants"``.
+    sampled : mapping of str to str
+        Attributes, and ``"constants"``, for some of whose values only it is proved, each with the reason.
     """
 
     graph: Graph
     verdict: str
     why: str = ""
     counterexample: Counterexample | None = None
+    symbolic: tuple[str, ...] = ()
+    sampled: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.verdict == "proved"
@@ -76,10 +85,23 @@ class Proof:
 
     @property
     def verdict(self) -> str:
-        """One of ``"proved"``, ``"refuted"`` and ``"unknown"``."""
+        """One of ``"proved"``, ``"refuted"``, ``"unknown"`` and ``"proved for samples"``, which is less than proved."""
         if self.counts["refuted"]:
             return "refuted"
-        return "unknown" if self.why else "proved"
+        return "unknown" if self.why else "proved for samples" if self.sampled else "proved"
+
+    @property
+    def sampled(self) -> dict[str, str]:
+        """Attributes, and ``"constants"``, for some of whose values only it is proved, each with the reason."""
+        found: dict[str, str] = {}
+        for instance in self.instances:
+            found = {**instance.sampled, **found}
+        return dict(sorted(found.items()))
+
+    @property
+    def symbolic(self) -> tuple[str, ...]:
+        """Attributes, and ``"constants"``, for all of whose values it is proved."""
+        return tuple(sorted({name for i in self.instances for name in i.symbolic} - self.sampled.keys()))
 
     @property
     def counterexample(self) -> Counterexample | None:
@@ -98,7 +120,19 @@ class Proof:
         if self.why:
             part = f" On {graphs} it is proved for all values of the inputs." if count else ""
             return f"{self.name}: unknown: {self.why}.{part}"
-        return f"{self.name}: proved for all values of the inputs of {graphs}."
+        covered = f"{self.name}: proved for {'samples' if self.sampled else f'all values of {self._covered()}'}"
+        if not self.sampled:
+            return f"{covered} of {graphs}."
+        names = "; ".join(f"{name} ({why})" for name, why in self.sampled.items())
+        return f"{covered} of {names}. Of the rest, for all values of {self._covered()} of {graphs}."
+
+    def _covered(self) -> str:
+        """The numbers for all of whose values it is proved."""
+        attributes = [name for name in self.symbolic if name != CONSTANTS]
+        listed = ["the inputs", *(["the constants"] if CONSTANTS in self.symbolic else [])]
+        if attributes:
+            listed.append(f"the attribute{'s' if len(attributes) > 1 else ''} {', '.join(attributes)}")
+        return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
 
     def __str__(self) -> str:
         if self.counterexample is not None:

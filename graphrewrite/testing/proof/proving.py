@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import MissingDependencyError, RewriteError, RuleError, VerificationError
+from graphrewrite.formats.text import to_text
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.instance import NoInstanceError
 from graphrewrite.testing.proof.assumptions import assumptions
-from graphrewrite.testing.proof.proof import Instance, Proof
+from graphrewrite.testing.proof.proof import CONSTANTS, Instance, Proof
 from graphrewrite.testing.proof.ranges import Ranges
 from graphrewrite.testing.proof.refutation import Refutation
 from graphrewrite.testing.subject import Subject, Transformation
@@ -26,6 +27,8 @@ __all__ = ["prove"]
 
 _FLOATS = 4
 """Maximum number of undecided graphs with inputs of floats."""
+_FAILURES = 3
+"""Number of graphs with symbols in place of an attribute that are tried in vain: in others it keeps its value."""
 _RUNS = 8
 """Number of graphs that are generated for each wanted instance: the rule does not fire on all of them."""
 
@@ -97,13 +100,14 @@ def prove(
 
     started = time.perf_counter()
     subject = Subject(rules)
-    evidence = _Evidence(None if elements is None else frozenset(elements), _keeps(subject), effort)
+    given = None if on is not None else frozenset(attributes or ())
+    evidence = _Evidence(None if elements is None else frozenset(elements), _keeps(subject), effort, given)
     graphs = _Graphs(subject, on, instances, evidence.kinds)
     ranges = Ranges(attributes or {})
     for graph in graphs:
         was_applied = False
         for each in ranges.over(graph):
-            was_applied |= evidence.add(subject, each)
+            was_applied |= evidence.add(graphs.subject or subject, each)
             if evidence.is_refuted:
                 break
         if was_applied:
@@ -112,11 +116,11 @@ def prove(
             break
     ranges.check()
     evidence.close()
-    assumed = assumptions([i.graph for i in evidence.instances], evidence.left_out, elements, ranges.wanted)
+    instances_ = tuple(evidence.instances)
     return Proof(
         subject.name,
-        tuple(evidence.instances),
-        assumed,
+        instances_,
+        assumptions(instances_, evidence.left_out, elements, ranges.wanted),
         evidence.why(subject, on, graphs.missing),
         time.perf_counter() - started,
     )
@@ -134,15 +138,20 @@ class _Evidence:
     kinds: frozenset[str] | None
     keeps: str
     effort: int
+    given: frozenset[str] | None
+    """Attributes with a range of values; None where graphs are given, which are proved as they are."""
     instances: list[Instance] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     misfit: Instance | None = None
     graphs: int = 0
     floats: int = 0
+    repeated: int = 0
+    settled: set[str] = field(default_factory=set)
+    failures: Counter[str] = field(default_factory=Counter)
 
     @property
     def decided(self) -> int:
-        return len(self.instances) - self.floats
+        return len(self.instances) - self.floats + self.repeated // 8
 
     @property
     def is_refuted(self) -> bool:
@@ -150,8 +159,6 @@ class _Evidence:
 
     def add(self, subject: Subject, graph: Graph) -> bool:
         """Examine a graph; return whether the rule was applied to it."""
-        from graphrewrite.testing.proof.examination import examined
-
         kinds = {element_kind(graph.result_type(name).element) for name in graph.inputs}
         if (self.kinds is not None and not kinds <= self.kinds) or ("float" in kinds and self.floats >= _FLOATS):
             return False
@@ -171,13 +178,60 @@ class _Evidence:
             return False
         if result is None:
             return False
-        instance = examined(graph, result, subject.transformation, keeps=self.keeps, effort=self.effort)
+        instance = self._examined(graph, result, subject)
+        if instance is None:
+            self.repeated += 1
+            return True
         if instance.verdict == "left out":
             self.left_out[instance.why] += 1
             return False
         self.instances.append(instance)
         self.floats += "float" in kinds and instance.verdict == "unknown"
         return True
+
+    def _examined(self, graph: Graph, result: Graph, subject: Subject) -> Instance | None:
+        """Examine a graph, if possible for all values of its attributes and constants; None if it has been before."""
+        from graphrewrite.testing.proof.examination import examined
+        from graphrewrite.testing.proof.symbols import Symbols, without_values
+
+        rule = subject.transformation
+        if self.given is None:
+            return examined(graph, result, rule, keeps=self.keeps, effort=self.effort)
+        every = Symbols.of(graph)
+        given = {n for n in every.covered if n in self.given or n.partition(".")[2] in self.given}
+        why = "it is no single rule"
+        if isinstance(rule, Rule):
+            hard = {name for name in every.covered if self.failures[name] >= _FAILURES}
+            skeleton = to_text(without_values(graph, every, given), whole=True)
+            if skeleton in self.settled:
+                return None
+            why = ""
+            for kept in (given | hard, given | hard | {CONSTANTS}):
+                if every.covered <= kept or (CONSTANTS in kept and CONSTANTS not in every.covered and why):
+                    continue
+                instance = self._generalised(graph, rule, kept)
+                why = why or instance.why
+                if instance.verdict == "unknown":
+                    continue
+                left = dict.fromkeys(every.covered & kept - given, why or "it is not followed in other graphs")
+                instance = replace(instance, sampled={**left, **instance.sampled})
+                self.failures.update(instance.sampled.keys())
+                if not instance.sampled:
+                    self.settled.add(skeleton)
+                return instance
+        instance = examined(graph, result, rule, keeps=self.keeps, effort=self.effort)
+        left = dict.fromkeys(every.covered - given, why or "it is not followed in other graphs")
+        self.failures.update(left.keys())
+        return replace(instance, sampled=left) if instance.verdict == "proved" else instance
+
+    def _generalised(self, graph: Graph, rule: Rule, known: Collection[str]) -> Instance:
+        from graphrewrite.testing.proof.generalisation import generalised
+        from graphrewrite.testing.proof.refusal import Untranslatable
+
+        try:
+            return generalised(graph, rule, keeps=self.keeps, effort=self.effort, known=known)
+        except Untranslatable as error:
+            return Instance(graph, "unknown", str(error))
 
     def close(self) -> None:
         """Let a result that the engine refused refute the rule, unless inputs do, which show more."""
@@ -225,8 +279,11 @@ class _Graphs:
         from graphrewrite.testing.proof.instances import Instances
 
         self.missing = ""
+        self.subject: Subject | None = None
         members = [m for m in subject.members if isinstance(m, Rule)] if on is None else []
-        self.sources = deque(Instances(member, instances * _RUNS, kinds) for member in members)
+        self.sources = deque((Subject(member), Instances(member, instances * _RUNS, kinds)) for member in members)
+        # Any number of right steps is right, in any order: so each rule is proved by itself.
+        self.is_rules = bool(members) and len(members) == len(subject.members)
         self.graphs = iter((on,) if isinstance(on, Graph) else on or ())
 
     def __iter__(self) -> Iterator[Graph]:
@@ -235,17 +292,19 @@ class _Graphs:
                 raise RuleError(f"on gives {type(graph).__name__}; prove takes a graph, or a list of graphs")
             yield graph
         while self.sources:
+            member, source = self.sources[0]
             try:
-                graph = next(self.sources[0], None)
+                graph = next(source, None)
             except NoInstanceError as error:
                 graph, self.missing = None, str(error)
             if graph is None:
                 self.sources.popleft()
             else:
+                self.subject = member if self.is_rules else None
                 yield graph
                 self.sources.rotate()
 
     def vary(self) -> None:
         """Generate more graphs like the last one."""
         if self.sources:
-            self.sources[0].vary()
+            self.sources[0][1].vary()

@@ -8,6 +8,7 @@ are not affected.
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -19,13 +20,16 @@ import numpy as np
 from graphrewrite.op.op import Op
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to
 from graphrewrite.testing.proof.functions import called, leaves
+from graphrewrite.testing.proof.integer import SymbolicInt, extreme
 
 __all__ = ["Rebinding"]
 
 
 def _asarray(array: Any, dtype: Any = None, order: Any = None, **keywords: Any) -> Any:
-    if isinstance(array, list | tuple) and any(isinstance(leaf, SymbolicArray) for leaf in leaves(array)):
+    if isinstance(array, list | tuple) and any(isinstance(x, SymbolicArray | SymbolicInt) for x in leaves(array)):
         array = np.stack([SymbolicArray.of(_asarray(part)) for part in array])
+    if isinstance(array, SymbolicInt):
+        array = SymbolicArray.of(array)
     if isinstance(array, SymbolicArray):
         return array if dtype is None else cast_to(array, dtype)
     return np.asarray(array, dtype, order, **keywords)
@@ -65,6 +69,48 @@ _EXCHANGED: Mapping[str, Any] = {
     "take": _take,
     "zeros": _filled(np.zeros),
 }
+
+
+class _IntType(type):
+    """The type ``int`` as rebound code sees it, which leaves a number that is not known as it is."""
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        if len(arguments) == 1 and not keywords:
+            (number,) = arguments
+            if isinstance(number, SymbolicInt):
+                return number
+            if isinstance(number, SymbolicArray) and number.dtype.kind in "iu" and number.size == 1:
+                return number.item()
+        return int(*arguments, **keywords)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, int)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is int
+
+    __hash__ = type.__hash__
+
+
+class _Int(int, metaclass=_IntType):
+    """Whole numbers."""
+
+    dtype = np.dtype(int)  # what numpy takes it for
+
+
+def _type_of(value: Any, *rest: Any) -> Any:
+    """Return the type of a value as it is without symbols."""
+    if type(value) is SymbolicInt and not rest:
+        return int
+    return type(value, *rest) if type(value) is not SymbolicArray else np.ndarray
+
+
+_BUILTINS: Mapping[str, Any] = {
+    **vars(builtins),
+    "int": _Int,
+    "max": extreme(max, lambda new, best: best.less(new)),
+    "min": extreme(min, lambda new, best: new.less(best)),
+}
 _FOREIGN = frozenset({"numpy", "z3", "networkx"})
 
 
@@ -84,6 +130,11 @@ class _World(ModuleType):
 class Rebinding:
     """Rebind functions to globals that accept symbolic arrays; each function once.
 
+    Parameters
+    ----------
+    keeps_ops : bool
+        Whether ops stay themselves, as in rules, where they make nodes; in other code they are their functions.
+
     Examples
     --------
     >>> def double(x):
@@ -93,7 +144,8 @@ class Rebinding:
     <int64[] of numbers that are not known>
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_ops: bool = False) -> None:
+        self.keeps_ops = keeps_ops
         self._made: dict[int, Any] = {}
         self._kept: list[Any] = []
         self._exchanged = {id(getattr(np, name)): stand_in for name, stand_in in _EXCHANGED.items()}
@@ -106,7 +158,7 @@ class Rebinding:
             return self._made[id(value)]
         rebound = value
         if isinstance(value, Op):
-            rebound = self(value.function)
+            rebound = value if self.keeps_ops else self(value.function)
         elif isinstance(value, ModuleType):
             rebound = value if value is not np and _is_foreign(value.__name__) else _World(value, self)
         elif isinstance(value, FunctionType) and not _is_foreign(value.__module__):
@@ -119,13 +171,16 @@ class Rebinding:
         self._kept.append(value)  # keeps its id from being reused
 
     def _function(self, function: FunctionType) -> FunctionType:
-        world: dict[str, Any] = {"__name__": function.__module__, "__builtins__": __builtins__}
+        # Code that compares types with `is` gets the real ``int``, and types that it may compare.
+        own = {**_BUILTINS, "int": int, "type": _type_of} if "type" in _names(function.__code__) else dict(_BUILTINS)
+        world: dict[str, Any] = {"__name__": function.__module__, "__builtins__": own}
         cells = tuple(CellType() for _ in function.__closure__ or ())
         rebound = FunctionType(function.__code__, world, function.__name__, function.__defaults__, cells)
         rebound.__kwdefaults__ = function.__kwdefaults__
+        rebound.__dict__.update(function.__dict__)
         self._keep(function, rebound)  # before its helpers, for recursive functions
-        for cell, own in zip(cells, function.__closure__ or (), strict=True):
-            cell.cell_contents = self(own.cell_contents)
+        for cell, outer in zip(cells, function.__closure__ or (), strict=True):
+            cell.cell_contents = self(outer.cell_contents)
         for name in _names(function.__code__):
             if name in function.__globals__:
                 world[name] = self(function.__globals__[name])

@@ -7,7 +7,7 @@ from typing import Any
 
 import z3
 
-from graphrewrite.testing.proof.rounding import facts, roundings
+from graphrewrite.testing.proof.rounding import facts, roundings, subterms
 
 __all__ = ["EFFORT", "Answer", "Question", "possible"]
 
@@ -42,14 +42,25 @@ class Question:
         self.effort = effort
         self.terms = [term.translate(self.context) for term in (*constraints, condition)]
         self.roundings = roundings(self.terms)
+        self.has_floats = any(z3.is_fp(term) for term in subterms(self.terms))
 
     def _solver(self, facts: Iterable[Any]) -> Any:
         """Return a solver in which the results of roundings are variables, subject to some facts."""
         results = [(r.result, z3.Const(f"rounding {i}", r.result.sort())) for i, r in enumerate(self.roundings)]
-        solver = z3.SolverFor("QF_BV", ctx=self.context)
+        solver = z3.SolverFor("QF_BVFP" if self.has_floats else "QF_BV", ctx=self.context)
         solver.set("rlimit", self.effort)
         solver.add(*(z3.substitute(term, *results) if results else term for term in (*self.terms, *facts)))
         return solver
+
+    def some(self, variables: Mapping[str, int]) -> Answer:
+        """Return whether it can hold, and for which values, which need not be small."""
+        solver = self._solver(rounding.definition() for rounding in self.roundings)
+        verdict = solver.check()
+        if verdict != z3.sat:
+            return Answer("never" if verdict == z3.unsat else "unknown")
+        model = solver.model()
+        terms = {name: z3.BitVec(name, width, self.context) for name, width in variables.items()}
+        return Answer("sometimes", {n: model.eval(t, model_completion=True).as_signed_long() for n, t in terms.items()})
 
     def answer(self, variables: Sequence[tuple[str, int]] = ()) -> Answer:
         """Return whether it can hold, and for which values."""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import z3
 
-from graphrewrite.errors import EvaluationError
 from graphrewrite.execution.program.call import Call
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.op.axes import Arrangement
 from graphrewrite.op.op import Op
-from graphrewrite.testing.proof.array import SymbolicArray
-from graphrewrite.testing.proof.number import Number, Untranslatable, unknown_float, unknown_number
+from graphrewrite.testing.proof.array import SymbolicArray, cast_to
+from graphrewrite.testing.proof.floating import rounded_to
+from graphrewrite.testing.proof.integer import holds_symbol
+from graphrewrite.testing.proof.number import Number, stored_bits, unknown_float, unknown_number
 from graphrewrite.testing.proof.paths import followed
 from graphrewrite.testing.proof.rebinding import Rebinding
+from graphrewrite.testing.proof.refusal import Raised, Untranslatable
 from graphrewrite.types import (
     Dimension,
     Element,
@@ -32,7 +36,17 @@ from graphrewrite.types import (
     symbols,
 )
 
-__all__ = ["BATCH", "Inputs", "Translation", "Variable", "limits_of"]
+__all__ = [
+    "BATCH",
+    "Inputs",
+    "Translation",
+    "Variable",
+    "bits_of_variable",
+    "bounds_of",
+    "limits_of",
+    "spare_bits",
+    "unknown",
+]
 
 BATCH = 2
 """Frames of a batch: two, to detect rules that mix them."""
@@ -76,11 +90,32 @@ class Variable(NamedTuple):
     number: Number
 
 
-def _unknown(name: str, kind: Type) -> Number:
+def unknown(name: str, kind: Type) -> Number:
+    """Return an unknown entry of a tensor."""
     limits = limits_of(kind)
     if limits is None:
         return unknown_float(name, 8 * element_dtype(kind.element).itemsize, str(kind.element))
     return unknown_number(name, *limits)
+
+
+def bounds_of(number: Number, kind: Type) -> list[Any]:
+    """Return what holds of an unknown entry, where its bits can hold more than its type."""
+    limits = limits_of(kind)
+    if limits is None or number.is_known or limits[1] - limits[0] + 1 == 1 << (number.width - (limits[0] >= 0)):
+        return []
+    return [number.term >= limits[0], number.term <= limits[1]]
+
+
+def spare_bits(kind: Type) -> int:
+    """Return the last bits of a float's dtype that its type does not have."""
+    size = 8 * element_dtype(kind.element).itemsize
+    return size - stored_bits(str(kind.element), size)
+
+
+def bits_of_variable(number: Number) -> int:
+    """Return the width of the variable of an entry."""
+    term = number.term
+    return int(term.size() if z3.is_const(term) else term.arg(0).size())
 
 
 @dataclass
@@ -113,14 +148,9 @@ class Inputs:
             entries: Any = np.empty(sizes, object)
             for index in np.ndindex(sizes):
                 variable = f"{name}{list(index)}"
-                entries[index] = number = _unknown(variable, kind)
-                limits = limits_of(kind)
+                entries[index] = number = unknown(variable, kind)
                 inputs.variables.append(Variable(name, index, variable, number))
-                if limits is None or number.is_known:
-                    continue
-                low, high = limits
-                if high - low + 1 != 1 << (number.width - (low >= 0)):  # the bits can hold more than the type
-                    inputs.constraints += [number.term >= low, number.term <= high]
+                inputs.constraints += bounds_of(number, kind)
             inputs.arrays[name] = SymbolicArray(entries, dtype)
         return inputs
 
@@ -133,7 +163,13 @@ class Translation:
         self.rebinding = Rebinding()
 
     def values(self, graph: Graph, inputs: Mapping[str, SymbolicArray]) -> dict[str, tuple[Any, ...]]:
-        """Return the results of every node that an output needs."""
+        """Return the results of every node that an output needs.
+
+        Parameters
+        ----------
+        inputs : mapping of str to SymbolicArray
+            Values of the inputs, and of constants that are not known.
+        """
         graph = flatten(graph) if any(isinstance(graph.op(n), GraphOp) for n in graph) else graph
         needed = set(graph.outputs).union(*(graph.upstream(o) for o in graph.outputs))
         values: dict[str, tuple[Any, ...]] = {}
@@ -149,36 +185,50 @@ class Translation:
                 raise Untranslatable(f"{call.op.name} has the size {unknown[0]}, which only the data decides")
             call = call.with_sizes(dict.fromkeys(call.names, BATCH))
         operands = [values[o.node][o.result] for o in call.operands]
-        if not any(isinstance(x, SymbolicArray) for x in operands):
-            computed = dict(values)
-            try:
-                with np.errstate(all="ignore"):  # an infinity or NaN is a value like others
-                    call.run(computed)
-            except EvaluationError as error:
-                raise Untranslatable(str(error)) from error
-            return computed[node]
-        held = self.rebinding(hold)
-
-        def compute() -> tuple[Any, ...]:
-            results = self._computed(call.op, operands, call)
-            if call.op.name == "output":
-                return results
-            return tuple(_held(held, k.element, array) for k, array in zip(call.results, results, strict=True))
-
         try:
-            return followed(compute, self.possible)
+            return self.results(call.op, operands, call.attributes, call.results, call.arrangement)
         except Untranslatable as error:
             types = ", ".join(str(graph.result_type(o.node, o.result)) for o in call.operands)
             raise type(error)(f"{call.op.name}({types}): {error}") from error
 
-    def _computed(self, op: Op, operands: list[Any], call: Call) -> tuple[Any, ...]:
-        if call.arrangement is not None:
-            operands = [np.transpose(operands[0], call.arrangement.operand), *operands[1:]]
-        computed = self.rebinding(op.function)(*operands, **call.attributes)
+    def results(
+        self,
+        op: Op,
+        operands: Sequence[Any],
+        attributes: Mapping[str, Any],
+        kinds: Sequence[Type],
+        arrangement: Arrangement | None,
+    ) -> tuple[Any, ...]:
+        """Return the results of an op, as their types store them."""
+
+        def compute() -> tuple[Any, ...]:
+            results = self._computed(op, operands, attributes, arrangement)
+            if op.name == "output":
+                return results
+            return tuple(_held(held, k.element, array) for k, array in zip(kinds, results, strict=True))
+
+        held = self.rebinding(hold)
+        if any(isinstance(x, SymbolicArray) for x in operands) or holds_symbol(tuple(attributes.values())):
+            return followed(compute, self.possible)
+        try:
+            with np.errstate(all="ignore"):  # an infinity or NaN is a value like others
+                results = op.compute(operands, attributes, arrangement)
+                if op.name == "output":
+                    return results
+                return tuple(hold(k.element, array) for k, array in zip(kinds, results, strict=True))
+        except Exception as error:
+            raise Raised(f"it raises {type(error).__name__}: {error}") from error
+
+    def _computed(
+        self, op: Op, operands: Sequence[Any], attributes: Mapping[str, Any], arrangement: Arrangement | None
+    ) -> tuple[Any, ...]:
+        if arrangement is not None:
+            operands = [np.transpose(operands[0], arrangement.operand), *operands[1:]]
+        computed = self.rebinding(op.function)(*operands, **attributes)
         results = computed if isinstance(computed, tuple) else (computed,)
-        if call.arrangement is None:
+        if arrangement is None:
             return results
-        return tuple(np.transpose(array, call.arrangement.result) for array in results)
+        return tuple(np.transpose(array, arrangement.result) for array in results)
 
 
 def _held(held: Callable[..., Any], element: Element, array: Any) -> Any:
@@ -186,9 +236,13 @@ def _held(held: Callable[..., Any], element: Element, array: Any) -> Any:
     if not isinstance(array, SymbolicArray) or not any(n.opaque for n in array.entries.reshape(-1)):
         return held(element, array)
 
+    dtype = element_dtype(element)
+    if dtype.kind == "f" and array.dtype != dtype:
+        array = cast_to(array, dtype)
+
     def entry(number: Number) -> Number:
         if number.opaque:
-            return number
+            return number if number.opaque == element else rounded_to(str(element), number)
         stored: Number = SymbolicArray.of(held(element, SymbolicArray(number, array.dtype))).entries.item()
         return stored
 

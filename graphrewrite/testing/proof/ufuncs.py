@@ -12,8 +12,11 @@ import numpy as np
 
 from graphrewrite.testing.proof.arithmetic import ELEMENTWISE
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to, entries_of, known
+from graphrewrite.testing.proof.floating import FLOATING
 from graphrewrite.testing.proof.holding import check_sums, held
-from graphrewrite.testing.proof.number import Number, Untranslatable
+from graphrewrite.testing.proof.integer import SymbolicInt
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.refusal import Untranslatable
 
 __all__ = ["applied", "contracted", "sample"]
 
@@ -39,11 +42,11 @@ def applied(ufunc: Any, method: str, inputs: Sequence[Any], keywords: dict[str, 
     if keywords.get("where", True) is not True:
         raise Untranslatable(f"{ufunc.__name__} with where= is not translated")
     keywords.pop("where", None)
-    whole = [known(x) if isinstance(x, SymbolicArray) else x for x in inputs]
+    whole = [known(x) if isinstance(x, SymbolicArray) else None if isinstance(x, SymbolicInt) else x for x in inputs]
     if all(x is not None for x in whole):
         result: Any = getattr(ufunc, method)(*whole, **keywords)
     elif method == "reduce":
-        result = _reduced(ufunc, inputs[0], **keywords)
+        result = _reduced(ufunc, SymbolicArray.of(inputs[0]), **keywords)
     elif method != "__call__":
         raise Untranslatable(f"np.{ufunc.__name__}.{method} is not translated")
     elif ufunc is np.matmul:
@@ -66,17 +69,31 @@ def sample(array: Any) -> Any:
         return np.ones((1,) * array.ndim, array.dtype)
     if isinstance(array, np.ndarray) and array.ndim:
         return np.ones((1,) * array.ndim, array.dtype)
-    return array
+    return 1 if isinstance(array, SymbolicInt) else array
 
 
 def _elementwise(ufunc: Any, inputs: Sequence[Any], keywords: dict[str, Any]) -> SymbolicArray:
-    meaning = ELEMENTWISE.get(ufunc)
+    meaning = ELEMENTWISE.get(ufunc, _unknown_meaning if ufunc in FLOATING else None)
     if meaning is None:
         raise Untranslatable(f"np.{ufunc.__name__} is no exact arithmetic")
     samples = [sample(x) for x in inputs]
     with np.errstate(all="ignore"):
         dtype = ufunc(*samples, **keywords).dtype
-    return SymbolicArray(_computed(meaning, _common(samples, dtype), dtype)(*map(entries_of, inputs)), dtype)
+    for number in inputs:
+        if isinstance(number, SymbolicInt):
+            _check_literal(number, np.result_type(*samples))
+    compute = _computed(meaning, _common(samples, dtype), dtype, FLOATING.get(ufunc))
+    return SymbolicArray(compute(*map(entries_of, inputs)), dtype)
+
+
+def _unknown_meaning(*_: Any) -> Number:
+    raise Untranslatable("it computes with numbers of a bounded format, which it rounds")
+
+
+def _check_literal(number: SymbolicInt, dtype: np.dtype[Any]) -> None:
+    """Raise, as numpy does, for a number of Python that the dtype of the arrays that it meets does not hold."""
+    if dtype.kind in "iu" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        raise OverflowError(f"Python integer out of bounds for {dtype}")
 
 
 def _common(samples: Sequence[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -87,11 +104,15 @@ def _common(samples: Sequence[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
     return common if common.kind == "b" or any(np.result_type(x).kind == "f" for x in samples) else np.dtype(np.int64)
 
 
-def _computed(meaning: Callable[..., Number], common: np.dtype[Any], dtype: np.dtype[Any]) -> Any:
+def _computed(
+    meaning: Callable[..., Number], common: np.dtype[Any], dtype: np.dtype[Any], of_floats: Callable[..., Number] | None
+) -> Any:
     """Return a function on entries: operands in the common dtype, the result as it is stored."""
     floats = common.kind == "f"
 
     def compute(*numbers: Number) -> Number:
+        if floats and of_floats is not None and any(number.opaque for number in numbers):
+            return of_floats(*(n if n.opaque else held(n, common) for n in numbers), common)
         for number in numbers:
             number.check()
         operands = [held(n, common) for n in numbers] if floats else numbers

@@ -16,7 +16,8 @@ from tests.support.profiles import some_of, some_seeds
 
 z3 = pytest.importorskip("z3")
 
-from graphrewrite.testing.proof.number import Number, Untranslatable  # noqa: E402 (these need z3)
+from graphrewrite.testing.proof.number import Number  # noqa: E402 (these need z3)
+from graphrewrite.testing.proof.refusal import Untranslatable  # noqa: E402
 from graphrewrite.testing.proof.solver import Question, possible  # noqa: E402
 from graphrewrite.testing.proof.translation import Inputs, Translation  # noqa: E402
 

@@ -12,11 +12,10 @@ from graphrewrite import Constant, FixedPoint, Graph, Tensor, decline, define_op
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.lowering import LOWER_TO_INTEGER
 from graphrewrite.op.domain import MANTISSAS
-from graphrewrite.rules import RULES, drop_factor_one, drop_requantise, eliminate_dead_nodes, merge_clips
+from graphrewrite.rules import RULES, drop_requantise, eliminate_dead_nodes, merge_clips
 from graphrewrite.testing import prove
 from graphrewrite.testing.comparison import compare
 from graphrewrite.testing.proof import ufuncs
-from graphrewrite.testing.proof.examination import ReplayError
 from tests.quality.wrong_rules.layers import groups_ignored
 
 pytestmark = pytest.mark.slow
@@ -221,28 +220,28 @@ def shift_twice(x):
     inner = arithmetic_shift(x)
     outer = arithmetic_shift(inner)
     yield outer
-    return arithmetic_shift(x, by=inner.by + outer.by) if min(inner.by, outer.by) >= 0 else decline("to the left")
+    if min(inner.by, outer.by) < 0 or inner.by + outer.by > 127 or x.type.element in ("i32", "i64"):
+        return decline("to the left, or beyond what numpy takes for eight bits; z3 gives up on sixty-four")
+    return arithmetic_shift(x, by=inner.by + outer.by)
 
 
-@pytest.mark.parametrize(
-    "right", [relu_of_relu, distribute, twice_taken_away, shift_twice, drop_requantise, merge_clips]
-)
+@pytest.mark.parametrize("right", [relu_of_relu, distribute, twice_taken_away, shift_twice, drop_requantise])
 def test_a_right_rule_is_proved(right):
     proof = prove(right, elements=NUMBERS, instances=14)
     assert proof, str(proof)
     assert proof.counterexample is None
-    assert 10 < proof.counts["proved"] == len(proof.instances) <= 14
+    assert 5 < proof.counts["proved"] == len(proof.instances) <= 14
+    assert not proof.sampled
     assert "these graphs stand for all in which the rule applies" in proof.assumed[0]
     assert "inputs are of these kinds only: bool, fixed, integer" in proof.assumed
 
 
-def test_floats_are_not_known_and_said_so():
-    proof = prove(drop_factor_one, instances=12)
-    assert proof.verdict == "unknown"
+def test_samples_prove_nothing():
+    proof = prove(merge_clips, elements=NUMBERS, instances=40)
+    assert proof.verdict == "proved for samples"
     assert not proof
-    assert re.match(r"of \d+ graphs [1-4] are not decided; ", proof.why)
-    assert "it computes with any numbers of f" in proof.why
-    assert "On 12 graphs it is proved" in str(proof)
+    assert proof.sampled.keys() == {"clip.high", "clip.low"}
+    assert "merge_clips: proved for samples of clip.high (some are no whole numbers" in str(proof)
 
 
 def test_floats_may_be_moved():
@@ -268,8 +267,10 @@ def test_what_one_assumes_is_told():
     told = "; ".join(proof.assumed)
     assert "a batch of 2" in told
     assert "attributes are enumerated, not symbolic: requantise element " in told
-    assert str(proof).startswith(
-        "drop_requantise: proved for all values of the inputs of 20 graphs.\nAssumed:\n- these graphs"
+    assert re.match(
+        r"drop_requantise: proved for all values of the inputs.* and the attributes .*requantise.shift of \d+ graphs.\n"
+        "Assumed:\n- these graphs",
+        str(proof),
     )
     assert proof.page.headline.startswith("drop_requantise: proved")
     assert proof.page.assumed == proof.assumed
@@ -399,7 +400,7 @@ def test_guards_that_few_graphs_pass_are_met():
     assert prove(groups_ignored, elements=NUMBERS, instances=300, effort=100_000).verdict == "refuted"
 
 
-def test_a_wrong_translation_raises(monkeypatch):
+def test_what_numpy_does_not_confirm_is_not_shown(monkeypatch):
     monkeypatch.setattr(ufuncs, "ELEMENTWISE", {**ufuncs.ELEMENTWISE, np.negative: lambda a, dtype: a})
 
     @rule
@@ -407,8 +408,9 @@ def test_a_wrong_translation_raises(monkeypatch):
         yield op.neg(x)
         return op.sub(op.sub(x, x), x)
 
-    with pytest.raises(ReplayError, match=r"z3 says that neg : .* in numpy they do not; please report"):
-        prove(minus_minus, elements=NUMBERS)
+    proof = prove(minus_minus, elements=NUMBERS, instances=4)
+    assert proof.verdict == "unknown"
+    assert re.search("z3 says that neg : .* differ for .*, numpy that they do not", proof.why)
 
 
 def test_without_z3_a_hint(monkeypatch):

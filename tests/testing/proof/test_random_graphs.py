@@ -10,7 +10,7 @@ import pytest
 from graphrewrite import Tensor, define_op, op, rule
 from graphrewrite.graph import Graph
 from graphrewrite.testing.proof.instances import Instances
-from graphrewrite.testing.proof.number import Untranslatable
+from graphrewrite.testing.proof.refusal import Untranslatable
 from tests.testing.proof.test_translation import check, translated
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from graphrewrite.op import LIBRARY
 from graphrewrite.op.domain import MANTISSAS
 from graphrewrite.testing.proof.array import SymbolicArray
 from graphrewrite.testing.proof.instances import Instances
-from graphrewrite.testing.proof.number import Untranslatable
+from graphrewrite.testing.proof.refusal import Untranslatable
 from graphrewrite.testing.proof.solver import possible
 from graphrewrite.testing.proof.translation import Inputs, Translation
 from tests.support.profiles import some_of

@@ -1,0 +1,100 @@
+"""Floats are IEEE's: what moves or turns bits is proved for all of them, what rounds where z3 decides it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrewrite import Constant, decline, op, rule
+from graphrewrite.testing import prove
+from graphrewrite.testing.proof.floating import FLOATING, as_float, bits_of_float
+from graphrewrite.testing.proof.number import Number
+from tests.support.profiles import some_seeds
+
+z3 = pytest.importorskip("z3")
+
+
+@rule
+def rectified_twice_negated(x):
+    yield op.relu(op.neg(op.neg(x)))
+    return op.relu(x)
+
+
+@rule
+def absolute_of_a_negative(x):
+    yield op.abs(op.neg(x))
+    return op.abs(x)
+
+
+@rule
+def sum_turned(x, y):
+    yield op.add(op.neg(x), y)
+    return op.add(y, op.neg(x)) if x.type == y.type else decline("a broadcast")
+
+
+@rule
+def factor_of_one(x, c: Constant):
+    product = op.mul(x, c)
+    yield product
+    return x if (c.value == 1).all() and product.type == x.type else decline("another factor")
+
+
+@pytest.mark.parametrize("right", [rectified_twice_negated, absolute_of_a_negative, sum_turned, factor_of_one])
+def test_a_right_rule_of_floats_is_proved(right):
+    proof = prove(right, elements={"float"}, instances=4)
+    assert proof, str(proof)
+
+
+@rule
+def zero_added(x, c: Constant):
+    """Minus zero and zero is zero."""
+    total = op.add(x, c)
+    yield total
+    return x if (c.value == 0).all() and total.type == x.type else decline("another number")
+
+
+@rule
+def difference_turned(x, y):
+    """Of equal numbers both differences are 0.0."""
+    yield op.neg(op.sub(x, y))
+    return op.sub(y, x)
+
+
+@rule
+def sums_regrouped(x, y, z):
+    """Sums round."""
+    yield op.add(op.add(x, y), z)
+    return op.add(x, op.add(y, z)) if x.type == y.type == z.type else decline("a broadcast")
+
+
+@pytest.mark.parametrize("wrong", [zero_added, difference_turned, sums_regrouped])
+def test_a_wrong_rule_of_floats_is_refuted(wrong):
+    proof = prove(wrong, elements={"float"}, instances=12)
+    assert proof.verdict == "refuted", str(proof)
+    assert proof.counterexample is not None
+
+
+SPECIAL = (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 6e-8, 65504.0, 0.1)
+
+
+@pytest.mark.parametrize("seed", some_seeds())
+def test_what_is_computed_is_what_numpy_computes(seed):
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(np.float16)
+    for ufunc, meaning in FLOATING.items():
+        x, y = (np.asarray(rng.choice(SPECIAL), kind) for _ in range(2))
+        operands = (x, y)[: ufunc.nin]
+        numbers = [Number(0, 0, z3.BitVecVal(int(v.view("u2")), 16), opaque="f16") for v in operands]
+        if ufunc is np.signbit and np.isnan(x):
+            continue
+        with np.errstate(all="ignore"):
+            wanted = ufunc(*operands)
+        found = meaning(*numbers, kind)
+        if wanted.dtype == bool:
+            term = found.low if found.is_known else z3.simplify(found.term).as_signed_long()
+            assert bool(term) == wanted, ufunc
+        elif np.isnan(wanted):
+            assert z3.is_true(z3.simplify(z3.fpIsNaN(as_float(found, kind)))), ufunc
+        elif wanted or ufunc.nin == 1:
+            bits = z3.simplify(bits_of_float(found, kind)).as_long()
+            assert bits == int(wanted.view("u2")), (ufunc, operands)
