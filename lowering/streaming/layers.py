@@ -116,7 +116,7 @@ def map_max_pool(x):
     geometry = (pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode)
     if has_window_in_border(x.shape[1:], *geometry):
         return decline("a window lies wholly in the border", at=pool)
-    # With ceil_mode the last windows read beyond the pads, which therefore reach further here.
+    # A window of streams rounds down: with ceil_mode, pads reach further here, or less far.
     pads = covering_pads(x.shape[1:], pool.shape[2:], pool.kernel, pool.strides, pool.pads, pool.dilations)
     attributes = _not_default(pool.strides, pads, pool.dilations)
     windows = window(x, kernel=tuple(pool.kernel), fill=x.type.element.minimum, **attributes)

@@ -19,22 +19,24 @@ def covering_pads(
     pads: Sequence[int],
     dilations: Sequence[int],
 ) -> tuple[int, ...]:
-    """Return pads whose ends are long enough for the last windows.
+    """Return pads with which there are so many windows, rounded down.
 
     Examples
     --------
     >>> covering_pads((4,), (2,), (2,), (3,), (0, 0), (1,))
     (0, 1)
+    >>> covering_pads((1,), (1,), (1,), (1,), (0, 1), (1,))
+    (0, 0)
     """
     rank = len(kernel)
     strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
-    # With ceil_mode, the last window may end beyond the pads.
-    ends = [
-        max(after, (count - 1) * stride + (width - 1) * step + 1 - size - before)
-        for size, count, stride, width, step, before, after in zip(
-            sizes, results, strides, kernel, dilations, pads[:rank], pads[rank:], strict=True
-        )
-    ]
+    ends = []
+    for size, count, stride, width, step, before, after in zip(
+        sizes, results, strides, kernel, dilations, pads[:rank], pads[rank:], strict=True
+    ):
+        # With ceil_mode, the last window may end beyond the pads, and none begins in those behind the numbers.
+        reached = (count - 1) * stride + (width - 1) * step + 1 - size - before
+        ends.append(after if reached <= after < reached + stride else max(reached, 0))
     return (*pads[:rank], *ends)
 
 
