@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def test_an_accumulator_holds_all_partial_sums_and_no_more(row: list[int], bias:
     assert accumulated(np.array([row]), np.array([bias]), element) == FixedPoint.holding(min(sums), max(sums))
 
 
+@pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # some fire seldom, such as absorb_addend
 def test_layers_are_those_of_floats() -> None:
     # Sums of scale 1 are not among them.
     report = check([rule for rule in LOWER_SCALED_LAYERS if rule is not add_whole_bias], on=scaled_layers())

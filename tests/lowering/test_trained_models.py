@@ -247,6 +247,7 @@ def test_the_coarsest_grid_is_found() -> None:
         np.testing.assert_array_equal(found.whole, whole)
 
 
+@pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # of these networks there are few
 @pytest.mark.thorough
 @pytest.mark.parametrize("member", TRAINED, ids=lambda member: member.name)
 def test_a_rule_preserves_what_it_says(member) -> None:

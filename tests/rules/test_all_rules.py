@@ -42,7 +42,11 @@ from tests.support.profiles import fewer_examples, some_of
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.transposed_networks import stored_positions
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    # Some attributes are never drawn: what is compared of each op is a matter of tests/testing/test_reach.py.
+    pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning"),
+]
 
 ROOMS = ("graphrewrite.rules", "graphrewrite.lowering")
 ON_NETWORKS = tuple(
