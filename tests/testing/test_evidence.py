@@ -79,6 +79,8 @@ def drop_dilations(graph):
 def gather_twice(x, i, j):
     """Two gathers are one, of gathered indices."""
     yield op.gather(op.gather(x, i, axis=0), j, axis=0)
+    if not i.shape:
+        return decline("one index takes the axis away")
     return op.gather(x, op.gather(i, j, axis=0), axis=0)
 
 
@@ -121,7 +123,7 @@ def test_what_has_no_values_to_compare_is_not_compared(subject, on, told):
 def test_a_graph_without_values_is_no_fault_of_the_rule(seed):
     with fewer_examples():
         report = check(gather_twice, seed=seed)
-    assert report.verdict in ("preserved", "weak")
+    assert report.verdict in ("preserved", "weak"), report
 
 
 @rule
