@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["MODEL", "PAGE", "PICTURE", "output_option"]
+__all__ = ["CODE", "MODEL", "PAGE", "PICTURE", "output_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+CODE = (".py",)
+"""Endings of files for Python code."""
 MODEL = (".onnx", ".txt", ".graph", ".json", ".npz")
 """Endings of files for models."""
 PAGE = (".html", ".txt")
@@ -27,7 +29,8 @@ def output_option(*names: str, endings: tuple[str, ...], text: str, required: bo
         if value is None:
             return None
         if value.suffix.lower() not in endings:
-            raise click.BadParameter(f"{value.name!r} does not end in {', '.join(endings[:-1])} or {endings[-1]}")
+            allowed = " or ".join(part for part in (", ".join(endings[:-1]), endings[-1]) if part)
+            raise click.BadParameter(f"{value.name!r} does not end in {allowed}")
         if not value.parent.is_dir():
             raise click.BadParameter(f"there is no folder {str(value.parent)!r}")
         return value

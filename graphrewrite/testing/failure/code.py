@@ -190,13 +190,18 @@ def parse_arguments(graph: Graph, ops: Iterable[str] = ()) -> str:
 def _value_code(value: Any) -> str:
     """Return an attribute's value, or a list or mapping of them, as an expression."""
     if isinstance(value, np.ndarray):
-        return array_code(value)
+        try:
+            return array_code(value)
+        except TypeError:  # of texts, dates, or bytes in another order: no values of graphs that compute
+            return repr(value)
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_value_code(key)}: {_value_code(each)}' for key, each in value.items())}}}"
     if isinstance(value, tuple | list):
         inside = ", ".join(map(_value_code, value))
         return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
     text = repr(value)
+    if isinstance(value, str) and text.startswith("'") and '"' not in text:
+        return f'"{text[1:-1]}"'  # as formatters write it
     return re.sub(r"\b(nan|inf)\b", r"np.\1", text) if isinstance(value, float) else text
 
 
