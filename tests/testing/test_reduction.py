@@ -336,3 +336,13 @@ def test_few_attempts_give_what_was_found_so_far(attempts):
     asked = []
     reduced(case, lambda trial: asked.append(trial) or "relu" in kinds(trial.graph), attempts=attempts)
     assert len(asked) <= attempts
+
+
+def test_constants_become_inputs_where_any_value_shows_it():
+    lines = "x = input() : f32[N]", "c = constant(value=[2.0]) : f32[1]", "s = sub(c, x)", "y = output(s)"
+    graph = Graph.parse("\n".join(("graph g", *lines)))
+    case = Case(graph, {"x": np.float32([3, 4])})
+    free = reduced(case, lambda each: any(data["type"] == "sub" for data in each.graph.nodes.values()))
+    assert {data["type"] for data in free.graph.nodes.values()} == {"input", "sub", "output"}
+    bound = reduced(case, lambda each: {"sub", "constant"} <= {data["type"] for data in each.graph.nodes.values()})
+    assert "constant" in {data["type"] for data in bound.graph.nodes.values()}

@@ -11,7 +11,15 @@ from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.testing.failure.values import result_count
 from graphrewrite.testing.reduction.case import LEAVES, Case, Ways, tidied, value_of
 
-__all__ = ["bypass_nodes", "cut_values", "drop_dead_nodes", "drop_outputs", "merge_leaves", "move_outputs"]
+__all__ = [
+    "bypass_nodes",
+    "cut_values",
+    "drop_dead_nodes",
+    "drop_outputs",
+    "free_constants",
+    "merge_leaves",
+    "move_outputs",
+]
 
 
 def drop_outputs(case: Case) -> Ways:
@@ -118,6 +126,25 @@ def _cut(node: str, case: Case) -> Case | None:
         values[name] = value_of(case, Operand(node, result))
     new.remove_node(node)
     return case.having(tidied(new, graph), **values) if len(new) <= len(graph) else None
+
+
+def free_constants(case: Case) -> Ways:
+    """Let an input stand for a constant: what fails for any value says more than what fails for one."""
+    for node in case.graph.in_order():
+        if case.graph._node[node]["type"] == "constant":
+            yield partial(_freed, node)
+
+
+def _freed(node: str, case: Case) -> Case | None:
+    graph: Graph = case.graph
+    if node not in graph or not graph.succ[node]:
+        return None
+    new = graph.copy()
+    name = new.fresh("x")
+    new.input(name, graph.result_type(node))
+    rewire(new, node, Operand(name))
+    new.remove_node(node)
+    return case.having(new, **{name: graph._node[node]["value"]})
 
 
 def merge_leaves(case: Case) -> Ways:

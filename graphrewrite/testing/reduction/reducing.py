@@ -17,6 +17,7 @@ from graphrewrite.testing.reduction.nodes import (
     cut_values,
     drop_dead_nodes,
     drop_outputs,
+    free_constants,
     merge_leaves,
     move_outputs,
 )
@@ -37,7 +38,7 @@ _STRUCTURE: tuple[Step, ...] = (
     drop_operands,
 )
 _DETAILS: tuple[Step, ...] = (reset_attributes, shrink_sizes, shrink_axes, simplify_constants)
-_VALUES: tuple[Step, ...] = (take_rows, simplify_inputs, rename_nodes)
+_VALUES: tuple[Step, ...] = (free_constants, take_rows, simplify_inputs, rename_nodes)
 _SECONDS = 8.0
 """Time limit, which only rule sets that are very slow on one graph approach."""
 
