@@ -159,7 +159,8 @@ def fold_input_offset(x, c: Constant, w: Constant, b: Constant):
     if layer.op is op.conv and any(layer.pads):
         return decline("the border is zero before and after the sum, so it would change", at=layer)
     # A constant input to a layer gives a constant output: the sum of each row.
-    moves = (w.value * _by_input(offset, w, layer)).reshape(len(w.value), -1).sum(axis=1, dtype=w.value.dtype)
+    moved = w.value * _by_input(offset, w, layer)
+    moves = moved.sum(axis=tuple(range(1, moved.ndim)), dtype=moved.dtype)
     return layer.op(x, w, b.value + moves, like=layer)
 
 

@@ -101,6 +101,8 @@ def batch_norm_as_layer(x, gain: Constant, shift: Constant, mean: Constant, var:
     yield norm
     if any(isinstance(size, str) for size in _channels_first(norm, x)[1:]):
         return decline("a size besides the batch is symbolic", at=norm)
+    if 0 in x.shape:
+        return decline("it has no entries", at=norm)
     scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
     offset = shift.value - mean.value * scale
     if _is_taken_up(norm, x):
@@ -143,6 +145,8 @@ def average_pool_as_conv(x):
     channels, size = _channels_first(pool, x)[1], int(np.prod(pool.kernel))
     if isinstance(channels, str):
         return decline("its number of channels is symbolic", at=pool)
+    if 0 in x.shape:
+        return decline("it has no entries", at=pool)
     w = np.full((channels, 1, *pool.kernel), 1 / size, _dtype(x))
     steps = per_axis(pool.dilations, len(pool.kernel), 1)
     return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)), strides=pool.strides, pads=pool.pads, dilations=steps)
@@ -160,6 +164,8 @@ def global_average_pool_as_conv(x):
         return decline("there are no positions to average over", at=pool)
     if any(isinstance(size, str) for size in (channels, *sizes)):
         return decline("a size besides the batch is symbolic", at=pool)
+    if 0 in x.shape:
+        return decline("it has no entries", at=pool)
     w = np.full((channels, 1, *sizes), 1 / int(np.prod(sizes)), _dtype(x))
     return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)))
 

@@ -94,8 +94,8 @@ def permute_linear_weights(x, w: Constant, b):
     transposed = op.transpose(x)
     layer = op.linear(op.reshape(transposed), w, b)
     yield layer
-    if transposed.perm[0] != 0:
-        return decline("the transpose moves the batch", at=transposed)
+    if transposed.perm[:1] != (0,):
+        return decline("the transpose moves the batch, or there is none", at=transposed)
     if any(isinstance(d, str) for d in x.shape[1:]):
         return decline("a size besides the batch is symbolic", at=transposed)
     # The numbers of the columns in the order after the transpose, put back into that before.
