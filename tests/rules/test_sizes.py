@@ -9,7 +9,7 @@ from graphrewrite import Graph, rewrite, verify
 from graphrewrite.errors import ParseError
 from graphrewrite.execution.evaluator import evaluate
 from graphrewrite.lowering.integer.binary_points import lower_max_pool
-from graphrewrite.rules import add_bias, merge_reshapes, transpose_as_reshape, write_as_reshape
+from graphrewrite.rules import FOLDING, add_bias, merge_reshapes, transpose_as_reshape, write_as_reshape
 
 OPEN = [
     (merge_reshapes, "a = reshape(x, shape=[0, 1, 0])\nb = reshape(a, shape=[0, 0, 0])"),
@@ -25,6 +25,39 @@ def test_a_reshape_keeps_open_sizes(rule, lines, sizes):
     made = rewrite(graph, rule, verify=True)
     assert [made.nodes[n]["type"] for n in made] == ["input", "output", "reshape"]
     x = np.arange(2 * (sizes[-1] != "0") * 4, dtype=np.float32).reshape(2, 1, -1)
+    np.testing.assert_array_equal(evaluate(made, {"x": x})["y"], evaluate(graph, {"x": x})["y"])
+
+
+EMPTY = {
+    "a norm of no channels": ("N,0,2", "v = constant(value=[]) : f32[0]\nb = batch_norm(x, v, v, v, v)"),
+    "a mean over no positions": ("N,2,0", "b = global_average_pool(x)"),
+    "windows of no channels": ("N,0,2", "b = average_pool(x, kernel=[2])"),
+    "a layer without results": (
+        "N,2",
+        """c = constant(value=[1.0, 2.0]) : f32[2]
+        a = add(x, c)
+        w = constant(value=[]) : f32[0,2]
+        v = constant(value=[]) : f32[0]
+        b = linear(a, w, v)""",
+    ),
+    "a number before a layer": (
+        "",
+        """a = transpose(x, perm=[])
+        c = reshape(a, shape=[1, 1])
+        w = constant(value=[[2.0]]) : f32[1,1]
+        v = constant(value=[1.0]) : f32[1]
+        b = linear(c, w, v)""",
+    ),
+}
+"""The sizes of an input, and what is computed of it."""
+
+
+@pytest.mark.filterwarnings("ignore:.*empty slice|invalid value:RuntimeWarning")
+@pytest.mark.parametrize(("sizes", "lines"), EMPTY.values(), ids=EMPTY)
+def test_layers_of_nothing_compute_the_same(sizes, lines):
+    graph = Graph.parse(f"graph g\nx = input() : f32[{sizes}]\n{lines}\ny = output(b)")
+    made = rewrite(graph, FOLDING, verify=True)
+    x = np.ones([3 if size == "N" else int(size) for size in sizes.split(",") if size], np.float32)
     np.testing.assert_array_equal(evaluate(made, {"x": x})["y"], evaluate(graph, {"x": x})["y"])
 
 
