@@ -87,7 +87,9 @@ def write_group_norm_by_means(x, gain, shift):
     norm = op.group_norm(x, gain, shift)
     yield norm
     batch, channels, *sizes = x.shape
-    shape = (batch, norm.groups, channels // norm.groups, *sizes) if isinstance(channels, int) else ()
+    if isinstance(channels, str):
+        return decline("its number of channels is symbolic", at=norm)
+    shape = (batch, norm.groups, channels // norm.groups, *sizes)
     if reason := disordered(norm, x) or unsaid(shape):
         return decline(reason, at=norm)
     alone = _standardised(reshaped(widened(x), shape), tuple(range(2, len(shape))), norm.epsilon)

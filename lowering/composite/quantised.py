@@ -38,7 +38,8 @@ def _stored(ratio, zero_point, element, saturate=True):
     """Quotients by a scale as stored integers: rounded half to even, offset, saturated."""
     limits = integer_limits(element)
     if limits is None:
-        shifted = ratio if zero_point is None else ratio + converted(zero_point, ratio.type.element)
+        # A sum with zero is 0 where a ratio is -0.
+        shifted = ratio + (0.0 if zero_point is None else converted(zero_point, ratio.type.element))
         return op.cast(shifted, element=element, saturate=saturate)
     # Beyond the span a number saturates whatever the zero point is: limited to that, no sum with it overflows.
     carrier, span = "i32" if limits[1] < 1 << 16 else "i64", limits[1] - limits[0]

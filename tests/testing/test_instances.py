@@ -6,11 +6,14 @@ import inspect
 
 import pytest
 
+from graphrewrite import Tensor
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.symbolic import CURRENT
 from graphrewrite.rewriting.pattern import Pattern, Tracing, Variable
+from graphrewrite.testing.generation.arrays import constant_array
 from graphrewrite.testing.generation.demand import seeded
 from graphrewrite.testing.generation.instance import plan_instance
+from graphrewrite.types import NAMES, contradiction
 from tests.support.profiles import some_of
 
 DRAWS, LEAST = 60, 6
@@ -69,3 +72,12 @@ def test_attributes_leave_what_they_mostly_are(name):
         if isinstance(default, tuple):
             usual = [default[:1] * count for count in range(9)]
         assert sum(each[key] not in usual for each in found) >= LEAST, key
+
+
+@pytest.mark.parametrize("element", NAMES)
+def test_constants_are_numbers_of_their_element_type(element):
+    kind = Tensor(element, (40,))
+    for style in range(8):
+        assert contradiction(kind, constant_array(kind, style)) is None
+        assert (constant_array(kind, style, positive=True) >= 0).all()
+    assert len({*constant_array(kind, 7).tolist()}) > 1

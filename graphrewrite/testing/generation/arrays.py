@@ -8,7 +8,17 @@ from graphrewrite.graph import Graph
 from graphrewrite.rewriting.match import MatchedValue
 from graphrewrite.rewriting.pattern import Literal, Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
-from graphrewrite.types import TEXT, FixedPoint, Quantised, Type, element_dtype, hold, out_of_range
+from graphrewrite.types import (
+    SMALL_FLOATS,
+    TEXT,
+    FixedPoint,
+    Quantised,
+    Type,
+    element_dtype,
+    hold,
+    integer_limits,
+    out_of_range,
+)
 
 __all__ = ["WORDS", "constant_array", "holds", "literal_array", "nearly_equal", "probe"]
 
@@ -35,6 +45,7 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
     shape = tuple(int(d) for d in kind.shape)
     element = kind.element
     dtype = element_dtype(element)
+    positive = positive or (element in SMALL_FLOATS and not SMALL_FLOATS[str(element)].signed)
     if (style == 0 or (style == 1 and positive)) and element != TEXT:
         return np.full(shape, min(1, getattr(element, "maximum", 1)), dtype)
     if style == 1:  # of texts, the empty one
@@ -48,8 +59,9 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
         return rng.integers(max(element.minimum, -128), min(element.maximum, 127), shape, endpoint=True).astype(dtype)
     if np.issubdtype(dtype, np.floating):
         quarters = rng.integers(1 if positive else -8, 8, shape, endpoint=True)
-        return (quarters / 4).astype(dtype)
-    return rng.integers(0 if positive or np.issubdtype(dtype, np.unsignedinteger) else -4, 5, shape).astype(dtype)
+        return hold(element, quarters / 4)
+    least, most = (isinstance(element, str) and integer_limits(element)) or ((0, 1) if dtype == bool else (-4, 4))
+    return rng.integers(0 if positive else max(least, -4), min(most, 4), shape, endpoint=True).astype(dtype)
 
 
 def nearly_equal(array: np.ndarray, kind: Type) -> np.ndarray | None:
