@@ -60,7 +60,7 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
     if np.issubdtype(dtype, np.floating):
         quarters = rng.integers(1 if positive else -8, 8, shape, endpoint=True)
         return hold(element, quarters / 4)
-    least, most = (isinstance(element, str) and integer_limits(element)) or ((0, 1) if dtype == bool else (-4, 4))
+    least, most = (isinstance(element, str) and integer_limits(element)) or ((0, 1) if element == "bool" else (-4, 4))
     return rng.integers(0 if positive else max(least, -4), min(most, 4), shape, endpoint=True).astype(dtype)
 
 
