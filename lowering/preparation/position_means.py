@@ -100,11 +100,14 @@ def write_resize_by_conv(x):
     yield resized
     if resized.mode == "nearest" or x.type.layout is not None or element_kind(x.type.element) != "float":
         return decline("it repeats numbers, its axes are named, or its entries are not floats", at=resized)
-    if resized.keep_aspect_ratio_policy != "stretch" or any(isinstance(size, str) for size in x.shape[1:]):
-        return decline("its sizes are symbolic, or chosen by their ratio", at=resized)
-    rank, channels = len(x.shape), x.shape[1]
-    if rank not in (3, 4) or tuple(resized.shape[:2]) != tuple(x.shape[:2]):
+    if resized.keep_aspect_ratio_policy != "stretch" or resized.coordinate_transformation_mode == "tf_crop_and_resize":
+        return decline("its sizes are chosen by their ratio, or it resizes a part", at=resized)
+    if any(isinstance(size, str) for size in x.shape[1:]) or 0 in x.shape:
+        return decline("a size besides the batch is symbolic, or there are no entries", at=resized)
+    rank = len(x.shape)
+    if rank not in (3, 4) or tuple(resized.shape[:2]) != tuple(x.shape[:2]) or _scales_first_axes(resized, rank):
         return decline("it resizes other axes than one or two of positions", at=resized)
+    channels = x.shape[1]
     attributes = resized.graph.attributes(resized.node)
     interpolations = [interpolation_of(attributes, x.shape, axis) for axis in range(2, rank)]
     if reasons := [one for one in interpolations if isinstance(one, str)]:
@@ -131,6 +134,12 @@ def write_resize_by_conv(x):
     (block,) = times
     result = result if block == 1 else op.depth_to_space(result, block_size=block, mode="CRD")
     return result if np.allclose(factors, 1) else op.mul(result, factors[None, None].astype(dtype))
+
+
+def _scales_first_axes(resized: Any, rank: int) -> bool:
+    """Tell whether batch or channels have a scale, which may mix them in an axis that stays as long as it is."""
+    axes = range(rank) if resized.axes is None else (axis % rank for axis in resized.axes)
+    return any(axis < 2 and scale != 1 for axis, scale in zip(axes, resized.scales or (), strict=False))
 
 
 @rule(keeps="rounding")

@@ -49,7 +49,11 @@ def interpolation_of(attributes: dict[str, Any], shape: Sequence[int], axis: int
     >>> np.round(resized.factors, 3).tolist()
     [1.333, 1.0, 1.0, 1.0, 1.0, 1.333]
     """
-    length = shape[axis]
+    length, rank = shape[axis], len(shape)
+    if sizes := attributes.get("sizes"):  # the basis keeps its own batch and channels
+        axes = range(rank) if attributes.get("axes") is None else (a % rank for a in attributes["axes"])
+        kept = tuple((length, 1)[a] if a < 2 else size for a, size in zip(axes, sizes, strict=True))
+        attributes = attributes | {"sizes": kept}
     basis = np.eye(length).reshape([length if a in (0, axis) else 1 for a in range(len(shape))])
     responses = np.asarray(op.resize(np.broadcast_to(basis, (length, 1, *shape[2:])), **attributes))
     if not responses.size:
