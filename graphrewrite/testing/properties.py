@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -40,6 +41,7 @@ def check(
     meaning: Callable[[Any], Any] | None = None,
     interval: float | None = None,
     seed: int | None = None,
+    executor: Executor | None = None,
 ) -> Report:
     """Return a report on whether a transformation preserves what graphs compute; it does not raise.
 
@@ -60,6 +62,9 @@ def check(
         By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
+    executor : Executor, optional
+        Runs parts of the search at once: of `concurrent.futures`, or anything with its ``submit``. The report for a
+        seed is the same however they are spread. What is tested must be what a module defines.
 
     Returns
     -------
@@ -87,7 +92,15 @@ def check(
     'refuted'
     """
     return _preserving(
-        rules, on, tolerance=tolerance, keeps=keeps, meaning=meaning, interval=interval, seed=seed, asked="preserved"
+        rules,
+        on,
+        tolerance=tolerance,
+        keeps=keeps,
+        meaning=meaning,
+        interval=interval,
+        seed=seed,
+        asked="preserved",
+        executor=executor,
     )
 
 
@@ -101,13 +114,14 @@ def _preserving(
     interval: float | None = None,
     seed: int | None,
     asked: str,
+    executor: Executor | None = None,
 ) -> Report:
     subject = Subject(rules, meaning)
     kept = subject.keeps if keeps is None else keeps
     moderate = kept != "exact" or tolerance is not None
     told = None if meaning is None else Meaning(meaning, tolerance)
     holds = Preserving(subject, kept, tolerance, told, interval)
-    return search(subject, on, holds, moderate=moderate, seed=seed, asked=asked)
+    return search(subject, on, holds, moderate=moderate, seed=seed, asked=asked, executor=executor)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import math
 import random
 import warnings
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +22,7 @@ from hypothesis.errors import Unsatisfiable
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.testing.applying import Refuted
+from graphrewrite.testing.elsewhere import run_elsewhere
 from graphrewrite.testing.evidence import FEW, EvidenceWarning
 from graphrewrite.testing.findings import Failure, Findings
 from graphrewrite.testing.known_failures import KnownFailures
@@ -132,7 +134,14 @@ class Rounds:
 
 
 def search(
-    subject: Subject, on: Graphs, holds: Holds, *, moderate: bool, seed: int | None = None, asked: str = "preserved"
+    subject: Subject,
+    on: Graphs,
+    holds: Holds,
+    *,
+    moderate: bool,
+    seed: int | None = None,
+    asked: str = "preserved",
+    executor: Executor | None = None,
 ) -> Report:
     """Try graphs with inputs until one refutes a property; make that smaller.
 
@@ -144,6 +153,8 @@ def search(
     seed : int, optional
         Seed of the graphs. Where not given, it is as Hypothesis is told, by ``--hypothesis-seed`` or its profile, and
         else random: then known failures are tried first.
+    executor : Executor, optional
+        Runs the rounds of a wave; by default one after the other, here.
     """
     if not isinstance(on, nx.DiGraph | st.SearchStrategy | None):
         raise RuleError(
@@ -157,7 +168,7 @@ def search(
     chosen = randbits(32) if stated is None else stated
     rounds = Rounds(subject, on, holds, moderate, chosen, max(profile.max_examples, _LEAST))
     repeated = None if known is None else _retried(rounds, known)
-    found = repeated or _searched(rounds)
+    found = repeated or _searched(rounds, executor)
     report = Report(
         subject.name,
         subject.names,
@@ -216,14 +227,18 @@ def _retried(rounds: Rounds, known: KnownFailures) -> Findings | None:
     return None
 
 
-def _searched(rounds: Rounds) -> Findings:
+def _searched(rounds: Rounds, executor: Executor | None) -> Findings:
     """Run rounds until one refutes the property, or for long enough that rare cases have occurred."""
     least = rounds.least
     found, number, grows = Findings(), 0, True
     wave = max(1, 2 * math.isqrt(least) // 5)  # the more there is to do, the more may be done at once
     while number * rounds.size < _budget(rounds.subject, found, least, grows=grows):
         known = len(found.reached)
-        for each in map(partial(rounds.run, learnt=found), range(number, number + wave)):
+        numbers = range(number, number + wave)
+        run = partial(rounds.run, learnt=found)
+        for each in (
+            map(run, numbers) if executor is None else run_elsewhere(run, numbers, executor, rounds.subject.name)
+        ):
             found = found.then(each)
             if found.failure is not None or found.looked >= _LOOKS:
                 return found
