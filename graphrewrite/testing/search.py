@@ -30,6 +30,7 @@ from graphrewrite.testing.reduction import Case, reduced
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.seeds import stated_seed
 from graphrewrite.testing.strategies.inputs import batch_for
+from graphrewrite.testing.strategies.picking import BYTE
 from graphrewrite.testing.subject import Subject
 
 __all__ = ["Graphs", "Holds", "Rounds", "demand", "search", "warn_of"]
@@ -88,7 +89,7 @@ class Rounds:
         def examine(drawn: tuple[Any, int]) -> None:
             self.examine(self._case(*drawn), found)
 
-        run = given(st.tuples(self._graphs(learnt), st.integers(0, 255)))(examine)
+        run = given(st.tuples(self._graphs(learnt), BYTE))(examine)
         run = settings(
             max_examples=self.size,
             database=None,

@@ -38,6 +38,7 @@ from graphrewrite.testing.mentioning import ops_mentioned, values_mentioned
 from graphrewrite.testing.strategies.asked_attributes import digraphs_for
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
 from graphrewrite.testing.strategies.graph_strategy import graphs
+from graphrewrite.testing.strategies.picking import one_of
 
 __all__ = ["Outcome", "Subject", "Transformation"]
 
@@ -236,8 +237,8 @@ class Subject:
         if self.stages and all(isinstance(m, GraphRule) for m in self.members or (None,)):
             rules = [member for member in chosen if isinstance(member, GraphRule)]
             if self.meaning is not None:
-                return st.one_of([digraphs_for(member, self.meaning) for member in rules])
-            return st.one_of([digraphs(containing=member) for member in rules])
+                return one_of([digraphs_for(member, self.meaning) for member in rules])
+            return one_of([digraphs(containing=member) for member in rules])
         kinds: list[st.SearchStrategy[Any]] = [graphs(containing=m) for m in chosen if isinstance(m, Rule)]
         if len(kinds) < len(wanted):
             kinds.append(graphs())
@@ -246,7 +247,7 @@ class Subject:
             named = [op for function in functions for op in ops_mentioned(function)]
             if named:  # half of the nodes have ops that the code mentions
                 kinds.append(graphs(ops=[*DEFAULT_OPS, *named * -(-len(DEFAULT_OPS) // len(named))]))
-        return st.one_of(kinds)
+        return one_of(kinds)
 
     def __repr__(self) -> str:
         return f"<subject {self.name}>"

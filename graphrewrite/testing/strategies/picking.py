@@ -9,11 +9,23 @@ from hypothesis import strategies as st
 
 from graphrewrite.testing.generation.demand import T
 
-__all__ = ["Choices", "picking"]
+__all__ = ["BYTE", "Choices", "one_of", "picking"]
 
 _DRAWN = st.binary(min_size=96, max_size=96)
 """Drawing costs much more than choosing, and Hypothesis varies an example by copying one of its draws over another,
 which finds little new: one draw decides all small choices."""
+
+
+BYTE = _DRAWN.map(lambda drawn: drawn[0])
+"""A number below 256. Hypothesis also draws integers from the constants of modules that happen to be loaded: then a
+seed would mean other graphs in another process."""
+
+
+def one_of(strategies: Sequence[st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
+    """Return a strategy of what any of some strategies gives; for a seed the same in every process."""
+    if len(strategies) == 1:
+        return strategies[0]
+    return _DRAWN.flatmap(lambda drawn: strategies[(256 * drawn[0] + drawn[1]) * len(strategies) >> 16])
 
 
 class Choices:
