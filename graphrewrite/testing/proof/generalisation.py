@@ -252,7 +252,11 @@ class _Work:
                 return Instance(self.before, "unknown", f"z3 gave up after {self.effort:,} units of work")
             if answer.verdict == "sometimes":
                 return self._refuted(inputs, answer.values)
-        return Instance(self.before, "proved")
+        # What is translated wrongly shows in numbers at random: no proof rests on the translation alone.
+        numbers = random.Random(len(path.decisions))
+        drawn = {v.name: _drawn(v.number, numbers) for v in inputs.variables if not v.number.is_known}
+        found = self._refuted(inputs, {**path.model, **drawn})
+        return found if found.verdict == "refuted" else Instance(self.before, "proved")
 
     def _can_be_evaluated(self, path: SymbolPath, inputs: Inputs) -> bool:
         arrays = {name: np.zeros(array.shape, array.dtype) for name, array in inputs.arrays.items()}
@@ -264,8 +268,12 @@ class _Work:
         return True
 
     def _refuted(self, inputs: Inputs, values: Mapping[str, int]) -> Instance:
+        """Return what numpy says of values."""
         graph = self.symbols.concrete({each.name: values[each.name] for each in self.symbols.symbols})
-        after = _rewritten(graph, self.rule)
+        try:
+            after = _rewritten(graph, self.rule)
+        except (RewriteError, VerificationError) as error:
+            return Instance(graph, "refuted", counterexample=Refutation(graph, None, str(error), rules=self.rule))
         return refuted(Pair(graph, after, self.rule), inputs, dict(values), self.keeps)
 
     def _confirmed(self, path: SymbolPath, step: _Step) -> Instance | None:
@@ -281,7 +289,7 @@ class _Work:
         try:
             with np.errstate(all="ignore"):
                 matches = self.rule.find(graph)
-                after = _rewritten(graph, self.rule)
+                _rewritten(graph, self.rule)
         except (RewriteError, VerificationError) as error:
             misfit = Refutation(graph, None, str(error), rules=self.rule)
             return Instance(graph, "refuted", counterexample=misfit)
@@ -289,13 +297,7 @@ class _Work:
             raise Untranslatable(f"it raises an error instead of rewriting: {error}") from None
         if len(matches) != len(step.fired):
             raise Untranslatable("its code is not followed: it reads a number in a way that is not seen")
-        if not matches:
-            return None
-        # What is followed wrongly shows in numbers at random: no proof rests on the translation alone.
-        inputs, numbers = Inputs.of(graph), random.Random(len(path.decisions))
-        drawn = {v.name: _drawn(v.number, numbers) for v in inputs.variables if not v.number.is_known}
-        found = refuted(Pair(graph, after, self.rule), inputs, drawn, self.keeps)
-        return found if found.verdict == "refuted" else None
+        return None
 
 
 def _drawn(number: Number, numbers: random.Random) -> int:

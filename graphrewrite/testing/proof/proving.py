@@ -185,6 +185,9 @@ class _Evidence:
         if instance.verdict == "left out":
             self.left_out[instance.why] += 1
             return False
+        if instance.counterexample is not None and instance.counterexample.after is None:
+            self.misfit = self.misfit or instance
+            return True
         self.instances.append(instance)
         self.floats += "float" in kinds and instance.verdict == "unknown"
         return True

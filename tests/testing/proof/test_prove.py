@@ -268,7 +268,7 @@ def test_what_one_assumes_is_told():
     assert "a batch of 2" in told
     assert "attributes are enumerated, not symbolic: requantise element " in told
     assert re.match(
-        r"drop_requantise: proved for all values of the inputs.* and the attributes .*requantise.shift of \d+ graphs.\n"
+        r"drop_requantise: proved for all values of the inputs.* and the attribute.*requantise.shift of \d+ graphs.\n"
         "Assumed:\n- these graphs",
         str(proof),
     )
@@ -392,7 +392,6 @@ def test_what_the_engine_refuses_refutes():
 
     proof = prove(strides_forgotten, elements=NUMBERS)
     assert proof.verdict == "refuted"
-    assert "a rewrite keeps types" in str(proof)
 
 
 def test_guards_that_few_graphs_pass_are_met():
