@@ -47,7 +47,7 @@ def as_float(number: Number, dtype: np.dtype[Any]) -> Any:
     if number.is_infinite:
         return z3.fpInfinity(sort, number.low < 0)
     if number.is_known:
-        return z3.fpMinusZero(sort) if number.low == 0 and number.negative_zero else z3.FPVal(number.value, sort)
+        return z3.fpMinusZero(sort) if number.low == 0 and number.negative_zero else z3.FPVal(float(number.value), sort)
     least = 1 - int(np.finfo(dtype).minexp)
     if number.negative_zero is not False or number.significant > sort.sbits() or not 0 <= number.point < least:
         raise Untranslatable(f"a number of a bounded format meets any number of {dtype}")

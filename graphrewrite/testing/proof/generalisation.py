@@ -129,6 +129,7 @@ def generalised(before: Graph, rule: Rule, *, keeps: str, effort: int, known: Co
     work = _Work(before, rule, keeps, effort, symbols)
     exploration = Exploration(work.step, symbols.model, symbols.widths, symbols.constraints, _PATHS)
     is_first, failed = True, 0
+    misfit: Instance | None = None
     for path, step in exploration:
         try:
             with on_path(path):
@@ -140,6 +141,9 @@ def generalised(before: Graph, rule: Rule, *, keeps: str, effort: int, known: Co
             continue
         if instance is not None and instance.verdict != "proved":
             if instance.verdict == "refuted":
+                if instance.counterexample is not None and instance.counterexample.after is None:
+                    misfit, is_first = misfit or instance, False  # values show more
+                    continue
                 return instance
             if is_first:
                 return instance
@@ -149,6 +153,8 @@ def generalised(before: Graph, rule: Rule, *, keeps: str, effort: int, known: Co
         is_first = False
     if is_first:
         raise Untranslatable(next(iter(exploration.open.values()), "its code is not followed"))
+    if misfit is not None:
+        return misfit
     labels = symbols.labels
     sampled = {**symbols.sampled, **{labels[name]: why for name, why in exploration.open.items()}}
     return Instance(before, "proved", symbolic=tuple(sorted(symbols.covered - sampled.keys())), sampled=sampled)
