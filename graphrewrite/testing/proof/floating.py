@@ -36,7 +36,7 @@ def as_float(number: Number, dtype: np.dtype[Any]) -> Any:
     Examples
     --------
     >>> as_float(Number.of(-0.5), np.dtype(np.float32))
-    -0.5
+    -1*(2**-1)
     """
     sort = _sort(dtype)
     if number.opaque:
