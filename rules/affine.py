@@ -132,6 +132,8 @@ def fold_batch_norm(x, w: Constant, b: Constant, gain: Constant, shift: Constant
     yield norm
     # In the type of the statistics, as the op computes: a Python float would widen half precision.
     scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
+    if not np.isfinite(scale).all():
+        return decline("its scale is not finite, for a variance is 0", at=norm)
     return layer.op(x, _scaled(w, scale), (b.value - mean.value) * scale + shift.value, like=layer)
 
 

@@ -104,6 +104,8 @@ def batch_norm_as_layer(x, gain: Constant, shift: Constant, mean: Constant, var:
     if 0 in x.shape:
         return decline("it has no entries", at=norm)
     scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
+    if not np.isfinite(scale).all():
+        return decline("its scale is not finite, for a variance is 0", at=norm)
     offset = shift.value - mean.value * scale
     if _is_taken_up(norm, x):
         by_channel = (-1, *[1] * (len(x.shape) - 2))

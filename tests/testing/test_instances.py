@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 
 import pytest
 
-from graphrewrite import Tensor
+from graphrewrite import Tensor, rule
+from graphrewrite import op as ops
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.symbolic import CURRENT
 from graphrewrite.rewriting.pattern import Pattern, Tracing, Variable
@@ -81,3 +83,15 @@ def test_constants_are_numbers_of_their_element_type(element):
         assert contradiction(kind, constant_array(kind, style)) is None
         assert (constant_array(kind, style, positive=True) >= 0).all()
     assert len({*constant_array(kind, 7).tolist()}) > 1
+
+
+def test_each_of_several_ops_is_drawn_whatever_it_gives():
+    @rule
+    def any_of(xs):
+        """A rule over ops that give numbers, places or truth."""
+        found = (ops.maximum | ops.sign | ops.less | ops.is_inf | ops.arg_max)(*xs)
+        yield found
+        return found
+
+    found = Counter(node.op.name for seed in range(DRAWS) for node in plan_instance(any_of.pattern, seeded(seed)).cases)
+    assert len(found) == 5 and min(found.values()) >= 4, found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -11,6 +11,7 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.testing.generation.backward import plan_backward
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
+from graphrewrite.testing.generation.experience import counts_of
 from graphrewrite.testing.generation.forward import NOTHING, forward_plans, plan_forward
 from graphrewrite.testing.generation.kinds import FAMILIES, RANKS, Kind
 from graphrewrite.testing.generation.own_types import own_plans
@@ -81,23 +82,37 @@ def plan_instance(pattern: Pattern, pick: Pick, *, every_type: bool = False) -> 
             return vary(_forward(pattern, known, pick, every_type=every_type), pick, every_type=every_type)
     last = Unfit("no attempt")
     for _ in range(_ATTEMPTS):
+        reading = unfold(pattern, pick)
         try:
-            return vary(
-                plan_backward(unfold(pattern, pick), kinds, pick, batches=_BATCHES), pick, every_type=every_type
-            )
+            return vary(_of_reading(pattern, reading, kinds, pick), pick, every_type=every_type)
         except Unfit as error:
             last = error
     raise last
 
 
+def _of_reading(pattern: Pattern, reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pick) -> Plan:
+    """A plan made roots first; operands first where the op that was chosen gives none of these kinds."""
+    try:
+        return plan_backward(reading, kinds, pick, batches=_BATCHES)
+    except Unfit:
+        several = any(len(node.ops) > 1 for node in pattern.nodes)
+        known = [kind for kind in forward_plans(pattern) if counts_of(reading.nodes[0].op, kind)] if several else []
+        if not known:
+            raise
+        return plan_forward(reading, pick(_mostly_floats(known)), pick)
+
+
 def _forward(pattern: Pattern, known: Mapping[Kind, Sequence[Plan]], pick: Pick, *, every_type: bool) -> Plan:
     """A plan that was found, or a new one that begins alike."""
-    floats = [kind for kind in known if kind.family == "float"]
-    kind = pick([*floats, *known])
+    kind = pick(_mostly_floats(known))
     if pick((False, True)):
         with suppress(Unfit):
             return plan_forward(unfold(pattern, pick), kind, pick, every_type=every_type)
     return pick(known[kind])
+
+
+def _mostly_floats(known: Collection[Kind]) -> list[Kind]:
+    return [*(kind for kind in known if kind.family == "float"), *known]
 
 
 def plan_reading(reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pick) -> Plan:
