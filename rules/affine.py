@@ -16,6 +16,7 @@ __all__ = [
     "fold_input_scale",
     "fold_scale",
     "norm_before_reshape",
+    "scale_of",
     "subtract_as_add",
 ]
 
@@ -124,15 +125,22 @@ def fold_scale(x, w: Constant, b: Constant, c: Constant):
     return layer.op(x, _scaled(w, scale), b.value * scale, like=layer)
 
 
+def scale_of(norm, gain, var):
+    """Return the factor of each channel of a norm, or None where a variance of 0 makes one infinite."""
+    # In the type of the statistics, as the op computes: a Python float would widen half precision.
+    with np.errstate(all="ignore"):
+        scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
+    return scale if np.isfinite(scale).all() else None
+
+
 @rule(keeps="rounding")
 def fold_batch_norm(x, w: Constant, b: Constant, gain: Constant, shift: Constant, mean: Constant, var: Constant):
     """An affine map for each channel after a layer is a layer with other weights (Ioffe and Szegedy 2015)."""
     layer = (op.linear | op.conv)(x, w, b)
     norm = op.batch_norm(layer, gain, shift, mean, var)
     yield norm
-    # In the type of the statistics, as the op computes: a Python float would widen half precision.
-    scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
-    if not np.isfinite(scale).all():
+    scale = scale_of(norm, gain, var)
+    if scale is None:
         return decline("its scale is not finite, for a variance is 0", at=norm)
     return layer.op(x, _scaled(w, scale), (b.value - mean.value) * scale + shift.value, like=layer)
 

@@ -7,6 +7,7 @@ import numpy as np
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.tensor.linear_algebra import scaled
+from graphrewrite.rules.affine import scale_of
 from graphrewrite.types import element_dtype, element_kind
 
 __all__ = [
@@ -103,8 +104,8 @@ def batch_norm_as_layer(x, gain: Constant, shift: Constant, mean: Constant, var:
         return decline("a size besides the batch is symbolic", at=norm)
     if 0 in x.shape:
         return decline("it has no entries", at=norm)
-    scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
-    if not np.isfinite(scale).all():
+    scale = scale_of(norm, gain, var)
+    if scale is None:
         return decline("its scale is not finite, for a variance is 0", at=norm)
     offset = shift.value - mean.value * scale
     if _is_taken_up(norm, x):
