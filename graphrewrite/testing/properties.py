@@ -12,6 +12,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.applying import VALUES, Applied, Refuted, applied, check_interface, check_repeatable
 from graphrewrite.testing.comparison import NoVerdictError, difference, moderated, undefined
 from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.engines import engine_of
 from graphrewrite.testing.evidence import collect
 from graphrewrite.testing.failure.claims import IDEMPOTENT, IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.findings import Findings
@@ -40,6 +41,7 @@ def check(
     keeps: str | None = None,
     meaning: Callable[[Any], Any] | None = None,
     interval: float | None = None,
+    against: str | None = None,
     seed: int | None = None,
     executor: Executor | None = None,
 ) -> Report:
@@ -60,6 +62,9 @@ def check(
         a state machine, what can be reached in a call graph. Graphs of which it raises an error show nothing.
     interval : float, optional
         By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
+    against : {"onnxruntime", "ghdl"}, optional
+        An engine that computes the graphs as well: ONNX models of both, equal up to rounding, or VHDL of a result made
+        of streams, equal to its prediction in values and cycles. What it cannot compute does not count as compared.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
     executor : Executor, optional
@@ -98,6 +103,7 @@ def check(
         keeps=keeps,
         meaning=meaning,
         interval=interval,
+        against=against,
         seed=seed,
         asked="preserved",
         executor=executor,
@@ -112,6 +118,7 @@ def _preserving(
     keeps: str | None = None,
     meaning: Callable[[Any], Any] | None = None,
     interval: float | None = None,
+    against: str | None = None,
     seed: int | None,
     asked: str,
     executor: Executor | None = None,
@@ -120,7 +127,9 @@ def _preserving(
     kept = subject.keeps if keeps is None else keeps
     moderate = kept != "exact" or tolerance is not None
     told = None if meaning is None else Meaning(meaning, tolerance)
-    holds = Preserving(subject, kept, tolerance, told, interval)
+    if against is not None:
+        engine_of(against)
+    holds = Preserving(subject, kept, tolerance, told, interval, against)
     return search(subject, on, holds, moderate=moderate, seed=seed, asked=asked, executor=executor)
 
 
@@ -133,6 +142,7 @@ class Preserving:
     tolerance: float | None
     meaning: Meaning | None = None
     interval: float | None = None
+    against: str | None = None
 
     def __call__(self, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> None:
         """Refute a result that differs by more than it may."""
@@ -154,6 +164,8 @@ class Preserving:
             failure = _check_meaning(self.meaning, graph, done.graph)
         elif isinstance(graph, Graph):
             failure = _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
+            if self.against is not None:
+                failure = failure or _check_engine(self.against, graph, done.graph, inputs)
             if done.fired and any(isinstance(graph.result_type(port), Stream) for port in graph.inputs):
                 self._check_time(found, graph, done)
         else:
@@ -226,6 +238,18 @@ def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: 
             raise Refuted(differing.between(graph, after), kind)
         return ""
     return failure
+
+
+def _check_engine(name: str, graph: Graph, after: Graph, inputs: Mapping[str, Any]) -> str:
+    """Refute a result of which another engine computes other values; return why it cannot compute them, if it cannot."""
+    batch = moderated(inputs)  # what becomes of NaN and infinities in integers is an engine's own
+    try:
+        change = engine_of(name)(graph, after, batch)
+    except NoVerdictError as reason:
+        return str(reason)
+    if change:
+        raise Refuted(Counterexample(graph, after, f"by {name}, {change}", batch), name)
+    return ""
 
 
 def assert_preserves(

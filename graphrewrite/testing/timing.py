@@ -25,7 +25,7 @@ from graphrewrite.hdl.timing.network import Network
 from graphrewrite.testing.surroundings import surroundings
 from graphrewrite.types import Stream
 
-__all__ = ["Compared", "Slower", "compare_times", "designs_in"]
+__all__ = ["Compared", "Slower", "compare_times", "design_of", "designs_in"]
 
 _STEADY, _STALLED = 200, 24
 """Frames of a run, without and with stalls."""
@@ -148,7 +148,7 @@ def _carries_beats(graph: Graph, nodes: Iterable[str]) -> bool:
     return all(isinstance(kind, Stream) and all(kind.shape) for kind in kinds)
 
 
-def _design(graph: Graph, ports: frozenset[str]) -> Graph | None:
+def design_of(graph: Graph, ports: frozenset[str]) -> Graph | None:
     """Return the part of a graph with some ports, in which each stream has a reader; None if it is no design."""
     if not ports <= set(graph):
         return None
@@ -203,7 +203,7 @@ def compare_times(
     """
     designs = 0
     for ports in designs_in(before):
-        old, new = _design(before, ports), _design(after, ports)
+        old, new = design_of(before, ports), design_of(after, ports)
         if old is None or new is None or old == new:
             continue
         designs += 1

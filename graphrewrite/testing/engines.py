@@ -1,0 +1,116 @@
+"""Other engines that compute graphs: what a rule preserves is asked of them as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError, MissingDependencyError, RuleError
+from graphrewrite.graph import Graph
+from graphrewrite.testing.comparison import NoVerdictError
+from graphrewrite.testing.equality import agreeing
+
+__all__ = ["ENGINES", "Engine", "engine_of"]
+
+Engine = Callable[[Graph, Graph, Mapping[str, np.ndarray]], str]
+"""Returns what differs between a graph and the result of a rule, in one sentence; an empty text if nothing does.
+
+It raises `NoVerdictError` where the engine cannot compute them.
+"""
+
+_ROUNDING = 2.0**-12
+"""Relative to the greatest value: an engine fuses and reorders sums of floats as it likes."""
+_FRAMES = 4
+
+
+def engine_of(name: str) -> Engine:
+    """Return the engine of a name.
+
+    Examples
+    --------
+    >>> engine_of("onnxrutnime")
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.RuleError: there is no engine 'onnxrutnime'; did you mean 'onnxruntime'? There are ...
+    """
+    if name in ENGINES:
+        return ENGINES[name]
+    near = get_close_matches(str(name), ENGINES, n=1)
+    hint = f"; did you mean {near[0]!r}? There are " if near else "; there are "
+    raise RuleError(f"there is no engine {name!r}{hint}{', '.join(map(repr, ENGINES))}")
+
+
+def _by_onnxruntime(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> str:
+    old, new = (_run(graph, inputs) for graph in (before, after))
+    for name, was in old.items():
+        became = new[name]
+        if was.shape != became.shape or was.dtype != became.dtype:
+            return f"{name!r} was {was.dtype}{list(was.shape)} and became {became.dtype}{list(became.shape)}"
+        same = agreeing(was, became, _bound(was))
+        if not same.all():
+            place = tuple(int(i) for i in np.argwhere(~same)[0])
+            where = f"{name}[{', '.join(map(str, place))}]" if place else name
+            return f"{where} was {was[place]} and became {became[place]}"
+    return ""
+
+
+def _bound(values: np.ndarray) -> float | None:
+    """By how much values may differ; None where every bit counts."""
+    if values.dtype.kind != "f":
+        return None
+    greatest = float(np.abs(values[np.isfinite(values)]).max(initial=1.0))
+    return greatest * max(_ROUNDING, 8 * float(np.finfo(values.dtype).eps))
+
+
+def _run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return what onnxruntime computes for the outputs of a graph."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingDependencyError("against='onnxruntime' needs its package: pip install onnxruntime") from None
+    from graphrewrite.lowering import to_onnx
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    try:
+        model = to_onnx(graph).SerializeToString()
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        found = session.run(None, {each.name: inputs[each.name] for each in session.get_inputs()})
+    except MissingDependencyError:
+        raise
+    except (GraphRewriteError, KeyError, TypeError, ValueError) as error:
+        raise NoVerdictError(f"onnxruntime cannot compute it: {error}") from None
+    except Exception as error:  # its errors have no class in common
+        if not type(error).__module__.startswith("onnxruntime"):
+            raise
+        reason = str(error).splitlines()[0].rpartition(" : ")[2]
+        raise NoVerdictError(f"onnxruntime cannot compute it: {reason}") from None
+    return dict(zip(graph.outputs, map(np.asarray, found), strict=True))
+
+
+def _by_ghdl(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> str:
+    from graphrewrite.hdl import cosimulate, emit
+    from graphrewrite.hdl.buffering import insert_forks
+    from graphrewrite.hdl.errors import GhdlMissingError
+    from graphrewrite.testing.timing import design_of, designs_in
+
+    designs = [design for ports in designs_in(after) if (design := design_of(after, ports)) is not None]
+    if not designs:
+        raise NoVerdictError("no part of the result is a design of streams")
+    for design in designs:
+        try:
+            report = cosimulate(emit(insert_forks(design), frames=_FRAMES))
+        except GhdlMissingError:
+            raise
+        except GraphRewriteError as error:
+            raise NoVerdictError(f"no design can be made of it: {error}") from None
+        if not report:
+            return f"the design is {report}"
+    return ""
+
+
+ENGINES: Mapping[str, Engine] = {"onnxruntime": _by_onnxruntime, "ghdl": _by_ghdl}
+"""By name: ONNX models of both graphs, compared up to rounding; the VHDL of a result, compared with its prediction."""

@@ -1,0 +1,79 @@
+"""Rules compared by other engines: onnxruntime for models, GHDL for designs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, op, rule
+from graphrewrite.errors import RuleError
+from graphrewrite.hdl.components.fifo import fifo
+from graphrewrite.testing import check
+from graphrewrite.testing.comparison import NoVerdictError
+from graphrewrite.testing.engines import engine_of
+
+SEED = 0
+
+
+@rule
+def two_signs(x):
+    """Minus minus x is x."""
+    yield op.neg(op.neg(x))
+    return x
+
+
+@rule
+def two_relus(x):
+    """A relu of a relu is the relu."""
+    yield op.relu(op.relu(x))
+    return op.relu(x)
+
+
+@pytest.mark.parametrize("subject", [two_signs, two_relus], ids=lambda r: r.name)
+def test_a_right_rule_is_preserved_by_another_engine(subject):
+    pytest.importorskip("onnxruntime")
+    report = check(subject, against="onnxruntime", seed=SEED)
+    assert report.verdict == "preserved", report
+    assert report.evidence[subject.name].compared > 20
+
+
+def test_an_engine_sees_what_differs():
+    pytest.importorskip("onnxruntime")
+    before = Graph.parse("graph g\nx = input() : f32[3]\nr = relu(x)\ny = output(r)")
+    after = Graph.parse("graph g\nx = input() : f32[3]\nr = neg(x)\ny = output(r)")
+    inputs = {"x": np.array([0, 1, 2], np.float32)}
+    run = engine_of("onnxruntime")
+    assert run(before, before, inputs) == ""
+    assert run(before, after, inputs) == "y[1] was 1.0 and became -1.0"
+
+
+def test_what_an_engine_cannot_compute_is_not_compared():
+    pytest.importorskip("onnxruntime")
+    graph = Graph.parse("graph g\nx = input() : s8f4[N]\nr = relu(x)\ns = relu(r)\ny = output(s)")
+    report = check(two_relus, on=graph, against="onnxruntime", seed=SEED)
+    assert report.verdict == "not compared"
+    assert "onnxruntime cannot compute it" in str(report)
+
+
+def test_an_unknown_engine_is_refused_with_those_there_are():
+    with pytest.raises(RuleError, match="no engine 'onnxruntim'; did you mean 'onnxruntime'.*'ghdl'"):
+        check(two_signs, against="onnxruntim")
+
+
+@rule
+def one_store(x):
+    """A store in two parts is one of as many places."""
+    outer = fifo(fifo(x, depth=2), depth=3)
+    yield outer
+    return fifo(x, depth=5)
+
+
+@pytest.mark.ghdl
+@pytest.mark.slow
+def test_a_design_is_run_by_ghdl():
+    lines = ("x = input() : stream s8f4[2,3]", "a = fifo(x, depth=2)", "b = fifo(a, depth=3)", "y = output(b)")
+    graph = Graph.parse("\n".join(["graph g", *lines]), ops=[fifo])
+    run = engine_of("ghdl")
+    assert run(graph, one_store(graph), {}) == ""
+    with pytest.raises(NoVerdictError, match="no part of the result is a design"):
+        run(graph, Graph.parse("graph g\nx = input() : f32[3]\ny = output(x)"), {})
