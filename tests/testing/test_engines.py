@@ -56,7 +56,7 @@ def test_what_an_engine_cannot_compute_is_not_compared():
 
 
 def test_an_unknown_engine_is_refused_with_those_there_are():
-    with pytest.raises(RuleError, match="no engine 'onnxruntim'; did you mean 'onnxruntime'.*'ghdl'"):
+    with pytest.raises(RuleError, match=r"no engine 'onnxruntim'; did you mean 'onnxruntime'.*'ghdl'"):
         check(two_signs, against="onnxruntim")
 
 

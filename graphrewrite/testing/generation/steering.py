@@ -100,7 +100,7 @@ def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
 
 def _element(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Give leaves of one element type another: one that is mentioned, or that an attribute or another leaf has."""
-    old = plan.types[pick(list(plan.types))].element
+    old = plan.types[pick(list(plan.types) or _none())].element
     named = [other for other in mentioned.others if not isinstance(other, str) or other in NAMES]
     there = [kind.element for kind in plan.types.values()]
     there += [given["element"] for given in _given(plan).values() if given.get("element") is not None]
@@ -129,7 +129,7 @@ def _values(old: Any, pick: Pick, mentioned: Mentioned) -> Iterator[Any]:
 
 def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Change a size wherever it is, or one of a leaf: the others follow, or it is broadcast."""
-    leaf = pick(list(plan.types))
+    leaf = pick(list(plan.types) or _none())
     shape = plan.types[leaf].shape
     axis = pick(range(len(shape)) or _none())
     old = shape[axis]

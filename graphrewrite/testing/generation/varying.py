@@ -61,6 +61,12 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
     return plan
 
 
+def _leaves(plan: Plan) -> list[Leaf]:
+    if not plan.types:
+        raise Unfit("no leaf")
+    return list(plan.types)
+
+
 def _typed(plan: Plan, change: Callable[[Type], Type], pick: Pick, *, only: Leaf | None = None) -> Plan:
     """Change the types of all leaves, or of one; the others are mended where it stays as it is."""
     types = {leaf: change(kind) if only in (None, leaf) else kind for leaf, kind in plan.types.items()}
@@ -208,7 +214,7 @@ def _renamed_size(plan: Plan, pick: Pick) -> Plan:
 
 def _one_size(plan: Plan, pick: Pick) -> Plan:
     """Change one size of one leaf: the others follow, or it is broadcast."""
-    leaf = pick(list(plan.types))
+    leaf = pick(_leaves(plan))
     shape = plan.types[leaf].shape
     if not shape:
         raise Unfit("no sizes")
@@ -231,7 +237,7 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
 
 def _rank(plan: Plan, pick: Pick) -> Plan:
     """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front."""
-    leaf = pick(list(plan.types))
+    leaf = pick(_leaves(plan))
     shape = plan.types[leaf].shape
     alone = any(node.operands == (leaf,) for node in plan.reading.nodes)
     shapes = [shape[cut:] for cut in range(1, len(shape) + (not alone))] + [(1, *shape)]
@@ -241,21 +247,21 @@ def _rank(plan: Plan, pick: Pick) -> Plan:
 
 def _element(plan: Plan, pick: Pick) -> Plan:
     """Change an element type to another usual one of its family, wherever it is."""
-    old = plan.types[pick(list(plan.types))].element
+    old = plan.types[pick(_leaves(plan))].element
     new = pick(USUAL[element_kind(old)])
     return _typed(plan, lambda kind: retyped(kind, element=new) if kind.element == old else kind, pick)
 
 
 def _same_element(plan: Plan, pick: Pick) -> Plan:
     """Give one leaf the element type of another."""
-    leaves = list(plan.types)
+    leaves = _leaves(plan)
     element, leaf = plan.types[pick(leaves)].element, pick(leaves)
     return _typed(plan, lambda kind: retyped(kind, element=element), pick, only=leaf)
 
 
 def _any_element(plan: Plan, pick: Pick) -> Plan:
     """Change an element type to any one, wherever it is, or of one leaf."""
-    leaf = pick(list(plan.types))
+    leaf = pick(_leaves(plan))
     old = plan.types[leaf].element
     new = pick(FAMILIES[pick((element_kind(old), pick(_KINDS)))])
     if pick((True, True, False)):

@@ -161,3 +161,10 @@ def nan_is_not_equal_to_its_limits(x):
 
 ON = {"unsigned_has_no_negative": graphs(containing=unsigned_has_no_negative, every_type=True)}
 """Where a rule is tested that is right for the types that most graphs hold."""
+
+
+@rule
+def rounded_twice(x):
+    """Rounding to float32 first moves numbers just beyond a tie of float16 onto it."""
+    yield op.cast(op.cast(x, element="f32"), element="f16")
+    return op.cast(x, element="f16")
