@@ -241,7 +241,7 @@ def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: 
 
 
 def _check_engine(name: str, graph: Graph, after: Graph, inputs: Mapping[str, Any]) -> str:
-    """Refute a result of which another engine computes other values; return why it cannot compute them, if it cannot."""
+    """Refute a result of which another engine computes other values; return why it cannot, if it cannot."""
     batch = moderated(inputs)  # what becomes of NaN and infinities in integers is an engine's own
     try:
         change = engine_of(name)(graph, after, batch)

@@ -11,7 +11,17 @@ import numpy as np
 
 from graphrewrite.graph import Graph
 from graphrewrite.testing.generation.arrays import WORDS
-from graphrewrite.types import SMALL_FLOATS, TEXT, Element, FixedPoint, Quantised, element_dtype, hold, integer_limits, small_float
+from graphrewrite.types import (
+    SMALL_FLOATS,
+    TEXT,
+    Element,
+    FixedPoint,
+    Quantised,
+    element_dtype,
+    hold,
+    integer_limits,
+    small_float,
+)
 
 __all__ = ["edges_of", "formats_in", "limits_of", "numbers_in", "shifts_in"]
 
