@@ -128,6 +128,11 @@ class Plan:
             application = Application(node.op, tuple(case.types), {**defaults, **case.attributes})
             if wrong := next((each for each in conditions if not each.predicate(application)), None):
                 raise Unfit(wrong.reason)
+        usual = node.op.defaults(next(iter(case.types), None), case.attributes)
+        given, _ = self.settled(node)
+        for name in node.op.forms:
+            if name in given and given[name] == node.op.attributes[name] != usual[name]:
+                raise Unfit(f"{name}={given[name]} stands for {usual[name]} with so many axes")
         sizes = [size for kind in case.results for size in kind.shape if isinstance(size, str)]
         is_partial = any("//" in size or "-" in size for size in sizes)
         if is_partial and not holds_for_all(node.op, case.types, case.attributes, ""):
