@@ -210,16 +210,18 @@ def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> It
     >>> list(gaps(merge_clips, Evidence(compared=2), 200))
     ['it was compared on 2 of 200 graphs']
     """
-    if evidence.compared < max(FEW, share * _SHARE * graphs):
+    least = max(FEW, share * _SHARE * graphs)
+    if evidence.compared < least:
         yield f"it was compared on {evidence.compared} of {graphs} graphs"
         return
     for name in _open_attributes(member):
-        values = evidence.attributes.get(name, Counter()).keys() | evidence.refused.get(name, Counter()).keys()
-        if len(values) == 1:
-            yield f"{name} was always {_written(*values)}"
-    for name, counts in evidence.operands.items():
-        if len(counts) == 1:
-            yield f"the operand {name} was {'always' if counts[True] else 'never'} there"
+        counts = evidence.attributes.get(name, _NONE) + evidence.refused.get(name, _NONE)
+        # One op of dozens that a pattern takes is in too few of the graphs to judge.
+        if len(counts) == 1 and counts.total() >= least:
+            yield f"{name} was always {_written(*counts)}"
+    for name, there in evidence.operands.items():
+        if len(there) == 1:
+            yield f"the operand {name} was {'always' if there[True] else 'never'} there"
 
 
 def _open_attributes(member: Any) -> Iterator[str]:

@@ -22,7 +22,8 @@ from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.lowering import composite, lower_composite, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering import prequantised as quantised_rules
-from graphrewrite.lowering.preparation.position_means import write_average_pool_by_counts
+from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, write_resize_by_conv
+from graphrewrite.lowering.prequantised.transposes import multiply_stored_positions
 from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
@@ -126,20 +127,18 @@ def _on_backends(draw: st.DrawFn) -> Graph:
     return graph
 
 
-def _on_each(members: tuple[Rule | Pass, ...]) -> st.SearchStrategy[Graph]:
-    """Graphs that contain one of some rules; probabilities are of a format that no other op asks for."""
+def _on_each(members: tuple[Rule | Pass, ...], *others: st.SearchStrategy[Graph]) -> st.SearchStrategy[Graph]:
+    """Graphs that contain one of some rules, and others; of probabilities, which have a format of their own, only these."""
     own = [m for m in members if isinstance(m, Rule) and m is not map_softmax]
-    return st.deferred(lambda: st.one_of([*[graphs(containing=m) for m in own], probabilities()]))
+    return st.deferred(lambda: st.one_of([*[graphs(containing=m) for m in own], *others]))
 
 
 ON = {
-    "lowering.LOWER_TO_STREAM": _on_each(lowering.LOWER_TO_STREAM),
-    "lowering.preparation.position_means.write_resize_by_conv": interpolated(),
-    "lowering.host_cut.BY_WINDOWS": st.deferred(
-        lambda: st.one_of(graphs(containing=write_average_pool_by_counts), interpolated())
-    ),
+    "lowering.LOWER_TO_STREAM": _on_each(lowering.LOWER_TO_STREAM, probabilities()),
+    "lowering.preparation.position_means.write_resize_by_conv": _on_each((write_resize_by_conv,), interpolated()),
+    "lowering.host_cut.BY_WINDOWS": _on_each(BY_WINDOWS, interpolated()),
     "lowering.streaming.stream_lowering.split_channels": split_streams(),
-    "lowering.streaming.stream_lowering.MAP_SCALING": _on_each(MAP_SCALING),
+    "lowering.streaming.stream_lowering.MAP_SCALING": _on_each(MAP_SCALING, probabilities()),
     "rules.insert_transfers": _on_backends(),
     "lowering.prequantised.COUNT_SIGNS": sums_of_signs(),
     "lowering.MAP_COUNTING": counted_products(),
@@ -150,8 +149,10 @@ ON = {
     "lowering.SHARE_SUMS": scalar_products(),
     "lowering.shift_add.fuse_requantise_into_adders": rounded_sums(),
     "lowering.UNROLL_SHIFT_ADD": rounded_products(),
-    "lowering.prequantised.transposes.multiply_stored_positions": stored_positions(),
-    "lowering.SINK_TRANSPOSES": st.one_of(_on_each(lowering.SINK_TRANSPOSES), stored_positions()),
+    "lowering.prequantised.transposes.multiply_stored_positions": _on_each(
+        (multiply_stored_positions,), stored_positions()
+    ),
+    "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""
 

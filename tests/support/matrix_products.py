@@ -13,7 +13,7 @@ from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.softmax import exponentials
 from graphrewrite.hdl.components.threshold import threshold
 from graphrewrite.hdl.components.window import window
-from graphrewrite.lowering.shift_add import scalar_graph, unroll_as_adders
+from graphrewrite.lowering.shift_add import fuse_requantise_into_adders, scalar_graph, unroll_as_adders
 from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.types import FixedPoint
 
@@ -51,9 +51,16 @@ def _stream_product(draw: st.DrawFn) -> tuple[Graph, Value]:
     bias = np.array(draw(st.lists(st.integers(-99, 99), min_size=len(weights), max_size=len(weights))))
     most = int(np.abs(weights).sum(axis=1).max() << element.width) + 99
     positions = draw(st.sampled_from([(), (3,), (2, 2)]))
+    groups = 2 if len(weights) % 2 == 0 and draw(st.integers(0, 5)) == 0 else 1
+    spread = {
+        "groups": groups,
+        "lanes": draw(st.sampled_from([None, None, None, 1] if groups == 1 else [None])),
+        "over": "position" if positions or groups > 1 else draw(st.sampled_from(["position", "frame"])),
+        "stages": draw(st.integers(1, 3)),
+    }
     graph = Graph("g")
-    x = graph.input("x", Tensor(element, ("N", weights.shape[1], *positions)))
-    return graph, matvec(enter(x), weights=weights, bias=bias, element=FixedPoint.holding(-most, most))
+    x = graph.input("x", Tensor(element, ("N", groups * weights.shape[1], *positions)))
+    return graph, matvec(enter(x), weights=weights, bias=bias, element=FixedPoint.holding(-most, most), **spread)
 
 
 @st.composite
@@ -78,15 +85,19 @@ def rounded_products(draw: st.DrawFn) -> Graph:
         "offset": draw(st.sampled_from([0, 0, 1, -6])),
         **(dict(zip(("low", "high"), limits, strict=True)) if draw(st.booleans()) else {}),
     }
-    graph.output("z", leave(requantise(total, stages=draw(st.integers(1, 2)), **given)))
+    narrow = requantise(total, stages=draw(st.integers(1, 2)), **given)
+    if draw(st.integers(0, 4)) == 0:
+        narrow = requantise(narrow, shift=0, element=element)
+    graph.output("z", leave(narrow))
     if draw(st.integers(0, 4)) == 0:
         graph.output("sums", leave(total))
     return graph
 
 
 def rounded_sums() -> st.SearchStrategy[Graph]:
-    """The same after its product became a network of adders."""
-    return rounded_products().map(unroll_as_adders)
+    """The same after its product became a network of adders, which may round already."""
+    sums = rounded_products().map(unroll_as_adders)
+    return st.one_of(sums, sums, sums, sums.map(fuse_requantise_into_adders))
 
 
 @st.composite
