@@ -128,7 +128,7 @@ def _on_backends(draw: st.DrawFn) -> Graph:
 
 
 def _on_each(members: tuple[Rule | Pass, ...], *others: st.SearchStrategy[Graph]) -> st.SearchStrategy[Graph]:
-    """Graphs that contain one of some rules, and others; of probabilities, which have a format of their own, only these."""
+    """Graphs that contain one of some rules, and others, such as probabilities, which have a format of their own."""
     own = [m for m in members if isinstance(m, Rule) and m is not map_softmax]
     return st.deferred(lambda: st.one_of([*[graphs(containing=m) for m in own], *others]))
 
