@@ -12,7 +12,7 @@ from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.constant_grids import grid_of, multiples_of
 from graphrewrite.lowering.prequantised.quantisers import QUANTISED
 from graphrewrite.op.tensor.linear_algebra import scaled
-from graphrewrite.types import element_dtype, element_kind
+from graphrewrite.types import element_dtype, element_kind, hold
 
 __all__ = [
     "LOWER_SCALED_LAYERS",
@@ -81,6 +81,9 @@ def scaled_layer(
         )
     if w.dtype.kind != "f" or (b is not None and b.dtype.kind != "f") or 0 in w.shape:
         return decline("its weights are not floats, or empty", at=layer)
+    farthest = max(-x.type.element.minimum, x.type.element.maximum) * max(1.0, units.max(initial=0))
+    if not np.isfinite(hold(layer.type.element, farthest)):
+        return decline(f"some numbers of its operand are infinite as {layer.type.element}", at=layer)
     outputs, inner = w.shape[:2]
     if len(units) not in (1, x.shape[1]):
         return decline("its scale is broadcast", at=layer)
@@ -193,25 +196,29 @@ def lower_scaled_gemm(x: Mantissas, s: Constant, w: Constant, b: Constant | None
 def add_scaled_bias(x: Mantissas, w: Constant, b: Constant, s: Constant, c: Constant):
     """A constant added to scaled sums is part of their bias; assumes that the float sum is exact."""
     layer = (op.integer_linear | op.integer_conv)(x, w, b)
-    real = op.cast(op.mul(op.from_fixed(layer, fraction=0), s))
+    read = op.from_fixed(layer, fraction=0)
+    real = op.cast(op.mul(read, s))
     total = op.add(real, c)
     yield total
-    return _with_addend(x, w, b, layer, s.value, real, c, total)
+    return _with_addend(x, w, b, layer, read, s.value, real, c, total)
 
 
 @rule(keeps="assumes", shared="keep")
 def add_whole_bias(x: Mantissas, w: Constant, b: Constant, c: Constant):
     """So is one added to sums of scale 1."""
     layer = (op.integer_linear | op.integer_conv)(x, w, b)
-    real = op.cast(op.from_fixed(layer, fraction=0))
+    read = op.from_fixed(layer, fraction=0)
+    real = op.cast(read)
     total = op.add(real, c)
     yield total
-    return _with_addend(x, w, b, layer, np.ones(()), real, c, total)
+    return _with_addend(x, w, b, layer, read, np.ones(()), real, c, total)
 
 
-def _with_addend(x: Any, w: Any, b: Any, layer: Any, scale: np.ndarray, real: Any, c: Any, total: Any) -> Any:
+def _with_addend(
+    x: Any, w: Any, b: Any, layer: Any, read: Any, scale: np.ndarray, real: Any, c: Any, total: Any
+) -> Any:
     """Scaled sums and an addend as scaled sums."""
-    if element_kind(real.type.element) != "float":
+    if any(element_kind(each.type.element) != "float" for each in (read, real)):
         return decline("its sums are read as integers, which cut them off", at=real)
     if total.type != real.type or channel_entries(c.shape, len(layer.shape)) is None:
         return decline("its addend differs along other axes than the channels, or broadcasts the sums", at=c)
@@ -270,7 +277,7 @@ def absorb_addend(x: Mantissas, w: Constant, b: Constant):
 
 def _on_finer_grid(c: np.ndarray, units: np.ndarray) -> tuple[int, np.ndarray] | None:
     """How many bits constants need below a grid, and the integers that they are there, rounded to their own type."""
-    for finer in range(1, _FINEST + 1):
+    for finer in range(1, _FINEST + 1) if np.isfinite(c).all() else ():
         grid = units / 2.0**finer
         whole = np.rint(c.reshape(-1).astype(np.float64) / grid)
         if ((whole * grid).astype(c.dtype) == c.reshape(-1)).all():

@@ -16,6 +16,7 @@ from graphrewrite.lowering.prequantised.layers import is_single
 from graphrewrite.lowering.prequantised.quantised_inputs import zero_of
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS
 from graphrewrite.op.nn.pooling import has_window_in_border
+from graphrewrite.types import integer_limits
 
 __all__ = ["LEAVE_MOVED", "MOVE_SCALES"]
 
@@ -70,6 +71,8 @@ def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
         return decline("its scale or zero point differs from channel to channel", at=stored)
     if reason := _stays(movement, zero):
         return decline(reason, at=movement)
+    if movement.op_name == "max_pool" and integer_limits(stored.type.element) is None:
+        return decline("it stores floats, whose NaN is above all numbers", at=stored)
     # A border of stored zero points is one of zeros, as mantissas are.
     mantissas = _moved(movement, real, **({"fill": 0.0} if movement.op_name == "pad" else {}))
     points = [] if z is None else [z.value.reshape(-1)[0].reshape(())]
@@ -193,6 +196,8 @@ def quantise_first(x, others):
     scalars = _scalars(quantiser, others)
     if scalars is None:
         return decline("its parameters differ along an axis", at=quantiser)
+    if quantiser.op_name == "multi_threshold" and len(x.shape) < 2:
+        return decline("its operand has channels only when it is moved", at=quantiser)
     # A maximum and a quantiser change places where both keep the order of numbers, as a positive scale does.
     if quantiser.op_name not in ("quantise", "multi_threshold") and scalars and scalars[0] <= 0:
         return decline("its scale is not positive", at=quantiser)

@@ -161,7 +161,8 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
         raise Unfit("a constant without entries")
     match rng.randrange(4 if fitting else 2):
         case 0:
-            flat[:] = (rng.randrange(4) + np.arange(flat.size) % 8).astype(flat.dtype)
+            rising = rng.randrange(4) + np.arange(flat.size) % 8
+            flat[:] = np.minimum(rising, getattr(kind.element, "maximum", rising.max())).astype(flat.dtype)
         case 1:
             flat[:] = np.sort(flat) if rng.randrange(2) else np.sort(flat)[::-1]
         case 2:
