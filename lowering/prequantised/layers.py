@@ -240,6 +240,8 @@ def _with_addend(
         # The layer is as it was: wider weights would make its multipliers wider.
         finer, terms = fine
         ends = [(end << finer) + int(t) for end in (layer.element.minimum, layer.element.maximum) for t in terms]
+        if max(map(abs, ends)) >= 1 << WIDEST:
+            return decline(f"its sums with this addend need more than {WIDEST} bits", at=total)
         element = FixedPoint.holding(min(0, *ends), max(1, *ends))
         if element.width > WIDEST:
             return decline(f"its sums with this addend need {element.width} bits, more than {WIDEST}", at=total)

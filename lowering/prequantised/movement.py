@@ -30,6 +30,7 @@ _OF_HOST = ("input", "to_fixed", "div")
 """Ops whose results the host has before it gives them to the hardware."""
 _QUANTISABLE = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "reshape", "transpose")])
 _QUANTISABLE = _QUANTISABLE | op.max_pool
+_BELOW = "a window lies wholly in the border, whose numbers are below those of any format"
 
 
 def _stays(movement: Any, zero: int = 0) -> str:
@@ -39,6 +40,11 @@ def _stays(movement: Any, zero: int = 0) -> str:
     if movement.op_name == "resize" and movement.mode != "nearest":
         return "it interpolates"
     return ""
+
+
+def _reaches_only_border(pool: Any, x: Any) -> bool:
+    geometry = (pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode)
+    return has_window_in_border([x.shape[axis] for axis in positions(x)], *geometry)
 
 
 def _moved(movement: Any, real: Any, **attributes: Any) -> Any:
@@ -73,6 +79,8 @@ def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
         return decline(reason, at=movement)
     if movement.op_name == "max_pool" and integer_limits(stored.type.element) is None:
         return decline("it stores floats, whose NaN is above all numbers", at=stored)
+    if movement.op_name == "max_pool" and _reaches_only_border(movement, x):
+        return decline(_BELOW, at=movement)
     # A border of stored zero points is one of zeros, as mantissas are.
     mantissas = _moved(movement, real, **({"fill": 0.0} if movement.op_name == "pad" else {}))
     points = [] if z is None else [z.value.reshape(-1)[0].reshape(())]
@@ -201,12 +209,8 @@ def quantise_first(x, others):
     # A maximum and a quantiser change places where both keep the order of numbers, as a positive scale does.
     if quantiser.op_name not in ("quantise", "multi_threshold") and scalars and scalars[0] <= 0:
         return decline("its scale is not positive", at=quantiser)
-    if movement.op_name == "max_pool":
-        geometry = (movement.kernel, movement.strides, movement.pads, movement.dilations, movement.ceil_mode)
-        if has_window_in_border([x.shape[axis] for axis in positions(x)], *geometry):
-            return decline(
-                "a window lies wholly in the border, whose numbers are below those of any format", at=movement
-            )
+    if movement.op_name == "max_pool" and _reaches_only_border(movement, x):
+        return decline(_BELOW, at=movement)
     plain = {"data_layout": "NCHW"} if quantiser.op_name == "multi_threshold" else {}
     return movement.op(quantiser.op(x, *scalars, like=quantiser, **plain), like=movement)
 
