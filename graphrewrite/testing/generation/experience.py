@@ -21,7 +21,7 @@ from graphrewrite.testing.generation.kinds import FAMILIES, RANKS, Kind
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.searching import Form, distinct, found_forms, mixed, required_of, tried
 from graphrewrite.testing.generation.sequences import Recipe, values_made
-from graphrewrite.testing.generation.suggested import starts_of
+from graphrewrite.testing.generation.suggested import may_be_first, starts_of
 from graphrewrite.types import OBJECT, Tensor
 
 __all__ = ["accepted", "counts_of", "forms", "taken"]
@@ -76,7 +76,7 @@ def _may_take(op: Op, family: str) -> bool:
 @lru_cache(maxsize=1 << 14)
 def forms(op: Op, count: int, kind: Kind) -> tuple[Form, ...]:
     """Return the ways in which an op takes so many operands, the first being of a kind."""
-    if not _may_take(op, kind.family):
+    if not _may_take(op, kind.family) or not may_be_first(op, kind):
         return ()
     like = _model(op)
     if like is not op:
@@ -116,7 +116,8 @@ def _searched(op: Op) -> str | None:
     for family in FAMILIES:
         if _may_take(op, family):
             for rank in RANKS:
-                if any(_found(op, count, Kind(family, rank)) for count in _counts(op)):
+                kind = Kind(family, rank)
+                if may_be_first(op, kind) and any(_found(op, count, kind) for count in _counts(op)):
                     return family
     return None
 

@@ -44,7 +44,8 @@ def limits_of_operand(op: Op, position: int, types: Sequence[Type], attributes: 
     if word != "indices":
         return None
     if op.name == "max_unpool":
-        return 0, math.prod(s for s in op.infer(*types, **attributes)[0].shape if isinstance(s, int)) - 1
+        whole = op.infer(*types, **{**attributes, "size": None})[0].shape  # what is beyond the windows has no place
+        return 0, math.prod(s for s in whole if isinstance(s, int)) - 1
     if op.name == "tensor_scatter":
         at = found["axis"]
         own, new = shape[at], types[1].shape[at]

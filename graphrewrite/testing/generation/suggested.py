@@ -12,7 +12,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
 from graphrewrite.types import Dimension, Element, Tensor, Type
 
-__all__ = ["Operands", "adapted", "shapes_of", "starts_of", "suggested", "values_of"]
+__all__ = ["Operands", "adapted", "may_be_first", "shapes_of", "starts_of", "suggested", "values_of"]
 
 Operands = tuple[tuple[int, ...], tuple[Element | None, ...]]
 """Numbers of axes of the operands after the first, and their element types; None for that of the first one."""
@@ -48,6 +48,13 @@ _SUGGESTED: Mapping[str, Sequence[Operands]] = {
     "lstm": [((3, 3, 2, 3, 3, 2, 1), (None, None, None, None, None, None, "i32"))],
 }
 """By op."""
+_FIRST: Mapping[str, tuple[str, tuple[int, ...]]] = {
+    "cond": ("bool", (0,)),
+    "linear_attention": ("float", (3,)),
+    "loop": ("integer", (0,)),
+    "where": ("bool", (2, 4, 1, 3, 5, 0)),
+}
+"""The family and the numbers of axes of the first operand, of ops that are slow to refuse others."""
 _VALUES: Mapping[tuple[str, str], Sequence[str]] = {
     ("dequantize_linear", "element"): ("f32", "f16"),
     ("einsum", "equation"): (
@@ -98,6 +105,21 @@ def suggested(op: Op, count: int, rank: int) -> list[Operands]:
         for ranks, elements in _SUGGESTED.get(op.name, ())
         if len(ranks) >= count - 1
     ]
+
+
+def may_be_first(op: Op, kind: Kind) -> bool:
+    """Tell whether it is worth asking if an op takes a first operand of a kind.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> may_be_first(op.where, Kind("bool", 2)), may_be_first(op.where, Kind("float", 2))
+    (True, False)
+    """
+    if op.name not in _FIRST or LIBRARY.get(op.name) is not op:
+        return True
+    family, ranks = _FIRST[op.name]
+    return kind.family == family and kind.rank in ranks
 
 
 def values_of(op: Op, name: str) -> Sequence[str]:
