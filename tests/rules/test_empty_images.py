@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite import Graph, Tensor, op
 from graphrewrite.rules import batch_norm_as_layer, global_average_pool_as_conv
 
 
@@ -16,4 +16,3 @@ def test_images_without_positions_or_channels_are_left_as_they_are(rule, shape):
     is_norm = rule is batch_norm_as_layer
     graph.output("y", graph.add(op.batch_norm, [x, *numbers], {}) if is_norm else op.global_average_pool(x))
     assert rule(graph) == graph
-    assert evaluate(graph, {"x": np.zeros(shape, np.float32)})["y"].shape[:2] == shape[:2]
