@@ -122,8 +122,6 @@ EQUIVALENT = {
     "numpy does the same: any negative size is the one that is left over, and an axis counts from either end.": (
         "batch_norm_as_layer: off by one: 2 for 1 #2",
         "constant_before_reshape: off by one: 2 for 1 (in _per_channel) #4",
-        "fold_input_offset: change sign: minus in axis=1",
-        "fold_input_offset: off by one: 2 for 1 #2",
         "fold_scale: off by one: 2 for 1 (in _scaled)",
         "gemm_as_linear: off by one: 2 for 1 #4",
     ),
