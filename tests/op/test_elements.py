@@ -14,7 +14,17 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.domain import ANY, TEXTS
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.indices import limits_in, within
-from graphrewrite.types import NAMES, Element, Quantised, contradiction, element_kind, evaluate_size, hold, symbols
+from graphrewrite.types import (
+    NAMES,
+    TEXT,
+    Element,
+    Quantised,
+    contradiction,
+    element_kind,
+    evaluate_size,
+    hold,
+    symbols,
+)
 from tests.support.central_ops import examples_of
 
 OPS = [o for o in op.LIBRARY.values() if o.level != "structure" and o.operands and o.elements != TEXTS]
@@ -24,7 +34,8 @@ ELEMENTS: tuple[Element, ...] = (*NAMES, FixedPoint(True, 8, 4), FixedPoint(Fals
 def small(kind: Tensor, seed: int) -> np.ndarray:
     """Small numbers that every element type has."""
     shape = tuple(evaluate_size(d, dict.fromkeys(symbols(d), 2)) for d in kind.shape)
-    return hold(kind.element, np.random.default_rng(seed).integers(0, 2, shape))
+    numbers = np.random.default_rng(seed).integers(0, 2, shape)
+    return hold(kind.element, numbers.astype(str) if kind.element == TEXT else numbers)
 
 
 def built(tested, types: list[Tensor], attributes: dict[str, Any]) -> Graph | str:

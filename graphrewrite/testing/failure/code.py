@@ -228,6 +228,9 @@ def array_code(array: np.ndarray) -> str:
     named = getattr(np, array.dtype.name, None)
     dtype = f"np.{array.dtype.name}" if isinstance(named, type) and array.dtype == np.dtype(named) else None
     dtype = "np.bool_" if array.dtype == np.bool_ else dtype
+    if array.dtype.kind == "U":
+        text = f"np.array({array.tolist()!r}, {array.dtype.str!r})"
+        return text if array.size else f"np.zeros({array.shape!r}, {array.dtype.str!r})"
     if dtype is None or array.dtype.kind not in "biufc":
         raise TypeError(f"no code makes an array of {array.dtype}")
     digits = shortest(array)

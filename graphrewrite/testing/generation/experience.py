@@ -43,7 +43,7 @@ def taken(op: Op) -> dict[Kind, tuple[int, ...]]:
     ((2, 3), False)
     """
     kinds = [Kind(family, rank) for family in FAMILIES for rank in RANKS]
-    found = {kind: counts for kind in kinds if (counts := counts_of(op, kind))}
+    found = {kind: counts for kind in kinds if starts_of(op, kind) and (counts := counts_of(op, kind))}
     numbers = {kind: counts for kind, counts in found.items() if kind.family != "string"}
     return numbers or found  # texts are for those ops alone that take nothing else
 

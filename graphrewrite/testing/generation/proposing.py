@@ -169,10 +169,7 @@ def _given(source: Op) -> tuple[tuple[Kind, tuple[Link, ...]], ...]:
     kinds = taken(source)
     plainest = next(iter(kinds), None)
     for kind, counts in kinds.items():
-        starts = starts_of(source, kind)
-        if not starts:  # streams have one to three axes
-            continue
-        first = starts[0]
+        first = starts_of(source, kind)[0]
         several = source.attributes and plainest is not None and kind.family == plainest.family
         for turn in (0, 9, 5, 13) if several else (0,):
             count = counts[turn % len(counts)]

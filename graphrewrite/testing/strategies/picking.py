@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -28,11 +29,17 @@ def one_of(strategies: Sequence[st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
     return _DRAWN.flatmap(lambda drawn: strategies[(256 * drawn[0] + drawn[1]) * len(strategies) >> 16])
 
 
+_MOST = 12
+"""Draws of an example: what needs more choices makes the rest of them at random, from those that were drawn."""
+
+
 class Choices:
     """Chooses one of several options by bytes; zeros are the first options."""
 
     def __init__(self, draw: Any) -> None:
         self._draw = draw
+        self._drawn = 0
+        self._rest = Random(0)
         self._left: list[int] = []
         self._open = True
 
@@ -57,8 +64,17 @@ class Choices:
         if not self._left:
             if not self._open:
                 return 0
-            self._left = list(reversed(self._draw(_DRAWN)))
+            self._left = list(reversed(self._more()))
         return self._left.pop()
+
+    def _more(self) -> bytes:
+        """Return further bytes; where zeros lead nowhere, the simplest example would draw very many."""
+        if self._drawn == _MOST:
+            return self._rest.randbytes(96)
+        self._drawn += 1
+        drawn: bytes = self._draw(_DRAWN)
+        self._rest = Random(drawn)
+        return drawn
 
 
 def picking(draw: Any) -> Choices:
