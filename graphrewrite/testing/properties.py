@@ -129,7 +129,7 @@ def _preserving(
     if keeps is not None and keeps not in _KEPT:
         raise RuleError(f"keeps is {', '.join(map(repr, _KEPT[:-1]))} or {_KEPT[-1]!r}, not {keeps!r}")
     for name, bound in (("tolerance", tolerance), ("interval", interval)):
-        if bound is not None and not (isinstance(bound, int | float) and bound >= 0):
+        if bound is not None and not bound >= 0:
             raise RuleError(f"{name} is a number that is not negative, not {bound!r}")
     kept = subject.keeps if keeps is None else keeps
     moderate = kept != "exact" or tolerance is not None
