@@ -7,6 +7,7 @@ import numpy as np
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.tensor.linear_algebra import scaled
+from graphrewrite.rules.affine import scale_of
 from graphrewrite.types import element_dtype, element_kind
 
 __all__ = [
@@ -101,9 +102,11 @@ def batch_norm_as_layer(x, gain: Constant, shift: Constant, mean: Constant, var:
     yield norm
     if any(isinstance(size, str) for size in _channels_first(norm, x)[1:]):
         return decline("a size besides the batch is symbolic", at=norm)
-    if 0 in x.shape[1:] and len(x.shape) > 2:
-        return decline("no convolution reads an image without any positions or channels", at=norm)
-    scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
+    if 0 in x.shape:
+        return decline("it has no entries", at=norm)
+    scale = scale_of(norm, gain, var)
+    if scale is None:
+        return decline("its scale is not finite, for a variance is 0", at=norm)
     offset = shift.value - mean.value * scale
     if _is_taken_up(norm, x):
         by_channel = (-1, *[1] * (len(x.shape) - 2))
@@ -145,6 +148,8 @@ def average_pool_as_conv(x):
     channels, size = _channels_first(pool, x)[1], int(np.prod(pool.kernel))
     if isinstance(channels, str):
         return decline("its number of channels is symbolic", at=pool)
+    if 0 in x.shape:
+        return decline("it has no entries", at=pool)
     w = np.full((channels, 1, *pool.kernel), 1 / size, _dtype(x))
     steps = per_axis(pool.dilations, len(pool.kernel), 1)
     return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)), strides=pool.strides, pads=pool.pads, dilations=steps)
@@ -162,8 +167,8 @@ def global_average_pool_as_conv(x):
         return decline("there are no positions to average over", at=pool)
     if any(isinstance(size, str) for size in (channels, *sizes)):
         return decline("a size besides the batch is symbolic", at=pool)
-    if 0 in (channels, *sizes):
-        return decline("no convolution reads an image without any positions or channels", at=pool)
+    if 0 in x.shape:
+        return decline("it has no entries", at=pool)
     w = np.full((channels, 1, *sizes), 1 / int(np.prod(sizes)), _dtype(x))
     return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)))
 

@@ -209,7 +209,7 @@ def test_a_counter_has_no_value_outside_of_simulation():
     graph = Graph("g")
     counter = graph.add(op.counter, (), {"element": FixedPoint(False, 4)})
     graph.output("y", counter)
-    with pytest.raises(EvaluationError, match="simulate"):
+    with pytest.raises(EvaluationError, match="evaluate_sequence"):
         evaluate(graph, {})
 
 

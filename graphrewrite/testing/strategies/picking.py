@@ -29,7 +29,7 @@ def one_of(strategies: Sequence[st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
     return _DRAWN.flatmap(lambda drawn: strategies[(256 * drawn[0] + drawn[1]) * len(strategies) >> 16])
 
 
-_MOST = 12
+_MOST = 4
 """Draws of an example: what needs more choices makes the rest of them at random, from those that were drawn."""
 
 

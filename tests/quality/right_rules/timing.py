@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from graphrewrite import decline, op, rule
 from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.fifo import fifo
-from graphrewrite.hdl.components.matvec import matvec
-from graphrewrite.hdl.components.refold import refold
 from graphrewrite.hdl.components.register import register
 from graphrewrite.hdl.components.requantise import requantise
 
@@ -58,17 +54,6 @@ def limit_of_a_narrowed_stream(x):
     if limited.type != narrow.type or {limited.high, narrow.low, narrow.high} != {None}:
         return decline("other limits")
     return requantise(x, like=narrow, low=0)
-
-
-@rule(interval=math.inf)
-def fewer_multipliers(x):
-    """A product of one row a step trades time for area, and says so."""
-    product = matvec(x)
-    yield product
-    lanes = product.type.lanes
-    if lanes == 1 or product.groups > 1:
-        return decline("one row a step, or a group")
-    return refold(matvec(x, like=product, lanes=1), lanes=lanes)
 
 
 @rule
