@@ -98,8 +98,6 @@ class Meaning:
             was = self.of(before)
         except Exception as error:  # it may raise anything
             raise NoMeaningError(f"{self.name} fails: {_message(error)}") from None
-        if was is None:
-            raise RuleError(f"{self.name} gives None; return what must stay as it is")
         try:
             became = self.of(after)
         except Exception as error:

