@@ -23,15 +23,17 @@ from graphrewrite.testing.failure.claims import IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.failure.formats import has_formats, out_of_format
 from graphrewrite.testing.failure.values import is_batched, shown
 from graphrewrite.testing.rows import cycles_for, row_of, rows_of
-from graphrewrite.types import SMALL_FLOATS
+from graphrewrite.testing.strategies.edges import STEPS
 
 __all__ = [
     "NoVerdictError",
     "OutputDifference",
     "compare",
     "difference",
+    "difference_of_values",
     "evaluable",
     "moderated",
+    "rounding_of",
     "undefined",
 ]
 
@@ -39,7 +41,6 @@ _ROUNDING = 2.0**-23 * 256
 """Relative to the greatest value on any edge: some hundred roundings of float32."""
 _COARSE = 8.0
 """Units in the last place of float16, bfloat16 or less: some ten, since after a hundred roundings no digit is right."""
-_EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7, **{name: kind.step for name, kind in SMALL_FLOATS.items()}}
 _MODERATE = 8
 _TRIED = 8
 """Rows that are tried to find one on which a graph can be evaluated."""
@@ -194,10 +195,31 @@ def _differing(
             if cycles is not None:
                 return OutputDifference(f"the result cannot be evaluated: {_message(error)}", inputs)
             return _unless_undefined(before, after, inputs, error, keeps=keeps, tolerance=tolerance)
-    bound = tolerance
-    if relative:  # rounding errors scale with the greatest values inside of the graphs, also if outputs are small
-        coarsest = max(_coarsest(before), _coarsest(after))
-        bound = max(_ROUNDING, _COARSE * coarsest) * max(map(_greatest, (*old.values(), *new.values())), default=1.0)
+    # Rounding errors scale with the greatest values inside of the graphs, also if outputs are small.
+    bound = rounding_of(before, after, (*old.values(), *new.values())) if relative else tolerance
+    clearest = difference_of_values(before, old, new, inputs, bound, cycles=cycles)
+    if clearest is not None:
+        return clearest
+    effects = _of_effects(before, after, inputs, bound) if cycles is None else None
+    return effects or _beyond(before, after, inputs, new, cycles)
+
+
+def rounding_of(before: Graph, after: Graph, values: Iterable[np.ndarray]) -> float:
+    """Return by how much values of two graphs may differ that were rounded differently."""
+    coarsest = max(_coarsest(before), _coarsest(after))
+    return max(_ROUNDING, _COARSE * coarsest) * max(map(_greatest, values), default=1.0)
+
+
+def difference_of_values(
+    before: Graph,
+    old: Mapping[str, np.ndarray],
+    new: Mapping[str, np.ndarray],
+    inputs: Mapping[str, np.ndarray],
+    bound: float | None,
+    *,
+    cycles: int | None = None,
+) -> OutputDifference | None:
+    """Return the clearest difference of outputs, whoever computed them."""
     clearest: OutputDifference | None = None
     for name in before.outputs:
         a, b = old[name], new[name]
@@ -218,10 +240,7 @@ def _differing(
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
             reason = f"output {where}{cycle} was {shown(a[position])} and became {shown(b[position])}{limit}"
             clearest = OutputDifference(reason, inputs, bound, kind, position[0] if batched else 0)
-    if clearest is not None:
-        return clearest
-    effects = _of_effects(before, after, inputs, bound) if cycles is None else None
-    return effects or _beyond(before, after, inputs, new, cycles)
+    return clearest
 
 
 def _of_effects(
@@ -334,10 +353,10 @@ def _values(
 
 
 def _coarsest(graph: Graph) -> float:
-    """Return the distance from 1 to the next number in the coarsest float format of a graph; 0 for 32 bits and more."""
+    """Return the distance from 1 to the next number in the coarsest float format of a graph; 0 for 64 bits."""
     kinds = (data.get("result", ()) for data in graph._node.values())
     elements = {k.element for result in kinds for k in (result if isinstance(result, tuple) else (result,))}
-    return max((_EPSILONS[name] for name in elements & set(_EPSILONS)), default=0.0)
+    return max((STEPS[name] for name in elements & set(STEPS)), default=0.0)
 
 
 def _greatest(array: np.ndarray) -> float:

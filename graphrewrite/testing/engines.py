@@ -8,20 +8,14 @@ from difflib import get_close_matches
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, MissingDependencyError, RuleError
+from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Graph
-from graphrewrite.testing.comparison import NoVerdictError
-from graphrewrite.testing.equality import agreeing
+from graphrewrite.testing.comparison import NoVerdictError, OutputDifference, difference_of_values, rounding_of
 
 __all__ = ["ENGINES", "Engine", "engine_of"]
 
-Engine = Callable[[Graph, Graph, Mapping[str, np.ndarray]], str]
-"""Returns what differs between a graph and the result of a rule, in one sentence; an empty text if nothing does.
-
-It raises `NoVerdictError` where the engine cannot compute them.
-"""
-
-_ROUNDING = 2.0**-12
-"""Relative to the greatest value: an engine fuses and reorders sums of floats as it likes."""
+Engine = Callable[[Graph, Graph, Mapping[str, np.ndarray]], "OutputDifference | None"]
+"""Returns what differs between a graph and the result of a rule; raises `NoVerdictError` if it cannot compute them."""
 _FRAMES = 4
 
 
@@ -42,26 +36,12 @@ def engine_of(name: str) -> Engine:
     raise RuleError(f"there is no engine {name!r}{hint}{', '.join(map(repr, ENGINES))}")
 
 
-def _by_onnxruntime(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> str:
+def _by_onnxruntime(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> OutputDifference | None:
     old, new = (_run(graph, inputs) for graph in (before, after))
-    for name, was in old.items():
-        became = new[name]
-        if was.shape != became.shape or was.dtype != became.dtype:
-            return f"{name!r} was {was.dtype}{list(was.shape)} and became {became.dtype}{list(became.shape)}"
-        same = agreeing(was, became, _bound(was))
-        if not same.all():
-            place = tuple(int(i) for i in np.argwhere(~same)[0])
-            where = f"{name}[{', '.join(map(str, place))}]" if place else name
-            return f"{where} was {was[place]} and became {became[place]}"
-    return ""
-
-
-def _bound(values: np.ndarray) -> float | None:
-    """By how much values may differ; None where every bit counts."""
-    if values.dtype.kind != "f":
-        return None
-    greatest = float(np.abs(values[np.isfinite(values)]).max(initial=1.0))
-    return greatest * max(_ROUNDING, 8 * float(np.finfo(values.dtype).eps))
+    # An engine fuses and reorders sums of floats as it likes, where they are greater than what comes of them.
+    inside = evaluate_nodes(before, inputs, [node for node in before.in_order() if node not in before.dead_nodes()])
+    bound = rounding_of(before, after, (*inside.values(), *old.values(), *new.values()))
+    return difference_of_values(before, old, new, inputs, bound)
 
 
 def _run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -91,7 +71,7 @@ def _run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray
     return dict(zip(graph.outputs, map(np.asarray, found), strict=True))
 
 
-def _by_ghdl(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> str:
+def _by_ghdl(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> OutputDifference | None:
     from graphrewrite.hdl import cosimulate, emit
     from graphrewrite.hdl.buffering import insert_forks
     from graphrewrite.hdl.errors import GhdlMissingError
@@ -108,8 +88,8 @@ def _by_ghdl(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> s
         except GraphRewriteError as error:
             raise NoVerdictError(f"no design can be made of it: {error}") from None
         if not report:
-            return f"the design is {report}"
-    return ""
+            return OutputDifference(f"the design is {report}", {})
+    return None
 
 
 ENGINES: Mapping[str, Engine] = {"onnxruntime": _by_onnxruntime, "ghdl": _by_ghdl}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -251,11 +251,11 @@ def _check_engine(name: str, graph: Graph, after: Graph, inputs: Mapping[str, An
     """Refute a result of which another engine computes other values; return why it cannot, if it cannot."""
     batch = moderated(inputs)  # what becomes of NaN and infinities in integers is an engine's own
     try:
-        change = engine_of(name)(graph, after, batch)
+        differing = engine_of(name)(graph, after, batch)
     except NoVerdictError as reason:
         return str(reason)
-    if change:
-        raise Refuted(Counterexample(graph, after, f"by {name}, {change}", batch), name)
+    if differing is not None:
+        raise Refuted(replace(differing, reason=f"by {name}, {differing.reason}").between(graph, after), name)
     return ""
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "near",
     "seeded",
     "sizes_without_symbol",
+    "some",
     "unknown",
     "unmet",
 ]
@@ -53,6 +54,13 @@ def seeded(seed: int) -> Pick:
 
 class Unfit(Exception):
     """No operands and attributes of an op give the wanted type."""
+
+
+def some(options: Sequence[T]) -> Sequence[T]:
+    """Return options to pick one of; raise if there are none."""
+    if not options:
+        raise Unfit("nothing to choose from")
+    return options
 
 
 @dataclass(frozen=True)

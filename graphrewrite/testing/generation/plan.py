@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,6 +52,11 @@ class Plan:
     captured: dict[Capture, Any] = field(default_factory=dict)
     arrays: dict[Leaf, np.ndarray] = field(default_factory=dict)
     positive: set[Leaf] = field(default_factory=set)
+
+    @property
+    def attributes(self) -> dict[Node, Mapping[str, Any]]:
+        """Attributes of each node."""
+        return {node: case.attributes for node, case in self.cases.items()}
 
     def copy(self) -> Plan:
         """Return a plan that can go on in another way."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.testing.generation.arrays import constant_array, holds
-from graphrewrite.testing.generation.demand import Pick, Unfit
+from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.options import recipes_of
@@ -61,9 +61,9 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     # What the code reads decides; what it forgot to read may be wrong.
     read = [(node, name) for node, name in free if name in mentioned.attributes]
     chosen = pick((read, read, free)) if read else free
-    node, name = pick(chosen or _none())
+    node, name = pick(some(chosen))
     default = node.op.attributes[name]
-    old = _given(plan)[node].get(name, default)
+    old = plan.attributes[node].get(name, default)
     values = list(_values(old, pick, mentioned))
     if name.startswith("eps"):  # what keeps a square root away from zero
         values = [value for value in values if value > 0]
@@ -71,7 +71,7 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     if default is not inspect.Parameter.empty:
         values += [default] * (1 + len(values) // 4)  # what most graphs have, and most rules ask for
     try:
-        return with_attribute(plan, node, name, pick(values or _none()), pick)
+        return with_attribute(plan, node, name, pick(some(values)), pick)
     except GraphRewriteError as error:  # the op takes no such value
         raise Unfit(str(error)) from error
 
@@ -83,16 +83,16 @@ def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
         for name in node.op.attributes:
             if is_open(node, name):
                 found.setdefault(name, []).append(node)
-    name = pick([name for name, nodes in found.items() if len(nodes) > 1] or _none())
+    name = pick(some([name for name, nodes in found.items() if len(nodes) > 1]))
     first = pick(found[name])
-    value = _given(plan)[first].get(name, first.op.attributes[name])
+    value = plan.attributes[first].get(name, first.op.attributes[name])
     if pick((False, True)):
         kinds = plan.cases[first].types
         try:
             value = pick(recipes_of(first.op, name)).make(kinds[0] if kinds else None, random.Random(pick(range(256))))
         except Exception as error:  # the type has no such value
             raise Unfit(str(error)) from error
-    attributes = {node: dict(given) for node, given in _given(plan).items()}
+    attributes = {node: dict(given) for node, given in plan.attributes.items()}
     for node in found[name]:
         attributes[node][name] = value
     return inferred(plan, plan.types, attributes, pick)
@@ -100,13 +100,13 @@ def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
 
 def _element(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Give leaves of one element type another: one that is mentioned, or that an attribute or another leaf has."""
-    old = plan.types[pick(list(plan.types) or _none())].element
+    old = plan.types[pick(some(list(plan.types)))].element
     named = [other for other in mentioned.others if not isinstance(other, str) or other in NAMES]
     there = [kind.element for kind in plan.types.values()]
-    there += [given["element"] for given in _given(plan).values() if given.get("element") is not None]
-    new = pick([element for element in (*named, *there) if element != old] or _none())
+    there += [given["element"] for given in plan.attributes.values() if given.get("element") is not None]
+    new = pick(some([element for element in (*named, *there) if element != old]))
     types = {leaf: retyped(kind, element=new) if kind.element == old else kind for leaf, kind in plan.types.items()}
-    return inferred(plan, types, _given(plan), pick)
+    return inferred(plan, types, plan.attributes, pick)
 
 
 def _values(old: Any, pick: Pick, mentioned: Mentioned) -> Iterator[Any]:
@@ -129,14 +129,14 @@ def _values(old: Any, pick: Pick, mentioned: Mentioned) -> Iterator[Any]:
 
 def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Change a size wherever it is, or one of a leaf: the others follow, or it is broadcast."""
-    leaf = pick(list(plan.types) or _none())
+    leaf = pick(some(list(plan.types)))
     shape = plan.types[leaf].shape
-    axis = pick(range(len(shape)) or _none())
+    axis = pick(some(range(len(shape))))
     old = shape[axis]
     sizes = [int(n) for n in mentioned.boundaries if 1 <= n <= _LARGEST and n == int(n)]
     if isinstance(old, int):
         sizes += (2 * old, 2 * old, old + 1, max(old - 1, 1))
-    new = pick(sizes or _none())
+    new = pick(some(sizes))
     if pick((False, True)):
         types = {
             other: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape))
@@ -146,12 +146,12 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     else:
         types = {**plan.types, leaf: retyped(plan.types[leaf], shape=(*shape[:axis], new, *shape[axis + 1 :]))}
         kept = (leaf,)
-    return inferred(plan, types, _given(plan), pick, kept=kept)
+    return inferred(plan, types, plan.attributes, pick, kept=kept)
 
 
 def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Let a constant have mentioned numbers as entries: everywhere, or among others; or let its entries be in order."""
-    leaf = pick([leaf for leaf in plan.types if leaf.constant and leaf.literal is None] or _none())
+    leaf = pick(some([leaf for leaf in plan.types if leaf.constant and leaf.literal is None]))
     kind = plan.types[leaf]
     rng = random.Random(pick(range(256)))
     is_positive = leaf in plan.positive
@@ -182,12 +182,3 @@ def _is_held(kind: Type, number: float) -> bool:
 
 
 _CHANGES = (_attribute, _attribute, _attribute, _entries, _entries, _size, _alike, _element)
-
-
-def _given(plan: Plan) -> dict[Node, Mapping[str, Any]]:
-    """Return the attributes of each node."""
-    return {node: need.attributes for node, need in plan.cases.items()}
-
-
-def _none() -> Any:
-    raise Unfit("nothing to choose from")

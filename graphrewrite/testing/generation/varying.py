@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from graphrewrite.rewriting.pattern import Where
-from graphrewrite.testing.generation.demand import Pick, Unfit, admits
+from graphrewrite.testing.generation.demand import Pick, Unfit, admits, some
 from graphrewrite.testing.generation.experience import accepted
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.joint import joint_recipes, together
@@ -50,9 +50,7 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
         return plan  # what a dialect's ops accept is not known
     if pick((False, True)):
         plan = stirred(plan, pick)
-    changes: Sequence[Callable[[Plan, Pick], Plan]] = (_attribute,)
-    if plan.types:
-        changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
+    changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
     for _ in range(pick(_COUNTS)):
         try:
             plan = pick(changes)(plan, pick)
@@ -61,19 +59,12 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
     return plan
 
 
-def _leaves(plan: Plan) -> list[Leaf]:
-    if not plan.types:
-        raise Unfit("no leaf")
-    return list(plan.types)
-
-
 def _typed(plan: Plan, change: Callable[[Type], Type], pick: Pick, *, only: Leaf | None = None) -> Plan:
     """Change the types of all leaves, or of one; the others are mended where it stays as it is."""
     types = {leaf: change(kind) if only in (None, leaf) else kind for leaf, kind in plan.types.items()}
     if types == plan.types:
         raise Unfit("no change")
-    attributes = {node: need.attributes for node, need in plan.cases.items()}
-    return inferred(plan, types, attributes, pick, kept=() if only is None else (only,))
+    return inferred(plan, types, plan.attributes, pick, kept=() if only is None else (only,))
 
 
 # ---------------------------------------------------------------------- attributes
@@ -107,9 +98,7 @@ def stirred(plan: Plan, pick: Pick) -> Plan:
 def _attribute(plan: Plan, pick: Pick) -> Plan:
     """Change an attribute that the pattern leaves open, wherever it must be the same."""
     free = [(node, names) for node in plan.reading.nodes for names in _open(node)]
-    if not free:
-        raise Unfit("no attribute")
-    return _changed(plan, _redrawn(plan, *pick(free), pick), pick)
+    return _changed(plan, _redrawn(plan, *pick(some(free)), pick), pick)
 
 
 def _open(node: Node) -> Iterator[tuple[str, ...]]:
@@ -206,19 +195,15 @@ def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
 def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     """Change one size wherever it is."""
     sizes = sorted({d for kind in plan.types.values() for d in kind.shape}, key=str)
-    if not sizes:
-        raise Unfit("no sizes")
-    old, new = pick(sizes), pick(_SIZES)
+    old, new = pick(some(sizes)), pick(_SIZES)
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
 
 
 def _one_size(plan: Plan, pick: Pick) -> Plan:
     """Change one size of one leaf: the others follow, or it is broadcast."""
-    leaf = pick(_leaves(plan))
+    leaf = pick(some(list(plan.types)))
     shape = plan.types[leaf].shape
-    if not shape:
-        raise Unfit("no sizes")
-    axis = pick(range(len(shape)))
+    axis = pick(some(range(len(shape))))
     old = shape[axis]
     size = pick((*_SIZES, 2 * old) if isinstance(old, int) else _SIZES)
     return _typed(plan, lambda kind: retyped(kind, shape=(*shape[:axis], size, *shape[axis + 1 :])), pick, only=leaf)
@@ -227,9 +212,7 @@ def _one_size(plan: Plan, pick: Pick) -> Plan:
 def _open_size(plan: Plan, pick: Pick) -> Plan:
     """Leave one size of an input to run time."""
     leaves = [leaf for leaf, kind in plan.types.items() if kind.shape and not leaf.constant]
-    if not leaves:
-        raise Unfit("no sizes of inputs")
-    leaf = pick(leaves)
+    leaf = pick(some(leaves))
     shape = plan.types[leaf].shape
     axis = pick(range(len(shape)))
     return _typed(plan, lambda kind: retyped(kind, shape=(*shape[:axis], OPEN, *shape[axis + 1 :])), pick, only=leaf)
@@ -237,7 +220,7 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
 
 def _rank(plan: Plan, pick: Pick) -> Plan:
     """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front."""
-    leaf = pick(_leaves(plan))
+    leaf = pick(some(list(plan.types)))
     shape = plan.types[leaf].shape
     alone = any(node.operands == (leaf,) for node in plan.reading.nodes)
     shapes = [shape[cut:] for cut in range(1, len(shape) + (not alone))] + [(1, *shape)]
@@ -247,21 +230,21 @@ def _rank(plan: Plan, pick: Pick) -> Plan:
 
 def _element(plan: Plan, pick: Pick) -> Plan:
     """Change an element type to another usual one of its family, wherever it is."""
-    old = plan.types[pick(_leaves(plan))].element
+    old = plan.types[pick(some(list(plan.types)))].element
     new = pick(USUAL[element_kind(old)])
     return _typed(plan, lambda kind: retyped(kind, element=new) if kind.element == old else kind, pick)
 
 
 def _same_element(plan: Plan, pick: Pick) -> Plan:
     """Give one leaf the element type of another."""
-    leaves = _leaves(plan)
+    leaves = some(list(plan.types))
     element, leaf = plan.types[pick(leaves)].element, pick(leaves)
     return _typed(plan, lambda kind: retyped(kind, element=element), pick, only=leaf)
 
 
 def _any_element(plan: Plan, pick: Pick) -> Plan:
     """Change an element type to any one, wherever it is, or of one leaf."""
-    leaf = pick(_leaves(plan))
+    leaf = pick(some(list(plan.types)))
     old = plan.types[leaf].element
     new = pick(FAMILIES[pick((element_kind(old), pick(_KINDS)))])
     if pick((True, True, False)):
@@ -272,9 +255,7 @@ def _any_element(plan: Plan, pick: Pick) -> Plan:
 def _layout(plan: Plan, pick: Pick) -> Plan:
     """Give every leaf of some number of axes a layout, or one of them."""
     ranks = sorted({len(kind.shape) for kind in plan.types.values()} & set(LAYOUTS))
-    if not ranks:
-        raise Unfit("no layout has so many axes")
-    rank = pick(ranks)
+    rank = pick(some(ranks))
     layout = pick(LAYOUTS[rank])
     leaf = pick([leaf for leaf, kind in plan.types.items() if len(kind.shape) == rank])
 

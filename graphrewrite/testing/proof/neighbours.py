@@ -66,7 +66,7 @@ def in_whole_numbers(plan: Plan, pick: Pick) -> Plan:
     """Return a plan with whole numbers instead of floats, which can be computed with."""
     change = {name: pick(_WHOLE) for name in dict.fromkeys(k.element for k in plan.types.values() if _is_float(k))}
     types = {leaf: retyped(kind, element=change.get(kind.element)) for leaf, kind in plan.types.items()}
-    return inferred(plan, types, {node: need.attributes for node, need in plan.cases.items()}, pick)
+    return inferred(plan, types, plan.attributes, pick)
 
 
 def _is_float(kind: Type) -> bool:

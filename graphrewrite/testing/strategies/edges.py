@@ -23,7 +23,7 @@ from graphrewrite.types import (
     small_float,
 )
 
-__all__ = ["edges_of", "formats_in", "limits_of", "numbers_in", "shifts_in"]
+__all__ = ["STEPS", "edges_of", "formats_in", "limits_of", "numbers_in", "shifts_in"]
 
 _LARGEST_BF16 = float(np.array([0x7F7F0000], np.uint32).view(np.float32)[0])
 _COMMON = (0, 1, -1)
@@ -32,8 +32,8 @@ _MOST = 4
 """Numbers of a graph."""
 _STEP = 2.0**-6
 """By how much a neighbour of a float differs: every format of floats holds it."""
-_STEPS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7, **{name: kind.step for name, kind in SMALL_FLOATS.items()}}
-"""Distances from 1 to the next number of a format of floats."""
+STEPS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7, **{name: kind.step for name, kind in SMALL_FLOATS.items()}}
+"""Distances from 1 to the next number of a format of floats of 32 bits or less."""
 _LITTLE = 2.0**-40
 """By how much a number lies beyond a tie: rounded to a format between, it is at the tie."""
 _FORMATS = frozenset({"quantise", "to_fixed", "to_quantised"})
@@ -120,8 +120,8 @@ def numbers_in(graph: Graph) -> tuple[float, ...]:
                 value = value.item()
             if isinstance(value, float | int) and not isinstance(value, bool) and value not in _COMMON:
                 found[value] = None
-        if data.get("type") == "cast" and data.get("element") in _STEPS:
-            found[1 + _STEPS[data["element"]] / 2 + _LITTLE] = None
+        if data.get("type") == "cast" and data.get("element") in STEPS:
+            found[1 + STEPS[data["element"]] / 2 + _LITTLE] = None
     return tuple(number for number in found if math.isfinite(number))[:_MOST]
 
 
