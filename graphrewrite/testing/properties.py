@@ -10,6 +10,7 @@ from typing import Any
 
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
+from graphrewrite.rewriting.rule.tracing import KEEPS
 from graphrewrite.testing.applying import VALUES, Applied, Refuted, applied, check_interface, check_repeatable
 from graphrewrite.testing.comparison import NoVerdictError, difference, moderated, undefined
 from graphrewrite.testing.counterexample import Counterexample
@@ -26,7 +27,6 @@ from graphrewrite.types import Stream
 
 __all__ = ["Preserving", "assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
-_KEPT = ("exact", "rounding", "assumes")
 _KINDS = (VALUES, f"{VALUES}, signs of zeros", f"{VALUES}, special")
 """Kinds of refutations, by `graphrewrite.testing.comparison.OutputDifference.kind`."""
 _INSIDE, _ALONE = 20, 8
@@ -126,8 +126,8 @@ def _preserving(
     executor: Executor | None = None,
 ) -> Report:
     subject = Subject(rules, meaning)
-    if keeps is not None and keeps not in _KEPT:
-        raise RuleError(f"keeps is {', '.join(map(repr, _KEPT[:-1]))} or {_KEPT[-1]!r}, not {keeps!r}")
+    if keeps is not None and keeps not in KEEPS:
+        raise RuleError(f"keeps is {', '.join(map(repr, KEEPS[:-1]))} or {KEEPS[-1]!r}, not {keeps!r}")
     for name, bound in (("tolerance", tolerance), ("interval", interval)):
         if bound is not None and not bound >= 0:
             raise RuleError(f"{name} is a number that is not negative, not {bound!r}")

@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, rewrite, verify
+from graphrewrite import Graph, Tensor, op, rewrite, verify
 from graphrewrite.errors import ParseError
 from graphrewrite.execution.evaluator import evaluate
 from graphrewrite.lowering.integer.binary_points import lower_max_pool
-from graphrewrite.rules import FOLDING, add_bias, merge_reshapes, transpose_as_reshape, write_as_reshape
+from graphrewrite.rules import (
+    FOLDING,
+    add_bias,
+    batch_norm_as_layer,
+    global_average_pool_as_conv,
+    merge_reshapes,
+    transpose_as_reshape,
+    write_as_reshape,
+)
 
 OPEN = [
     (merge_reshapes, "a = reshape(x, shape=[0, 1, 0])\nb = reshape(a, shape=[0, 0, 0])"),
@@ -59,6 +67,17 @@ def test_layers_of_nothing_compute_the_same(sizes, lines):
     made = rewrite(graph, FOLDING, verify=True)
     x = np.ones([3 if size == "N" else int(size) for size in sizes.split(",") if size], np.float32)
     np.testing.assert_array_equal(evaluate(made, {"x": x})["y"], evaluate(graph, {"x": x})["y"])
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 3), (2, 3, 0), (2, 3, 0, 2)])
+@pytest.mark.parametrize("rule", [batch_norm_as_layer, global_average_pool_as_conv])
+def test_images_without_positions_or_channels_are_left_as_they_are(rule, shape):
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", shape))
+    numbers = [graph.constant(np.ones(shape[1], np.float32)) for _ in range(4)]
+    is_norm = rule is batch_norm_as_layer
+    graph.output("y", graph.add(op.batch_norm, [x, *numbers], {}) if is_norm else op.global_average_pool(x))
+    assert rule(graph) == graph
 
 
 def test_sums_of_names_are_no_sizes_that_evaluation_knows():

@@ -6,33 +6,10 @@ from typing import Any
 
 import pytest
 
-from graphrewrite import Constant, Rule, decline, op, rule
+from graphrewrite import Rule
 from graphrewrite.testing import check
-
-
-@rule
-def delays_added(x, a, b):
-    """One cycle too many."""
-    yield op.delay(op.delay(x, cycles=a), cycles=b)
-    return op.delay(x, cycles=a + b + 1)
-
-
-@rule
-def delay_of_constant(x: Constant):
-    """Wrong in the first cycles."""
-    yield op.delay(x)
-    return op.identity(x)
-
-
-@rule
-def delays_joined(x, a, b):
-    """Right where both begin with one number."""
-    inner = op.delay(x, cycles=a)
-    outer = op.delay(inner, cycles=b)
-    yield outer
-    if inner.initial != outer.initial:
-        return decline("other initial values")
-    return op.delay(x, cycles=a + b, initial=inner.initial)
+from tests.quality.right_rules.timing import delays_joined
+from tests.quality.wrong_rules.timing import delay_of_constant, delays_added
 
 
 @pytest.mark.parametrize("wrong", [delays_added, delay_of_constant], ids=lambda each: each.name)

@@ -38,6 +38,7 @@ from graphrewrite.rewriting.match import Obstacle
 from graphrewrite.rewriting.pattern.condition import Where
 from graphrewrite.rewriting.rule.explanation import Explanation
 from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.tracing import KEEPS
 from graphrewrite.runtime.display import Displayed
 from graphrewrite.runtime.source_location import rule_error
 
@@ -88,7 +89,7 @@ class GraphRule(Displayed):
         self.name, self.keeps, self.file, self.line = name, keeps, file, line
         if not name:
             raise self.complain("its name is empty; write name='fuse'")
-        if keeps not in ("exact", "rounding", "assumes"):
+        if keeps not in KEEPS:
             raise self.complain("keeps is 'exact', 'rounding' or 'assumes'")
         self.pattern = pattern
         self.replaced = self._check_replaced(replaced)

@@ -37,7 +37,10 @@ from graphrewrite.rewriting.rule.bytecode import (
 from graphrewrite.rewriting.rule.template import Template, is_conjunctive, matches_itself, read_template
 from graphrewrite.runtime.source_location import rule_error
 
-__all__ = ["Definition", "read_definition"]
+__all__ = ["KEEPS", "Definition", "read_definition"]
+
+KEEPS = ("exact", "rounding", "assumes")
+"""What a rule may say that it keeps."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,7 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     complain = partial(rule_error, function.__name__, file, line)
     if not inspect.isgeneratorfunction(function):
         raise complain("has no yield; put the pattern above one yield and the replacement below it")
-    if keeps not in ("exact", "rounding", "assumes") or shared not in ("refuse", "keep", "duplicate"):
+    if keeps not in KEEPS or shared not in ("refuse", "keep", "duplicate"):
         raise complain("keeps is 'exact', 'rounding' or 'assumes', and shared is 'refuse', 'keep' or 'duplicate'")
     if sum(step.opname == "YIELD_VALUE" for step in steps_of(code)) > 1:
         raise complain("yields twice; a rule has one yield")
