@@ -183,7 +183,13 @@ def test_a_missing_hypothesis_is_said_in_one_line():
 def test_hypothesis_shows_graphs_and_inputs_as_code():
     """A failing test prints what makes its graph and its inputs again, in a tuple and drawn inside of a test alike."""
 
-    @settings(max_examples=20, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=20,
+        database=None,
+        phases=[Phase.generate],
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(graphs(), st.data())
     def fails(graph, data):
         drawn = data.draw(
