@@ -88,6 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell: tests interrupt themselves
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if config.getoption("dist", "no") != "no":
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "PYTHONPYCACHEPREFIX" in os.environ or not sys.dont_write_bytecode:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from functools import reduce
 
+import numpy as np
+
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import bare, disordered, named, reshaped, unsaid
 from graphrewrite.lowering.composite.precision import converted, exact_floats, widened
 from graphrewrite.op.nn.convolution import per_axis
+from graphrewrite.types import element_dtype, element_kind
 
 __all__ = ["LOWER_PRODUCTS", "LOWER_SUMS"]
 
@@ -52,7 +55,12 @@ def write_gemm_by_matmul(x, w, b=None):
 
 
 def _scaled(x, factor):
-    return x if factor == 1 else converted(exact_floats(x) * factor, x.type.element)
+    if factor == 1:
+        return x
+    if element_kind(x.type.element) == "integer":
+        # As of gemm: the whole part, modulo their range.
+        return x * int(np.asarray(int(factor)).astype(element_dtype(x.type.element)))
+    return converted(exact_floats(x) * factor, x.type.element)
 
 
 @rule(keeps="rounding")

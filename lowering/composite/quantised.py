@@ -16,6 +16,8 @@ def _spread(values, x, node):
     """Scales or zero points, reshaped to broadcast against their operand; None if missing, or if run time tells."""
     if values is None:
         return None
+    if values.shape in ((), (1,)):
+        return _single(values)
     rank, axis = len(x.shape), node.axis % max(len(x.shape), 1)
     if node.block_size:
         size, count = x.shape[axis], values.shape[axis]
@@ -25,8 +27,6 @@ def _spread(values, x, node):
         repeated = op.tile(apart, repeats=tuple(node.block_size if i == axis + 1 else 1 for i in range(rank + 1)))
         whole = tuple(count * node.block_size if i == axis else d for i, d in enumerate(values.shape))
         return op.slice(op.reshape(repeated, shape=whole), starts=(0,), ends=(size,), axes=(axis,))
-    if values.shape in ((), (1,)):
-        return _single(values)
     return op.unsqueeze(bare(values), axes=tuple(i for i in range(rank) if i != axis))
 
 
@@ -146,8 +146,14 @@ def write_qlinear_matmul_by_matmul_integer(a, a_scale, a_zero, b, b_scale, b_zer
     if any(element_kind(each.type.element) == "float" for each in (a, b)):
         return decline("it multiplies stored floats, not integers", at=product)
     sums = op.matmul_integer(a, b, a_zero, b_zero)
-    factor = _factor(_of_rows(a_scale), _of_columns(b_scale), _of_rows(y_scale))
-    return _rescaled(sums, factor, _of_rows(y_zero), product)
+    rows = _without_axis(_of_rows(a_scale), -1, b)
+    columns = _without_axis(_of_columns(b_scale), -2, a)
+    return _rescaled(sums, _factor(rows, columns, _of_rows(y_scale)), _of_rows(y_zero), product)
+
+
+def _without_axis(values, axis, other):
+    """Scales of a matrix, without the axis that its product with a vector lacks."""
+    return op.squeeze(values, axes=(axis,)) if len(other.shape) == 1 and len(values.shape) > 1 else values
 
 
 @rule

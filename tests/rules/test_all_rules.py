@@ -185,26 +185,11 @@ def test_a_rule_preserves_what_it_says(name):
         assert_preserves(MEMBERS[name], on=ON.get(name))
 
 
-FAULTS = {
-    "lowering.composite.products.write_gemm_by_matmul": "a factor below zero of unsigned numbers",
-    "lowering.composite.quantised.write_dequantize_linear_by_products": "blocks with a zero point for all",
-    "lowering.composite.quantised.write_qlinear_matmul_by_matmul_integer": "found by wider graphs, not looked into",
-    "lowering.quantisation.quantiser.write_conv_transpose_by_blocks": "found by wider graphs, not looked into",
-    "lowering.LOWER_TO_STREAM": "found by wider graphs, not looked into",
-}
-"""Rules that are wrong or fail on graphs with unusual types, and where."""
-
-
-def _known(name):
-    marks = [pytest.mark.xfail(reason=FAULTS[name], strict=False)] if name in FAULTS else []
-    return pytest.param(name, marks=marks)
-
-
 @pytest.mark.parametrize(
     "name",
     [
-        *map(_known, some_of([n for n in OF_PATTERNS if n in COMPOSITE], 2)),
-        *map(_known, some_of([n for n in OF_PATTERNS if n not in COMPOSITE])),
+        *some_of([n for n in OF_PATTERNS if n in COMPOSITE], 2),
+        *some_of([n for n in OF_PATTERNS if n not in COMPOSITE]),
     ],
 )
 def test_so_it_does_with_every_type_and_layout(name):
@@ -212,7 +197,7 @@ def test_so_it_does_with_every_type_and_layout(name):
         assert_preserves(MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True))
 
 
-@pytest.mark.parametrize("name", [_known(name) for name in SOME_SETS])
+@pytest.mark.parametrize("name", SOME_SETS)
 def test_a_rule_set_preserves_what_it_says(name):
     with _examples(name):
         assert_preserves(SETS[name], on=ON.get(name))

@@ -241,6 +241,24 @@ def test_quantised_layers_are_rounded_layers(seed, name, per_output):
     assert found.dtype == kind
 
 
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("first", [False, True], ids=["matrix times vector", "vector times matrix"])
+def test_scales_of_a_matrix_beside_a_vector(first, whole):
+    """Sums of a product with a vector lack an axis, and the scales of the matrix with them."""
+    rng = np.random.default_rng(0)
+    vector, matrix = rng.integers(0, 9, 3, np.uint8), rng.integers(0, 9, (3, 4) if first else (4, 3), np.uint8)
+    scales = np.float32([0.5, 1, 2, 3])
+    each = scales.reshape((1, 4) if first else (4, 1)) if whole else scales
+    one, zero = np.float32(1), np.uint8(0)
+    point = np.zeros(each.shape, np.uint8)
+    pair = (vector, one, zero, matrix, each, point) if first else (matrix, each, point, vector, one, zero)
+    found = op.qlinear_matmul(*pair, one, zero)
+    sums = vector.astype(int) @ matrix if first else matrix.astype(int) @ vector
+    np.testing.assert_array_equal(found, np.clip(np.rint(sums * scales), 0, 255))
+    kinds = [Tensor(str(v.dtype).replace("uint", "u").replace("float", "f"), v.shape) for v in map(np.asarray, pair)]
+    assert op.qlinear_matmul.infer(*kinds, Tensor("f32", ()), Tensor("u8", ()))[0].shape == found.shape
+
+
 def test_layers_of_floats_of_eight_bits():
     rng = np.random.default_rng(0)
     a, b = (hold("f8e4m3fn", rng.normal(size=shape)) for shape in ((2, 3), (3, 4)))
