@@ -8,9 +8,11 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from concurrent.futures import Executor
 from functools import partial
 from importlib.util import find_spec
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -47,6 +49,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="random configurations of each component, and random networks of components"
         " (default: 60 and 30; with --hypothesis-profile=slow 10000 of either)",
     )
+    parser.addoption(
+        "--executor",
+        metavar="MODULE:NAME",
+        help="runs random networks of components: gives an executor, such as concurrent.futures:ProcessPoolExecutor",
+    )
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -78,6 +85,17 @@ def hdl_networks(request: pytest.FixtureRequest, hdl_count: int) -> int:
     """Random networks of components: as many, if a number is given or time does not matter."""
     is_long = request.config.getoption("--hypothesis-profile") == "slow"
     return hdl_count if is_long or request.config.getoption("--hdl-count") is not None else hdl_count // 2
+
+
+@pytest.fixture(scope="session")
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
+    """Run long searches; None where no executor was asked for."""
+    named = request.config.getoption("--executor")
+    if named is None:
+        yield None
+        return
+    with resolve_name(named)() as made:
+        yield made
 
 
 def pytest_configure(config: pytest.Config) -> None:
