@@ -16,7 +16,7 @@ from graphrewrite.rewriting.rule.bytecode import codes_of
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.types import Stream, Tensor
 
-__all__ = ["Firing", "facts_of", "firing_between", "firing_of", "plain"]
+__all__ = ["Firing", "facts_of", "firing_between", "firing_of"]
 
 
 @dataclass(frozen=True)
@@ -153,19 +153,13 @@ def _attributes(graph: Graph, data: Mapping[str, Any]) -> Iterator[tuple[str, An
     for name, default in op.attributes.items():
         value = data.get(name, default)
         if not isinstance(value, np.ndarray | Body | type):  # a weight, a graph, or a required one that is not there
-            yield f"{kind}.{name}", plain(value)
+            yield f"{kind}.{name}", _plain(value)
 
 
-def plain(value: Any) -> Any:
-    """Return a value that can be counted: the same for one number as for that number on each axis.
-
-    Examples
-    --------
-    >>> plain((2, 2)), plain((2, 1)), plain(float("nan"))
-    (2, (2, 1), 'nan')
-    """
+def _plain(value: Any) -> Any:
+    """Return a value that can be counted: the same for one number as for that number on each axis."""
     if isinstance(value, list | tuple):
-        entries = tuple(map(plain, value))
+        entries = tuple(map(_plain, value))
         return entries[0] if entries and entries.count(entries[0]) == len(entries) else entries
     if value is None or isinstance(value, bool | int | str):
         return value

@@ -19,13 +19,11 @@ from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.testing.branches import Branches, watched
-from graphrewrite.testing.firing import plain
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.steering import near, steer
-from graphrewrite.testing.generation.varying import is_open
 from graphrewrite.testing.mentioning import values_mentioned
 
 __all__ = ["telling_plans"]
@@ -40,8 +38,7 @@ _OFTEN = 0.4
 _ANSWERS = 48
 """Different answers to tell apart."""
 _Answer = tuple[str, frozenset[Any]]
-"""What a rule says, and the branches of its code on the way to that, or an attribute that is not as usual where it
-fires."""
+"""What a rule says, and the branches of its code on the way to that."""
 _FOUND: WeakKeyDictionary[Rule, dict[bool, tuple[Plan, ...]]] = WeakKeyDictionary()
 
 
@@ -73,7 +70,6 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
     answers: dict[_Answer, list[Plan]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
-    ways: set[_Answer] = set()
     fired = since = 0
     for turn in range(_ALL):
         pick = seeded(turn)
@@ -95,19 +91,18 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
         is_whole = fired >= _OFTEN * (turn + 1) and not branches.never_run(lines)
         if turn >= _FIRST and is_whole and since > _FIRST:
             break
-        ways.add((reason, frozenset(ran)))
-        for answer in ((reason, frozenset(ran)), *(() if reason else _unusual(plan))):
-            hits[answer] += 1
-            if answer not in answers:
-                since = 0
-            same = answers.setdefault(answer, []) if len(answers) < _ANSWERS else answers.get(answer, [])
-            if any(_is_like(plan, other) for other in same):
-                continue
-            same.append(plan)
-            if len(same) > _KEPT:
-                _leave_one(same)
+        answer = reason, frozenset(ran)
+        hits[answer] += 1
+        if answer not in answers:
+            since = 0
+        same = answers.setdefault(answer, []) if len(answers) < _ANSWERS else answers.get(answer, [])
+        if any(_is_like(plan, other) for other in same):
+            continue
+        same.append(plan)
+        if len(same) > _KEPT:
+            _leave_one(same)
     firing = [plans for (reason, _), plans in answers.items() if reason == ""]
-    if len(ways) == 1 and firing and fired >= _OFTEN * turn:
+    if len(firing) == len(answers) == 1 and fired >= _OFTEN * turn:
         return  # it does the same everywhere, and is met often enough without
     declining = [plans for (reason, _), plans in answers.items() if reason]
     # Each way in which it fires counts as much; all in which it does not count half as much as these.
@@ -115,16 +110,6 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
     for count, groups in ((each, firing), (_KEPT, declining)):
         for plans in groups:
             yield from islice(cycle(plans), count)
-
-
-def _unusual(plan: Plan) -> Iterator[_Answer]:
-    """Yield an answer for each attribute that the pattern leaves open and that is not as usual."""
-    for number, node in enumerate(plan.reading.nodes):
-        case = plan.cases[node]
-        usual = node.op.defaults(next(iter(case.types), None), case.attributes)
-        for name in node.op.attributes:
-            if is_open(node, name) and plain(case.attributes.get(name, usual[name])) != plain(usual[name]):
-                yield "", frozenset([(number, name)])
 
 
 def _leave_one(plans: list[Plan]) -> None:

@@ -26,8 +26,6 @@ __all__ = ["NOTHING", "forward_plans", "inferred", "plan_forward", "tries"]
 
 _ROUNDS = 3
 """How often to try each kind of value at the beginning of a pattern."""
-_BATCHES = ("N", "N", None)
-"""The first size of values at the beginning of a pattern; None is any number."""
 _INSTEAD = {
     "integer": ("fixed",),
     "bool": ("float", "fixed", "integer"),
@@ -72,19 +70,12 @@ def tries(pattern: Pattern, *, every_type: bool = False) -> Iterator[tuple[Kind,
                 continue
             pick, kind = seeded(turn), Kind(family, rank)
             try:
-                reading = unfold(pattern, pick)
-                # A constant has no symbolic size, which a batch may lead to.
-                batches = (None,) if turn == _ROUNDS - 1 and _has_constant(reading) else _BATCHES
-                plan = plan_forward(reading, kind, pick, simple=not turn, every_type=every_type, batches=batches)
+                plan = plan_forward(unfold(pattern, pick), kind, pick, simple=not turn, every_type=every_type)
             except Unfit as error:
                 yield kind, error
             else:
                 good.add(family)
                 yield kind, plan
-
-
-def _has_constant(reading: Unfolded) -> bool:
-    return any(map(_is_constant, (operand for node in reading.nodes for operand in node.operands)))
 
 
 def plan_forward(
@@ -94,7 +85,7 @@ def plan_forward(
     *,
     simple: bool = False,
     every_type: bool = False,
-    batches: Sequence[Dimension | None] = _BATCHES,
+    batches: Sequence[Dimension | None] = ("N", "N", None),
 ) -> Plan:
     """Return a plan of a reading that begins with a kind of value.
 

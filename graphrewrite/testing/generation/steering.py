@@ -64,7 +64,7 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     node, name = pick(some(chosen))
     default = node.op.attributes[name]
     old = plan.attributes[node].get(name, default)
-    values = [*_values(old, pick, mentioned), *_sizes_like(old, plan)]
+    values = list(_values(old, pick, mentioned))
     if name.startswith("eps"):  # what keeps a square root away from zero
         values = [value for value in values if value > 0]
     values += [kind.element for kind in plan.types.values() if name == "element" and kind.element != old]
@@ -127,18 +127,6 @@ def _values(old: Any, pick: Pick, mentioned: Mentioned) -> Iterator[Any]:
         yield from (other for other in mentioned.others if type(other) is type(old))
 
 
-def _sizes_like(old: Any, plan: Plan) -> Iterator[Any]:
-    """Yield sizes of leaves where a value is a number, and as many of them in a row where it is several."""
-    count = len(old) if isinstance(old, tuple) else 1
-    if isinstance(old, bool) or not (isinstance(old, int) or (count and isinstance(old, tuple))):
-        return
-    for kind in plan.types.values():
-        for start in range(len(kind.shape) - count + 1):
-            run = kind.shape[start : start + count]
-            if all(isinstance(size, int) for size in run):
-                yield run if isinstance(old, tuple) else run[0]
-
-
 def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Change a size wherever it is, or one of a leaf: the others follow, or it is broadcast."""
     leaf = pick(some(list(plan.types)))
@@ -146,7 +134,6 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     axis = pick(some(range(len(shape))))
     old = shape[axis]
     sizes = [int(n) for n in mentioned.boundaries if 1 <= n <= _LARGEST and n == int(n)]
-    sizes += [size for size in _numbers(plan) if 1 <= size <= _LARGEST]
     if isinstance(old, int):
         sizes += (2 * old, 2 * old, old + 1, max(old - 1, 1))
     new = pick(some(sizes))
@@ -160,43 +147,6 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
         types = {**plan.types, leaf: retyped(plan.types[leaf], shape=(*shape[:axis], new, *shape[axis + 1 :]))}
         kept = (leaf,)
     return inferred(plan, types, plan.attributes, pick, kept=kept)
-
-
-def _tied(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
-    """Give an attribute and sizes of a leaf one number: windows as long as their strides, groups of one channel."""
-    found = []
-    for node in plan.reading.nodes:
-        for name, default in node.op.attributes.items():
-            value = plan.attributes[node].get(name, default)
-            many = isinstance(value, tuple) and bool(value) and all(type(n) is int for n in value)
-            if is_open(node, name) and (many or type(value) is int):
-                found += [(node, name, len(value) if many else 0)] * (1 + 2 * (name in mentioned.attributes))
-    node, name, count = pick(some(found))
-    number = pick((2, 2, 3, 4))
-    leaf = pick(some([leaf for leaf, kind in plan.types.items() if kind.shape]))
-    shape = plan.types[leaf].shape
-    # A number for each axis of positions may be one for all.
-    long = pick((max(count, 1), 2) if count in (0, 1) else (count,))
-    starts = some(range(len(shape) - long + 1))
-    start = pick((*starts, *[starts[-1]] * len(starts)))  # the last axes are positions
-    sized = retyped(plan.types[leaf], shape=(*shape[:start], *(number,) * long, *shape[start + long :]))
-    return with_attribute(plan, node, name, (number,) * count if count else number, pick, leaves={leaf: sized})
-
-
-def _usual(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
-    """Let all open attributes of a node have their defaults, but for one."""
-    node = pick(plan.reading.nodes)
-    given = plan.attributes[node]
-    kept = pick(some([name for name in given if is_open(node, name)]))
-    attributes = {**plan.attributes, node: {n: v for n, v in given.items() if n == kept or not is_open(node, n)}}
-    return inferred(plan, plan.types, attributes, pick)
-
-
-def _numbers(plan: Plan) -> Iterator[int]:
-    """Yield whole numbers that are attributes, or entries of them."""
-    for need in plan.cases.values():
-        for value in need.attributes.values():
-            yield from (n for n in (value if isinstance(value, tuple) else (value,)) if type(n) is int)
 
 
 def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
@@ -231,4 +181,4 @@ def _is_held(kind: Type, number: float) -> bool:
     return dtype.kind == "f" or (number == int(number) and out_of_range(kind.element, int(number)) is None)
 
 
-_CHANGES = (_attribute, _attribute, _attribute, _entries, _entries, _size, _alike, _element, _tied, _tied, _usual)
+_CHANGES = (_attribute, _attribute, _attribute, _entries, _entries, _size, _alike, _element)

@@ -88,17 +88,17 @@ def stirred(plan: Plan, pick: Pick) -> Plan:
             for node, values in change.items():
                 together.setdefault(node, {}).update(values)
         with suppress(Unfit):
-            return _changed(plan, together, pick, {})
+            return _changed(plan, together, pick)
     for change in changes:
         with suppress(Unfit):
-            plan = _changed(plan, change, pick, {})
+            plan = _changed(plan, change, pick)
     return plan
 
 
 def _attribute(plan: Plan, pick: Pick) -> Plan:
     """Change an attribute that the pattern leaves open, wherever it must be the same."""
     free = [(node, names) for node in plan.reading.nodes for names in _open(node)]
-    return _changed(plan, _redrawn(plan, *pick(some(free)), pick), pick, {})
+    return _changed(plan, _redrawn(plan, *pick(some(free)), pick), pick)
 
 
 def _open(node: Node) -> Iterator[tuple[str, ...]]:
@@ -134,14 +134,9 @@ def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Chan
     raise Unfit("the type has no other such value")
 
 
-def with_attribute(
-    plan: Plan, node: Node, name: str, value: Any, pick: Pick, *, leaves: Mapping[Leaf, Type] | None = None
-) -> Plan:
-    """Return a plan with another value of an attribute, wherever it must be the same, and other types of leaves.
-
-    Other sizes are mended.
-    """
-    return _changed(plan, _change(plan, [node], {name: value}), pick, leaves or {})
+def with_attribute(plan: Plan, node: Node, name: str, value: Any, pick: Pick) -> Plan:
+    """Return a plan with another value of an attribute, wherever it must be the same; sizes are mended."""
+    return _changed(plan, _change(plan, [node], {name: value}), pick)
 
 
 def _change(plan: Plan, nodes: Sequence[Node], values: Mapping[str, Any]) -> Change:
@@ -173,9 +168,9 @@ def _elsewhere(plan: Plan, node: Node, name: str) -> list[Any]:
     return list({repr(value): value for value in found}.values())
 
 
-def _changed(plan: Plan, change: Change, pick: Pick, leaves: Mapping[Leaf, Type]) -> Plan:
+def _changed(plan: Plan, change: Change, pick: Pick) -> Plan:
     attributes = {node: {**need.attributes, **change.get(node, {})} for node, need in plan.cases.items()}
-    return inferred(plan, {**plan.types, **leaves}, attributes, pick, kept=tuple(leaves))
+    return inferred(plan, plan.types, attributes, pick)
 
 
 def is_open(node: Node, name: str) -> bool:
