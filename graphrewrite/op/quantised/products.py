@@ -289,13 +289,11 @@ def qlinear_matmul(
     [[9]]
     """
     rows, columns = _spread(a_scale, _ROWS), _spread(b_scale, _COLUMNS)
-    # The product with a vector lacks the axis that the vector lacks.
-    rows = rows.squeeze(-1) if b.ndim == 1 and rows.ndim > 1 else rows
+    rows = rows.squeeze(-1) if b.ndim == 1 and rows.ndim > 1 else rows  # sums lack an axis beside a vector
     columns = columns.squeeze(-2) if a.ndim == 1 and columns.ndim > 1 else columns
-    factor = rows * columns / _spread(y_scale, _ROWS)
     sums = _products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS))
     sums = sums if "f" in (a.dtype.kind, b.dtype.kind) else _wrapped(sums)
-    return _scaled(sums, factor, _spread(y_zero_point, _ROWS), element)
+    return _scaled(sums, rows * columns / _spread(y_scale, _ROWS), _spread(y_zero_point, _ROWS), element)
 
 
 def _infer_qlinear_conv(

@@ -97,6 +97,12 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
     def __repr__(self) -> str:
         return f"<{self.dtype}{list(self.shape)} of numbers that are not known>"
 
+    def __str__(self) -> str:
+        raise Untranslatable("the text of an array that is not known is asked for")
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
     def __getitem__(self, index: Any) -> SymbolicArray:
         return SymbolicArray(self.entries[plain(index)], self.dtype)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.testing.proof.proof import CONSTANTS, Instance
+from graphrewrite.types import Stream
 
 __all__ = ["assumptions"]
 
@@ -44,6 +45,8 @@ def assumptions(
         f"sizes of at most {largest}, a batch of 2",
         "the rule is applied once at each match; whether it terminates is not examined",
     ]
+    if any(isinstance(kind, Stream) for kind in kinds):
+        sentences.append("streams give the same values; in which cycles is not examined, `check` compares that")
     if elements is not None:
         sentences.append(f"inputs are of these kinds only: {', '.join(sorted(elements))}")
     if attributes := _attributes(instances):

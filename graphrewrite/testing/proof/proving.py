@@ -197,6 +197,10 @@ class _Evidence:
         from graphrewrite.testing.proof.examination import examined
         from graphrewrite.testing.proof.symbols import Symbols, without_values
 
+        if stateful := _with_state(graph, result):
+            return Instance(
+                graph, "unknown", f"{stateful} has a state, and values of one cycle prove nothing of others"
+            )
         rule = subject.transformation
         if self.given is None:
             return examined(graph, result, rule, keeps=self.keeps, effort=self.effort)
@@ -255,6 +259,12 @@ class _Evidence:
             rest = f"; {next(iter(self.left_out))}" if self.left_out else ""
             return f"it was applied to none of {self.graphs} graphs{rest}"
         return ""
+
+
+def _with_state(*graphs: Graph) -> str:
+    """Return the name of an op that keeps a state; empty if there is none."""
+    found = (g.op(n).name for g in graphs for n in g if g.op(n).has_state(g.nodes[n]) and not g.op(n).effects)
+    return next(found, "")
 
 
 def _has_layout(graph: Graph) -> bool:

@@ -416,3 +416,24 @@ def test_without_z3_a_hint(monkeypatch):
     monkeypatch.setitem(sys.modules, "z3", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'graphrewrite\[prove\]'"):
         prove(drop_requantise)
+
+
+@pytest.mark.parametrize("made", [op.register, op.delay])
+def test_ops_with_a_state_are_not_proved_by_the_values_of_one_cycle(made):
+    @rule
+    def state_forgotten(x):
+        yield made(x, initial=0)
+        return x
+
+    proof = prove(state_forgotten, instances=4)
+    assert proof.verdict == "unknown"
+    assert "has a state" in proof.why
+
+
+def test_code_that_asks_for_the_text_of_a_constant_is_not_followed():
+    @rule
+    def by_its_text(x, c: Constant):
+        yield op.bitwise_xor(x, c)
+        return op.bitwise_and(x, c) if "77" in str(c.value) else op.bitwise_xor(c, x)
+
+    assert prove(by_its_text, instances=4).verdict != "proved"
