@@ -52,3 +52,12 @@ def test_powers_of_two_need_no_adders_but_those_of_their_sum(element: FixedPoint
 def test_nothing_is_taken_for_zeros(matrix: NDArray[np.int64], element: FixedPoint, apart: bool) -> None:
     found = constant_sums(0 * matrix, element, 20, apart=apart)
     assert (found.saved, found.chains, found.additions, found.held) == (0, {}, {}, 0)
+
+
+@given(matrix=matrices, width=st.integers(2, 12))
+def test_products_without_a_sign_are_formed_for_themselves_with_or_without_registers(
+    matrix: NDArray[np.int64], width: int
+) -> None:
+    matrix, element = np.abs(matrix), FixedPoint(False, width)
+    together, apart = (constant_sums(matrix, element, width_of(matrix, element), apart=a) for a in (False, True))
+    assert (together.saved, together.held) == (apart.saved, apart.held)

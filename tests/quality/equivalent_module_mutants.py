@@ -14,4 +14,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "Buffers are looked for in more places than they can be needed in: there, none is found to be.": (
         "hdl/buffering: _joins: drop guard: no len(network.components[k.sink].takes) > 1 in a condition",
     ),
+    "A number drawn from an interval is its boundary as good as never, and may then be taken for either side.": (
+        "hdl/checking/case: _numbers: shift boundary: another boundary in kind < 0.8",
+    ),
 }
