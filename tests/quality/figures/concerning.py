@@ -76,6 +76,7 @@ _HDL: dict[str, tuple[str, ...]] = {
     "components/window": (*_SPATIAL, "test_fifos.py"),
     "emission": _EMITTED,
     "emission/host_code": ("../lowering/test_host_arithmetic.py", *_EMITTED),
+    "emission/manifest": ("test_replacement.py", "test_emit.py"),
     "emission/replacement": ("test_replacement.py",),
     "functions": ("test_functions.py", "test_components.py"),
     "ghdl": ("test_cosimulate.py", "test_generic.py", "test_sharing_a_library.py", "../cli/test_cosimulate.py"),
