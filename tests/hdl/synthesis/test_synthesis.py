@@ -22,6 +22,7 @@ from graphrewrite.hdl.errors import DesignError, SynthesisError
 from graphrewrite.hdl.synthesis import FAMILIES, Usage, flow, synthesise
 from graphrewrite.hdl.synthesis import verilog as verilog_module
 from graphrewrite.hdl.synthesis import yosys as yosys_module
+from graphrewrite.hdl.synthesis.clock import wrapper
 from graphrewrite.hdl.synthesis.verilog import Verilog
 from graphrewrite.types import FixedPoint, Stream
 from tests.support.designs import rectify
@@ -159,3 +160,22 @@ def test_kinds_of_cells() -> None:
         5, 2, 0, 1, 0, 3
     )
     assert FAMILIES["ice40"].usage({"SB_LUT4": 1, "SB_DFFESR": 2, "SB_DFF": 1, "SB_MAC16": 1}) == Usage(1, 3, 1)
+
+
+@pytest.mark.parametrize("widths", [(17,), (16, 5), (64, 1, 36), (4,), (1,)])
+def test_a_clocked_module_is_seen_to_the_last_bit(widths: tuple[int, ...]) -> None:
+    """Every bit of the outputs comes to the pin once, through look-up tables of at most four bits."""
+    text = wrapper([("clk", True, 1), ("x", True, 3), *((f"z{n}", False, w) for n, w in enumerate(widths))], "inner")
+    given = [range(int(low), int(high) + 1) for high, low in re.findall(r"\.z\d+\(result\[(\d+):(\d+)\]", text)]
+    assert tuple(map(len, given)) == widths
+    assert [bit for bits in given for bit in bits] == list(range(sum(widths)))
+    folds = {}
+    for stage, bit, before, high, low in re.findall(r"stored_(\d+)\[(\d+)\] <= \^stored_(\d+)\[(\d+):(\d+)\]", text):
+        assert int(before) == int(stage) - 1
+        folds[int(stage), int(bit)] = range(int(low), int(high) + 1)
+    assert all(len(bits) <= 4 for bits in folds.values())
+    last = int(text.partition("assign seen = stored_")[2].partition("[0]")[0])
+    seen = [0]
+    for stage in range(last, 0, -1):
+        seen = [each for bit in seen for each in folds[stage, bit]]
+    assert seen == list(range(sum(widths)))
