@@ -17,4 +17,30 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "A number drawn from an interval is its boundary as good as never, and may then be taken for either side.": (
         "hdl/checking/case: _numbers: shift boundary: another boundary in kind < 0.8",
     ),
+    "A number has as many bits as its negative.": (
+        "hdl/component: counter_bits: swap operands: values - 1 turned round",
+        "hdl/components/reduce: Reduction.levels: swap operands: self.taps - 1 turned round",
+        "hdl/synthesis/memories: memory_usage: swap operands: words - 1 turned round",
+        "hdl/synthesis/memories: _tables: swap operands: words - 1 turned round",
+        "hdl/synthesis/prediction: _ring: swap operands: piece.size - 1 turned round",
+        "hdl/synthesis/prediction: _buffer: swap operands: piece.size - 1 turned round",
+        "lowering/prequantised/approximations: approximate_steps: swap operands: chain.channels - 1 turned round",
+        "lowering/shift_add/signed_digits: _width: swap operands: high - low turned round",
+    ),
+    "No number of ways, of at least one, and no number of words, of at most 16, reaches the constant.": (
+        "hdl/synthesis/prediction: _select: off by one: 1 for 0",
+        "hdl/synthesis/memories: _tables: off by one: 41 for 40",
+    ),
+    "Memories in look-up tables have a power of two of words, and are too few to tell the two numbers apart.": (
+        "hdl/synthesis/memories: _distributed: off by one: 17 for 16",
+        "hdl/synthesis/memories: _distributed: off by one: 17 for 16 #2",
+        "hdl/synthesis/memories: _distributed: off by one: 33 for 32",
+        "hdl/synthesis/memories: _distributed: off by one: 65 for 64",
+    ),
+    "What is not there costs more than anything: how many tables it takes is not asked.": (
+        "hdl/synthesis/memories: memory_usage: off by one: 1 for 0 #2",
+    ),
+    "Tables never cost just what blocks do, of 1 to 131072 words of up to 200 bits.": (
+        "hdl/synthesis/memories: memory_usage: shift boundary: another boundary in cost < block[0]",
+    ),
 }
