@@ -200,6 +200,18 @@ def test_scales_that_no_integers_align_are_refused() -> None:
     check_notes(g, made, "auto")
 
 
+def test_scales_of_classes_are_read_through_a_reshape() -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3, 1, 1)))
+    whole = op.from_fixed(op.to_fixed(x, element=FixedPoint(True, 8)), fraction=0)
+    scores = op.reshape(op.mul(whole, np.float32([1, 0.25, 0.75]).reshape(3, 1, 1)), shape=("N", 3))
+    g.output("y", op.arg_max(scores, axis=1))
+    made = with_hardware_head(g, "class")
+    assert not heads_of_host(made)
+    samples = {"x": weights(40, 3, 1, 1, scale=50.0)}
+    np.testing.assert_array_equal(evaluate(made, samples)["y"], evaluate(g, samples)["y"])
+
+
 def test_several_outputs_have_notes_of_their_own() -> None:
     g = Graph("g")
     x = g.input("x", Tensor("f32", ("N", 4)))
