@@ -43,4 +43,8 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "Tables never cost just what blocks do, of 1 to 131072 words of up to 200 bits.": (
         "hdl/synthesis/memories: memory_usage: shift boundary: another boundary in cost < block[0]",
     ),
+    "The last axis of an array is meant, whichever way it is counted.": (
+        "lowering/prequantised/constant_grids: _on_one: change sign: minus in axis=1",
+        "lowering/prequantised/constant_grids: _on_one: change sign: minus in axis=1 #2",
+    ),
 }
