@@ -47,4 +47,21 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/prequantised/constant_grids: _on_one: change sign: minus in axis=1",
         "lowering/prequantised/constant_grids: _on_one: change sign: minus in axis=1 #2",
     ),
+    "Factors of products are not 0, and 1 is told apart before: both sides of the boundary are the same.": (
+        "hdl/arithmetic/constant_products: _signed: shift boundary: another boundary in factor < 0",
+        "hdl/arithmetic/constant_products: _signed: off by one: 1 for 0",
+        "hdl/arithmetic/constant_products: _width: shift boundary: another boundary in factor < 0",
+        "hdl/arithmetic/constant_products: _width: off by one: 1 for 0",
+        "hdl/arithmetic/constant_products: _bits: shift boundary: another boundary in factor > 0",
+        "hdl/arithmetic/constant_products: _bits: off by one: 1 for 0",
+        "hdl/arithmetic/constant_products: _bits: off by one: 1 for 0 #2",
+        "hdl/arithmetic/constant_products: _bits: off by one: 1 for 0 #3",
+    ),
+    "The constant -1 has one bit as any number, too.": (
+        "hdl/arithmetic/constant_products: _bits: change sign: no minus in -1",
+    ),
+    "Uses are counted of odd parts: no even number has any.": (
+        "hdl/arithmetic/constant_products: constant_sums: drop guard: no row[k] % 2 in a condition",
+        "hdl/arithmetic/constant_products: constant_sums: replace op: another sign in row[k] % 2",
+    ),
 }
