@@ -88,7 +88,10 @@ _HDL: dict[str, tuple[str, ...]] = {
         "test_display_waveform.py", "test_cycles.py", "test_wrong_use.py", "test_sources.py",
         "../lowering/test_host_arithmetic.py",
     ),
-    "synthesis": ("synthesis/test_prediction.py", "synthesis/test_synthesis.py", "../cli/test_synth.py"),
+    "synthesis": (
+        "synthesis/test_pieces.py", "synthesis/test_prediction.py", "synthesis/test_synthesis.py",
+        "../cli/test_synth.py",
+    ),
     "timing": _TIMING,
 }  # fmt: skip
 _LOWERING: dict[str, tuple[str, ...]] = {
