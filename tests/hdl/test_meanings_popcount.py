@@ -61,3 +61,14 @@ GOOD = {"weights": np.ones((2, 6), np.int64), "bias": [0, 0], "element": FixedPo
 def test_it_refuses_what_it_cannot_do(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(TypeMismatchError, match=told):
         Site.of(popcount, BITS, **{**GOOD, **wrong})
+
+
+def test_a_stage_within_the_count_is_for_more_than_36_agreements() -> None:
+    for lanes in (36, 37):
+        given = {"weights": np.ones((2, lanes), np.int64), "bias": [0, 0], "element": FixedPoint(True, 8), "stages": 4}
+        stream = Stream(FixedPoint(False, 1), (lanes,))
+        if lanes > 36:
+            assert Site.of(popcount, stream, **given).results
+        else:
+            with pytest.raises(TypeMismatchError, match="has use for 1 to 3 pipeline stages"):
+                Site.of(popcount, stream, **given)

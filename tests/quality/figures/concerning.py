@@ -54,7 +54,8 @@ _HDL: dict[str, tuple[str, ...]] = {
     "arithmetic/adder_results": ("../lowering/test_shift_add.py", "test_resources.py", "test_components.py"),
     "arithmetic/channelwise": _CHANNELWISE,
     "arithmetic/matrix_products": (
-        "test_meanings.py", "test_resources.py", "test_components.py", "../lowering/test_parallelism.py",
+        "test_meanings.py", "test_meanings_popcount.py", "test_resources.py", "test_components.py",
+        "../lowering/test_parallelism.py",
     ),
     "buffering": ("test_fifos.py", "test_sources.py", "test_wrong_use.py", "test_nested_graphs.py", "test_networks.py"),
     "checking": (
