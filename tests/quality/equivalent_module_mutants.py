@@ -64,4 +64,8 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "hdl/arithmetic/constant_products: constant_sums: drop guard: no row[k] % 2 in a condition",
         "hdl/arithmetic/constant_products: constant_sums: replace op: another sign in row[k] % 2",
     ),
+    "The first block replaces it, or nobody reads it.": (
+        "hdl/timing/settling: _Port.__init__: off by one: 1 for 0 #2",
+        "hdl/timing/settling: _Port.__init__: off by one: 1 for 0 #3",
+    ),
 }
