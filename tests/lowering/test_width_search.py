@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, hdl, models, op
+from graphrewrite.graph import Value
 from graphrewrite.lowering import QuantisationLossError, from_onnx, quantise, search_widths, to_integer, to_stream
 from graphrewrite.lowering.integer.classifier_heads import classify
 from graphrewrite.lowering.quantisation.agreement import Reference
@@ -73,3 +75,18 @@ def test_a_class_has_the_widths_of_its_scores() -> None:
     assert list(found) == ["x", "fc1", "fc2"]  # though no bit of them changes one of so few classes
     fixed = quantise(graph, samples, bits=found)
     assert Reference(graph, {"x": samples}).loss(evaluate(fixed, {"x": samples})) <= 0.1
+
+
+def test_what_is_implemented_elsewhere_is_computed_by_that() -> None:
+    def network(function: Callable[[Value], Value]) -> Graph:
+        g = Graph("g")
+        hidden = function(g.input("x", Tensor("f64", ("N", 4))))
+        g.output("y", op.linear(hidden, weights(3, 4).astype(np.float64), np.zeros(3)))
+        return g
+
+    graph, other = network(op.relu), Graph("other")
+    graph.nodes["relu_1"]["implementation"] = "other"
+    other.output("y", op.relu(op.neg(other.input("x", Tensor("f64", ("N", 4))))))
+    samples = weights(60, 4, scale=1.0).astype(np.float64)
+    found = search_widths(graph, samples, max_loss=0.01, implementations={"other": other})
+    assert found == search_widths(network(lambda x: op.relu(op.neg(x))), samples, max_loss=0.01)

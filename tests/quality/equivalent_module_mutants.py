@@ -68,4 +68,8 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "hdl/timing/settling: _Port.__init__: off by one: 1 for 0 #2",
         "hdl/timing/settling: _Port.__init__: off by one: 1 for 0 #3",
     ),
+    "An op of floats has no operand of integers: its type could not have been inferred.": (
+        "lowering/prequantised/layers: scaled_layer: drop guard: "
+        "no b is not None and b.dtype.kind != 'f' in a condition",
+    ),
 }

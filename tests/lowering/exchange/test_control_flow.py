@@ -51,6 +51,14 @@ def run(proto: onnx.ModelProto, fed: dict[str, Any]) -> dict[str, np.ndarray]:
     return dict(zip([o.name for o in session.get_outputs()], session.run(None, fed), strict=True))
 
 
+def test_a_loop_of_another_domain_is_another_op() -> None:
+    proto = model([node("Identity", "x", "y")], [value("x", FLOAT, [2])], [value("y", FLOAT, [2])])
+    proto.opset_import.append(helper.make_opsetid("com.acme", 1))
+    proto.graph.node[0].CopyFrom(node("Loop", "x", "y", domain="com.acme", turns=3))
+    (written,) = to_onnx(from_onnx(proto, batch=None)).graph.node
+    assert (written.op_type, written.domain, written.attribute[0].i) == ("Loop", "com.acme", 3)
+
+
 def assert_runs_alike(proto: onnx.ModelProto, *feeds: dict[str, Any], names: bool = True) -> None:
     """Import, rewrite and export; a second import is equal."""
     graph = from_onnx(proto)

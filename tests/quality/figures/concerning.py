@@ -96,7 +96,10 @@ _HDL: dict[str, tuple[str, ...]] = {
     "timing": _TIMING,
 }  # fmt: skip
 _LOWERING: dict[str, tuple[str, ...]] = {
-    "": ("test_to_integer.py", "test_to_stream.py", "test_annotations.py", "test_predicates.py", "test_open_sizes.py"),
+    "": (
+        "test_to_integer.py", "test_to_stream.py", "test_annotations.py", "test_predicates.py", "test_open_sizes.py",
+        "test_nested_graphs.py",
+    ),
     "composite": (
         _RULES, "test_composite.py", "test_layouts.py", "test_from_onnx.py", "test_open_sizes.py", *_TRAINED,
         "exchange/test_attention.py",
@@ -124,7 +127,8 @@ _LOWERING: dict[str, tuple[str, ...]] = {
     "prequantised/affine_functions": ("test_functions.py", *_TRAINED),
     "prequantised/approximations": ("test_functions.py", *_TRAINED),
     "quantisation": _QUANTISED,
-    "quantisation/sample_review": ("test_guards.py", *_QUANTISED),
+    "quantisation/agreement": (*_QUANTISED, "../cli/test_compile_loss.py"),
+    "quantisation/sample_review": ("test_guards.py", *_QUANTISED, "../cli/test_compile_loss.py"),
     "quantisation/width_search": ("test_width_search.py", *_QUANTISED),
     "shift_add": ("test_shift_add.py", "test_parallelism.py"),
     "streaming": (_RULES, *_STREAMS),
