@@ -79,6 +79,7 @@ _HDL: dict[str, tuple[str, ...]] = {
     "emission/host_code": ("../lowering/test_host_arithmetic.py", *_EMITTED),
     "emission/manifest": ("test_replacement.py", "test_emit.py"),
     "emission/replacement": ("test_replacement.py",),
+    "emission/single_file": ("../formats/test_endings.py",),
     "functions": ("test_functions.py", "test_components.py"),
     "ghdl": ("test_cosimulate.py", "test_generic.py", "test_sharing_a_library.py", "../cli/test_cosimulate.py"),
     "netlist": (*_EMITTED, *_TIMING),
