@@ -70,6 +70,10 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/prequantised/step_lowering: _reach: change sign: minus in axis=1 #2",
         "lowering/quantisation/fixed_point_formats: accumulator: change sign: minus in axis=1",
         "lowering/quantisation/fixed_point_formats: accumulator: change sign: minus in axis=1 #2",
+        "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1",
+        "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1 #2",
+        "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1 #3",
+        "lowering/quantisation/sample_review: _outliers: change sign: minus in axis=1",
     ),
     "Factors of products are not 0, and 1 is told apart before: both sides of the boundary are the same.": (
         "hdl/arithmetic/constant_products: _signed: shift boundary: another boundary in factor < 0",
@@ -95,5 +99,12 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "An op of floats has no operand of integers: its type could not have been inferred.": (
         "lowering/prequantised/layers: scaled_layer: drop guard: "
         "no b is not None and b.dtype.kind != 'f' in a condition",
+    ),
+    "Samples that are all zero are alike, which is told before.": (
+        "lowering/quantisation/sample_review: _faults: drop guard: no size in a condition",
+    ),
+    "A distance is the same from either end.": (
+        "lowering/quantisation/sample_review: _outliers: swap operands: "
+        "channels - np.median(channels, axis=(0, 2), keepdims=True) turned round",
     ),
 }
