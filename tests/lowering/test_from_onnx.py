@@ -115,6 +115,12 @@ def test_a_batch_of_one_becomes_any_batch() -> None:
     assert kept.result_type("x").shape == (1, 2, 3)
 
 
+def test_a_batch_of_one_is_kept_where_no_reshape_could_leave_it_open() -> None:
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["r"]), helper.make_node("Add", ["r", "c"], ["y"])]
+    proto = model(nodes, {"shape": np.array([2, 2]), "c": weights(2, 2)}, input_shape=(1, 4))
+    assert from_onnx(proto) == from_onnx(proto, batch=None)
+
+
 def test_old_opsets_are_converted() -> None:
     node = helper.make_node("Clip", ["x"], ["y"], min=-1.0, max=1.0)
     graph = from_onnx(model([node], {}, input_shape=(2, 3), opset=9))

@@ -189,6 +189,15 @@ class TestInAndOut:
         for name, array in run(proto, {"x": X, "c": ON, "n": np.array(1)}).items():
             np.testing.assert_allclose(found[name], array, rtol=1e-5)
 
+    def test_a_scan_that_stacks_nothing(self) -> None:
+        """Its last state is all that it gives."""
+        body = helper.make_graph(
+            [node("Add", "s e", "t")], "step", [value("s", shape=[3]), value("e", shape=[3])], [value("t", shape=[3])]
+        )
+        scan = node("Scan", "z x", "y", body=body, num_scan_inputs=1)
+        proto = model([scan], [value("z", shape=[3]), value("x", shape=[4, 3])], [value("y", shape=[3])])
+        assert_runs_alike(proto, {"z": np.ones(3, np.float32), "x": np.arange(12, dtype=np.float32).reshape(4, 3)})
+
     def test_scans(self) -> None:
         assert_runs_alike(scanning(), {"x": X, "z": np.ones(4, np.float32)})
 

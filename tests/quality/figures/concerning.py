@@ -129,7 +129,7 @@ _LOWERING: dict[str, tuple[str, ...]] = {
     "prequantised/approximations": ("test_functions.py", *_TRAINED),
     "quantisation": _QUANTISED,
     "quantisation/agreement": (*_QUANTISED, "../cli/test_compile_loss.py"),
-    "quantisation/sample_review": ("test_sample_review.py", "test_guards.py", *_QUANTISED, "../cli/test_compile_loss.py"),
+    "quantisation/sample_review": ("test_sample_review.py", "test_guards.py", "../cli/test_compile_loss.py"),
     "quantisation/width_search": ("test_width_search.py", *_QUANTISED),
     "shift_add": ("test_shift_add.py", "test_parallelism.py"),
     "streaming": (_RULES, *_STREAMS),
