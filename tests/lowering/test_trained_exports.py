@@ -136,10 +136,10 @@ class TestInputs:
         compare(g, rules={"enter_stored"})
 
     @pytest.mark.parametrize("mode", ["FLOOR", "CEIL", "ROUND"])
-    @pytest.mark.parametrize("zero", [0, 3, -4])
-    def test_zero_points_and_roundings(self, mode: str, zero: int) -> None:
+    @pytest.mark.parametrize(("bits", "zero"), [(4, 0), (4, 3), (4, -4), (7, -40), (7, 40)])
+    def test_zero_points_and_roundings(self, mode: str, bits: int, zero: int) -> None:
         g, x = given(3)
-        g.output("y", quant(x, 0.25, 4, zero, mode=mode))
+        g.output("y", quant(x, 0.25 * 2 ** (4 - bits), bits, zero, mode=mode))
         compare(g, rules={"enter_quantised"})
 
     @pytest.mark.parametrize(("scale", "bias"), [(1.0, 0.0), (0.5, -1.0), (2.0, -1.0)])

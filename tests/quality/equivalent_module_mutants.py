@@ -58,6 +58,10 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "hdl/components/threshold: _levels: change sign: minus in axis=1",
         "hdl/functions: _lines: change sign: minus in axis=1",
         "hdl/functions: _lines: change sign: minus in axis=1 #2",
+        "lowering/integer/mantissas: least_fractions: change sign: minus in axis=1",
+        "lowering/integer/mantissas: least_fractions: change sign: minus in axis=1 #2",
+        "lowering/integer/mantissas: of_layer: change sign: minus in axis=1",
+        "lowering/integer/mantissas: of_layer: change sign: minus in axis=1 #2",
         "lowering/prequantised/constant_grids: _on_one: change sign: minus in axis=1",
         "lowering/prequantised/constant_grids: _on_one: change sign: minus in axis=1 #2",
         "lowering/prequantised/layers: accumulated: change sign: minus in axis=1",
@@ -106,5 +110,8 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "A distance is the same from either end.": (
         "lowering/quantisation/sample_review: _outliers: swap operands: "
         "channels - np.median(channels, axis=(0, 2), keepdims=True) turned round",
+    ),
+    "A kernel without axes has no block of any size.": (
+        "lowering/preparation/position_means: write_conv_transpose_by_blocks: off by one: 1 for 0",
     ),
 }

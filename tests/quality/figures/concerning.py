@@ -116,7 +116,7 @@ _LOWERING: dict[str, tuple[str, ...]] = {
     "host_chain": ("test_host_arithmetic.py", "test_scaled_inputs.py", "test_host.py", "test_heads.py"),
     "host_cut": ("test_host_cut.py", "test_host.py", "../cli/test_compile.py"),
     "host_partition": ("test_host.py", "test_effects.py", "test_predicates.py", "test_heads.py", "test_host_cut.py"),
-    "implementations": ("../hierarchy/test_implementations.py", "test_composite.py", "test_to_integer.py"),
+    "implementations": ("../hdl/test_own_components.py", "../hierarchy/test_implementations.py", "test_to_integer.py"),
     "integer": (
         _RULES, "test_to_integer.py", "test_quantise.py", "test_heads.py", "test_host.py", "test_softmax.py",
         "test_hardware_of_ops.py", "test_functions.py", "test_trained_exports.py",
