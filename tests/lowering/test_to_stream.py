@@ -11,7 +11,7 @@ from graphrewrite import FixedPoint, Graph, Stream, Tensor, evaluate, op, rewrit
 from graphrewrite.hdl import predict, simulate
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, to_integer, to_stream
-from graphrewrite.lowering.streaming.bridge import leave
+from graphrewrite.lowering.streaming.bridge import leave, too_wide
 from graphrewrite.lowering.streaming.movement import map_selection
 from graphrewrite.rewriting.traces import Step
 from tests.support.lowering_networks import residual_cnn, weights
@@ -28,6 +28,14 @@ def integers(*made: str, shape: str = "N,3") -> Graph:
 
 def lowered(network: Network, bits: int, per_channel: bool) -> Graph:
     return to_integer(quantised(network, bits, per_channel=per_channel))
+
+
+def test_a_lane_has_at_most_48_bits() -> None:
+    g = Graph("g")
+    widest, wider = (g.input(f"x{n}", Tensor(FixedPoint(True, n), ("N", 1))) for n in (48, 49))
+    assert too_wide(widest, widest) is None
+    assert too_wide(widest, wider) == "a lane has at most 48 bits, and s49f0 has 49"
+    assert too_wide(g.input("x", Tensor("i8", ("N", 1)))) == "a lane holds numbers of a fixed-point format, and not i8"
 
 
 @pytest.mark.parametrize(

@@ -114,4 +114,10 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "A kernel without axes has no block of any size.": (
         "lowering/preparation/position_means: write_conv_transpose_by_blocks: off by one: 1 for 0",
     ),
+    "Where all beats have the right values, that is told before.": (
+        "hdl/checking/comparison: _kind: shift boundary: another boundary in len(words) > len(due)",
+    ),
+    "The variables of the C that is written have other numbers.": (
+        "hdl/emission/host_code: _c_steps: drop attribute: no start=1 in enumerate",
+    ),
 }
