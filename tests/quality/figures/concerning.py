@@ -106,6 +106,7 @@ _LOWERING: dict[str, tuple[str, ...]] = {
         "exchange/test_attention.py",
     ),
     "exchange": _READ,
+    "exchange/tables/channels_last": ("exchange/test_channels_last.py", "exchange/test_quantised_models.py"),
     "exchange/tables/recurrent": ("test_composite.py", *_READ),
     "exchange/tables/quantised": ("exchange/test_quantised_models.py", *_READ),
     "exchange/exporter": (*_READ, "exchange/test_topologies.py"),
