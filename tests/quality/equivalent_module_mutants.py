@@ -121,6 +121,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "hdl/emission/host_code: _c_steps: drop attribute: no start=1 in enumerate",
     ),
     "A reshape has no names of axes: where its operand has some, the first type does not come back.": (
-        "lowering/prequantised/transposes: merge_into_shuffle: drop guard: no _axes_have_names(x, table) in a condition",
+        "lowering/prequantised/transposes: merge_into_shuffle: drop guard: "
+        "no _axes_have_names(x, table) in a condition",
     ),
 }
