@@ -124,4 +124,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/prequantised/transposes: merge_into_shuffle: drop guard: "
         "no _axes_have_names(x, table) in a condition",
     ),
+    "A pool in a graph has a number for each axis, also where none is given.": (
+        "lowering/preparation/pooling_windows: windows_of: off by one: 2 for 1 #3",
+    ),
 }
