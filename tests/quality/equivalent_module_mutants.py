@@ -127,4 +127,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "A pool in a graph has a number for each axis, also where none is given.": (
         "lowering/preparation/pooling_windows: windows_of: off by one: 2 for 1 #3",
     ),
+    "The greatest of some numbers and of 1 is not less than 1.": (
+        "lowering/prequantised/layers: scaled_layer: off by one: 1 for 0 #3",
+    ),
 }
