@@ -130,4 +130,10 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "The greatest of some numbers and of 1 is not less than 1.": (
         "lowering/prequantised/layers: scaled_layer: off by one: 1 for 0 #3",
     ),
+    "Stall patterns of the same kinds are drawn, in another mixture.": (
+        "hdl/checking/case: _gate: off by one: 5 for 4",
+    ),
+    "Where a row that has no digit of a number is looked for its pairs, none is found.": (
+        "lowering/shift_add/signed_digits: _Table.take: drop statement: no self.having[column].discard(number)",
+    ),
 }
