@@ -50,6 +50,8 @@ GOOD = {"weights": np.ones((2, 6), np.int64), "bias": [0, 0], "element": FixedPo
         ({"weights": np.full((2, 6), 2)}, "a weight is not -1, 0 or 1; use matvec"),
         ({"weights": np.ones((2, 6))}, "a weight is not -1, 0 or 1; use matvec"),
         ({"element": FixedPoint(True, 3)}, "sums of -6 to 6 exceed s3f0; give s4f0 or wider"),
+        ({"element": FixedPoint(True, 4), "bias": [0, 9]}, "sums of -6 to 15 exceed s4f0; give s5f0 or wider"),
+        ({"element": FixedPoint(True, 4), "bias": [0, -9]}, "sums of -15 to 6 exceed s4f0; give s5f0 or wider"),
         ({"element": FixedPoint(True, 32)}, "has more than the 31 bits"),
         ({"stages": 4}, "stages=4: this computation has use for 1 to 3 pipeline stages"),
         ({"lanes": 3}, "3 lanes do not divide the 2 channels"),
