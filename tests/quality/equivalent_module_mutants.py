@@ -136,4 +136,8 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "Where a row that has no digit of a number is looked for its pairs, none is found.": (
         "lowering/shift_add/signed_digits: _Table.take: drop statement: no self.having[column].discard(number)",
     ),
+    "False is 0 as well.": (
+        "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition",
+        "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition #2",
+    ),
 }
