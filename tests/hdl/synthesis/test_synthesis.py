@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,9 +21,11 @@ from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.emission.design import Design
 from graphrewrite.hdl.errors import DesignError, SynthesisError
 from graphrewrite.hdl.synthesis import FAMILIES, Usage, flow, synthesise
+from graphrewrite.hdl.synthesis import clock as clock_module
 from graphrewrite.hdl.synthesis import verilog as verilog_module
 from graphrewrite.hdl.synthesis import yosys as yosys_module
-from graphrewrite.hdl.synthesis.clock import wrapper
+from graphrewrite.hdl.synthesis.clock import clock_of, wrapper
+from graphrewrite.hdl.synthesis.report import Clock
 from graphrewrite.hdl.synthesis.verilog import Verilog
 from graphrewrite.types import FixedPoint, Stream
 from tests.support.designs import rectify
@@ -179,3 +182,39 @@ def test_a_clocked_module_is_seen_to_the_last_bit(widths: tuple[int, ...]) -> No
     for stage in range(last, 0, -1):
         seen = [each for bit in seen for each in folds[stage, bit]]
     assert seen == list(range(sum(widths)))
+
+
+def step(kind: str, before: str, after: str) -> dict[str, object]:
+    return {"type": kind, "from": {"cell": before}, "to": {"cell": after}}
+
+
+TIMING = {
+    "fmax": {"clk": {"achieved": 90.5}, "other": {"achieved": 123.25}},
+    "critical_paths": [
+        {"from": "async", "to": "posedge clk", "path": [step("logic", "p", "q")]},
+        {"from": "posedge clk", "to": "posedge clk", "path": [step("clk-to-q", "a", "a"), step("logic", "a", "b")]},
+        {"from": "posedge clk", "to": "async", "path": [step("logic", "r", "s")]},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (f"open('clock.json', 'w').write({json.dumps(TIMING)!r})", ""),
+        ("import sys; sys.exit('INFO: all\\nERROR: no room')", "the_part: nextpnr gives up: ERROR: no room"),
+        ("pass", "the_part: nextpnr gives up"),
+        ("import time; time.sleep(60)", "the_part: nextpnr did not end within 3 s; raise `timeout`"),
+    ],
+)
+def test_what_nextpnr_says_of_a_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, told: str) -> None:
+    """A program that stands in for it."""
+    monkeypatch.setattr(clock_module, "_command", lambda family: [sys.executable, "-c", program])
+    monkeypatch.setattr(clock_module, "synthesise_module", lambda *given, **how: None)
+    verilog = Verilog.of("module m(input clk, input [2:0] x, output z);\nendmodule", "m")
+    how = {"where": "the_part", "timeout": 3.0}
+    if told:
+        with pytest.raises(SynthesisError, match=told):
+            clock_of(verilog, "m", FAMILIES["ice40"], tmp_path, **how)
+    else:
+        assert clock_of(verilog, "m", FAMILIES["ice40"], tmp_path, **how) == Clock(123.25, ("a", "b"))
