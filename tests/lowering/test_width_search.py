@@ -89,4 +89,5 @@ def test_what_is_implemented_elsewhere_is_computed_by_that() -> None:
     other.output("y", op.relu(op.neg(other.input("x", Tensor("f64", ("N", 4))))))
     samples = weights(60, 4, scale=1.0).astype(np.float64)
     found = search_widths(graph, samples, max_loss=0.01, implementations={"other": other})
-    assert found == search_widths(network(lambda x: op.relu(op.neg(x))), samples, max_loss=0.01)
+    wanted = search_widths(network(lambda x: op.relu(op.neg(x))), samples, max_loss=0.01)
+    assert list(found.values()) == list(wanted.values())  # names are longer within another graph
