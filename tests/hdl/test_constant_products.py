@@ -1,6 +1,13 @@
-"""What constant matrix products take: invariances, and no adder where nothing is added."""
+"""What constant matrix products take: invariances, no adder where nothing is added, and a table.
+
+How near it is to what Yosys makes of them is in `synthesis/test_prediction.py`. Where the model is meant to change,
+``python -m tests.hdl.test_constant_products`` writes the table again, and its difference is to be looked at.
+"""
 
 from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 from hypothesis import given
@@ -10,6 +17,13 @@ from numpy.typing import NDArray
 
 from graphrewrite.hdl.arithmetic.constant_products import constant_sums
 from graphrewrite.types import FixedPoint
+
+TABLE = Path(__file__).with_name("constant_products.txt")
+MATRICES = (
+    [[1, -1]], [[-1, 3]], [[-1, -1]], [[3, 5]], [[-3, 7]], [[-5, -9]], [[2, 3]], [[12, -20]], [[4, -8]],
+    [[0, 11], [7, 0]], [[5, 3, 9]], [[1, 1, 1, 0, 0, 0, 7]], [[23, -45, 0, 99, 1]], [[3, 5], [3, 5]], [[3, 7], [6, 9]],
+    [[-101, 57, 33, -1], [89, -57, 33, 64]],
+)  # fmt: skip
 
 elements = st.builds(FixedPoint, st.booleans(), st.integers(2, 12))
 matrices = arrays(
@@ -52,3 +66,36 @@ def test_powers_of_two_need_no_adders_but_those_of_their_sum(element: FixedPoint
 def test_nothing_is_taken_for_zeros(matrix: NDArray[np.int64], element: FixedPoint, apart: bool) -> None:
     found = constant_sums(0 * matrix, element, 20, apart=apart)
     assert (found.saved, found.chains, found.additions, found.held) == (0, {}, {}, 0)
+
+
+@given(matrix=matrices, width=st.integers(2, 12))
+def test_products_without_a_sign_are_formed_for_themselves_with_or_without_registers(
+    matrix: NDArray[np.int64], width: int
+) -> None:
+    matrix, element = np.abs(matrix), FixedPoint(False, width)
+    together, apart = (constant_sums(matrix, element, width_of(matrix, element), apart=a) for a in (False, True))
+    assert (together.saved, together.held) == (apart.saved, apart.held)
+
+
+def lines() -> list[str]:
+    """Some matrices, times numbers of several formats, without registers and with some."""
+    found = []
+    formats = [FixedPoint(signed, bits) for signed in (False, True) for bits in (2, 3, 8)]
+    for entries, element, apart in product(MATRICES, formats, (False, True)):
+        matrix = np.array(entries)
+        sums = constant_sums(matrix, element, width_of(matrix, element) - 2, apart=apart)
+        chains, additions = (
+            " ".join(f"{n}*{bits}" for bits, n in each.items()) for each in (sums.chains, sums.additions)
+        )
+        found.append(
+            f"{entries} {element} {'apart' * apart}: {sums.saved} {sums.held} | {chains} | {additions}".rstrip()
+        )
+    return found
+
+
+def test_products_take_what_the_table_says() -> None:
+    assert lines() == TABLE.read_text(encoding="utf-8").splitlines()
+
+
+if __name__ == "__main__":
+    TABLE.write_text("".join(f"{line}\n" for line in lines()), encoding="utf-8")

@@ -143,6 +143,22 @@ def test_wrong_use(stalling: Simulation) -> None:
         stalling.show(number="binary")
 
 
+@pytest.mark.parametrize("streams", [12, 13])
+def test_of_more_than_twelve_streams_those_at_the_ports_are_shown(streams: int) -> None:
+    g = Graph("chain")
+    x = g.input("x", Stream(FixedPoint(True, 6), (2, 3)))
+    for _ in range(streams - 1):
+        x = clip(x, low=-9)
+    g.output("y", x)
+    recording = run(g, 1).recording
+    assert len(recording.streams) == streams
+    ends = [(link.source, link.sink) for link in recording.chosen(None)]
+    at_ports = [("x", "stream_clip_1"), (f"stream_clip_{streams - 1}", "y")]
+    assert set(at_ports) <= set(ends)
+    assert len(ends) == (streams if streams == 12 else 2)
+    assert [link.sink for link in recording.chosen("y")] == ["y"]
+
+
 def test_what_comes_later_changes_nothing() -> None:
     graph, x = rectify(), np.ones((2, 2, 3), np.int64)
     found = simulate(graph, {"x": x})

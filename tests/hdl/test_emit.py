@@ -20,6 +20,7 @@ from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.components.refold import refold
 from graphrewrite.hdl.emission import replacement
+from graphrewrite.hdl.emission.description import _plain
 from graphrewrite.hdl.emission.design import Design, read_description
 from graphrewrite.hdl.emission.manifest import manifest_of
 from graphrewrite.hdl.errors import DesignError
@@ -228,6 +229,11 @@ class TestText:
         top = found.files[f"{found.name}.vhd"]
         assert top.isascii()
         assert top.count("end architecture;") == top.count("\nend architecture;") + top.count("-- end architecture;")
+
+
+def test_an_interval_has_two_digits_where_it_is_not_whole() -> None:
+    assert [_plain(number) for number in (7.0, 31 / 3, 0.5)] == [7, 10.33, 0.5]
+    assert isinstance(_plain(7.0), int)
 
 
 class TestRefusal:

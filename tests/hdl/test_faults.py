@@ -8,6 +8,8 @@ import pytest
 
 from graphrewrite.hdl import Component
 from graphrewrite.hdl.checking import check_component
+from graphrewrite.hdl.checking.case import Beat
+from graphrewrite.hdl.checking.comparison import _kind
 from graphrewrite.hdl.emission.entity import source_of
 from graphrewrite.hdl.errors import ContractError, MismatchError
 from tests.hdl.configurations import BY_NAME, configurations_of
@@ -171,3 +173,47 @@ def test_the_check_finds(fault: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=told) as found:
         check_component(planted, draw, count=30)
     assert f"of seed 0, {BY_NAME[entity].op.name}(" in str(found.value)
+
+
+DUE = [(2 * n, word) for n, word in enumerate([3, 1, 4, 1, 5, 9, 2, 6, 5, 3])]
+
+
+def beats(*words: int) -> list[Beat]:
+    return [(2 * n, word) for n, word in enumerate(words)]
+
+
+def later(*by: int) -> list[Beat]:
+    """All beats, the last ones by some cycles."""
+    moved = [0] * (len(DUE) - len(by)) + list(by)
+    return [(cycle + late, word) for (cycle, word), late in zip(DUE, moved, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("actual", "told"),
+    [
+        (later(1), "all values are right, 1 cycle late"),
+        (later(-1, -1, 0), "all values are right, 1 cycle early"),
+        (later(2, 2), "all values are right, 2 cycles late"),
+        (later(1, 2), "all values are right, in other cycles"),
+        ([], "no beat came at all"),
+        (DUE[:-1], "the last beat is missing"),
+        (DUE[:2], "the last 8 beats are missing"),
+        (beats(3, 1, 1, 5, 9, 2, 6, 5, 3), "this beat is lost, the others follow"),
+        (beats(3, 1, 1, 5, 9, 2, 6), "this beat is lost, the others follow"),
+        (beats(3, 1, 1, 5, 9, 2, 6, 5, 3, 7), ""),
+        (beats(1, 4, 1), "this beat is lost, the others follow"),
+        ([*DUE, (99, 7)], "a beat too many"),
+        ([*DUE, (98, 3), (99, 7)], "2 beats too many"),
+        (beats(3, 1, 4, 4, 1, 5, 9, 2, 6, 5, 3), "the beat before came twice"),
+        (beats(3, 3, 1, 4, 1, 5, 9), "the beat before came twice"),
+        (beats(3, 1, 4, 4, 1, 5, 9, 2, 6, 5, 5), ""),
+        (beats(3, 1, 4, 1, 9, 5, 2, 6, 5, 3), "the same beats in another order"),
+        ([(cycle + 1, word) for cycle, word in beats(3, 1, 4, 1, 9, 5, 2, 6, 5, 3)], ""),
+        (beats(3, 1, 4, 1, 5, 8, 2, 6, 5, 3), ""),
+        (beats(3, 1, 4, 1, 5, 8, 2, 6, 5, 3, 3), ""),
+        (beats(3, 1, 4, 1, 5, 8), ""),
+    ],
+)
+def test_a_single_fault_that_explains_all_differences_is_named(actual: list[Beat], told: str) -> None:
+    at = next(n for n in range(11) if actual[n : n + 1] != DUE[n : n + 1])
+    assert _kind(DUE, actual, at) == told

@@ -24,6 +24,7 @@ from graphrewrite.hdl.components.total import total
 from graphrewrite.hdl.components.window import window
 from graphrewrite.hdl.emission.entity import template
 from graphrewrite.hdl.ghdl import simulator as ghdl
+from graphrewrite.hdl.netlist import netlist
 from graphrewrite.types import FixedPoint, Stream
 from tests.support.designs import BYTE
 from tests.support.growing_designs import network
@@ -167,6 +168,18 @@ def test_one_place_less_deadlocks_or_delays(hdl_seed: int) -> None:
     print(kinds)
     assert kinds["deadlock"] >= 1
     assert kinds["slower"] + kinds["later"] >= 2
+
+
+@pytest.mark.parametrize("number", [164, 200, 318, 522])
+def test_buffers_stand_before_what_joins_or_pauses(number: int) -> None:
+    """Networks whose components pause for each other; what takes a beat in every step waits for nobody."""
+    before, _ = network(77, number, fifos=False)
+    graph = insert_fifos(before)
+    timed = netlist(graph).network
+    for link in timed.links:
+        if link.source not in before and graph.nodes[link.source]["type"] == "fifo":
+            schedule = timed.components[link.sink]
+            assert len(schedule.takes) > 1 or timed.beats(link) < schedule.steps
 
 
 def _outputs(graph: Graph) -> list[tuple[object, np.ndarray]]:

@@ -65,6 +65,20 @@ def test_as_few_lines_as_stay_within_the_wanted_bound() -> None:
     assert tabulate(np.tanh, s16, s12, within=1, segments=128).bound > 1
 
 
+@pytest.mark.parametrize("segments", [2, 4])
+@pytest.mark.parametrize(
+    "function",
+    [np.sqrt, np.square, lambda v: np.sqrt(1 - v), lambda v: np.square(1 - v)],
+    ids=["root", "square", "1 - v, root", "1 - v, square"],
+)
+def test_lines_end_in_the_format(function: Callable[[np.ndarray], np.ndarray], segments: int) -> None:
+    """Also where moving a chord to the middle of its curve moves an end out."""
+    element_in, element_out = FixedPoint(False, 13, 13), FixedPoint(False, 10, 10)
+    table = tabulate(function, element_in, element_out, segments=segments)
+    results = table.apply(np.arange(1 << 13)[None])
+    assert element_out.minimum <= results.min() < results.max() <= element_out.maximum
+
+
 def test_a_bound_that_no_table_reaches_is_stated() -> None:
     table = tabulate(np.exp, FixedPoint(True, 16, 12), FixedPoint(True, 16, 12))
     assert table.segments == 4096

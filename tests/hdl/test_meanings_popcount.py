@@ -50,6 +50,8 @@ GOOD = {"weights": np.ones((2, 6), np.int64), "bias": [0, 0], "element": FixedPo
         ({"weights": np.full((2, 6), 2)}, "a weight is not -1, 0 or 1; use matvec"),
         ({"weights": np.ones((2, 6))}, "a weight is not -1, 0 or 1; use matvec"),
         ({"element": FixedPoint(True, 3)}, "sums of -6 to 6 exceed s3f0; give s4f0 or wider"),
+        ({"element": FixedPoint(True, 4), "bias": [0, 9]}, "sums of -6 to 15 exceed s4f0; give s5f0 or wider"),
+        ({"element": FixedPoint(True, 4), "bias": [0, -9]}, "sums of -15 to 6 exceed s4f0; give s5f0 or wider"),
         ({"element": FixedPoint(True, 32)}, "has more than the 31 bits"),
         ({"stages": 4}, "stages=4: this computation has use for 1 to 3 pipeline stages"),
         ({"lanes": 3}, "3 lanes do not divide the 2 channels"),
@@ -61,3 +63,14 @@ GOOD = {"weights": np.ones((2, 6), np.int64), "bias": [0, 0], "element": FixedPo
 def test_it_refuses_what_it_cannot_do(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(TypeMismatchError, match=told):
         Site.of(popcount, BITS, **{**GOOD, **wrong})
+
+
+def test_a_stage_within_the_count_is_for_more_than_36_agreements() -> None:
+    for lanes in (36, 37):
+        given = {"weights": np.ones((2, lanes), np.int64), "bias": [0, 0], "element": FixedPoint(True, 8), "stages": 4}
+        stream = Stream(FixedPoint(False, 1), (lanes,))
+        if lanes > 36:
+            assert Site.of(popcount, stream, **given).results
+        else:
+            with pytest.raises(TypeMismatchError, match="has use for 1 to 3 pipeline stages"):
+                Site.of(popcount, stream, **given)

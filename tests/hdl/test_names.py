@@ -1,12 +1,15 @@
 """Names: legal VHDL whatever the model calls things, no two alike, the same in every run."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrewrite.hdl.emission.host_code import _about
 from graphrewrite.hdl.emission.names import KEYWORDS, NameTable, comment, identifier
+from graphrewrite.hdl.port_encoding import Encoding
 
 # IEEE 1076-2008, 15.4.2: letter { [ underline ] letter_or_digit }.
 BASIC = re.compile(r"[a-z](_?[a-z0-9])*")
@@ -80,3 +83,15 @@ def test_long_names_stay_different() -> None:
     table = NameTable()
     found = {table.give("layer_" * 50 + str(number)) for number in range(20)}
     assert len(found) == 20
+
+
+@given(names)
+def test_names_in_comments_of_host_code_end_neither_a_comment_nor_a_text(name: str) -> None:
+    encoding = Encoding(name, "float32", (3,), (3,), 0, 255, ())
+    told = _about(SimpleNamespace(encoding=encoding))
+    assert told.endswith(", float32 [N, 3]")
+    shown = told.removesuffix(", float32 [N, 3]")
+    assert len(shown) == len(name)
+    assert re.fullmatch(r"[ -~]*", shown)
+    assert not set(shown) & set("\\*/\"'")
+    assert all(a == b for a, b in zip(shown, name, strict=True) if re.fullmatch(r"[\w \-.;:,]", b, re.ASCII))

@@ -20,6 +20,7 @@ from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.fork import FORK, fork
 from graphrewrite.hdl.errors import ComponentError, ContractError, GhdlMissingError, MismatchError, SimulatorError
 from graphrewrite.lowering import quantise, search_widths, to_integer, to_stream
+from graphrewrite.lowering.implementations import with_implementations
 from graphrewrite.types import Stream
 from tests.support.own_components import absolute, component, draw, generics
 
@@ -155,6 +156,18 @@ def test_a_name_that_would_be_lost_is_refused(
     graph = marked(float_net, node)
     with pytest.raises(ImplementationError, match=f"node '.*': its implementation 'mine' would be lost, .*{told}"):
         to_integer(quantise(graph, SAMPLES, implementations={"mine": component(tmp_path)}))
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_name_is_kept_by_what_computes_with_mantissas(is_kept: bool) -> None:
+    kind, call = ("s8f4", "clip(x, low=0)") if is_kept else ("f32", "relu(x)")
+    graph = Graph.parse("graph g\nx = input() : f32[N]\na = abs(x) {implementation='mine'}\ny = output(a)")
+    lowered = Graph.parse(f"graph g\nx = input() : {kind}[N]\na = {call}\ny = output(a)")
+    if is_kept:
+        assert with_implementations(lowered, graph).nodes["a"]["implementation"] == "mine"
+    else:
+        with pytest.raises(ImplementationError, match="would be lost, for the node becomes relu"):
+            with_implementations(lowered, graph)
 
 
 def test_hardware_that_the_host_would_stand_in_for_is_refused(tmp_path: Path) -> None:

@@ -115,6 +115,24 @@ def test_a_batch_of_one_becomes_any_batch() -> None:
     assert kept.result_type("x").shape == (1, 2, 3)
 
 
+def test_a_batch_of_one_is_kept_where_no_reshape_could_leave_it_open() -> None:
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["r"]), helper.make_node("Add", ["r", "c"], ["y"])]
+    proto = model(nodes, {"shape": np.array([2, 2]), "c": weights(2, 2)}, input_shape=(1, 4))
+    assert from_onnx(proto) == from_onnx(proto, batch=None)
+
+
+@pytest.mark.parametrize("scales", [2, 6])
+def test_a_group_norm_has_scales_of_groups_or_of_channels(scales: int) -> None:
+    x, gain, shift = weights(4, 6, 5, seed=1), weights(scales, seed=2), weights(scales, seed=3)
+    node = helper.make_node("GroupNormalization", ["x", "gain", "shift"], ["y"], num_groups=2, epsilon=0.25)
+    proto = model([node], {"gain": gain, "shift": shift}, input_shape=(1, 6, 5), opset=21)
+    groups = x.reshape(4, 2, 15)
+    normed = (groups - groups.mean(2, keepdims=True)) / np.sqrt(groups.var(2, keepdims=True) + 0.25)
+    each = [np.repeat(array, 6 // scales)[:, None] for array in (gain, shift)]
+    found = evaluate(from_onnx(proto), {"x": x})["y"]
+    np.testing.assert_allclose(found, normed.reshape(x.shape) * each[0] + each[1], rtol=1e-4, atol=1e-5)
+
+
 def test_old_opsets_are_converted() -> None:
     node = helper.make_node("Clip", ["x"], ["y"], min=-1.0, max=1.0)
     graph = from_onnx(model([node], {}, input_shape=(2, 3), opset=9))

@@ -10,7 +10,7 @@ import pytest
 
 from graphrewrite import Graph, Tensor, op
 from graphrewrite.lowering import QuantisationWarning, quantise
-from graphrewrite.lowering.quantisation.guards import findings
+from graphrewrite.lowering.quantisation.guards import _lost, findings
 from tests.support.lowering_networks import weights
 
 X = np.random.default_rng(5).normal(size=(60, 6))
@@ -84,3 +84,13 @@ def test_a_layer_that_is_lost_is_warned_of_at_once() -> None:
     g.output("y", op.linear(op.sigmoid(op.linear(x, np.full((1, 1), 1e-3), np.full(1, 2.0))), np.eye(1), np.zeros(1)))
     with pytest.warns(QuantisationWarning, match="lost everything: linear_1: its quantised values never vary; give"):
         quantise(g, X[:, :1])
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_a_loss_is_a_share(shifted: bool) -> None:
+    """Also where a scale brings less back than the mean is."""
+    random = np.random.default_rng(0)
+    wanted = random.normal(5, 1, (3, 20))
+    for values in (random.integers(-1, 2, (3, 20)), np.zeros((3, 20)), -wanted):
+        assert 0.5 < _lost(wanted, values, shifted=shifted) <= 1
+    assert _lost(wanted, 3 * wanted, shifted=shifted) <= 1e-9

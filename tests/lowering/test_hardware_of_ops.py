@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
+from graphrewrite import FixedPoint, Graph, Stream, Tensor, evaluate, op
 from graphrewrite.hdl import cosimulate, emit
 from graphrewrite.lowering import LoweringError, partition, to_stream
+from graphrewrite.lowering.streaming.rearrangements import interleaved
 
 S8, U4, S12 = FixedPoint(True, 8), FixedPoint(False, 4), FixedPoint(True, 12)
 U8F8 = FixedPoint(False, 8, 8)
@@ -144,6 +145,14 @@ def test_one_op_alone_and_folded(name: str, build: Build, shape: tuple[int, ...]
     assert_streams_equal(network(shape, [build], behind_a_layer=False), shape)
     folded = assert_streams_equal(network(shape, [build], behind_a_layer=True), shape, parallelism=2, stages=3)
     assert any(folded.result_type(n).folds > 1 for n in folded if n not in folded.outputs)
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 5), (4, 2, 7), (24,), (4, 2), (1, 2, 3, 4), (4, 1, 6)])
+def test_what_spreads_over_no_whole_number_of_places_is_not_interleaved(shape: tuple[int, ...]) -> None:
+    x = Graph("g").input("x", Stream(S8, (4, 2, 3)))
+    assert interleaved(x, np.arange(np.prod(shape)).reshape(shape) % 24) is None
+    x = Graph("g").input("x", Stream(S8, (24,)))
+    assert interleaved(x, np.arange(np.prod(shape)).reshape(shape) % 24) is None
 
 
 def test_constants_of_channels_need_no_source() -> None:

@@ -200,6 +200,46 @@ def test_scales_that_no_integers_align_are_refused() -> None:
     check_notes(g, made, "auto")
 
 
+FACTORS, TERMS = np.float32([[1, -0.5, 0.25]]), np.float32([[3, -20, 1.5]])
+AFFINE: dict[str, Callable[[Value], Value]] = {
+    "mul": lambda v: op.mul(FACTORS, v),
+    "div": lambda v: op.div(v, FACTORS),
+    "add": lambda v: op.add(v, TERMS),
+    "sub": lambda v: op.sub(v, TERMS),
+    "sub from": lambda v: op.sub(TERMS, v),
+    "neg": lambda v: op.neg(op.sub(v, TERMS)),
+    "cast": lambda v: op.cast(op.add(op.identity(v), TERMS), element="f64"),
+    "all": lambda v: op.div(op.sub(TERMS, op.mul(op.add(v, TERMS), FACTORS)), FACTORS),
+    "stored": lambda v: op.dequantize_linear(
+        op.quantize_linear(v, np.float32(1), np.int16(7)), np.float32([0.5, 2, 1]), np.int16([7, 3, -9]), axis=1
+    ),
+}
+
+
+@pytest.mark.parametrize("step", AFFINE)
+def test_the_class_is_that_of_the_scores_behind_affine_ops(step: str) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3)))
+    whole = op.from_fixed(op.to_fixed(x, element=FixedPoint(True, 8)), fraction=0)
+    g.output("y", op.arg_max(AFFINE[step](whole), axis=1))
+    made = with_hardware_head(g, "class")
+    assert not heads_of_host(made)
+    samples = {"x": weights(400, 3, scale=50.0)}
+    np.testing.assert_array_equal(evaluate(made, samples)["y"], evaluate(g, samples)["y"])
+
+
+def test_scales_of_classes_are_read_through_a_reshape() -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3, 1, 1)))
+    whole = op.from_fixed(op.to_fixed(x, element=FixedPoint(True, 8)), fraction=0)
+    scores = op.reshape(op.mul(whole, np.float32([1, 0.25, 0.75]).reshape(3, 1, 1)), shape=("N", 3))
+    g.output("y", op.arg_max(scores, axis=1))
+    made = with_hardware_head(g, "class")
+    assert not heads_of_host(made)
+    samples = {"x": weights(40, 3, 1, 1, scale=50.0)}
+    np.testing.assert_array_equal(evaluate(made, samples)["y"], evaluate(g, samples)["y"])
+
+
 def test_several_outputs_have_notes_of_their_own() -> None:
     g = Graph("g")
     x = g.input("x", Tensor("f32", ("N", 4)))

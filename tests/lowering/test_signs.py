@@ -139,6 +139,30 @@ def test_comparisons_are_exact(seed: int) -> None:
     np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])
 
 
+def test_what_wraps_around_is_not_compared() -> None:
+    g = Graph("wraps")
+    x = g.input("x", Tensor(FixedPoint(True, 4), ("N", 1)))
+    sums = op.integer_linear(x, np.array([[2]]), np.array([1]), element=FixedPoint(True, 6))
+    how = {"multiplier": 1, "shift": 1, "rounding": "down", "saturate": False}
+    g.output("y", op.rescale(sums, element=FixedPoint(False, 1), **how))
+    values = {"x": np.arange(-8, 8, dtype=np.int8)[:, None]}
+    np.testing.assert_array_equal(evaluate(rewrite(g, COMPARE_SUMS), values)["y"], evaluate(g, values)["y"])
+
+
+@pytest.mark.parametrize(
+    ("width", "weights", "is_count"),
+    [(2, [3, -3, 0], True), (3, [3, -3, 0], False), (2, [3, -2, 0], False), (2, [1, -1, 0], False)],
+)
+def test_layers_of_signs_count_and_scale_once(width: int, weights: list[int], is_count: bool) -> None:
+    g, element = Graph("count"), FixedPoint(True, width)
+    x = g.input("x", Tensor(element, ("N", 3)))
+    g.output("y", op.integer_linear(x, np.array([weights]), np.array([5]), element=FixedPoint(True, 7)))
+    changed = rewrite(g, COUNT_SIGNS)
+    assert ("rescale" in {changed.nodes[n]["type"] for n in changed}) == is_count
+    values = {"x": np.random.default_rng(0).integers(element.minimum, element.maximum, (30, 3)).astype(np.int8)}
+    np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])
+
+
 @pytest.mark.ghdl
 @pytest.mark.parametrize("stores", [False, True])
 def test_they_equal_ghdl(stores: bool) -> None:

@@ -167,6 +167,12 @@ def test_a_layer_without_exact_sums_says_why(bias, width, why):
     assert why in of_layer(np.array([[1.0, 2.0**-18]]), np.array(bias), FixedPoint(True, width))
 
 
+@pytest.mark.parametrize("wide", [2.0**70, -(2.0**70)])
+def test_weights_of_very_different_sizes_need_too_many_bits(wide):
+    found = of_layer(np.array([[1.0, wide]]), np.zeros(1), FixedPoint(True, 8))
+    assert found == "its weights need 64 bits and are not quantised; quantise the graph first"
+
+
 def lowered(text):
     return rewrite(Graph.parse(text), LOWER_TO_INTEGER)
 

@@ -11,7 +11,7 @@ from graphrewrite import FixedPoint, Graph, Stream, Tensor, evaluate, op, rewrit
 from graphrewrite.hdl import predict, simulate
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, to_integer, to_stream
-from graphrewrite.lowering.streaming.bridge import leave
+from graphrewrite.lowering.streaming.bridge import leave, too_wide
 from graphrewrite.lowering.streaming.movement import map_selection
 from graphrewrite.rewriting.traces import Step
 from tests.support.lowering_networks import residual_cnn, weights
@@ -28,6 +28,33 @@ def integers(*made: str, shape: str = "N,3") -> Graph:
 
 def lowered(network: Network, bits: int, per_channel: bool) -> Graph:
     return to_integer(quantised(network, bits, per_channel=per_channel))
+
+
+def test_a_lane_has_at_most_48_bits() -> None:
+    g = Graph("g")
+    widest, wider = (g.input(f"x{n}", Tensor(FixedPoint(True, n), ("N", 1))) for n in (48, 49))
+    assert too_wide(widest, widest) is None
+    assert too_wide(widest, wider) == "a lane has at most 48 bits, and s49f0 has 49"
+    assert too_wide(g.input("x", Tensor("i8", ("N", 1)))) == "a lane holds numbers of a fixed-point format, and not i8"
+
+
+@pytest.mark.parametrize(
+    ("size", "before", "dilation"),
+    [(3, 2, 1), (1, 1, 1), (2, 3, 1), (2, 3, 2), (2, 4, 2), (3, 5, 2), (2, 3, 3), (2, 4, 3)],
+)
+def test_a_first_window_reaches_just_into_the_image(size: int, before: int, dilation: int) -> None:
+    g = Graph("g")
+    x = op.to_fixed(g.input("x", Tensor("f64", ("N", 1, 12))), element=FixedPoint(True, 8))
+    geometry = {"strides": (1,), "pads": (before, 0), "dilations": (dilation,)}
+    w = np.arange(1, size + 1).reshape(1, 1, -1)
+    sums = op.integer_conv(x, w, np.zeros(1, int), element=FixedPoint(True, 16), **geometry)
+    g.output("y", op.from_fixed(sums, fraction=0))
+    stream, parts, samples = to_stream(g), partition(g), {"x": weights(5, 1, 12, scale=50.0).astype(float)}
+    (kernel,) = (stream.nodes[n]["kernel"] for n in stream if stream.nodes[n]["type"] == "window")
+    reach = dilation * (kernel[0] - 1)
+    assert reach >= before
+    assert kernel[0] == size or reach - dilation < before
+    np.testing.assert_array_equal(parts.decode(evaluate(stream, parts.encode(samples)))["y"], evaluate(g, samples)["y"])
 
 
 @given(networks(), widths(), st.booleans(), FOLDINGS)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, function_bounds, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.integer.classifier_heads import probabilities, softmax_as_arg_max
+from graphrewrite.lowering.prequantised.quantised_inputs import read_stored
 from tests.lowering.test_trained_models import compare
 from tests.support.trained_networks import stored
 
@@ -135,10 +136,10 @@ class TestInputs:
         compare(g, rules={"enter_stored"})
 
     @pytest.mark.parametrize("mode", ["FLOOR", "CEIL", "ROUND"])
-    @pytest.mark.parametrize("zero", [0, 3, -4])
-    def test_zero_points_and_roundings(self, mode: str, zero: int) -> None:
+    @pytest.mark.parametrize(("bits", "zero"), [(4, 0), (4, 3), (4, -4), (7, -40), (7, 40)])
+    def test_zero_points_and_roundings(self, mode: str, bits: int, zero: int) -> None:
         g, x = given(3)
-        g.output("y", quant(x, 0.25, 4, zero, mode=mode))
+        g.output("y", quant(x, 0.25 * 2 ** (4 - bits), bits, zero, mode=mode))
         compare(g, rules={"enter_quantised"})
 
     @pytest.mark.parametrize(("scale", "bias"), [(1.0, 0.0), (0.5, -1.0), (2.0, -1.0)])
@@ -147,6 +148,30 @@ class TestInputs:
         steps = np.sort(np.random.default_rng(0).normal(size=(3, 7)), axis=1).astype(np.float32)
         g.output("y", op.multi_threshold(x, steps, out_scale=scale, out_bias=bias))
         compare(g, rules={"enter_thresholds"})
+
+    @pytest.mark.parametrize(
+        ("element", "kind", "zero", "holds_all"),
+        [
+            (FixedPoint(True, 8), "i1", 0, True),
+            (FixedPoint(False, 7), "i1", 0, True),
+            (FixedPoint(False, 7), "i1", 1, False),
+            (FixedPoint(True, 8), "i1", 1, False),
+            (FixedPoint(True, 8), "u1", 128, True),
+            (FixedPoint(True, 8), "u1", 127, False),
+            (FixedPoint(False, 8), "i1", -128, True),
+            (FixedPoint(False, 8), "i1", -127, False),
+            (FixedPoint(True, 9), "i1", 100, True),
+        ],
+    )
+    def test_stored_numbers_are_those_from_before_where_the_storage_holds_all(
+        self, element: FixedPoint, kind: str, zero: int, holds_all: bool
+    ) -> None:
+        """Or where the format is the narrowest for what the storage holds: then its limits are meant."""
+        g, x = given(3)
+        whole = op.from_fixed(op.to_fixed(x, element=element), fraction=0)
+        point = np.asarray(zero, kind)
+        g.output("y", op.dequantize_linear(op.quantize_linear(whole, np.float32(1), point), np.float32(0.5), point))
+        assert ("quantize_linear" not in kinds(rewrite(g, [read_stored]))) == holds_all
 
     @pytest.mark.parametrize(
         ("build", "told"),

@@ -13,7 +13,7 @@ from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, from_onnx, partition, to_integer
 from graphrewrite.lowering.prequantised import LEAVE_MOVED, LOWER_TRAINED, LOWER_UNSCALED_LAYERS
 from graphrewrite.lowering.prequantised.affine_functions import Corners, line_through
-from graphrewrite.lowering.prequantised.constant_grids import grid_of
+from graphrewrite.lowering.prequantised.constant_grids import grid_of, multiples_of
 from graphrewrite.lowering.prequantised.step_functions import steps_of
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import RULES
@@ -245,6 +245,21 @@ def test_the_coarsest_grid_is_found() -> None:
         whole[:, :2] = [1, most]
         found = grid_of(whole.astype(np.float32) * np.float32(0.0123))
         np.testing.assert_array_equal(found.whole, whole)
+
+
+@pytest.mark.parametrize("most", [1, 1000, 1 << 16])
+def test_constants_are_on_a_grid_if_float32_rounds_them_to_it(most: int) -> None:
+    whole = np.random.default_rng(0).integers(1, most + 1, 50)
+    constants, scale = whole * 0.0123, np.array([0.0123])
+    np.testing.assert_array_equal(multiples_of(constants.astype(np.float32), scale), whole)
+    assert multiples_of(constants * (1 + 2.0**-20), scale) is None
+
+
+def test_constants_on_a_grid_have_32_bits() -> None:
+    ends = np.array([-(2.0**31) + 1, 2.0**31 - 1])
+    np.testing.assert_array_equal(multiples_of(ends, np.ones(1)), ends)
+    for beyond in (-(2.0**31), 2.0**31, np.inf):
+        assert multiples_of(np.array([beyond]), np.ones(1)) is None
 
 
 @pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # of these networks there are few

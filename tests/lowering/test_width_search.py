@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, hdl, models, op
+from graphrewrite.graph import Value
 from graphrewrite.lowering import QuantisationLossError, from_onnx, quantise, search_widths, to_integer, to_stream
 from graphrewrite.lowering.integer.classifier_heads import classify
 from graphrewrite.lowering.quantisation.agreement import Reference
@@ -26,6 +28,8 @@ def test_bits_go_as_long_as_the_loss_allows() -> None:
     # On samples that it has not seen, with the chance of a thousand of them.
     assert Reference(graph, {name: test}, labels).loss(evaluate(fixed, {name: test})) <= max_loss + 0.01
     assert list(found) == [name, *(f"/fc{i}/Gemm" for i in (1, 2, 3, 4))]
+    assert not isinstance(found[name], tuple)
+    assert any(isinstance(width, tuple) for width in found.values()), "weights may have other widths than results"
     widths = [w for width in found.values() for w in (width if isinstance(width, tuple) else (width,))]
     assert np.mean(widths) < 6.5
 
@@ -71,3 +75,19 @@ def test_a_class_has_the_widths_of_its_scores() -> None:
     assert list(found) == ["x", "fc1", "fc2"]  # though no bit of them changes one of so few classes
     fixed = quantise(graph, samples, bits=found)
     assert Reference(graph, {"x": samples}).loss(evaluate(fixed, {"x": samples})) <= 0.1
+
+
+def test_what_is_implemented_elsewhere_is_computed_by_that() -> None:
+    def network(function: Callable[[Value], Value]) -> Graph:
+        g = Graph("g")
+        hidden = function(g.input("x", Tensor("f64", ("N", 4))))
+        g.output("y", op.linear(hidden, weights(3, 4).astype(np.float64), np.zeros(3)))
+        return g
+
+    graph, other = network(op.relu), Graph("other")
+    graph.nodes["relu_1"]["implementation"] = "other"
+    other.output("y", op.relu(op.neg(other.input("x", Tensor("f64", ("N", 4))))))
+    samples = weights(60, 4, scale=1.0).astype(np.float64)
+    found = search_widths(graph, samples, max_loss=0.01, implementations={"other": other})
+    wanted = search_widths(network(lambda x: op.relu(op.neg(x))), samples, max_loss=0.01)
+    assert list(found.values()) == list(wanted.values())  # names are longer within another graph

@@ -14,4 +14,130 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "Buffers are looked for in more places than they can be needed in: there, none is found to be.": (
         "hdl/buffering: _joins: drop guard: no len(network.components[k.sink].takes) > 1 in a condition",
     ),
+    "A number drawn from an interval is its boundary as good as never, and may then be taken for either side.": (
+        "hdl/checking/case: _numbers: shift boundary: another boundary in kind < 0.8",
+    ),
+    "A number has as many bits as its negative.": (
+        "hdl/component: counter_bits: swap operands: values - 1 turned round",
+        "hdl/components/reduce: Reduction.levels: swap operands: self.taps - 1 turned round",
+        "hdl/synthesis/memories: memory_usage: swap operands: words - 1 turned round",
+        "hdl/synthesis/memories: _tables: swap operands: words - 1 turned round",
+        "hdl/synthesis/prediction: _ring: swap operands: piece.size - 1 turned round",
+        "hdl/synthesis/prediction: _buffer: swap operands: piece.size - 1 turned round",
+        "lowering/prequantised/approximations: approximate_steps: swap operands: chain.channels - 1 turned round",
+        "lowering/shift_add/signed_digits: _width: swap operands: high - low turned round",
+    ),
+    "No number of ways, of at least one, and no number of words, of at most 16, reaches the constant.": (
+        "hdl/synthesis/prediction: _select: off by one: 1 for 0",
+        "hdl/synthesis/memories: _tables: off by one: 41 for 40",
+    ),
+    "Memories in look-up tables have a power of two of words, and are too few to tell the two numbers apart.": (
+        "hdl/synthesis/memories: _distributed: off by one: 17 for 16",
+        "hdl/synthesis/memories: _distributed: off by one: 17 for 16 #2",
+        "hdl/synthesis/memories: _distributed: off by one: 33 for 32",
+        "hdl/synthesis/memories: _distributed: off by one: 65 for 64",
+    ),
+    "What is not there costs more than anything: how many tables it takes is not asked.": (
+        "hdl/synthesis/memories: memory_usage: off by one: 1 for 0 #2",
+    ),
+    "Tables never cost just what blocks do, of 1 to 131072 words of up to 200 bits.": (
+        "hdl/synthesis/memories: memory_usage: shift boundary: another boundary in cost < block[0]",
+    ),
+    "The last axis of an array is meant, whichever way it is counted.": (
+        "hdl/arithmetic/channelwise: different_bits: change sign: minus in axis=1",
+        "hdl/components/adder_graph: _sums: change sign: minus in axis=1",
+        "hdl/components/adder_graph: _sums: change sign: minus in axis=1 #2",
+        "hdl/components/matvec: _infer: change sign: minus in axis=1",
+        "hdl/components/matvec: _infer: change sign: minus in axis=1 #2",
+        "hdl/components/matvec: _term_width: change sign: minus in axis=2",
+        "hdl/components/matvec: _term_width: change sign: minus in axis=2 #2",
+        "hdl/components/popcount: _infer: change sign: minus in axis=1",
+        "hdl/components/popcount: _infer: change sign: minus in axis=1 #2",
+        "hdl/components/popcount: _infer: change sign: minus in axis=1 #3",
+        "hdl/components/popcount: _generics: change sign: minus in axis=1",
+        "hdl/components/threshold: _levels: change sign: minus in axis=1",
+        "hdl/functions: _lines: change sign: minus in axis=1",
+        "hdl/functions: _lines: change sign: minus in axis=1 #2",
+        "lowering/integer/mantissas: least_fractions: change sign: minus in axis=1",
+        "lowering/integer/mantissas: least_fractions: change sign: minus in axis=1 #2",
+        "lowering/integer/mantissas: of_layer: change sign: minus in axis=1",
+        "lowering/integer/mantissas: of_layer: change sign: minus in axis=1 #2",
+        "lowering/prequantised/constant_grids: _on_one: change sign: minus in axis=1",
+        "lowering/prequantised/constant_grids: _on_one: change sign: minus in axis=1 #2",
+        "lowering/prequantised/layers: accumulated: change sign: minus in axis=1",
+        "lowering/prequantised/layers: accumulated: change sign: minus in axis=1 #2",
+        "lowering/prequantised/signs: _compared: change sign: minus in axis=1",
+        "lowering/prequantised/signs: _compared: change sign: minus in axis=1 #2",
+        "lowering/prequantised/signs: _ends: change sign: minus in axis=1",
+        "lowering/prequantised/signs: _ends: change sign: minus in axis=1 #2",
+        "lowering/prequantised/step_lowering: _reach: change sign: minus in axis=1",
+        "lowering/prequantised/step_lowering: _reach: change sign: minus in axis=1 #2",
+        "lowering/quantisation/fixed_point_formats: accumulator: change sign: minus in axis=1",
+        "lowering/quantisation/fixed_point_formats: accumulator: change sign: minus in axis=1 #2",
+        "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1",
+        "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1 #2",
+        "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1 #3",
+        "lowering/quantisation/sample_review: _outliers: change sign: minus in axis=1",
+    ),
+    "Factors of products are not 0, and 1 is told apart before: both sides of the boundary are the same.": (
+        "hdl/arithmetic/constant_products: _signed: shift boundary: another boundary in factor < 0",
+        "hdl/arithmetic/constant_products: _signed: off by one: 1 for 0",
+        "hdl/arithmetic/constant_products: _width: shift boundary: another boundary in factor < 0",
+        "hdl/arithmetic/constant_products: _width: off by one: 1 for 0",
+        "hdl/arithmetic/constant_products: _bits: shift boundary: another boundary in factor > 0",
+        "hdl/arithmetic/constant_products: _bits: off by one: 1 for 0",
+        "hdl/arithmetic/constant_products: _bits: off by one: 1 for 0 #2",
+        "hdl/arithmetic/constant_products: _bits: off by one: 1 for 0 #3",
+    ),
+    "The constant -1 has one bit as any number, too.": (
+        "hdl/arithmetic/constant_products: _bits: change sign: no minus in -1",
+    ),
+    "Uses are counted of odd parts: no even number has any.": (
+        "hdl/arithmetic/constant_products: constant_sums: drop guard: no row[k] % 2 in a condition",
+        "hdl/arithmetic/constant_products: constant_sums: replace op: another sign in row[k] % 2",
+    ),
+    "The first block replaces it, or nobody reads it.": (
+        "hdl/timing/settling: _Port.__init__: off by one: 1 for 0 #2",
+        "hdl/timing/settling: _Port.__init__: off by one: 1 for 0 #3",
+    ),
+    "An op of floats has no operand of integers: its type could not have been inferred.": (
+        "lowering/prequantised/layers: scaled_layer: drop guard: "
+        "no b is not None and b.dtype.kind != 'f' in a condition",
+    ),
+    "Samples that are all zero are alike, which is told before.": (
+        "lowering/quantisation/sample_review: _faults: drop guard: no size in a condition",
+    ),
+    "A distance is the same from either end.": (
+        "lowering/quantisation/sample_review: _outliers: swap operands: "
+        "channels - np.median(channels, axis=(0, 2), keepdims=True) turned round",
+    ),
+    "A kernel without axes has no block of any size.": (
+        "lowering/preparation/position_means: write_conv_transpose_by_blocks: off by one: 1 for 0",
+    ),
+    "Where all beats have the right values, that is told before.": (
+        "hdl/checking/comparison: _kind: shift boundary: another boundary in len(words) > len(due)",
+    ),
+    "The variables of the C that is written have other numbers.": (
+        "hdl/emission/host_code: _c_steps: drop attribute: no start=1 in enumerate",
+    ),
+    "A reshape has no names of axes: where its operand has some, the first type does not come back.": (
+        "lowering/prequantised/transposes: merge_into_shuffle: drop guard: "
+        "no _axes_have_names(x, table) in a condition",
+    ),
+    "A pool in a graph has a number for each axis, also where none is given.": (
+        "lowering/preparation/pooling_windows: windows_of: off by one: 2 for 1 #3",
+    ),
+    "The greatest of some numbers and of 1 is not less than 1.": (
+        "lowering/prequantised/layers: scaled_layer: off by one: 1 for 0 #3",
+    ),
+    "Stall patterns of the same kinds are drawn, in another mixture.": (
+        "hdl/checking/case: _gate: off by one: 5 for 4",
+    ),
+    "Where a row that has no digit of a number is looked for its pairs, none is found.": (
+        "lowering/shift_add/signed_digits: _Table.take: drop statement: no self.having[column].discard(number)",
+    ),
+    "False is 0 as well.": (
+        "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition",
+        "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition #2",
+    ),
 }

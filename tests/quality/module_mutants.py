@@ -154,8 +154,16 @@ def _text(function: ast.FunctionDef) -> str:
     return textwrap.indent(ast.unparse(ast.fix_missing_locations(function)), " " * function.col_offset)
 
 
+def _left_over(node: ast.Call) -> Iterator[ast.expr]:
+    """The 1 of each -1 in ``array.reshape(…)``: numpy takes any negative number for the size that is left."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "reshape" and ast.unparse(node.func.value) != "op":
+        for size in (part for each in node.args for part in (each.elts if isinstance(each, ast.Tuple) else [each])):
+            if isinstance(size, ast.UnaryOp) and isinstance(size.op, ast.USub):
+                yield size.operand
+
+
 def _places(function: ast.FunctionDef) -> Iterator[tuple[int, ast.AST]]:
-    """Every part of a function's body but what is only said: docstrings, reasons, errors, types."""
+    """Every part of a function's body but what is only said: docstrings, reasons, errors, types; and what is alike."""
     said: set[int] = set()
     inside = {id(part) for statement in function.body for part in ast.walk(statement)}
     for node in ast.walk(function):
@@ -170,6 +178,8 @@ def _places(function: ast.FunctionDef) -> Iterator[tuple[int, ast.AST]]:
             told = [node]
         elif isinstance(node, ast.Call) and "decline" in ast.unparse(node.func):
             told = [*node.args, *node.keywords]
+        elif isinstance(node, ast.Call):
+            told = [*_left_over(node)]
         elif isinstance(node, ast.Assert):
             told = [node]
         elif isinstance(node, ast.keyword) and node.arg in UNSEEN:

@@ -39,3 +39,5 @@ def corners() -> Iterator[Site]:
     yield Site.of(threshold, Stream(U8, (1, 40)), levels=np.arange(1, 256)[None], element=U8)
     yield Site.of(threshold, Stream(S8, (6, 9), 2), levels=np.arange(-45, 45).reshape(6, 15), element=U8)
     yield Site.of(threshold, Stream(S8, (2, 9)), levels=[[-3, 0, 9]], element=U8, stages=2)
+    for levels in ([[4], [7]], [[-3, 5], [0, 9]]):
+        yield Site.of(threshold, Stream(S8, (2, 9), 1), levels=levels, element=U8)

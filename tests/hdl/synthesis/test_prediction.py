@@ -120,6 +120,23 @@ def test_a_description_without_pieces_predicts_something(family: str) -> None:
     assert usage.lut >= 10
 
 
+@pytest.mark.parametrize(("streams", "width"), [(["stream s12f3[4] 2 lanes", "stream u5f0[4]"], 12), ([], 8)])
+@pytest.mark.parametrize("more", [0, 1, 100])
+@pytest.mark.parametrize("family", FAMILY_NAMES)
+def test_a_description_with_buffers_alone_stands_for_sums_of_numbers_as_wide_as_those_that_leave(
+    family: str, more: int, streams: list[str], width: int
+) -> None:
+    """What is stored, and not in a long buffer, is one more memory."""
+    buffers = [["buffer", 2, 13, 5], ["buffer", 3, 12, 4]]
+    sums = [["product", 2, width, width], ["add", 3, width], ["logic", 10, 1], ["rom", 1, width, -(-more // width)]]
+    told = {"multipliers": 2, "adders": 3, "registers": 40, "memory_bits": 2 * 13 * 5 + more}
+    guessed, named = (
+        predicted_usage({"resources": told | {"pieces": pieces}, "streams_out": streams}, FAMILIES[family])
+        for pieces in (buffers, buffers + sums[: 4 if more else 3])
+    )
+    assert guessed == named
+
+
 def test_a_report_says_where_a_prediction_is_off() -> None:
     good = PartReport("a_i", "fifo", "a", Usage(lut=100, ff=8), Usage(lut=110, ff=8), {})
     bad = PartReport("b_i", "matvec", "b", Usage(lut=900, dsp=1), Usage(lut=100, dsp=2), {}, notes=("off",))

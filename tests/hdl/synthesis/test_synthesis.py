@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +21,11 @@ from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.emission.design import Design
 from graphrewrite.hdl.errors import DesignError, SynthesisError
 from graphrewrite.hdl.synthesis import FAMILIES, Usage, flow, synthesise
+from graphrewrite.hdl.synthesis import clock as clock_module
 from graphrewrite.hdl.synthesis import verilog as verilog_module
 from graphrewrite.hdl.synthesis import yosys as yosys_module
+from graphrewrite.hdl.synthesis.clock import clock_of, wrapper
+from graphrewrite.hdl.synthesis.report import Clock
 from graphrewrite.hdl.synthesis.verilog import Verilog
 from graphrewrite.types import FixedPoint, Stream
 from tests.support.designs import rectify
@@ -159,3 +163,58 @@ def test_kinds_of_cells() -> None:
         5, 2, 0, 1, 0, 3
     )
     assert FAMILIES["ice40"].usage({"SB_LUT4": 1, "SB_DFFESR": 2, "SB_DFF": 1, "SB_MAC16": 1}) == Usage(1, 3, 1)
+
+
+@pytest.mark.parametrize("widths", [(17,), (16, 5), (64, 1, 36), (4,), (1,)])
+def test_a_clocked_module_is_seen_to_the_last_bit(widths: tuple[int, ...]) -> None:
+    """Every bit of the outputs comes to the pin once, through look-up tables of at most four bits."""
+    text = wrapper([("clk", True, 1), ("x", True, 3), *((f"z{n}", False, w) for n, w in enumerate(widths))], "inner")
+    given = [range(int(low), int(high) + 1) for high, low in re.findall(r"\.z\d+\(result\[(\d+):(\d+)\]", text)]
+    assert tuple(map(len, given)) == widths
+    assert [bit for bits in given for bit in bits] == list(range(sum(widths)))
+    folds = {}
+    for stage, bit, before, high, low in re.findall(r"stored_(\d+)\[(\d+)\] <= \^stored_(\d+)\[(\d+):(\d+)\]", text):
+        assert int(before) == int(stage) - 1
+        folds[int(stage), int(bit)] = range(int(low), int(high) + 1)
+    assert all(len(bits) <= 4 for bits in folds.values())
+    last = int(text.partition("assign seen = stored_")[2].partition("[0]")[0])
+    seen = [0]
+    for stage in range(last, 0, -1):
+        seen = [each for bit in seen for each in folds[stage, bit]]
+    assert seen == list(range(sum(widths)))
+
+
+def step(kind: str, before: str, after: str) -> dict[str, object]:
+    return {"type": kind, "from": {"cell": before}, "to": {"cell": after}}
+
+
+TIMING = {
+    "fmax": {"clk": {"achieved": 90.5}, "other": {"achieved": 123.25}},
+    "critical_paths": [
+        {"from": "async", "to": "posedge clk", "path": [step("logic", "p", "q")]},
+        {"from": "posedge clk", "to": "posedge clk", "path": [step("clk-to-q", "a", "a"), step("logic", "a", "b")]},
+        {"from": "posedge clk", "to": "async", "path": [step("logic", "r", "s")]},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (f"open('clock.json', 'w').write({json.dumps(TIMING)!r})", ""),
+        ("import sys; sys.exit('INFO: all\\nERROR: no room')", "the_part: nextpnr gives up: ERROR: no room"),
+        ("pass", "the_part: nextpnr gives up"),
+        ("import time; time.sleep(60)", "the_part: nextpnr did not end within 3 s; raise `timeout`"),
+    ],
+)
+def test_what_nextpnr_says_of_a_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, told: str) -> None:
+    """A program that stands in for it."""
+    monkeypatch.setattr(clock_module, "_command", lambda family: [sys.executable, "-c", program])
+    monkeypatch.setattr(clock_module, "synthesise_module", lambda *given, **how: None)
+    verilog = Verilog.of("module m(input clk, input [2:0] x, output z);\nendmodule", "m")
+    how = {"where": "the_part", "timeout": 3.0}
+    if told:
+        with pytest.raises(SynthesisError, match=told):
+            clock_of(verilog, "m", FAMILIES["ice40"], tmp_path, **how)
+    else:
+        assert clock_of(verilog, "m", FAMILIES["ice40"], tmp_path, **how) == Clock(123.25, ("a", "b"))

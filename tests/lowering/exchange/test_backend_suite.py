@@ -71,6 +71,8 @@ def test_nearly_every_case_is_right_and_no_other_one_is_wrong(results, capsys):
         print(f"\nall: {found[True]} of {found.total()} data sets right")
     assert wrong == {}
     assert found[True] > 0.95 * found.total()
+    if onnx.__version__.startswith("1.23."):
+        assert found[True] >= 1970, "what was right is refused"
 
 
 @pytest.mark.parametrize(("name", "reason"), NO_NUMBERS.items())

@@ -51,6 +51,14 @@ def run(proto: onnx.ModelProto, fed: dict[str, Any]) -> dict[str, np.ndarray]:
     return dict(zip([o.name for o in session.get_outputs()], session.run(None, fed), strict=True))
 
 
+def test_a_loop_of_another_domain_is_another_op() -> None:
+    proto = model([node("Identity", "x", "y")], [value("x", FLOAT, [2])], [value("y", FLOAT, [2])])
+    proto.opset_import.append(helper.make_opsetid("com.acme", 1))
+    proto.graph.node[0].CopyFrom(node("Loop", "x", "y", domain="com.acme", turns=3))
+    (written,) = to_onnx(from_onnx(proto, batch=None)).graph.node
+    assert (written.op_type, written.domain, written.attribute[0].i) == ("Loop", "com.acme", 3)
+
+
 def assert_runs_alike(proto: onnx.ModelProto, *feeds: dict[str, Any], names: bool = True) -> None:
     """Import, rewrite and export; a second import is equal."""
     graph = from_onnx(proto)
@@ -181,6 +189,29 @@ class TestInAndOut:
         for name, array in run(proto, {"x": X, "c": ON, "n": np.array(1)}).items():
             np.testing.assert_allclose(found[name], array, rtol=1e-5)
 
+    @pytest.mark.parametrize("condition", ["", "c"])
+    def test_a_loop_that_stacks_nothing(self, condition: str) -> None:
+        body = helper.make_graph(
+            [node("Identity", "ci", "co"), node("Add", "v v", "w")],
+            "step",
+            [value("i", INT, []), value("ci", BOOL, []), value("v", shape=[3])],
+            [value("co", BOOL, []), value("w", shape=[3])],
+        )
+        loop = helper.make_node("Loop", ["n", condition, "x"], ["y"], body=body)
+        inputs = [value("n", INT, []), value("x", shape=[3]), *([value("c", BOOL, [])] if condition else [])]
+        x = {"x": np.arange(3, dtype=np.float32)} | ({"c": ON} if condition else {})
+        proto = model([loop], inputs, [value("y", shape=[3])])
+        assert_runs_alike(proto, *({**x, "n": np.array(count, np.int64)} for count in (0, 1, 3)))
+
+    def test_a_scan_that_stacks_nothing(self) -> None:
+        """Its last state is all that it gives."""
+        body = helper.make_graph(
+            [node("Add", "s e", "t")], "step", [value("s", shape=[3]), value("e", shape=[3])], [value("t", shape=[3])]
+        )
+        scan = node("Scan", "z x", "y", body=body, num_scan_inputs=1)
+        proto = model([scan], [value("z", shape=[3]), value("x", shape=[4, 3])], [value("y", shape=[3])])
+        assert_runs_alike(proto, {"z": np.ones(3, np.float32), "x": np.arange(12, dtype=np.float32).reshape(4, 3)})
+
     def test_scans(self) -> None:
         assert_runs_alike(scanning(), {"x": X, "z": np.ones(4, np.float32)})
 
@@ -305,3 +336,30 @@ class TestSizes:
         graph = from_onnx(proto, constants={"n": 3, "c": True})
         wanted = run(proto, {"x": X, "n": np.array(3), "c": ON})["y"]
         np.testing.assert_allclose(evaluate(graph, {"x": X})["y"], wanted, rtol=1e-6)
+
+    @pytest.mark.parametrize("known", [{}, {"c": True}, {"n": 2}])
+    def test_a_loop_whose_sizes_are_those_of_its_steps_is_refused_where_these_are_not_known(
+        self, known: dict[str, Any]
+    ) -> None:
+        """A step keeps as many rows as its number says, and all that is left at last is given."""
+        nodes = [
+            node("Add", "i one", "next"),
+            node("Unsqueeze", "next zero", "end"),
+            node("Slice", "v zero end", "w"),
+            node("Identity", "ci", "co"),
+        ]
+        sizes = [held("one", np.int64(1)), held("zero", [0])]
+        body = helper.make_graph(
+            nodes,
+            "body",
+            [value("i", INT, []), value("ci", BOOL, []), value("v", shape=[3, 4])],
+            [value("co", BOOL, []), value("w")],
+            sizes,
+        )
+        inputs = [value("x", FLOAT, [3, 4]), value("n", INT, []), value("c", BOOL, [])]
+        loop = helper.make_node("Loop", ["n", "c", "x"], ["y"], body=body)
+        proto = model([loop], inputs, [value("y", FLOAT, ["k", 4])])
+        with pytest.raises(OpenSizesError):
+            from_onnx(proto, constants=known)
+        graph = from_onnx(proto, constants={"c": True, "n": 2})
+        np.testing.assert_array_equal(evaluate(graph, {"x": X})["y"], X[:1])

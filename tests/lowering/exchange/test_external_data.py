@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from graphrewrite import evaluate
 from graphrewrite.errors import SerialError
 from graphrewrite.lowering import ModelError, from_onnx, to_onnx
-from graphrewrite.lowering.exchange import model_output
+from graphrewrite.lowering.exchange import external_data, model_output
 from graphrewrite.types import owned
 from tests.support.lowering_networks import mlp, model
 from tests.support.sessions import session_of
@@ -99,18 +99,34 @@ def test_any_type_is_read(tmp_path: Path, kind: str) -> None:
     np.testing.assert_array_equal(found, values)
 
 
-def test_constants_within_nodes_are_read(tmp_path: Path) -> None:
-    value = np.arange(100, dtype=np.float32).reshape(2, 50)
-    nodes = [
-        helper.make_node("Constant", [], ["c"], value=onnx.numpy_helper.from_array(value)),
-        helper.make_node("Add", ["x", "c"], ["y"]),
-    ]
-    file = tmp_path / "net.onnx"
+def within_nodes(folder: Path, value: np.ndarray, times: int) -> Path:
+    """A model that adds an array so many times, a constant of a node each time, whose data lies in a file."""
+    nodes = []
+    for n in range(times):
+        nodes += [
+            helper.make_node("Constant", [], [f"c{n}"], value=onnx.numpy_helper.from_array(value)),
+            helper.make_node("Add", [f"y{n}" if n else "x", f"c{n}"], [f"y{n + 1}" if n + 1 < times else "y"]),
+        ]
+    file = folder / "net.onnx"
     proto = model(nodes, {}, input_shape=(2, 50))
     options = {"size_threshold": 0, "convert_attribute": True}
     onnx.save(proto, file, save_as_external_data=True, location="w", **options)
-    (found,) = evaluate(from_onnx(file), {"x": X}).values()
+    return file
+
+
+def test_constants_within_nodes_are_read(tmp_path: Path) -> None:
+    value = np.arange(100, dtype=np.float32).reshape(2, 50)
+    (found,) = evaluate(from_onnx(within_nodes(tmp_path, value, times=1)), {"x": X}).values()
     np.testing.assert_array_equal(found, X + value)
+
+
+def test_only_so_much_is_copied_into_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = within_nodes(tmp_path, np.ones((2, 50), np.float32), times=3)
+    monkeypatch.setattr(external_data, "_MOST_COPIED", 3 * 400)
+    from_onnx(file)
+    monkeypatch.setattr(external_data, "_MOST_COPIED", 3 * 400 - 1)
+    with pytest.raises(ModelError, match=r"net\.onnx.*is one of several that hold more than"):
+        from_onnx(file)
 
 
 def test_the_folder_of_a_linked_model_is_its_own(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from graphrewrite import evaluate, verify
+from graphrewrite import Graph, Tensor, evaluate, op, verify
 from graphrewrite.lowering import from_onnx, to_onnx
 from graphrewrite.models import path
 from tests.support.sessions import session_of
@@ -169,3 +169,15 @@ def test_qonnx_models_are_read_as_published(domain: str, imported: bool, opset: 
     assert graph == from_onnx(published(17, "qonnx.custom_op.general", imported=True, batch="N"))
     assert len(given.opset_import) == 1 + imported  # what was given is untouched
     assert from_onnx(to_onnx(graph), batch=None) == graph
+
+
+@pytest.mark.parametrize(("element", "number"), [("i16", TensorProto.INT16), ("u16", TensorProto.UINT16), (None, None)])
+def test_the_type_of_stored_numbers_is_written_where_it_is_named(element: str | None, number: int | None) -> None:
+    g = Graph("g")
+    named = {} if element is None else {"element": element}
+    stored = op.quantize_linear(g.input("x", Tensor("f32", ("N", 3))), np.float32(0.5), **named)
+    g.output("y", stored)
+    written = to_onnx(g)
+    (node,) = written.graph.node
+    assert [a.i for a in node.attribute if a.name == "output_dtype"] == ([] if number is None else [number])
+    assert from_onnx(written, batch=None) == g

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 from graphrewrite import Graph, Tensor, evaluate, op, verify
 from graphrewrite.lowering import ModelError, from_onnx, to_onnx
+from graphrewrite.lowering.exchange.size_agreement import agreements
 from graphrewrite.types import Size, as_size, evaluate_size
 from tests.support.lowering_networks import weights
 from tests.support.sessions import session_of
@@ -220,3 +221,18 @@ class TestTheBatch:
     def test_a_name_that_is_taken_is_not_given_again(self):
         nodes = [helper.make_node("Relu", ["x"], ["y"])]
         assert from_onnx(many(nodes, {}, {"x": ("batch", "N")})).result_type("x").shape == ("batch", "N")
+
+
+class TestAgreements:
+    """What a symbol could be, the likeliest first."""
+
+    def test_axes_are_aligned_at_the_back_then_at_the_front(self):
+        shapes = [("a", "b"), (3, 4, 5)]
+        aligned = [{"b": 5}, {"a": 4}, {"a": 3}, {"b": 4}]
+        assert list(agreements(shapes, everywhere=False)) == aligned
+        more = list(agreements(shapes))
+        assert more[:4] == aligned
+        assert {(name, size) for found in more[4:] for name, size in found.items()} == {("b", "a"), ("b", 3), ("a", 5)}
+
+    def test_what_broadcasts_comes_last(self):
+        assert list(agreements([("a", "b"), (7, 1)], everywhere=False)) == [{"a": 7}, {"b": 1}]

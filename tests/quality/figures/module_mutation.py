@@ -33,6 +33,8 @@ LEAST = 0.9
 SECONDS = 120
 """So long may the tests of one mutant compute; all of them take a fourth of that."""
 MEMORY = 8 << 30
+SETTINGS = "tests/conftest.py"
+"""Holds the options that tests have; a doctest alone would not bring them."""
 OPTIONS = (
     "-q", "-x", "-n0", "--no-header", "-rf", "-pno:cacheprovider", "--hypothesis-profile=quick", "--hdl-count=10",
     "-ptests.support.first_seeds", "-m", "not thorough and not browser and not (slow and ghdl)",
@@ -81,7 +83,7 @@ class Copies:
                         return found
                     # What fails without a fault as well, in a copy, finds nothing.
                     module.write_bytes(original)
-                    if found == "import" or not _run(copy, [found], ()):
+                    if found == "import" or not _run(copy, [found, SETTINGS], ()):
                         self.reliable.add(found)
                         return found
                     self.unreliable.add(found)
