@@ -11,6 +11,7 @@ from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import bare, disordered, named, reshaped, unsaid
 from graphrewrite.lowering.composite.precision import converted, exact_floats, widened
 from graphrewrite.op.nn.convolution import per_axis
+from graphrewrite.op.tensor.linear_algebra import scaled
 from graphrewrite.types import element_dtype, element_kind
 
 __all__ = ["LOWER_PRODUCTS", "LOWER_SUMS"]
@@ -58,8 +59,7 @@ def _scaled(x, factor):
     if factor == 1:
         return x
     if element_kind(x.type.element) == "integer":
-        # As of gemm: the whole part, modulo their range.
-        return x * int(np.asarray(int(factor)).astype(element_dtype(x.type.element)))
+        return x * int(scaled(np.ones((), element_dtype(x.type.element)), factor))
     return converted(exact_floats(x) * factor, x.type.element)
 
 
