@@ -216,8 +216,9 @@ def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -
     finally:
         CURRENT.reset(token)
     tracing.closed = True
-    # Local variables name the terms, for explanations and pictures.
-    local = run.gi_frame.f_locals
+    # Local variables name the terms, for explanations and pictures. They are copied: Python 3.13 gives a view of the
+    # frame, and some of its releases crash where the frame is gone.
+    local = dict(run.gi_frame.f_locals)
     for name, value in local.items():
         if isinstance(value, PatternNode | Repeated | Every) and value.name is None:
             value.name = name
