@@ -14,6 +14,7 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered
 from graphrewrite.graph.validation import check_annotations
 from graphrewrite.op import as_constant, constant, constant_type
+from graphrewrite.op.literals import met_by
 from graphrewrite.op.op import Op
 from graphrewrite.op.operators import TypedOperators
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
@@ -312,8 +313,9 @@ class Replay(RuleRun):
         if not parts or len(parts) < op.required:  # not all of them are parts yet
             is_complete = len(operands) >= op.required and not any(x is None for x in operands)
             slots = operands if is_complete else op.completed(operands, attributes)
-            first = next((x for x in slots if isinstance(x, Part)), None)
-            parts = tuple([x if x.__class__ is Bound else self.part(x, first) for x in slots])
+            slots = [self.part(x) if isinstance(x, Part) else x for x in slots]
+            like = met_by(op, slots, [x.type if isinstance(x, Part) else None for x in slots], attributes)
+            parts = tuple([x if isinstance(x, Part) else self.part(x, like) for x in slots])
             is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)
         kinds = tuple([p.type for p in parts])
         if attributes:
@@ -354,7 +356,7 @@ class Replay(RuleRun):
         """Tell whether an attribute holds a size that is no number."""
         return any(any(sizes_in(attributes[key])) for key in op.sized & attributes.keys())
 
-    def part(self, value: Any, like: Part | None = None) -> Part:
+    def part(self, value: Any, like: Type | None = None) -> Part:
         """Return a value as a part of the replacement; arrays and numbers become known constants."""
         if isinstance(value, Part):
             if isinstance(value, Members) and value.is_run:
@@ -364,11 +366,10 @@ class Replay(RuleRun):
             return value
         if isinstance(value, Symbolic):
             raise RuleError(f"uses {value!r}, which belongs to another graph or rule, as a value")
-        kind = like.type if like is not None else None
-        array = as_constant(value, kind)
-        if kind is not None and kind.element in SHORT_INTEGERS and array.dtype == element_dtype(kind.element):
-            array = hold(kind.element, array)  # a value that the rule computed wraps like results of ops
-        return Known(self, array, constant_type(array, value, kind))
+        array = as_constant(value, like)
+        if like is not None and like.element in SHORT_INTEGERS and array.dtype == element_dtype(like.element):
+            array = hold(like.element, array)  # a value that the rule computed wraps like results of ops
+        return Known(self, array, constant_type(array, value, like))
 
 
 def new_parts(parts: Iterable[Any]) -> list[Any]:

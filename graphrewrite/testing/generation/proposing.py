@@ -49,12 +49,20 @@ def propose(op: Op, first: Type, count: int, turn: int, *, kept: int = 1) -> Cas
     known = forms(op, count, kind)
     rng = random.Random(turn)
     for attempt in range(_ATTEMPTS if known else 0):
-        form = known[min(attempt, len(known) - 1)] if turn == 0 else rng.choice(known)
+        form = known[min(attempt, len(known) - 1)] if turn == 0 else _chosen(known, rng)
         recipes = {} if turn == 0 else _varied(op, count, kind, rng)
         case = _case(op, first, form, recipes, rng, simple=turn == 0, kept=kept)
         if case is not None:
             return case
     return None
+
+
+def _chosen(known: Sequence[Form], rng: random.Random) -> Form:
+    """One of some forms: whatever their number, those with elements of one kind are as likely as those of another."""
+    by_elements: dict[Any, list[Form]] = {}
+    for form in known:
+        by_elements.setdefault(form.elements, []).append(form)
+    return rng.choice(known if len(by_elements) == 1 else rng.choice(list(by_elements.values())))
 
 
 def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Recipe]:
