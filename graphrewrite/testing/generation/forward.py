@@ -19,7 +19,7 @@ from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, RANKS, SIZE
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, propose, sources
-from graphrewrite.testing.generation.suggested import shapes_of
+from graphrewrite.testing.generation.suggested import of_bodies, shapes_of
 from graphrewrite.testing.generation.tracing import Trace, traced
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output, Unfolded, unfold
 from graphrewrite.types import Dimension, Stream, Tensor, Type
@@ -154,7 +154,9 @@ def _opened(
         first = known[0] or next((t for t in there[:1] if counts_of(op, kind_of(t))), None)
         first = first or start(whole=_is_constant(node.operands[0]))
         kept = int(bool(there))  # where nothing is known yet, the op may ask for other sizes
-        proposed = propose(op, first, len(known), turn, kept=kept) or propose(op, first, len(known), 0)
+        of_graphs = of_bodies(op, len(known), given)
+        proposed = propose(op, first, len(known), turn, kept=kept) if of_graphs is None else Case(of_graphs)
+        proposed = proposed or propose(op, first, len(known), 0)
     if proposed is None:
         raise Unfit(f"{NOTHING} {op.name} takes with {len(known)} operands")
     attributes = {**proposed.attributes, **given}

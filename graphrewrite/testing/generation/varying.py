@@ -195,7 +195,8 @@ def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
 def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     """Change one size wherever it is."""
     sizes = sorted({d for kind in plan.types.values() for d in kind.shape}, key=str)
-    old, new = pick(some(sizes)), pick(_SIZES)
+    old = pick(some(sizes))
+    new = pick((*_SIZES, 2 * old) if isinstance(old, int) else _SIZES)
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
 
 
