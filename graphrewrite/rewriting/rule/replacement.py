@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import RuleError, did_you_mean
+from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered
 from graphrewrite.graph.validation import check_annotations
@@ -22,7 +23,18 @@ from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.rewriting.match import MatchedValue, UnitMatches
 from graphrewrite.rewriting.pattern import Every, Pattern, PatternNode, Repeated
 from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
-from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold, owned, sizes_in
+from graphrewrite.types import (
+    SHORT_INTEGERS,
+    SMALL_FLOATS,
+    Element,
+    Tensor,
+    Type,
+    element_dtype,
+    element_of,
+    hold,
+    owned,
+    sizes_in,
+)
 
 __all__ = [
     "NOTHING",
@@ -316,6 +328,8 @@ class Replay(RuleRun):
             slots = [self.part(x) if isinstance(x, Part) else x for x in slots]
             like = met_by(op, slots, [x.type if isinstance(x, Part) else None for x in slots], attributes)
             parts = tuple([x if isinstance(x, Part) else self.part(x, like) for x in slots])
+            if like is not None and like.element in SMALL_FLOATS:
+                parts = self._narrowed(op, parts, like.element, attributes)
             is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)
         kinds = tuple([p.type for p in parts])
         if attributes:
@@ -350,6 +364,23 @@ class Replay(RuleRun):
             return None
         kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
         return Known(self, hold(kind.element, values[0]), kind)
+
+    def _narrowed(
+        self, op: Op, parts: tuple[Part, ...], element: Element, attributes: dict[str, Any]
+    ) -> tuple[Part, ...]:
+        """Let float32 arrays that the rule computed of floats of 8 bits be such again, if the op takes no others."""
+        narrow = tuple(
+            Known(self, hold(element, p.value), replace(p.type, element=element))
+            if isinstance(p, Known) and isinstance(p.type, Tensor) and p.type.element == "f32"
+            else p
+            for p in parts
+        )
+        for tried in (parts, narrow):
+            kinds = tuple(p.type for p in tried)
+            with suppress(TypeMismatchError):
+                op.result_types(kinds, op.settled(attributes, kinds))
+                return tried
+        return parts
 
     @staticmethod
     def is_open(op: Op, attributes: dict[str, Any]) -> bool:

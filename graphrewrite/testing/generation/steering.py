@@ -14,7 +14,7 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
-from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of
+from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, limits_of
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.options import recipes_of
@@ -175,12 +175,11 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or not is_positive)]
     match rng.randrange(8 if fitting else 5):
         case 0:
-            rising = rng.randrange(4) + np.arange(flat.size) % 8
-            flat[:] = np.minimum(rising, getattr(kind.element, "maximum", rising.max())).astype(flat.dtype)
+            flat[:] = _held(rng.randrange(4) + np.arange(flat.size) % 8, kind)
         case 1:
             flat[:] = np.sort(flat) if rng.randrange(2) else np.sort(flat)[::-1]
         case 2 if kind.element != TEXT:
-            flat[:] = hold(kind.element, np.array(rng.sample(range(flat.size), flat.size)).astype(flat.dtype))
+            flat[:] = _held(np.array(rng.sample(range(flat.size), flat.size)), kind)
         case 2 | 3 | 4:
             edges = _edges(plan, kind, positive=is_positive, moderate=mentioned.moderate)
             odd = edges[~np.isfinite(edges)] if edges.dtype.kind == "f" else edges[:0]
@@ -197,6 +196,13 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     if leaf.condition is not None and not holds(leaf.condition, kind, array):
         raise Unfit(leaf.condition.reason)
     return replace(plan, arrays={**plan.arrays, leaf: array})
+
+
+def _held(numbers: np.ndarray, kind: Type) -> np.ndarray:
+    """Numbers from 0 on as a type holds them: at most its greatest one."""
+    most = min(limits_of(kind.element)[1], numbers.max())
+    held: np.ndarray = np.minimum(numbers, most).astype(element_dtype(kind.element))
+    return held
 
 
 def _edges(plan: Plan, kind: Type, *, positive: bool, moderate: bool) -> np.ndarray:

@@ -200,6 +200,12 @@ def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
 
 
+def _empty(plan: Plan, pick: Pick) -> Plan:
+    """Make one size 0 wherever it is."""
+    old = pick(some(sorted({d for kind in plan.types.values() for d in kind.shape if isinstance(d, int)})))
+    return _typed(plan, lambda kind: retyped(kind, shape=tuple(0 if d == old else d for d in kind.shape)), pick)
+
+
 def _one_size(plan: Plan, pick: Pick) -> Plan:
     """Change one size of one leaf: the others follow, or it is broadcast."""
     leaf = pick(some(list(plan.types)))
@@ -269,5 +275,5 @@ def _layout(plan: Plan, pick: Pick) -> Plan:
 
 _CHANGES = (_attribute, _attribute, _attribute, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
-_RARE = (_any_element, _any_element, _layout, _layout, _open_size)
+_RARE = (_any_element, _any_element, _layout, _layout, _open_size, _empty)
 """Those of types that few graphs hold."""
