@@ -148,7 +148,9 @@ def elements_taken(op: Op, family: str) -> tuple[Element, ...]:
     ('f32', 'f64', 'f16', 'bf16')
     """
     kinds = taken(op)
-    kind = next(kind for kind in kinds if kind.family == family)
+    kind = next((kind for kind in kinds if kind.family == family), None)
+    if kind is None:  # texts, of an op that takes numbers as well
+        return ()
     form = forms(op, kinds[kind][0], kind)[0]
     found = []
     for element in FAMILIES[family]:
