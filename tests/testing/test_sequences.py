@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphrewrite import Rule
+from graphrewrite import Graph, Rule, op, rewrite, rule
 from graphrewrite.testing import check
 from tests.quality.right_rules.timing import delays_joined
 from tests.quality.wrong_rules.timing import delay_of_constant, delays_added
@@ -27,3 +27,24 @@ def test_a_wrong_cycle_is_found(wrong: Rule):
 
 def test_a_right_one_is_preserved():
     assert check(delays_joined, seed=0).verdict == "preserved"
+
+
+@rule
+def difference_of_counts(x):
+    """What is no number is none either way; the counters are nodes, though no input reaches them."""
+    yield op.sub(x, x)
+    return op.sub(op.counter(element=x.type.element), op.counter(element=x.type.element))
+
+
+def test_a_counter_that_a_rule_makes_is_no_constant():
+    graph = Graph.parse("graph g\nx = input() : i32[]\ns = sub(x, x)\ny = output(s)")
+    after = rewrite(graph, difference_of_counts, verify=True)
+    assert sorted(data["type"] for data in after.nodes.values()) == ["counter", "counter", "input", "output", "sub"]
+    assert check(difference_of_counts, on=graph, seed=0).verdict == "preserved"
+
+    @rule
+    def counted(x):
+        yield op.sub(x, x)
+        return op.counter(element="i32")
+
+    assert "in cycle 1 was 0 and became 1" in str(check(counted, on=graph, seed=0).counterexample)
