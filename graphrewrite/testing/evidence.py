@@ -56,6 +56,8 @@ class Evidence:
         In how many of them each optional operand was there, and missing.
     elements, ranks : Counter
         Of the results of the nodes that it found.
+    meanings : Counter
+        Of the compared graphs, as text.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Evidence:
     operands: dict[str, Counter[bool]] = field(default_factory=dict)
     elements: Counter[str] = field(default_factory=Counter)
     ranks: Counter[int] = field(default_factory=Counter)
+    meanings: Counter[str] = field(default_factory=Counter)
 
     def then(self, later: Evidence) -> Evidence:
         """Return this evidence and that of other graphs.
@@ -101,9 +104,10 @@ class Evidence:
         """Note the attributes of nodes in a graph in which a match was declined."""
         _count(self.refused, values)
 
-    def note(self, firings: Iterable[Firing]) -> None:
-        """Note a graph that was compared, given what fired alive in it."""
+    def note(self, firings: Iterable[Firing], meaning: str | None = None) -> None:
+        """Note a graph that was compared, given what fired alive in it, and its meaning as text, if it has one."""
         self.compared += 1
+        self.meanings.update(() if meaning is None else (meaning,))
         matched, made = dict[str, set[Any]](), dict[str, set[Any]]()
         operands = dict[str, set[Any]]()
         elements, ranks = set[str](), set[int]()
@@ -134,7 +138,8 @@ class Evidence:
 
     def shown(self) -> list[str]:
         """Return at what it was compared, in words: element types, ranks, operands, and attributes."""
-        parts = [_counts(self.elements, _VALUES)] if self.elements else []
+        parts = [f"{len(self.meanings)} meanings"] if len(self.meanings) > 1 else []
+        parts += [_counts(self.elements, _VALUES)] if self.elements else []
         parts += [f"rank {_counts(self.ranks, 6)}"] if self.ranks else []
         for name, counts in self.operands.items():
             parts.append(f"{name} there {counts[True]}, not {counts[False]}")
@@ -149,7 +154,7 @@ def collect(
     *,
     failure: str = "",
     unchanged: bool = False,
-    anywhere: bool = False,
+    meaning: str | None = None,
 ) -> None:
     """Note a graph in the evidence of all that fired in it.
 
@@ -163,15 +168,15 @@ def collect(
         Why the graph could not be evaluated; empty if it was compared.
     unchanged : bool
         Whether the graph is what it was.
-    anywhere : bool
-        Whether all of the graph was compared, and not only what outputs depend on.
+    meaning : str, optional
+        What the graph means, as text, if that was compared: it may depend on all of the graph, and not on outputs only.
     """
     by_member: dict[str, list[Firing]] = {}
     for firing in firings:
         by_member.setdefault(firing.member, []).append(firing)
     for name, own in by_member.items():
         found = evidence.setdefault(name, Evidence())
-        alive = [firing for firing in own if firing.is_alive or anywhere]
+        alive = [firing for firing in own if firing.is_alive or meaning is not None]
         if unchanged:
             found.unchanged += 1
         elif not alive:
@@ -179,7 +184,7 @@ def collect(
         elif failure:
             found.failed[failure] += 1
         else:
-            found.note(alive)
+            found.note(alive, meaning)
 
 
 def merged(one: Mapping[str, Evidence], other: Mapping[str, Evidence]) -> dict[str, Evidence]:
@@ -191,7 +196,7 @@ def merged(one: Mapping[str, Evidence], other: Mapping[str, Evidence]) -> dict[s
 
 
 def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> Iterator[str]:
-    """Yield what is thin about evidence, in words: too few graphs, or an attribute or operand that never varied.
+    """Yield what is thin about evidence, in words: too few graphs, or what never varied.
 
     Parameters
     ----------
@@ -214,6 +219,11 @@ def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> It
     if evidence.compared < least:
         yield f"it was compared on {evidence.compared} of {graphs} graphs"
         return
+    if (failed := evidence.failed.total()) > evidence.compared:
+        reason, _ = _by_count(evidence.failed)[0]
+        yield f"it fired on {failed} graphs that cannot be evaluated, and was compared on {evidence.compared}: {reason}"
+    if len(evidence.meanings) == 1:
+        yield f"every graph had the same meaning, {next(iter(evidence.meanings))}"
     for name in _open_attributes(member):
         counts = evidence.attributes.get(name, _NONE) + evidence.refused.get(name, _NONE)
         # One op of dozens that a pattern takes is in too few of the graphs to judge.

@@ -61,7 +61,8 @@ def check(
         Instead of what the rule declares.
     meaning : callable, optional
         A function from a graph to what must stay as it is, instead of the values that graphs compute: the language of
-        a state machine, what can be reached in a call graph. Graphs of which it raises an error show nothing.
+        a state machine, what can be reached in a call graph. Graphs of which it raises an error, or gives None, show
+        nothing.
     interval : float, optional
         By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
     against : {"onnxruntime", "ghdl"}, optional
@@ -166,9 +167,9 @@ class Preserving:
         found.fired.update(done.fired.keys())
         check_interface(self.subject, graph, done)
         check_repeatable(self.subject, graph, done, rebuilding=found.graphs % _SHARE != 1)
-        failure = ""
+        failure, meaning = "", None
         if self.meaning is not None:
-            failure = _check_meaning(self.meaning, graph, done.graph)
+            meaning, failure = _check_meaning(self.meaning, graph, done.graph)
         elif isinstance(graph, Graph):
             failure = _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
             if self.against is not None:
@@ -179,8 +180,7 @@ class Preserving:
             for name in done.fired:
                 found.of(name).formed += 1
             return
-        is_same, is_told = done.new == done.old, self.meaning is not None
-        collect(found.evidence, done.firings, failure=failure, unchanged=is_same, anywhere=is_told)
+        collect(found.evidence, done.firings, failure=failure, unchanged=done.new == done.old, meaning=meaning)
 
     def _check_time(self, found: Findings, graph: Graph, done: Applied) -> None:
         """Refute a result that is worse in time; that takes longer to tell than values do, so that a share is asked."""
@@ -219,15 +219,15 @@ def _applied(subject: Subject, found: Findings, graph: Any, inputs: Mapping[str,
         return None
 
 
-def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> str:
-    """Refute a result of another meaning; return why the graph has none, if it has none."""
+def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> tuple[str, str]:
+    """Refute a result of another meaning; return the meaning as text, or else why the graph has none."""
     try:
-        change = meaning.change(graph, after)
+        was, change = meaning.compared(graph, after)
     except NoMeaningError as failure:
-        return str(failure)
+        return "", str(failure)
     if change:
         raise Refuted(Counterexample(graph, after, change, meaning=meaning), "meaning")
-    return ""
+    return was, ""
 
 
 def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> str:
