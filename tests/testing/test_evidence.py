@@ -192,6 +192,18 @@ def halved(x):
     return x / 2
 
 
+@define_op(infer=lambda x: x)
+def positive(x):
+    """A truth value, and says a number."""
+    return x > 0
+
+
+@define_op(infer=lambda x: Tensor("i64", x.shape))
+def counted(x):
+    """Whole, and yet a float."""
+    return (x > 0) / 1
+
+
 def _of_floats(x):
     if x.element not in ("f32", "f64"):
         raise TypeMismatchError("squares are of floats")
@@ -211,7 +223,9 @@ def squared(x):
             repeated,
             r"its infer says f32\[N\] for \(f32\[N\]\), which is f32\[1\] here, and its function gave float32\[2\]",
         ),
-        (halved, r"its infer says i32\[.*\] for .* and its function gave -?\d*\.5, which is no i32"),
+        (halved, r"its infer says i32\[.*\] for .* and its function gave (-?\d*\.5, which is no i32|float)"),
+        (positive, r"its infer says f32\[.*\] for .* and its function gave bool\["),
+        (counted, r"its infer says i64\[.*\] for .* and its function gave float"),
     ],
     ids=lambda each: getattr(each, "name", ""),
 )
