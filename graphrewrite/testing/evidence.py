@@ -40,6 +40,8 @@ class Evidence:
         Graphs that were compared.
     dead : int
         Graphs in which it changed only what no output depends on.
+    cleared : int
+        Graphs from which it removed nodes that no output depends on, and nothing else changed.
     unchanged : int
         Graphs that it left as they were, though it took a step.
     timed : int
@@ -70,6 +72,7 @@ class Evidence:
 
     compared: int = 0
     dead: int = 0
+    cleared: int = 0
     unchanged: int = 0
     timed: int = 0
     formed: int = 0
@@ -126,9 +129,15 @@ class Evidence:
         self.ranks.update(ranks)
 
     @property
+    def judged(self) -> int:
+        """Graphs on which the verdict rests: those compared; of what does nothing but clean up, those that it left."""
+        return self.compared or self.cleared
+
+    @property
     def apart(self) -> str:
         """What it fired on beside what was compared, in words; empty if there is nothing."""
         cut = [f"{self.dead} where no output depends on it"] if self.dead else []
+        cut += [f"{self.cleared} from which only dead nodes went"] if self.cleared else []
         cut += [f"{self.unchanged} that stayed as they were"] if self.unchanged else []
         cut += [f"{self.formed} of which only the form was checked"] if self.formed else []
         if self.failed:
@@ -179,12 +188,14 @@ def collect(
         alive = [firing for firing in own if firing.is_alive or meaning is not None]
         if unchanged:
             found.unchanged += 1
-        elif not alive:
+        elif not alive and not any(firing.is_clearing for firing in own):
             found.dead += 1
         elif failure:
             found.failed[failure] += 1
-        else:
+        elif alive:
             found.note(alive, meaning)
+        else:
+            found.cleared += 1
 
 
 def merged(one: Mapping[str, Evidence], other: Mapping[str, Evidence]) -> dict[str, Evidence]:
@@ -216,12 +227,12 @@ def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> It
     ['it was compared on 2 of 200 graphs']
     """
     least = max(FEW, share * _SHARE * graphs)
-    if evidence.compared < least:
-        yield f"it was compared on {evidence.compared} of {graphs} graphs"
+    if evidence.judged < least:
+        yield f"it was compared on {evidence.judged} of {graphs} graphs"
         return
-    if (failed := evidence.failed.total()) > evidence.compared:
+    if (failed := evidence.failed.total()) > evidence.judged:
         reason, _ = _by_count(evidence.failed)[0]
-        yield f"it fired on {failed} graphs that cannot be evaluated, and was compared on {evidence.compared}: {reason}"
+        yield f"it fired on {failed} graphs that cannot be evaluated, and was compared on {evidence.judged}: {reason}"
     if len(evidence.meanings) == 1:
         yield f"every graph had the same meaning, {next(iter(evidence.meanings))}"
     for name in _open_attributes(member):

@@ -28,7 +28,9 @@ class Firing:
     member : str
         The rule, pass or function.
     is_alive : bool
-        Whether what it changed reaches an output; of a pass that only removes nodes, whether it changed anything.
+        Whether what it changed reaches an output.
+    is_clearing : bool
+        Whether it is the work of what cleans up: nodes went that no output depends on, and nothing else changed.
     matched, made : mapping of str to set
         Values of each attribute of the nodes that it found, and of those that it made: ``"conv.groups"`` to ``{1}``.
     operands : mapping of str to bool
@@ -44,6 +46,7 @@ class Firing:
     operands: Mapping[str, bool] = field(default_factory=dict)
     elements: frozenset[str] = frozenset()
     ranks: frozenset[int] = frozenset()
+    is_clearing: bool = False
 
 
 def firing_of(graph: Any, member: Any, change: Any) -> Firing:
@@ -60,13 +63,11 @@ def firing_of(graph: Any, member: Any, change: Any) -> Firing:
         bound = zip(member.pattern.variables, match.values, strict=True)
         operands = {variable.name: value is not None for variable, value in bound if variable.optional}
     found = [gone[name] if name in gone else graph._node.get(name, {}) for name in names]
-    touched = _touched(edit)
-    is_alive = _reaches_output(graph, touched) or (not (touched or edit.added) and _may_leave_nothing(member))
-    return _firing(graph, member.name, is_alive, found, edit, operands)
+    return _firing(graph, member.name, found, edit, operands, may_clear=_may_leave_nothing(member))
 
 
 def _may_leave_nothing(member: Any) -> bool:
-    """Tell whether a rule removes what nobody reads, by ``rule.nothing``: it is judged by what it leaves, as passes."""
+    """Tell whether a rule may remove what nobody reads, by ``rule.nothing``."""
     function = getattr(member, "function", None)
     return function is not None and any("nothing" in code.co_names for code in codes_of(function.__code__))
 
@@ -76,25 +77,30 @@ def firing_between(before: Any, after: Any, name: str) -> Firing:
     if not (isinstance(before, Graph) and isinstance(after, Graph)):
         return Firing(name)
     edit = difference(before, after)
-    touched = _touched(edit)
-    # What cleans up is judged by what it leaves: that no output has changed is all that it says.
-    is_alive = not (touched or edit.added) or _reaches_output(after, touched)
     found = [before._node[node] for node in (*edit.removed, *(node for node, _ in edit.changed))]
-    return _firing(after, name, is_alive, found, edit, {})
+    return _firing(after, name, found, edit, {})
 
 
 def _firing(
-    graph: Graph, name: str, is_alive: bool, found: list[dict[str, Any]], edit: Edit, operands: dict[str, bool]
+    graph: Graph,
+    name: str,
+    found: list[dict[str, Any]],
+    edit: Edit,
+    operands: dict[str, bool],
+    *,
+    may_clear: bool = True,
 ) -> Firing:
+    touched = _touched(edit)
     kinds = [kind for data in found for kind in _types(data) if isinstance(kind, Tensor | Stream)]
     return Firing(
         name,
-        is_alive,
+        _reaches_output(graph, touched),
         facts_of(graph, found),
         facts_of(graph, (data for _, data in (*edit.added, *edit.changed))),
         operands,
         frozenset(str(kind.element) for kind in kinds),
         frozenset(len(kind.shape) for kind in kinds),
+        may_clear and not (touched or edit.added),
     )
 
 

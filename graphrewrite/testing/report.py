@@ -108,9 +108,9 @@ class Report:
         if self.idle:
             return "never fired"
         found = [self.evidence.get(name, Evidence()) for name in self.members]
-        if not all(each.compared or each.formed for each in found):
+        if not all(each.judged or each.formed for each in found):
             return "not compared"
-        if not all(each.compared for each in found):
+        if not all(each.judged for each in found):
             return "well formed only"
         return "weak" if self.gaps else self.asked
 
@@ -193,7 +193,7 @@ class Report:
             return tuple(
                 f"{name} fired on {self.fired[name]} graphs: {evidence.apart or 'none was compared'}"
                 for name, evidence in found
-                if not evidence.compared
+                if not evidence.judged
             )
         if self.verdict == "well formed only":
             return ("say what such a graph means, which must stay as it is: meaning=...",)

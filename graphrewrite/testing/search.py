@@ -269,7 +269,7 @@ def _seldom(subject: Subject, found: Findings, least: int) -> list[str]:
     """Return the members that have not fired, or else those that did so seldom, or on hardly anything compared."""
     idle = [name for name in subject.names if not found.fired[name]]
     often = -(-least // len(subject.names))
-    return idle or [n for n in subject.names if found.fired[n] < often or found.of(n).compared < FEW]
+    return idle or [n for n in subject.names if found.fired[n] < often or found.of(n).judged < FEW]
 
 
 def _smallest(holds: Holds, failure: Failure) -> Failure:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Constant, Graph, Tensor, decline, define_op, op, pass_, rule
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.graph.rewiring import rewire
 from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.testing import (
     EvidenceWarning,
@@ -116,6 +117,48 @@ def test_what_has_no_values_to_compare_is_not_compared(subject, on, told):
         assert report.evidence[subject.name].compared == 0
         with pytest.raises(AssertionError, match=f"(?s)not compared.*{told}"):
             assert_preserves(subject, on=on)
+
+
+@pass_
+def only_clean(graph):
+    """What is dead goes."""
+    dead = graph.dead_nodes()
+    graph.remove_nodes_from(dead)
+    return list(dead)
+
+
+@pass_
+def mostly_clean(graph):
+    """What is dead goes, and what does nothing; it is seldom there."""
+    idle = [n for n, data in graph.nodes.items() if data["type"] == "identity"]
+    for node in idle:
+        rewire(graph, node, graph.operands(node)[0])
+    dead = graph.dead_nodes()
+    graph.remove_nodes_from(dead)
+    return [*idle, *dead]
+
+
+def _with_dead(number: int) -> Graph:
+    graph = Graph("some")
+    x = graph.input("x", Tensor("f32", ("N",)))
+    op.relu(x)
+    graph.output("y", op.identity(x) if number % 50 == 7 else op.neg(x))
+    return graph
+
+
+def test_what_only_removes_dead_nodes_counts_apart():
+    on = st.integers(0, 999).map(_with_dead)
+    with fewer_examples():
+        report, other = check(only_clean, on=on, seed=0), check(mostly_clean, on=on, seed=0)
+    evidence = report.evidence["only_clean"]
+    assert (report.verdict, evidence.compared, evidence.cleared) == ("preserved", 0, report.graphs)
+    assert f"0 graphs; {report.graphs} from which only dead nodes went" in str(report)
+    evidence = other.evidence["mostly_clean"]
+    assert (evidence.compared + evidence.cleared, evidence.compared < 5) == (other.graphs, True)
+    assert (other.verdict, other.advice[0]) == (
+        "weak",
+        f"it was compared on {evidence.compared} of {other.graphs} graphs",
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -267,6 +310,7 @@ FIRINGS = st.builds(
     st.dictionaries(st.just("b"), st.booleans()),
     st.frozensets(st.sampled_from(["f32", "i8"])),
     st.frozensets(st.integers(0, 3)),
+    st.booleans(),
 )
 GRAPHS = st.tuples(st.lists(FIRINGS, max_size=3), st.sampled_from(["", "no value"]), st.booleans())
 
@@ -283,4 +327,5 @@ def test_evidence_adds_up_however_it_is_split(graphs, cut):
     assert merged(*pickle.loads(pickle.dumps(parts))) == whole
     for name, evidence in whole.items():
         fired = sum(any(each.member == name for each in firings) for firings, _, _ in graphs)
-        assert fired == evidence.compared + evidence.dead + evidence.unchanged + sum(evidence.failed.values())
+        apart = evidence.dead + evidence.cleared + evidence.unchanged + sum(evidence.failed.values())
+        assert fired == evidence.compared + apart
