@@ -19,6 +19,8 @@ FEW = 5
 """With fewer comparisons, what is wrong in every second case is missed one time in sixteen, or more often."""
 _SHARE = 0.03
 """Of the graphs, of which a rule alone is compared in more than that."""
+_COMPARABLE = 0.2
+"""Of the graphs on which a rule fired and that may be compared, the share that should be."""
 _SHOWN, _VALUES = 6, 3
 """Number of attributes that are shown, and of the values of each."""
 
@@ -230,7 +232,8 @@ def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> It
     if evidence.judged < least:
         yield f"it was compared on {evidence.judged} of {graphs} graphs"
         return
-    if (failed := evidence.failed.total()) > evidence.judged:
+    failed = evidence.failed.total()
+    if evidence.judged < _COMPARABLE * (evidence.judged + failed):
         reason, _ = _by_count(evidence.failed)[0]
         yield f"it fired on {failed} graphs that cannot be evaluated, and was compared on {evidence.judged}: {reason}"
     if len(evidence.meanings) == 1:

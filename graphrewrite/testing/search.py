@@ -189,7 +189,7 @@ def search(
         samples=found.samples,
         evidence={name: found.of(name) for name in subject.names},
         is_of_one_graph=isinstance(on, nx.DiGraph),
-        never_run=tuple(subject.branches.never_run(found.reached)) if found.is_measured else None,
+        never_run=subject.branches.never_run(found.reached) if found.is_measured else None,
     )
     failure = found.failure or found.faint
     if failure is not None:

@@ -172,16 +172,15 @@ def _gathered(number: int) -> Graph:
     """Two gathers, the second of which is out of range but for few."""
     graph = Graph("gathered")
     x = graph.input("x", Tensor("f32", (4,)))
-    graph.output("y", op.gather(op.gather(x, np.array([0, 1])), np.array([0 if number % 10 == 0 else 5])))
+    graph.output("y", op.gather(op.gather(x, np.array([0, 1])), np.array([0 if number % 20 == 7 else 5])))
     return graph
 
 
 def test_what_mostly_fails_is_weak_however_much_else_is_compared():
-    with fewer_examples():
-        report = check(gather_twice, on=st.integers(0, 999).map(_gathered), seed=0)
+    report = check(gather_twice, on=st.integers(0, 999).map(_gathered), seed=0)
     evidence = report.evidence["gather_twice"]
     assert evidence.compared >= 5
-    assert evidence.failed.total() > evidence.compared
+    assert evidence.failed.total() > 5 * evidence.compared
     assert (report.verdict, report.counterexample) == ("weak", None)
     assert f"graphs that cannot be evaluated, and was compared on {evidence.compared}" in str(report)
 
