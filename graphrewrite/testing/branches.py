@@ -56,26 +56,34 @@ class Branches:
     """
 
     def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
-        found = {used.code: used for function in functions for used in code_used(function)}
-        self.used = tuple(found.values())
+        self._by_function = [code_used(function) for function in functions]
+        self.used = tuple({used.code: used for own in self._by_function for used in own}.values())
         self.ran: dict[tuple[Any, ...], None] = {}
         self.is_measured = True
         self._is_active = False
-        self._numbers = {code: number for number, code in enumerate(found)}
 
-    @cached_property
+    @property
     def are_there(self) -> bool:
         """Whether the code has branches: else all of it runs, and nothing need be measured."""
-        return any(flow.branches for flow in self._flows)
+        return bool(self._flows)
 
     @cached_property
     def lines(self) -> frozenset[tuple[int, int]]:
         """All lines that could run, each with the number of its code."""
-        return frozenset((number, line) for number, flow in enumerate(self._flows) for line in flow.lines)
+        return frozenset((number, line) for number, flow in self._flows.items() for line in flow.lines)
 
     @cached_property
-    def _flows(self) -> tuple[Flow, ...]:
-        return tuple(map(Flow, self.used))
+    def _flows(self) -> dict[int, Flow]:
+        """By number, the code of functions that have branches."""
+        flows = {used.code: Flow(used) for used in self.used}
+        kept = {
+            used.code for own in self._by_function if any(flows[each.code].branches for each in own) for used in own
+        }
+        return {number: flows[used.code] for number, used in enumerate(self.used) if used.code in kept}
+
+    @cached_property
+    def _numbers(self) -> dict[CodeType, int]:
+        return {flow.used.code: number for number, flow in self._flows.items()}
 
     def take(self) -> dict[tuple[Any, ...], None]:
         """Return what has run, and forget it."""
@@ -101,7 +109,7 @@ class Branches:
             taken.setdefault(number, []).append((edge[0], edge[1]))
         places: dict[tuple[str, int], list[Part]] = {}
         ran_somewhere = set[tuple[str, int]]()
-        for number, flow in enumerate(self._flows):
+        for number, flow in self._flows.items():
             file, own = flow.used.code.co_filename, {line for line in flow.lines if (number, line) in lines}
             ran_somewhere.update((file, line) for line in own)
             for line in flow.lines:
@@ -134,7 +142,12 @@ class Branches:
         if sys.gettrace() is not None:
             return None
         sys.settrace(self._called)
-        return lambda: sys.settrace(None)
+
+        def stop() -> None:
+            if sys.gettrace() == self._called:  # and not one that the code has set, such as a debugger
+                sys.settrace(None)
+
+        return stop
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> Any:
         number = self._numbers.get(frame.f_code)

@@ -61,8 +61,7 @@ def check(
         Instead of what the rule declares.
     meaning : callable, optional
         A function from a graph to what must stay as it is, instead of the values that graphs compute: the language of
-        a state machine, what can be reached in a call graph. Graphs of which it raises an error, or gives None, show
-        nothing.
+        a state machine, what can be reached. Graphs of which it raises an error, or gives None, show nothing.
     interval : float, optional
         By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
     against : {"onnxruntime", "ghdl"}, optional
@@ -266,7 +265,9 @@ def assert_preserves(
     *,
     meaning: Callable[[Any], Any] | None = None,
     interval: float | None = None,
+    against: str | None = None,
     seed: int | None = None,
+    executor: Executor | None = None,
 ) -> None:
     """Raise unless a transformation preserves what graphs compute, and fires.
 
@@ -281,14 +282,8 @@ def assert_preserves(
         What to test.
     on : SearchStrategy of Graph, or Graph, optional
         Graphs to test on; by default graphs that contain the rule's own pattern.
-    tolerance : float, optional
-        An absolute bound, instead of what the rule declares.
-    meaning : callable, optional
-        A function from a graph to what must stay as it is, instead of the values that graphs compute.
-    interval : float, optional
-        By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
-    seed : int, optional
-        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
+    tolerance, meaning, interval, against, seed, executor : optional
+        As for `check`.
 
     Raises
     ------
@@ -309,7 +304,18 @@ def assert_preserves(
     ...     print(str(error).splitlines()[0])
     drop_sign: refuted: output y... was ... and became -...
     """
-    demand(check(rules, on=on, tolerance=tolerance, meaning=meaning, interval=interval, seed=seed))
+    demand(
+        check(
+            rules,
+            on=on,
+            tolerance=tolerance,
+            meaning=meaning,
+            interval=interval,
+            against=against,
+            seed=seed,
+            executor=executor,
+        )
+    )
 
 
 def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | None = None) -> None:

@@ -13,6 +13,7 @@ from graphrewrite import decline, op, pass_, rule
 from graphrewrite.testing import check
 from graphrewrite.testing.branches import Branches
 from graphrewrite.testing.subject import Subject
+from tests.support.profiles import fewer_examples
 
 MOST = 17
 
@@ -68,6 +69,7 @@ def test_lines_that_never_ran_are_named():
     assert lines_of(report.never_run) == {"graph.remove_node(node)"}
     assert "never run test_branches.py:" in str(report)
     assert check(straight, seed=0).never_run == {}
+    assert lines_of(check([straight, drop_transpose], seed=0).never_run) == {'return "many"', "return op.relu(turned)"}
 
 
 # fmt: off
@@ -183,6 +185,23 @@ def test_a_tracer_that_is_active_is_left_alone():
     assert report.never_run is None
     assert "branches  not measured" in str(report)
     assert report.verdict == "preserved", "what was not measured counts for nothing"
+
+
+def test_a_tracer_that_a_rule_sets_stays():
+    def tracer(frame, event, arg):
+        return None
+
+    @rule
+    def debugged(x):
+        yield op.neg(op.neg(x))
+        if len(x.shape) > 1:
+            sys.settrace(tracer)
+        return x
+
+    with fewer_examples():
+        report = check(debugged, seed=0)
+    assert sys.gettrace() is tracer
+    assert report.never_run is None
 
 
 def test_a_subject_is_pickled_without_what_it_measures():
