@@ -21,8 +21,8 @@ _SHARE = 0.03
 """Of the graphs, of which a rule alone is compared in more than that."""
 _COMPARABLE = 0.2
 """Of the graphs on which a rule fired and that may be compared, the share that should be."""
-_SHOWN, _VALUES = 6, 3
-"""Number of attributes that are shown, and of the values of each."""
+_SHOWN, _VALUES, _KINDS = 6, 3, 7
+"""Number of attributes that are shown, of the values of each, and of the kinds of numbers of a constant."""
 
 
 class EvidenceWarning(UserWarning):
@@ -58,6 +58,8 @@ class Evidence:
         The same of the nodes of its ops in graphs in which it declined a match.
     operands : dict of str to Counter
         In how many of them each optional operand was there, and missing.
+    constants : dict of str to Counter
+        In how many of them a constant that a variable bound held what kinds of numbers: "negative", "zero", "NaN".
     elements, ranks : Counter
         Of the results of the nodes that it found.
     meanings : Counter
@@ -83,6 +85,7 @@ class Evidence:
     made: dict[str, Counter[Any]] = field(default_factory=dict)
     refused: dict[str, Counter[Any]] = field(default_factory=dict)
     operands: dict[str, Counter[bool]] = field(default_factory=dict)
+    constants: dict[str, Counter[str]] = field(default_factory=dict)
     elements: Counter[str] = field(default_factory=Counter)
     ranks: Counter[int] = field(default_factory=Counter)
     meanings: Counter[str] = field(default_factory=Counter)
@@ -114,10 +117,10 @@ class Evidence:
         self.compared += 1
         self.meanings.update(() if meaning is None else (meaning,))
         matched, made = dict[str, set[Any]](), dict[str, set[Any]]()
-        operands = dict[str, set[Any]]()
+        operands, constants = dict[str, set[Any]](), dict[str, set[Any]]()
         elements, ranks = set[str](), set[int]()
         for firing in firings:
-            for into, values in ((matched, firing.matched), (made, firing.made)):
+            for into, values in ((matched, firing.matched), (made, firing.made), (constants, firing.constants)):
                 for name, found in values.items():
                     into.setdefault(name, set()).update(found)
             for name, is_there in firing.operands.items():
@@ -127,6 +130,7 @@ class Evidence:
         _count(self.attributes, matched)
         _count(self.made, made)
         _count(self.operands, operands)
+        _count(self.constants, constants)
         self.elements.update(elements)
         self.ranks.update(ranks)
 
@@ -148,12 +152,13 @@ class Evidence:
         return "; ".join(cut)
 
     def shown(self) -> list[str]:
-        """Return at what it was compared, in words: element types, ranks, operands, and attributes."""
+        """Return at what it was compared, in words: element types, ranks, operands, constants, and attributes."""
         parts = [f"{len(self.meanings)} meanings"] if len(self.meanings) > 1 else []
         parts += [_counts(self.elements, _VALUES)] if self.elements else []
         parts += [f"rank {_counts(self.ranks, 6)}"] if self.ranks else []
         for name, counts in self.operands.items():
             parts.append(f"{name} there {counts[True]}, not {counts[False]}")
+        parts += [f"{name} {_counts(counts, _KINDS)}" for name, counts in self.constants.items()]
         parts += [f"{name} {_counts(counts, _VALUES)}" for name, counts in list(self.attributes.items())[:_SHOWN]]
         rest = len(self.attributes) - _SHOWN
         return [*parts, f"{rest} more attributes"] if rest > 0 else parts

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.graph import Graph
+from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.edit import Edit, difference
 from graphrewrite.op import find_op
 from graphrewrite.op.body import Body
@@ -16,7 +16,7 @@ from graphrewrite.rewriting.rule.bytecode import codes_of
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.types import Stream, Tensor
 
-__all__ = ["Firing", "facts_of", "firing_between", "firing_of"]
+__all__ = ["Firing", "facts_of", "firing_between", "firing_of", "numbers_in_words"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Firing:
         Whether each optional operand of the pattern was there.
     elements, ranks : frozenset
         Of the results of the nodes that it found.
+    constants : mapping of str to frozenset
+        What kinds of numbers were in the constants that each variable bound, in words.
     """
 
     member: str
@@ -47,6 +49,7 @@ class Firing:
     elements: frozenset[str] = frozenset()
     ranks: frozenset[int] = frozenset()
     is_clearing: bool = False
+    constants: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def firing_of(graph: Any, member: Any, change: Any) -> Firing:
@@ -56,14 +59,20 @@ def firing_of(graph: Any, member: Any, change: Any) -> Firing:
     edit: Edit = change.edit
     gone = {entry[0]: entry[1] for entry in edit.lost if len(entry) != 3}
     operands: dict[str, bool] = {}
+    constants: dict[str, frozenset[str]] = {}
     names: Iterable[str] = gone
     if isinstance(member, Rule):
         match = change.match
         names = match.nodes
-        bound = zip(member.pattern.variables, match.values, strict=True)
+        bound = list(zip(member.pattern.variables, match.values, strict=True))
         operands = {variable.name: value is not None for variable, value in bound if variable.optional}
+        for variable, value in bound:
+            node = value.node if isinstance(value, Operand) else None
+            data = gone[node] if node in gone else graph._node.get(node, {})
+            if data.get("type") == "constant":
+                constants[variable.name] = frozenset(numbers_in_words(data["value"]))
     found = [gone[name] if name in gone else graph._node.get(name, {}) for name in names]
-    return _firing(graph, member.name, found, edit, operands, may_clear=_may_leave_nothing(member))
+    return _firing(graph, member.name, found, edit, operands, constants, may_clear=_may_leave_nothing(member))
 
 
 def _may_leave_nothing(member: Any) -> bool:
@@ -78,7 +87,7 @@ def firing_between(before: Any, after: Any, name: str) -> Firing:
         return Firing(name)
     edit = difference(before, after)
     found = [before._node[node] for node in (*edit.removed, *(node for node, _ in edit.changed))]
-    return _firing(after, name, found, edit, {})
+    return _firing(after, name, found, edit, {}, {})
 
 
 def _firing(
@@ -86,7 +95,8 @@ def _firing(
     name: str,
     found: list[dict[str, Any]],
     edit: Edit,
-    operands: dict[str, bool],
+    operands: Mapping[str, bool],
+    constants: Mapping[str, frozenset[str]],
     *,
     may_clear: bool = True,
 ) -> Firing:
@@ -101,6 +111,7 @@ def _firing(
         frozenset(str(kind.element) for kind in kinds),
         frozenset(len(kind.shape) for kind in kinds),
         may_clear and not (touched or edit.added),
+        constants,
     )
 
 
@@ -160,6 +171,34 @@ def _attributes(graph: Graph, data: Mapping[str, Any]) -> Iterator[tuple[str, An
         value = data.get(name, default)
         if not isinstance(value, np.ndarray | Body | type):  # a weight, a graph, or a required one that is not there
             yield f"{kind}.{name}", _plain(value)
+
+
+def numbers_in_words(array: Any) -> Iterator[str]:
+    """Yield what kinds of numbers an array holds, in words.
+
+    Examples
+    --------
+    >>> list(numbers_in_words(np.array([0.0, -1.5, np.nan])))
+    ['several', 'zero', 'negative', 'NaN']
+    >>> list(numbers_in_words(np.array(3)))
+    ['one number']
+    """
+    flat = np.asarray(array).ravel()
+    if not flat.size:
+        yield "empty"
+        return
+    is_same = flat.dtype.kind not in "OV" and bool(np.all(flat == flat[0]))
+    yield "one number" if flat.size == 1 else "all equal" if is_same else "several"
+    if flat.dtype.kind not in "iuf":
+        return
+    for word, found in (
+        ("zero", flat == 0),
+        ("negative", flat < 0),
+        ("infinite", np.isinf(flat)),
+        ("NaN", flat != flat),
+    ):
+        if found.any():
+            yield word
 
 
 def _plain(value: Any) -> Any:

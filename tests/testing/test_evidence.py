@@ -56,6 +56,27 @@ def test_a_value_that_was_not_compared_is_not_said_to_be(drawn, wrong):
         assert all(f"{slope} (" in str(report) for slope in sorted(drawn)[:2])
 
 
+def test_the_numbers_of_constants_are_counted():
+    @rule
+    def minus(x, c: Constant):
+        yield op.sub(x, c)
+        return op.add(x, op.neg(c))
+
+    def less(numbers: list[float]) -> Graph:
+        graph = Graph("less")
+        graph.output("y", op.sub(graph.input("x", Tensor("f32", ("N", 2))), np.float32(numbers)))
+        return graph
+
+    drawn = st.sampled_from([[2.0, 2.0], [0.0, -1.0], [np.inf, 3.0]])
+    with fewer_examples():
+        report = check(minus, on=drawn.map(less), seed=0)
+    counted = report.evidence["minus"].constants["c"]
+    assert set(counted) == {"all equal", "several", "zero", "negative", "infinite"}
+    assert counted["zero"] == counted["negative"] < counted["several"]
+    assert counted.total() - counted["zero"] - counted["negative"] - counted["infinite"] == report.graphs
+    assert f"c several ({counted['several']})" in " ".join(str(report).split())
+
+
 def test_one_graph_that_was_asked_for_is_enough():
     @rule
     def keep_slope(x, slope):
