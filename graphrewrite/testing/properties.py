@@ -58,7 +58,7 @@ def check(
     tolerance : float, optional
         An absolute bound, instead of what the rule declares.
     keeps : {"exact", "rounding", "assumes"}, optional
-        Instead of what the rule declares.
+        Instead of what the rule declares. Where that is not exact, inputs are compared that are between -8 and 8.
     meaning : callable, optional
         A function from a graph to what must stay as it is, instead of the values that graphs compute: the language of
         a state machine, what can be reached. Graphs of which it raises an error, or gives None, show nothing.
