@@ -158,7 +158,7 @@ class Evidence:
         parts += [f"rank {_counts(self.ranks, 6)}"] if self.ranks else []
         for name, counts in self.operands.items():
             parts.append(f"{name} there {counts[True]}, not {counts[False]}")
-        parts += [f"{name} {_counts(counts, _KINDS)}" for name, counts in self.constants.items()]
+        parts += [f"constant {name} {_counts(counts, _KINDS)}" for name, counts in self.constants.items()]
         parts += [f"{name} {_counts(counts, _VALUES)}" for name, counts in list(self.attributes.items())[:_SHOWN]]
         rest = len(self.attributes) - _SHOWN
         return [*parts, f"{rest} more attributes"] if rest > 0 else parts

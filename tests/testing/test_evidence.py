@@ -74,7 +74,7 @@ def test_the_numbers_of_constants_are_counted():
     assert set(counted) == {"all equal", "several", "zero", "negative", "infinite"}
     assert counted["zero"] == counted["negative"] < counted["several"]
     assert counted.total() - counted["zero"] - counted["negative"] - counted["infinite"] == report.graphs
-    assert f"c several ({counted['several']})" in " ".join(str(report).split())
+    assert f"constant c several ({counted['several']})" in " ".join(str(report).split())
 
 
 def test_one_graph_that_was_asked_for_is_enough():
