@@ -93,17 +93,18 @@ class Branches:
     def never_run(self, ran: Iterable[Hashable]) -> dict[str, bool]:
         """Return the places that have not run, each with its text, and whether it may change what a rule does.
 
-        Of several lines in a row it is the first; of a line that has run, the part that has not.
+        Of several lines in a row it is the first; of a line that has run, the part that has not. There are none if no
+        line has run, for then nothing was followed.
 
         Parameters
         ----------
         ran : iterable
             What has, from several measurements perhaps.
         """
-        if not self.are_there:
-            return {}
         keys: list[Any] = list(ran)
         lines = self.lines.intersection(keys)
+        if not lines:
+            return {}
         taken: dict[int, list[tuple[int, int]]] = {}
         for number, *edge in (key for key in keys if isinstance(key, tuple) and len(key) == 3):
             taken.setdefault(number, []).append((edge[0], edge[1]))

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from graphrewrite import decline, op, pass_, rule
-from graphrewrite.testing import check
+from graphrewrite.rules import merge_clips
+from graphrewrite.testing import assert_confluent, assert_idempotent, assert_terminates, check
 from graphrewrite.testing.branches import Branches
 from graphrewrite.testing.subject import Subject
 from tests.support.profiles import fewer_examples
@@ -155,6 +156,12 @@ def test_what_may_change_a_replacement_and_never_ran_is_weak():
     assert len(report.never_run) == 4
     assert not any(report.never_run.values())
     assert report.verdict == "preserved", report
+
+
+@pytest.mark.parametrize("claim", [assert_confluent, assert_terminates, assert_idempotent])
+def test_where_nothing_is_followed_nothing_is_missing(claim):
+    with fewer_examples():
+        claim(merge_clips, seed=0)
 
 
 def test_only_what_ran_counts():
