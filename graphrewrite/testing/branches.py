@@ -183,7 +183,10 @@ class Branches:
         def branch(code: CodeType, offset: int, to: int) -> None:
             ran[numbers[code], offset, to] = None
 
-        callbacks = {events.LINE: line}
+        def start(code: CodeType, offset: int) -> None:
+            ran[numbers[code], code.co_firstlineno] = None  # a lambda that is on that line begins no other
+
+        callbacks = {events.LINE: line, events.PY_START: start}
         either = ("BRANCH_LEFT", "BRANCH_RIGHT") if hasattr(events, "BRANCH_LEFT") else ("BRANCH",)
         callbacks.update({getattr(events, name): branch for name in either})
         monitoring.use_tool_id(tool, _NAME)
@@ -213,7 +216,7 @@ def _told(places: Mapping[tuple[str, int], Sequence[Part]], ran: Set[tuple[str, 
             found[first] = found.get(first, False) or any(part.matters for part in parts)
             continue
         first = ""
-        for part in parts:
+        for part in sorted(parts, key=lambda part: (part.start, part.end)):
             if not any(other != part and other.start <= part.start <= part.end <= other.end for other in parts):
                 found[_place(where, text.encode()[part.start : part.end].decode())] = part.matters
     return found
