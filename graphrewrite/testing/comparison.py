@@ -22,8 +22,8 @@ from graphrewrite.testing.equality import agreeing
 from graphrewrite.testing.failure.claims import IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.failure.formats import has_formats, out_of_format
 from graphrewrite.testing.failure.values import is_batched, shown
+from graphrewrite.testing.generation.edges import STEPS
 from graphrewrite.testing.rows import cycles_for, row_of, rows_of, without_step
-from graphrewrite.testing.strategies.edges import STEPS
 
 __all__ = [
     "NoVerdictError",

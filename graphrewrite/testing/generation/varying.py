@@ -195,8 +195,15 @@ def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
 def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     """Change one size wherever it is."""
     sizes = sorted({d for kind in plan.types.values() for d in kind.shape}, key=str)
-    old, new = pick(some(sizes)), pick(_SIZES)
+    old = pick(some(sizes))
+    new = pick((*_SIZES, 2 * old) if isinstance(old, int) else _SIZES)
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
+
+
+def _empty(plan: Plan, pick: Pick) -> Plan:
+    """Make one size 0 wherever it is."""
+    old = pick(some(sorted({d for kind in plan.types.values() for d in kind.shape if isinstance(d, int)})))
+    return _typed(plan, lambda kind: retyped(kind, shape=tuple(0 if d == old else d for d in kind.shape)), pick)
 
 
 def _one_size(plan: Plan, pick: Pick) -> Plan:
@@ -268,5 +275,5 @@ def _layout(plan: Plan, pick: Pick) -> Plan:
 
 _CHANGES = (_attribute, _attribute, _attribute, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
-_RARE = (_any_element, _any_element, _layout, _layout, _open_size)
+_RARE = (_any_element, _any_element, _layout, _layout, _open_size, _empty)
 """Those of types that few graphs hold."""

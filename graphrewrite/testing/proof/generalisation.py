@@ -55,22 +55,21 @@ class SymbolicReplay(Replay):
 
     translation: Translation
 
-    def part(self, value: Any, like: Part | None = None) -> Part:
+    def part(self, value: Any, like: Type | None = None) -> Part:
         """Return a value as a part of the replacement."""
-        kind = like.type if like is not None else None
         if isinstance(value, SymbolicInt):
-            if kind is None:
+            if like is None:
                 return KnownSymbol(self, SymbolicArray.of(value))
-            dtype = element_dtype(kind.element)
+            dtype = element_dtype(like.element)
             if dtype.kind not in "iu":
                 raise Untranslatable("a number that is not known becomes a float")
             if not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-                raise OverflowError(f"not a number of {kind.element}")
+                raise OverflowError(f"not a number of {like.element}")
             array = SymbolicArray(np.array(value.number, object).reshape(()), dtype)
-            return KnownSymbol(self, self._held(kind, array), Tensor(kind.element, ()))
+            return KnownSymbol(self, self._held(like, array), Tensor(like.element, ()))
         if isinstance(value, SymbolicArray):
-            if kind is not None and value.dtype == element_dtype(kind.element):
-                return KnownSymbol(self, self._held(kind, value), Tensor(kind.element, value.shape))
+            if like is not None and value.dtype == element_dtype(like.element):
+                return KnownSymbol(self, self._held(like, value), Tensor(like.element, value.shape))
             return KnownSymbol(self, value)
         return super().part(value, like)
 

@@ -17,9 +17,9 @@ from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.exploring import telling_plans
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
-from graphrewrite.testing.generation.steering import near, steer
+from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
-from graphrewrite.testing.mentioning import Mentioned, values_mentioned
+from graphrewrite.testing.mentioning import Mentioned
 from graphrewrite.testing.strategies.picking import picking
 from graphrewrite.testing.strategies.sending import made_by_call
 from graphrewrite.testing.strategies.shown import as_code
@@ -86,7 +86,7 @@ class _Surroundings:
     def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern, *, every_type: bool) -> None:
         self.pattern, self.every_type = pattern, every_type
         self.rule = containing if isinstance(containing, Rule) else None
-        self.mentioned = values_mentioned(containing.function) if isinstance(containing, Rule) else Mentioned()
+        self.mentioned = mentioned_by(containing) if isinstance(containing, Rule) else Mentioned()
         # What must not be there is not put there.
         unwanted = [node.kinds for node in pattern.forbidden]
         self.ops = [op for op in ops if all(kinds and op.name not in kinds for kinds in unwanted)]
