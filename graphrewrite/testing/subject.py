@@ -6,6 +6,8 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pickle import UnpicklingError
+from types import CodeType
 from typing import Any
 
 import networkx as nx
@@ -163,7 +165,13 @@ class Subject:
         ]
 
     def __reduce__(self) -> Any:
-        return type(self), (self.transformation,)
+        return _same, (self.transformation, self.meaning, self.code)
+
+    @property
+    def code(self) -> str:
+        """A text for the code of its functions: another one of the same name has another."""
+        codes = [used.code for used in self.branches.used]
+        return str([(code.co_code.hex(), code.co_names, _constants(code)) for code in codes])
 
     def apply(self, graph: Any) -> Outcome:
         """Apply it, with every step checked by the verifier."""
@@ -251,6 +259,18 @@ class Subject:
 
     def __repr__(self) -> str:
         return f"<subject {self.name}>"
+
+
+def _same(transformation: Transformation, meaning: Callable[[Any], Any] | None, code: str) -> Subject:
+    """Return a subject that was sent from another process, in which its names may stand for something else."""
+    found = Subject(transformation, meaning)
+    if found.code != code:
+        raise UnpicklingError(f"{found.name} has other code in the process that was to run it")
+    return found
+
+
+def _constants(code: CodeType) -> list[str]:
+    return [repr(value) for value in code.co_consts if not isinstance(value, CodeType | frozenset)]
 
 
 def _stages(transformation: Any) -> Iterator[Callable[[Any], Any] | tuple[Single, ...]]:

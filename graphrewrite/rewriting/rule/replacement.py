@@ -291,8 +291,8 @@ class Replay(RuleRun):
         return self.bound(image)
 
     def takes(self, op: Op, attributes: dict[str, Any]) -> bool:
-        """Tell whether an attribute holds a size that is no number."""
-        return bool(op.sized) and self.is_open(op, op.as_attributes(attributes))
+        """Tell whether an op has a state, which no constant has, or an attribute with a size that is no number."""
+        return op.has_state(attributes) or (bool(op.sized) and self.is_open(op, op.as_attributes(attributes)))
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Return the value of ``op(*operands, **attributes)`` below the yield."""

@@ -21,12 +21,14 @@ from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
 from graphrewrite.testing.mentioning import Mentioned
 from graphrewrite.testing.strategies.picking import picking
+from graphrewrite.testing.strategies.sending import made_by_call
 from graphrewrite.testing.strategies.shown import as_code
 from graphrewrite.types import Dimension
 
 __all__ = ["graphs"]
 
 
+@made_by_call
 def graphs(
     *,
     ops: Iterable[Op | str] | None = None,
