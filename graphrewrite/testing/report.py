@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrewrite.graph import Graph
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.evidence import Evidence, gaps
 from graphrewrite.testing.failure.culprit import members_of, name_of
 from graphrewrite.testing.failure.obstacles import obstacles
 from graphrewrite.testing.failure.page import Bar, ReportPage
+from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
 from graphrewrite.view.display import Display
 
 __all__ = ["Report"]
@@ -149,6 +151,11 @@ class Report:
         if self.declined.get(name):
             return self._refusals(name)
         member = next((m for m in members_of(self.rules) if getattr(m, "name", None) == name), None)
+        if isinstance(member, Rule):
+            try:
+                feasible_kinds(member.pattern)
+            except NoInstanceError as error:
+                return str(error)
         reasons = obstacles(member, self.samples) if member is not None and self.samples else Counter()
         if not reasons:
             return ""

@@ -35,6 +35,7 @@ from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.firing import Firing, facts_of, firing_between, firing_of
+from graphrewrite.testing.generation.instance import NoInstanceError
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.testing.mentioning import ops_mentioned, values_mentioned
 from graphrewrite.testing.strategies.asked_attributes import digraphs_for
@@ -247,7 +248,7 @@ class Subject:
             if self.meaning is not None:
                 return one_of([digraphs_for(member, self.meaning) for member in rules])
             return one_of([digraphs(containing=member) for member in rules])
-        kinds: list[st.SearchStrategy[Any]] = [graphs(containing=m) for m in chosen if isinstance(m, Rule)]
+        kinds: list[st.SearchStrategy[Any]] = [_containing(m) for m in chosen if isinstance(m, Rule)]
         if len(kinds) < len(wanted):
             kinds.append(graphs())
             functions = [m.function for m in chosen if isinstance(m, Pass)]
@@ -259,6 +260,14 @@ class Subject:
 
     def __repr__(self) -> str:
         return f"<subject {self.name}>"
+
+
+def _containing(rule: Rule) -> st.SearchStrategy[Any]:
+    """Graphs with instances of a rule's pattern; any, where there are none: the report says why it never fires."""
+    try:
+        return graphs(containing=rule)
+    except NoInstanceError:
+        return graphs()
 
 
 def _same(transformation: Transformation, meaning: Callable[[Any], Any] | None, code: str) -> Subject:
