@@ -194,7 +194,13 @@ def links(source: Op, reader: Op) -> tuple[Link, ...]:
     >>> links(op.relu, op.integer_linear)[0].element, links(op.sigmoid, op.integer_linear)
     (FixedPoint(signed=True, width=8, fraction=4), ())
     """
-    return tuple(link for result, given in _given(source) if counts_of(reader, result) for link in given)
+    return tuple(
+        link
+        for result, given in _given(source)
+        # What takes numbers and texts makes numbers of texts, and few texts are numbers.
+        if counts_of(reader, result) and (result.family != "string" or result in taken(reader))
+        for link in given
+    )
 
 
 @lru_cache(maxsize=1024)
