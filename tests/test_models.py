@@ -53,3 +53,17 @@ def test_classes_are_trained_again_to_the_same_accuracy(tmp_path, capsys) -> Non
 def test_unknown_model(name: str) -> None:
     with pytest.raises(GraphRewriteError, match=r"unknown model .* \(available: classes, digits\)"):
         models.path(name)
+
+
+def test_digits_are_trained_on_images_moved_by_a_pixel() -> None:
+    from graphrewrite.models.train_digits import shift
+
+    images = np.random.default_rng(0).uniform(1, 2, (400, 1, 8, 8))
+    moved = shift(images, np.random.default_rng(1))
+    assert moved.shape == images.shape
+    ways = {(down, right): 0 for down in (-1, 0, 1) for right in (-1, 0, 1)}
+    for before, after in zip(np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1))), moved, strict=True):
+        (way,) = (w for w in ways if np.array_equal(after, before[:, 1 + w[0] : 9 + w[0], 1 + w[1] : 9 + w[1]]))
+        ways[way] += 1
+    assert 200 <= ways.pop((0, 0)) <= 260
+    assert min(ways.values()) >= 10

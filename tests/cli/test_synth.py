@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from graphrewrite.cli.synth import print_synthesis
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.hdl import synthesis
 from graphrewrite.hdl.errors import SynthesisError
@@ -61,3 +65,26 @@ def test_an_unknown_family_is_wrong_usage() -> None:
     result = run("synth", "somewhere", "--family", "gowin")
     assert result.exit_code == 2
     assert "'ice40', 'ecp5', 'xc7'" in result.stderr
+
+
+def test_what_a_terminal_shows() -> None:
+    clock = Clock(123.4, ("first_i.x", "second_i.z"))
+    first = PartReport("first_i", "matvec", "first", Usage(90, 20, 1, 0.5), Usage(95, 20, 1, 0.5), {}, clock)
+    second = PartReport("second_i", "clip", "second", Usage(7), Usage(7), {}, notes=("3 bits never change",))
+    report = SynthesisReport("net", "ecp5", (first, second), whole=True, seconds=1.5, verified=500)
+    console = Console(file=io.StringIO(), width=120)
+    print_synthesis(report, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "net for ecp5, in one piece" in text
+    rows = [re.findall(r"[\w.]+", line) for line in text.splitlines()]
+    assert [row[:3] for row in rows if row[:1] in (["first_i"], ["second_i"], ["all"])] == [
+        ["first_i", "90", "95"],
+        ["second_i", "7", "7"],
+        ["all", "97", "102"],
+    ]
+    assert text.splitlines()[-4:] == [
+        "note: second_i: 3 bits never change",
+        "critical path: first_i.x -> second_i.z",
+        "the Verilog does what the VHDL does, in 500 cycles of the test bench",
+        "1.5 s",
+    ]

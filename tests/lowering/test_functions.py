@@ -23,11 +23,10 @@ from graphrewrite.lowering import (
     to_integer,
     to_stream,
 )
-from graphrewrite.lowering.prequantised import SWAP_OPERANDS
 from graphrewrite.lowering.prequantised.affine_functions import Corners, line_near
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.rewriting.traces import Step
-from graphrewrite.testing import assert_preserves, assert_refines
+from graphrewrite.testing import assert_refines
 from graphrewrite.types import element_dtype
 
 Function = Callable[[Value], Any]
@@ -307,11 +306,6 @@ class TestRefusals:
         wide = FixedPoint(True, 26, 20)
         with pytest.raises(LoweringError, match="its operand has 26 bits"):
             to_integer(of_one_value(op.tanh, wide, FixedPoint(True, 16, 14)), approximate=True)
-
-
-@pytest.mark.parametrize("member", SWAP_OPERANDS, ids=lambda member: member.name)
-def test_operands_change_places(member: Any) -> None:
-    assert_preserves(member)
 
 
 def test_what_activations_are_made_of_is_one_function_as_well() -> None:

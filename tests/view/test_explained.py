@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import networkx as nx
 import pytest
 
-from graphrewrite import Graph, Tensor, op, rule, show
+from graphrewrite import Graph, Tensor, decline, op, rule, show, trace
 from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.rules import inline
 from tests.support.hostile_names import HOSTILE, Page
@@ -182,3 +183,22 @@ def test_hostile_names_are_text(name):
     Page(found.show().document)
     if name == "script":
         assert "<script>alert(1)</script>" in page.text
+
+
+def test_a_profile_is_a_table_with_the_reasons_of_rules_that_declined():
+    @rule
+    def unwilling(x):
+        yield op.abs(x)
+        return decline("x < 1 & it is <b>late</b>")
+
+    @rule
+    def idle(x):
+        yield op.exp(x)
+        return x
+
+    found = trace(GRAPH, [unwilling, idle]).profile
+    rows = [re.split(r"\s{2,}", line) for line in str(show(found)).splitlines()]
+    assert [row[:5] for row in rows if row[0] in found] == [["unwilling", "1", "1", "1", "0"], ["idle", *"0000"]]
+    page = Page(show(found).document)
+    assert "unwilling" in page.text
+    assert "1 times: x < 1 & it is <b>late</b>" in page.text

@@ -19,8 +19,8 @@ from graphrewrite.hdl import emit
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.emission.design import Design
-from graphrewrite.hdl.errors import DesignError, SynthesisError
-from graphrewrite.hdl.synthesis import FAMILIES, Usage, flow, synthesise
+from graphrewrite.hdl.errors import DesignError, SimulatorError, SynthesisError
+from graphrewrite.hdl.synthesis import FAMILIES, Usage, flow, synthesise, verification
 from graphrewrite.hdl.synthesis import clock as clock_module
 from graphrewrite.hdl.synthesis import verilog as verilog_module
 from graphrewrite.hdl.synthesis import yosys as yosys_module
@@ -156,6 +156,67 @@ class TestRefused:
         (folder / "components" / "clip.vhd").unlink()
         with pytest.raises(DesignError, match=r"clip\.vhd is missing in the design"):
             synthesise(folder)
+
+
+class TestVerification:
+    """GHDL and Yosys are stood in for."""
+
+    VERILOG = Verilog.of("module m(input clk, output z);\nendmodule", "m")
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setattr(verification.ghdl, "run", lambda sources, bench, **options: None)
+        return emit(rectify(), frames=1).write(tmp_path / "design")
+
+    def test_each_instance_is_simulated_with_its_own_waves(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[tuple[str, str, str]] = []
+
+        def run_yosys(commands: list[str], module: str, work: Path, *, where: str, timeout: float | None) -> None:
+            assert (work / "source.v").read_text() == self.VERILOG.closure(module)
+            asked.append((where, module, commands[-1]))
+
+        monkeypatch.setattr(verification, "run_yosys", run_yosys)
+        assert verification.verify(self.VERILOG, folder, tmp_path, {"First_i": "m", "second_i": "m"}) == 500
+        assert [each[:2] for each in asked] == [("First_i", "m"), ("second_i", "m")]
+        assert ["-scope dut.first_i " in asked[0][2], "-scope dut.second_i " in asked[1][2]] == [True, True]
+
+    @pytest.mark.parametrize(
+        ("log", "said", "message"),
+        [
+            (
+                "Signal 'dut.act_i.z_payload' in file w.fst in simulation 1'0 vs 1'1",
+                "Signal difference",
+                r"act_i: GHDL's Verilog does something else than the VHDL \(at z_payload\); rewrite its template",
+            ),
+            ("", "Signal difference", r"act_i: GHDL's Verilog does something else than the VHDL; rewrite"),
+            ("", "no such module", "no such module"),
+        ],
+    )
+    def test_a_difference_is_told(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str, said: str, message: str
+    ) -> None:
+        def run_yosys(commands: list[str], module: str, work: Path, **options: Any) -> None:
+            (work / "log").write_text(log)
+            raise SynthesisError(said)
+
+        monkeypatch.setattr(verification, "run_yosys", run_yosys)
+        with pytest.raises(SynthesisError, match=message):
+            verification.verify(self.VERILOG, folder, tmp_path, {"act_i": "m"})
+
+    def test_a_design_that_is_not_complete(self, folder: Path, tmp_path: Path) -> None:
+        (folder / "compile_order.txt").unlink()
+        with pytest.raises(DesignError, match=r"the design is not complete .*; compile the model again"):
+            verification.verify(self.VERILOG, folder, tmp_path, {})
+
+    def test_a_test_bench_that_fails(self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def run(sources: list[Path], bench: str, **options: Any) -> None:
+            raise SimulatorError("x is late")
+
+        monkeypatch.setattr(verification.ghdl, "run", run)
+        with pytest.raises(SynthesisError, match="the design's own test bench fails: x is late"):
+            verification.verify(self.VERILOG, folder, tmp_path, {})
 
 
 def test_kinds_of_cells() -> None:
