@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from graphrewrite.rewriting.rule.replacement import decline
+from graphrewrite.rewriting.rule.outcome import decline
 from graphrewrite.testing.mentioning import Used
 
 __all__ = ["Flow", "Part"]

@@ -31,7 +31,7 @@ from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.engine.entry import GraphRewriting, rewrite
 from graphrewrite.rewriting.passes import Pass, Pipeline
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.firing import Firing, facts_of, firing_between, firing_of

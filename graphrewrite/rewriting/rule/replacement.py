@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -37,54 +37,15 @@ from graphrewrite.types import (
 )
 
 __all__ = [
-    "NOTHING",
     "Absent",
     "Bound",
-    "Declined",
     "Known",
     "Members",
     "New",
     "Part",
     "Replay",
-    "decline",
     "new_parts",
 ]
-
-
-@dataclass(frozen=True)
-class Declined:
-    """A rule's refusal of a match, with the reason."""
-
-    reason: str
-    at: str | None = None
-
-
-def decline(reason: str, *, at: Any = None) -> Declined:
-    """Refuse a match for a reason; ``return decline(...)`` below the yield of a rule.
-
-    Parameters
-    ----------
-    reason : str
-        Shown by `Rule.explain`.
-    at : matched node or value, optional
-        The node to which the reason applies.
-
-    Examples
-    --------
-    >>> decline("grouped convolutions keep their norm")
-    Declined(reason='grouped convolutions keep their norm', at=None)
-    """
-    return Declined(reason, at.node if isinstance(at, Bound) else at)
-
-
-class _Nothing:
-    """Returned by a rule for nodes that are removed without a replacement, because nothing reads them."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-NOTHING = _Nothing()
 
 
 class Part(RunValue, TypedOperators):

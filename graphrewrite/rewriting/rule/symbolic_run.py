@@ -30,7 +30,7 @@ from graphrewrite.rewriting.pattern import (
     parts_of,
     walk,
 )
-from graphrewrite.rewriting.rule.replacement import NOTHING
+from graphrewrite.rewriting.rule.outcome import NOTHING
 from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
 
 __all__ = ["BoundAttribute", "NewNode", "NotDeterminedError", "Symbol", "SymbolicRun"]

@@ -17,7 +17,7 @@ import numpy as np
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit, seeded

@@ -16,7 +16,8 @@ from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.rule.declaration import Match, Rule
-from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Part, Replay, new_parts
+from graphrewrite.rewriting.rule.outcome import NOTHING, Declined
+from graphrewrite.rewriting.rule.replacement import Bound, Known, New, Part, Replay, new_parts
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to
 from graphrewrite.testing.proof.decisions import SymbolPath, on_path
 from graphrewrite.testing.proof.examination import Pair, differing, overflows, refuted, stated

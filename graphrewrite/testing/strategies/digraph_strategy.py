@@ -14,7 +14,7 @@ from hypothesis.errors import NoSuchExample, Unsatisfiable
 
 from graphrewrite.errors import RuleError
 from graphrewrite.rewriting.digraph_rules import GraphPattern, GraphRule
-from graphrewrite.rewriting.rule.replacement import decline
+from graphrewrite.rewriting.rule.outcome import decline
 from graphrewrite.testing.failure.code import graph_code
 from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.instance import NoInstanceError

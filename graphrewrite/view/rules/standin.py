@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.rewriting.rule.replacement import NOTHING, Declined
+from graphrewrite.rewriting.rule.outcome import NOTHING, Declined
 from graphrewrite.rewriting.rule.symbolic_run import NotDeterminedError, SymbolicRun
 
 __all__ = ["Replacement", "replacement_of"]
