@@ -97,7 +97,7 @@ _HOMES = {
     "Rule": "rewriting.rule.declaration",
     "Stream": "types",
     "Tensor": "types",
-    "decline": "rewriting.rule.replacement",
+    "decline": "rewriting.rule.outcome",
     "define_op": "op.define",
     "diff": "compare.difference",
     "evaluate": "execution.evaluator",

@@ -24,7 +24,7 @@ class Replacement:
     Attributes
     ----------
     terms : tuple of term
-        One for each value that is replaced, or `graphrewrite.rewriting.rule.replacement.NOTHING`.
+        One for each value that is replaced, or `graphrewrite.rewriting.rule.outcome.NOTHING`.
     guessed : bool
         Whether another match could give something else.
     """
