@@ -8,7 +8,7 @@ from graphrewrite.testing import check
 from tests.quality import right_rules
 from tests.quality.families import planted_in
 from tests.quality.measuring import SEEDS, Record, examine, measure, table
-from tests.support.profiles import fewer_examples, some_of
+from tests.support.profiles import fewer_graphs, some_of
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ def test_there_are_many():
 
 @pytest.mark.parametrize("planted", some_of(RIGHT), ids=str)
 def test_a_right_rule_is_not_refuted_and_fires(planted):
-    with fewer_examples():
+    with fewer_graphs():
         report = check(planted.subject, seed=0, on=planted.on)
     assert report.verdict in ("preserved", "weak"), report
 

@@ -8,9 +8,13 @@ from typing import TypeVar
 
 from hypothesis import settings
 
-__all__ = ["fewer_examples", "some_of", "some_seeds"]
+from graphrewrite.testing import search
+
+__all__ = ["fewer_examples", "fewer_graphs", "some_of", "some_seeds"]
 
 T = TypeVar("T")
+FEW_GRAPHS = 10
+"""In a round of a search."""
 
 
 @contextmanager
@@ -23,6 +27,19 @@ def fewer_examples() -> Iterator[None]:
         yield
     finally:
         settings.load_profile(profile)
+
+
+@contextmanager
+def fewer_graphs() -> Iterator[None]:
+    """Try fewer graphs than any profile does where one rule is tested again; in the slow profile as many as ever."""
+    least = search._LEAST
+    with fewer_examples():
+        if settings.get_current_profile_name() != "slow":
+            search._LEAST = FEW_GRAPHS
+        try:
+            yield
+        finally:
+            search._LEAST = least
 
 
 def some_of(cases: Sequence[T], share: int = 3) -> Sequence[T]:
