@@ -145,7 +145,7 @@ def elements_taken(op: Op, family: str) -> tuple[Element, ...]:
     --------
     >>> from graphrewrite import op
     >>> elements_taken(op.relu, "float")
-    ('f32', 'f64', 'f16', 'bf16')
+    ('f32', 'f64', 'f16', 'bf16', 'f8e4m3fn')
     """
     kinds = taken(op)
     kind = next((kind for kind in kinds if kind.family == family), None)
