@@ -273,7 +273,17 @@ def _layout(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, change, pick, only=leaf if pick((True, False)) else None)
 
 
-_CHANGES = (_attribute, _attribute, _attribute, _equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
+_CHANGES = (
+    _attribute,
+    _attribute,
+    _attribute,
+    _equal_sizes,
+    _equal_sizes,
+    _renamed_size,
+    _one_size,
+    _rank,
+    _same_element,
+)
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
 _RARE = (_any_element, _any_element, _layout, _layout, _open_size, _empty)
 """Those of types that few graphs hold."""
