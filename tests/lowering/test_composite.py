@@ -109,11 +109,23 @@ def test_a_convolution_without_windows_of_any_form(size, strides, pads, groups, 
     compare(g, after, {"x": x})
 
 
-@pytest.mark.parametrize(("scale", "attributes"), [((3,), {"axis": 0}), ((4,), {}), ((3, 2), {"block_size": 3})])
+@pytest.mark.parametrize(
+    ("shape", "scale", "attributes"),
+    [
+        ((3, 4), (3,), {"axis": 0}),
+        ((3, 4), (4,), {}),
+        ((3, 4), (3, 2), {"block_size": 3}),
+        ((2, 2), (2,), {"axis": 0}),
+        ((3, 2, 2), (2,), {"axis": -2}),
+        ((1, 5), (1,), {"axis": 0}),
+        ((3, 4, 2), (2, 4, 2), {"axis": 0, "block_size": 2}),
+        ((2, 5, 2), (2, 2, 2), {"axis": 1, "block_size": 3}),
+        ((4,), (4,), {"axis": 0}),
+    ],
+)
 @pytest.mark.parametrize("element", ["u8", "i16", "i4"])
-def test_scales_along_an_axis_and_of_blocks(scale, attributes, element):
+def test_scales_along_an_axis_and_of_blocks(shape, scale, attributes, element):
     random = np.random.default_rng(0)
-    shape = (3, 4)
     x, factor = random.normal(size=shape).astype(np.float32), random.uniform(0.1, 1, scale).astype(np.float32)
     g = Graph("g")
     zero = g.constant(

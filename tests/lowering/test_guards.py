@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, op
+from graphrewrite import FixedPoint, Graph, Tensor, op
 from graphrewrite.lowering import QuantisationWarning, quantise
 from graphrewrite.lowering.quantisation.guards import _lost, findings
 from tests.support.lowering_networks import weights
@@ -94,3 +94,62 @@ def test_a_loss_is_a_share(shifted: bool) -> None:
     for values in (random.integers(-1, 2, (3, 20)), np.zeros((3, 20)), -wanted):
         assert 0.5 < _lost(wanted, values, shifted=shifted) <= 1
     assert _lost(wanted, 3 * wanted, shifted=shifted) <= 1e-9
+
+
+@pytest.mark.parametrize("element", [FixedPoint(True, 4, 1), FixedPoint(False, 4, 2), FixedPoint(True, 6, 0)], ids=str)
+@pytest.mark.parametrize("spread", [0.3, 1.5, 6.0, 40.0])
+def test_shares_are_those_of_the_values(element: FixedPoint, spread: float) -> None:
+    """Counted one by one: beyond a step and a half of the ends, and rounded to zero; the float network is the same."""
+    values = np.random.default_rng(0).normal(scale=spread, size=(400, 1))
+    g, fixed = Graph("g"), Graph("g")
+    g.output("y", op.identity(g.input("x", Tensor("f64", ("N", 1)))))
+    fixed.output("y", op.quantise(fixed.input("x", Tensor("f64", ("N", 1))), element=element))
+    low = (element.minimum - 1.5) * element.step if element.signed else -np.inf
+    high = (element.maximum + 1.5) * element.step
+    clipped = [not low <= v <= high for v in values.flat]
+    numbers = [v for v in values.flat if element.signed or v > 0]
+    vanished = [abs(v) <= element.step / 2 for v in numbers]
+    wanted = {
+        kind: share
+        for kind, share, most in (("clipped", np.mean(clipped), 0.02), ("vanished", np.mean(vanished), 0.5))
+        if share > most
+    }
+    found = {row.kind: row for row in findings(g, fixed, {"x": values}, most_noise=1.0)}
+    assert {kind: row.share for kind, row in found.items()} == pytest.approx(wanted)
+    for row in found.values():
+        assert row.layer == "x"
+        assert f"{row.share:.1%}" in row.text
+        assert f"--bits x={element.width + 2}" in row.remedy
+
+
+POINTS: dict[str, tuple[Any, str]] = {
+    "the input": (lambda x: x, "x"),
+    "a layer": (lambda x: op.linear(x, FIRST, np.zeros(5)), "layer"),
+    "a layer behind others": (lambda x: op.relu(op.neg(op.linear(op.relu(x), FIRST, np.zeros(5)))), "layer"),
+    "a layer with a factor": (lambda x: op.mul(op.linear(x, FIRST, np.zeros(5)), np.float64(3)), "layer"),
+    "a sum": (
+        lambda x: op.relu(op.add(op.linear(x, FIRST, np.zeros(5)), op.linear(x, FIRST[::-1], np.ones(5)))),
+        "add_1",
+    ),
+    "the input behind others": (lambda x: op.relu(op.neg(x)), "x"),
+}
+
+
+@pytest.mark.parametrize("kind", POINTS)
+def test_a_loss_has_the_name_of_the_layer_that_people_know(kind: str) -> None:
+    """That of the matrix, whatever stands between; of several operands, that of what joins them; or of the input."""
+    build, name = POINTS[kind]
+    g = Graph("g")
+    g.output("y", build(g.input("x", Tensor("f64", ("N", 6)))))
+    fixed = g.copy()
+    for graph, origin in ((g, ("layer",)), (fixed, ("bias", "layer"))):  # a bias was added to it
+        for node in graph:
+            if graph.nodes[node]["type"] == "linear":
+                graph.nodes[node]["origin"] = origin
+    (last,) = fixed.operands("y")
+    fixed.remove_node("y")
+    narrow = op.quantise(fixed.value(*last), element=FixedPoint(True, 3, 0))
+    fixed.nodes[narrow.node]["origin"] = fixed.origin(last.node)
+    fixed.output("y", narrow)
+    (row,) = findings(g, fixed, {"x": X}, most_noise=1e-6)[:1]
+    assert row.layer == name

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
 from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
-from graphrewrite.graph import Value
+from graphrewrite.graph import Operand, Value
 from graphrewrite.hdl import cosimulate, emit
 from graphrewrite.lowering import LoweringError, Partition, partition, quantise, softmax_bounds, to_integer, to_stream
 from graphrewrite.lowering.integer.hardware_heads import heads_of_host
+from graphrewrite.lowering.integer.host_readings import Reading, aligned, reading
 from graphrewrite.lowering.prequantised.quantisers import is_quantised
+from graphrewrite.types import element_dtype
 from tests.support.lowering_networks import weights
 
 HEADS = ("auto", "class", "scores", "softmax")
@@ -249,3 +254,75 @@ def test_several_outputs_have_notes_of_their_own() -> None:
     made = integer_of(g, "class")
     assert head_notes(g, made) == ["y: the softmax before y is replaced by argmax: the hardware gives the class"]
     assert evaluate(made, {"x": weights(3, 4)})["z"].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("axis", "scales", "is_read"), [(1, [0.5, 2, 1], True), (2, [0.5, 2, 1], False), (2, [2] * 3, True)]
+)
+def test_scales_are_those_of_classes_or_all_the_same(axis: int, scales: list[float], is_read: bool) -> None:
+    """There are as many positions as classes: only the axis tells them apart."""
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3, 3)))
+    whole = op.from_fixed(op.to_fixed(x, element=FixedPoint(True, 8)), fraction=0)
+    stored = op.quantize_linear(whole, np.float32(1), np.int16(0))
+    g.output("y", op.arg_max(op.dequantize_linear(stored, np.float32(scales), np.int16([0] * 3), axis=axis), axis=1))
+    made = with_hardware_head(g, "auto")
+    assert (not heads_of_host(made)) == is_read
+    samples = {"x": weights(50, 3, 3, scale=50.0)}
+    np.testing.assert_array_equal(evaluate(made, samples)["y"], evaluate(g, samples)["y"])
+
+
+FRACTIONS = st.lists(st.integers(-40, 40), min_size=3, max_size=3).filter(any)
+
+
+def aligned_scores(factors: list[float], terms: list[float], width: int) -> tuple[Fraction, Fraction, list[Fraction]]:
+    """The unit and the error of aligned scores, and by how much these differ from what they are, row by row.
+
+    All classes of a row may have an offset in common.
+    """
+    g, element = Graph("g"), FixedPoint(True, width)
+    real = op.from_fixed(g.input("x", Tensor(element, ("N", 3))), fraction=0, element="f64")
+    scores = op.add(op.mul(real, np.array([factors])), np.array([terms]))
+    found = reading(g, Operand(scores.node), 1)
+    assert isinstance(found, Reading)
+    made = aligned(g, found)
+    assert not isinstance(made, str), made
+    whole, unit, error = made
+    kind = whole.type.element
+    g.output("y", whole)
+    numbers = np.random.default_rng(0).integers(element.minimum, element.maximum + 1, (30, 3))
+    numbers[0], numbers[1] = element.minimum, element.maximum
+    apart = []
+    mantissas = evaluate(g, {"x": numbers.astype(element_dtype(element))})["y"]
+    for row, scored in zip(numbers.tolist(), mantissas.tolist(), strict=True):
+        assert all(kind.minimum <= score <= kind.maximum for score in scored)
+        wanted = [Fraction(f) * n + Fraction(t) for f, n, t in zip(factors, row, terms, strict=True)]
+        differences = [unit * score - w for score, w in zip(scored, wanted, strict=True)]
+        apart.append(max(differences) - min(differences))
+    assert kind.width <= 48
+    return unit, error, apart
+
+
+@pytest.mark.parametrize("width", [2, 8, 20, 30])
+@given(FRACTIONS, FRACTIONS, st.booleans())
+def test_scores_of_scales_with_a_common_part_are_aligned_exactly(
+    width: int, factors: list[int], terms: list[int], has_terms: bool
+) -> None:
+    quarters = [term / 4 if has_terms else 0.0 for term in terms]
+    unit, error, apart = aligned_scores([factor / 8 for factor in factors], quarters, width)
+    assert unit > 0
+    assert (error, max(apart)) == (0, 0)
+
+
+@pytest.mark.parametrize("scale", [1, -1, 1000])
+@pytest.mark.parametrize("width", [2, 8, 17, 20, 23, 24, 25, 28, 31])
+def test_scores_of_other_scales_are_aligned_within_their_error(width: int, scale: float) -> None:
+    """Which is as small as float32 has it: half a unit of the last place of the greatest number, or little more."""
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        factors = scale * random.uniform(1, 7, 3)
+        far = abs(factors).max() * 2.0 ** (width - 1)
+        _, error, apart = aligned_scores(factors.tolist(), random.uniform(-far / 3, far / 3, 3).tolist(), width)
+        assert max(apart) <= 2 * error
+        assert 0 < error <= Fraction(far) / 2**22
+        assert max(apart) > error / 20, "the error is not far greater than it must be"

@@ -194,3 +194,17 @@ def test_signs_that_are_stored_in_bytes_are_counted() -> None:
     np.testing.assert_array_equal(evaluate(whole, given)["y"], evaluate(g, given)["y"])
     assert codings(to_stream(whole)) == {"ternary"}
     assert multipliers(to_stream(whole)) == 0
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_sums_are_compared_where_channels_are_the_second_axis(layout: str) -> None:
+    """Each channel has weights and a bias of its own; as many positions as channels, so that only the layout tells."""
+    g, random = Graph("images"), np.random.default_rng(7)
+    x = g.input("x", Tensor(FixedPoint(True, 4), ("N", 3, 3, 3), layout))
+    w = 2 * random.integers(-3, 4, (3, 3, 1, 1))
+    sums = op.integer_conv(x, w, np.array([3, -5, 9]), element=FixedPoint(True, 9))
+    g.output("y", op.requantise(sums, shift=0, element=FixedPoint(True, 2), low=-1, high=1))
+    changed = rewrite(g, COMPARE_SUMS)
+    assert ("integer_threshold" in {changed.nodes[n]["type"] for n in changed}) == (layout == "NCHW")
+    values = {"x": random.integers(-8, 8, (50, 3, 3, 3)).astype(np.int8)}
+    np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])

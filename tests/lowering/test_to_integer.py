@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite, verify
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, from_onnx, quantise, to_integer
+from graphrewrite.lowering.integer.arithmetic import scale_sums
+from graphrewrite.lowering.integer.binary_points import absorb_clip
 from graphrewrite.lowering.integer.mantissas import least_fractions, of_layer
 from graphrewrite.rewriting.traces import Step
 from tests.support.lowering_networks import mlp, residual_cnn, weights
@@ -209,3 +211,55 @@ def test_a_binary_point_that_is_moved_counts():
     before, after = Graph.parse(g), lowered(g)
     assert "requantise" in str(after)
     assert np.array_equal(evaluate(before, {"x": x})["y"], evaluate(after, {"x": x})["y"])
+
+
+@pytest.mark.parametrize(
+    "element",
+    [FixedPoint(True, 3, 0), FixedPoint(False, 4, 2), FixedPoint(True, 4, 1), FixedPoint(True, 2, 3)],
+    ids=str,
+)
+@pytest.mark.parametrize("low", [None, -80, -5, -4, -3, -1, 0, 1, 6, 80])
+def test_limits_on_the_grid_of_a_format_or_beyond_it_are_part_of_it(element: FixedPoint, low: int | None) -> None:
+    """Limits are quarters; those stay that lie between numbers of the format, or leave no number of it."""
+    x = np.arange(-90, 91) / 16
+    for high in (None, -80, -6, -4, -1, 0, 2, 3, 5, 8, 80):
+        low_, high_ = (None if limit is None else limit / 4 for limit in (low, high))
+        g = Graph("g")
+        g.output("y", op.quantise(op.clip(g.input("x", Tensor("f64", ("N",))), low=low_, high=high_), element=element))
+        ends = element.minimum * element.step, element.maximum * element.step
+        least = ends[0] if low_ is None else max(low_, ends[0])
+        most = ends[1] if high_ is None else min(high_, ends[1])
+        is_on_grid = all(limit % element.step == 0 for limit in (least, most))
+        changed = absorb_clip(g)
+        assert ("clip" in kinds(changed)) == (not (is_on_grid and least <= most)), (low_, high_)
+        np.testing.assert_array_equal(evaluate(changed, {"x": x})["y"], evaluate(g, {"x": x})["y"])
+
+
+@example([1, 1], [0, 0], (2, 2), True)
+@example([1, 1], [0, 3], (2, 2), True)
+@example([3, 1], [0, 0], (2, 1), True)
+@example([-9, 5], [7, -50], (1, 3), True)
+@example([2, 2], [4, 4], (1, 1), True)
+@given(
+    st.lists(st.integers(-9, 9), min_size=2, max_size=2),
+    st.lists(st.integers(-50, 50), min_size=2, max_size=2),
+    st.sampled_from([(1, 1), (2, 1), (2, 2), (1, 3)]),
+    st.booleans(),
+)
+def test_equal_weights_of_a_window_are_one_product(
+    gains: list[int], biases: list[int], window: tuple[int, int], is_equal: bool
+) -> None:
+    w = np.array(gains).reshape(2, 1, 1, 1) * np.ones((2, 1, *window), np.int64)
+    w[0, 0, 0, 0] += not is_equal
+    g = Graph("g")
+    x = g.input("x", Tensor(FixedPoint(True, 4), ("N", 2, 3, 4)))
+    sums = op.integer_conv(x, w, np.array(biases), groups=2, element=FixedPoint(True, 16))
+    g.output("y", op.requantise(sums, shift=2, element=FixedPoint(True, 6)))
+    changed = scale_sums(g)
+    is_plain = bool((w == 1).all()) and not any(biases)
+    has_one = is_equal and window != (1, 1) and not is_plain
+    assert ("rescale" in kinds(changed)) == has_one
+    (conv,) = (n for n in changed if changed.nodes[n]["type"] == "integer_conv")
+    assert not has_one or (changed.nodes[changed.operands(conv)[1].node]["value"] == 1).all()
+    values = {"x": np.random.default_rng(0).integers(-8, 8, (20, 2, 3, 4)).astype(np.int8)}
+    np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])

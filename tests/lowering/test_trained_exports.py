@@ -10,6 +10,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, function_bounds, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.integer.classifier_heads import probabilities, softmax_as_arg_max
 from graphrewrite.lowering.prequantised.quantised_inputs import read_stored
+from graphrewrite.lowering.prequantised.stored_integers import lower_matmul_integer
 from tests.lowering.test_trained_models import compare
 from tests.support.trained_networks import stored
 
@@ -275,3 +276,23 @@ def test_a_norm_of_vectors_is_part_of_its_layer(stores: bool, around: tuple[int,
     fixed = g if stores else quantise(g, random.normal(size=(50, 6)).astype(np.float32))
     core = compare(fixed, rules=set())
     assert kinds(core) - {"requantise", "rescale"} <= {"input", "output", "constant", "integer_linear", "relu"}
+
+
+@pytest.mark.parametrize(
+    ("zero", "w_zero", "is_lowered"),
+    [(None, None, True), (3, None, True), (3, 2, True), (3, [2, 0, -4], True), (3, [[2, 0, -4]], False)],
+)
+def test_products_of_stored_integers_are_layers(zero: int | None, w_zero: object, is_lowered: bool) -> None:
+    """Whatever their zero points: of all, one for each column, or none."""
+    random = np.random.default_rng(0)
+    g = Graph("g")
+    x = g.input("x", Tensor(FixedPoint(True, 7), ("N", 4)))
+    points = [g.constant(np.int8(0 if zero is None else zero))] if zero is not None or w_zero is not None else []
+    stored_x = op.quantize_linear(op.from_fixed(x, fraction=0), np.float32(1), *(points or [np.int8(0)]))
+    w = random.integers(-128, 128, (4, 3)).astype(np.int8)
+    weight_points = [] if w_zero is None else [np.array(w_zero, np.int8)]
+    g.output("y", op.matmul_integer(stored_x, w, *points, *weight_points))
+    changed = rewrite(g, [lower_matmul_integer])
+    assert ("integer_linear" in kinds(changed)) == is_lowered
+    values = {"x": random.integers(-60, 60, (50, 4)).astype(np.int8)}
+    np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])

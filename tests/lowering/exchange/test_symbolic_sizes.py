@@ -236,3 +236,24 @@ class TestAgreements:
 
     def test_what_broadcasts_comes_last(self):
         assert list(agreements([("a", "b"), (7, 1)], everywhere=False)) == [{"a": 7}, {"b": 1}]
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+@pytest.mark.parametrize(
+    ("axis", "shape"), [(0, ("3*N", "4*M")), (1, ("M*N", 12)), (None, ("12*M*N",))], ids=["rows", "columns", "all"]
+)
+def test_sizes_that_are_multiplied_along_an_axis_are_known(axis, shape, keep):
+    """Of a table of sizes; whether the axis is kept changes nothing once all is one row."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["sizes"]),
+        helper.make_node("Gather", ["sizes", "order"], ["sorted"]),
+        helper.make_node("Reshape", ["sorted", "square"], ["table"]),
+        helper.make_node(
+            "ReduceProd", ["table"], ["products"], keepdims=keep, **({} if axis is None else {"axes": [axis]})
+        ),
+        helper.make_node("Reshape", ["products", "row"], ["target"]),
+        helper.make_node("Reshape", ["x", "target"], ["y"]),
+    ]
+    constants = {"order": np.array([0, 3, 1, 2]), "square": np.array([2, 2]), "row": np.array([-1])}
+    read = from_onnx(many(nodes, constants, {"x": ["N", 3, 4, "M"]}), batch=None)
+    assert read.result_type(*read.operands("y")[0]) == Tensor("f32", tuple(map(as_size, shape)))

@@ -130,6 +130,7 @@ _LOWERING: dict[str, tuple[str, ...]] = {
     "preparation": (_RULES, "test_means.py", "test_quantise.py", "test_signs.py", *_STREAMS),
     "prequantised": _TRAINED,
     "prequantised/affine_functions": ("test_functions.py", *_TRAINED),
+    "prequantised/operand_order": ("test_operand_order.py", *_TRAINED),
     "prequantised/approximations": ("test_functions.py", *_TRAINED),
     "quantisation": _QUANTISED,
     "quantisation/agreement": (*_QUANTISED, "../cli/test_compile_loss.py"),
