@@ -184,7 +184,6 @@ class _Work:
         except Untranslatable:
             raise
         except Exception:
-            path.end_with_message()
             return _Step()
         step = _Step([], graph, arrays)
         kinds = self.rule.definition.root_kinds
@@ -193,8 +192,6 @@ class _Work:
                 if kinds is None or graph._node[node]["type"] in kinds:
                     for match in _unwrapped(lambda node=node: list(self.rebound._matches(graph, node))):
                         self._match(step, match)
-        if not step.fired:
-            path.end_with_message()
         return step
 
     def _match(self, step: _Step, match: Match) -> None:
