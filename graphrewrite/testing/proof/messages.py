@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from types import FrameType
 
-from graphrewrite.rewriting.rule.replacement import decline
+from graphrewrite.rewriting.rule.outcome import decline
 
 __all__ = ["is_for_a_message", "is_of_engine", "is_rebound"]
 
