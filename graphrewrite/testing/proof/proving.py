@@ -194,6 +194,18 @@ class _Evidence:
 
     def _examined(self, graph: Graph, result: Graph, subject: Subject) -> Instance | None:
         """Examine a graph, if possible for all values of its attributes and constants; None if it has been before."""
+        import z3
+
+        from graphrewrite.testing.proof.refusal import Untranslatable
+
+        try:
+            return self._decided(graph, result, subject)
+        except Untranslatable as error:
+            return Instance(graph, "unknown", str(error))
+        except z3.Z3Exception as error:
+            return Instance(graph, "unknown", f"z3 refuses its terms: {error}")
+
+    def _decided(self, graph: Graph, result: Graph, subject: Subject) -> Instance | None:
         from graphrewrite.testing.proof.examination import examined
         from graphrewrite.testing.proof.symbols import Symbols, without_values
 
@@ -232,12 +244,14 @@ class _Evidence:
         return replace(instance, sampled=left) if instance.verdict == "proved" else instance
 
     def _generalised(self, graph: Graph, rule: Rule, known: Collection[str]) -> Instance:
+        import z3
+
         from graphrewrite.testing.proof.generalisation import generalised
         from graphrewrite.testing.proof.refusal import Untranslatable
 
         try:
             return generalised(graph, rule, keeps=self.keeps, effort=self.effort, known=known)
-        except Untranslatable as error:
+        except (Untranslatable, z3.Z3Exception) as error:  # then its own values are looked at
             return Instance(graph, "unknown", str(error))
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+import z3
 
 from graphrewrite import Constant, FixedPoint, Graph, Tensor, decline, define_op, op, rewrite, rule
 from graphrewrite.errors import MissingDependencyError
@@ -16,6 +17,7 @@ from graphrewrite.rules import RULES, drop_requantise, eliminate_dead_nodes, mer
 from graphrewrite.testing import prove
 from graphrewrite.testing.comparison import compare
 from graphrewrite.testing.proof import ufuncs
+from graphrewrite.testing.proof.translation import Inputs
 from tests.quality.wrong_rules.layers import groups_ignored
 
 pytestmark = pytest.mark.slow
@@ -437,3 +439,33 @@ def test_code_that_asks_for_the_text_of_a_constant_is_not_followed():
         return op.bitwise_and(x, c) if "77" in str(c.value) else op.bitwise_xor(c, x)
 
     assert prove(by_its_text, instances=4).verdict != "proved"
+
+
+@define_op(level="nn", infer=lambda x: x)
+def in_capitals(x):
+    """Write texts in capitals."""
+    return np.char.upper(x)
+
+
+def test_texts_are_no_numbers_that_z3_knows():
+    @rule
+    def once(x):
+        yield in_capitals(in_capitals(x))
+        return in_capitals(x)
+
+    graph = Graph("g")
+    graph.output("y", in_capitals(in_capitals(graph.input("x", Tensor("string", ("N",))))))
+    proof = prove(once, [graph])
+    assert proof.verdict == "unknown"
+    assert "an entry of string is no number" in proof.why
+    assert prove(once, instances=3).verdict == "unknown"
+
+
+def test_what_z3_refuses_is_unknown(monkeypatch):
+    def refuse(graph, batch=2):
+        raise z3.Z3Exception("sort mismatch")
+
+    monkeypatch.setattr(Inputs, "of", refuse)
+    proof = prove(drop_requantise, instances=2)
+    assert proof.verdict == "unknown"
+    assert "z3 refuses its terms: sort mismatch" in proof.why
