@@ -16,12 +16,12 @@ from graphrewrite.graph import Graph
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.instance import NoInstanceError
-from graphrewrite.testing.proof.assumptions import assumptions
+from graphrewrite.testing.proof.assumptions import assumptions, scope
 from graphrewrite.testing.proof.proof import CONSTANTS, Instance, Proof
 from graphrewrite.testing.proof.ranges import Ranges
 from graphrewrite.testing.proof.refutation import Refutation
 from graphrewrite.testing.subject import Subject, Transformation
-from graphrewrite.types import element_kind
+from graphrewrite.types import Stream, element_kind
 
 __all__ = ["prove"]
 
@@ -69,7 +69,8 @@ def prove(
     -------
     Proof
         "proved" with what was assumed, "refuted" with a counterexample, or "unknown" with the reason: floats that
-        round, code that asks about values, or a solver that gave up.
+        round, code that asks about values, or a solver that gave up. Less is "proved for samples" of some constants
+        or attributes and, where there are streams, "proved of values": in which cycles is not examined.
 
     Raises
     ------
@@ -123,6 +124,7 @@ def prove(
         assumptions(instances_, evidence.left_out, elements, ranges.wanted),
         evidence.why(subject, on, graphs.missing),
         time.perf_counter() - started,
+        scope(instances_),
     )
 
 
@@ -182,6 +184,7 @@ class _Evidence:
         if instance is None:
             self.repeated += 1
             return True
+        instance = replace(instance, is_timed=_has_streams(graph, result))
         if instance.verdict == "left out":
             self.left_out[instance.why] += 1
             return False
@@ -279,6 +282,12 @@ def _with_state(*graphs: Graph) -> str:
     """Return the name of an op that keeps a state; empty if there is none."""
     found = (g.op(n).name for g in graphs for n in g if g.op(n).has_state(g.nodes[n]) and not g.op(n).effects)
     return next(found, "")
+
+
+def _has_streams(*graphs: Graph) -> bool:
+    """Tell whether values pass as streams, or a component of hardware computes them."""
+    kinds = [g.result_type(*operand) for g in graphs for node in g for operand in g.operands(node)]
+    return any(isinstance(kind, Stream) for kind in kinds)
 
 
 def _has_layout(graph: Graph) -> bool:

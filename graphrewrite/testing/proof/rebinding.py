@@ -238,14 +238,14 @@ def _names(code: CodeType) -> Iterator[str]:
 
 def _asks_for_types(code: CodeType) -> bool:
     steps = dis.get_instructions(code)
-    return "__class__" in code.co_names or any(s.argval == "type" and s.opname == "LOAD_GLOBAL" for s in steps)
+    return "__class__" in code.co_names or any((s.opname, s.argval) == ("LOAD_GLOBAL", "type") for s in steps)
 
 
 def _handles_errors(code: CodeType) -> bool:
     """Tell whether code may go on after an error; in ``with np.errstate(...)`` it does not."""
     steps = [step for each in _codes(code) for step in dis.get_instructions(each)]
     silent = sum(step.argval == "errstate" for step in steps)
-    return sum(step.opname == "PUSH_EXC_INFO" for step in steps) > silent
+    return bool(sum(step.opname == "PUSH_EXC_INFO" for step in steps) > silent)
 
 
 def _guarded(function: Callable[..., Any], what: str) -> Callable[..., Any]:
