@@ -63,7 +63,8 @@ def prove(
     instances : int
         Maximum number of graphs to decide; those of one range are all decided.
     effort : int
-        z3's units of work for one graph. No clock decides, so that the answer is the same on every machine.
+        z3's units of work for one question about a graph. No clock decides, so that the answer is the same on every
+        machine.
 
     Returns
     -------
