@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import operator
 import reprlib
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -39,6 +40,8 @@ __all__ = ["ANYTHING", "AttributeCheck", "as_attribute", "kind_of_attribute"]
 
 _ARRAY = Array("numpy.ndarray")
 _OF_NUMPY = (np.ndarray, np.generic)
+_CLASS = operator.attrgetter("__class__")
+"""Which of a symbol is the type of what it stands for."""
 _LEAVES = (
     *(type(None), bool, int, float, complex, str, bytes, np.bool_, np.number, np.str_, np.bytes_),
     *(Tensor, Stream, OwnType, FixedPoint, Quantised, Body),
@@ -286,7 +289,7 @@ class AttributeCheck:
             If it has another type.
         """
         kind = type(value)
-        if kind in self.scalars or (kind is tuple and self.entries and self.entries.issuperset(map(type, value))):
+        if kind in self.scalars or (kind is tuple and self.entries and self.entries.issuperset(map(_CLASS, value))):
             return value
         if isinstance(value, Symbolic) or (kind is float and self.takes_numbers and not value.is_integer()):
             return value

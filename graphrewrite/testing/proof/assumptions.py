@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphrewrite.formats.text import format_exactly
+from graphrewrite.graph import Graph
 from graphrewrite.testing.proof.proof import CONSTANTS, Instance
 from graphrewrite.types import Stream
 
-__all__ = ["assumptions"]
+__all__ = ["assumptions", "scope"]
 
 _MOST = 12
 """Maximum number of values of an attribute that are listed."""
@@ -30,7 +31,7 @@ def assumptions(
     >>> g = Graph.parse("graph g\nx = input() : s8f4[N,2]\nr = requantise(x, shift=2, element=u4f2)\ny = output(r)")
     >>> for sentence in assumptions([Instance(g, "proved")], {}, None):
     ...     print(sentence)
-    these graphs stand for all in which the rule applies: inputs of s8f4, sizes of at most 2, a batch of 2
+    these graphs stand for all in which the rule applies: inputs of s8f4, ranks 2, sizes of at most 2, a batch of 2
     the rule is applied once at each match; whether it terminates is not examined
     attributes are enumerated, not symbolic: requantise element u4f2, high None, low None, shift 2
     """
@@ -42,10 +43,12 @@ def assumptions(
     largest = max((d for kind in kinds for d in kind.shape if isinstance(d, int)), default=1)
     sentences = [
         f"these graphs stand for all in which the rule applies: inputs of {formats or 'no type'}, "
-        f"sizes of at most {largest}, a batch of 2",
+        f"ranks {_listed(_in_order(_ranks(graphs))) or 'of none'}, sizes of at most {largest}, a batch of 2",
         "the rule is applied once at each match; whether it terminates is not examined",
     ]
-    if any(isinstance(kind, Stream) for kind in kinds):
+    if operands := _operands(graphs):
+        sentences.append(f"operands that an op may lack or have more of: {'; '.join(operands)}")
+    if any(instance.is_timed for instance in instances):
         sentences.append("streams give the same values; in which cycles is not examined, `check` compares that")
     if elements is not None:
         sentences.append(f"inputs are of these kinds only: {', '.join(sorted(elements))}")
@@ -59,6 +62,34 @@ def assumptions(
     if constants:
         sentences.append(f"constants: {len(constants)} different arrays")
     return (*sentences, *_omissions(left_out))
+
+
+def scope(instances: Sequence[Instance]) -> str:
+    """Return the ranks and operands of the graphs of some instances, for the verdict itself."""
+    graphs = [instance.graph for instance in instances]
+    ranks = _in_order(_ranks(graphs))
+    named = [f"rank{'s' if len(ranks) > 1 else ''} {_listed(ranks)}"] if ranks else []
+    return "; ".join([*named, *_operands(graphs)])
+
+
+def _ranks(graphs: Iterable[Graph]) -> dict[str, int]:
+    """Return the ranks of all inputs, by their names."""
+    kinds = [graph.result_type(name) for graph in graphs for name in graph.inputs]
+    # Streams have the axes of one frame.
+    ranks = [len(kind.shape) + isinstance(kind, Stream) for kind in kinds]
+    return {str(rank): rank for rank in ranks}
+
+
+def _operands(graphs: Iterable[Graph]) -> list[str]:
+    """Return which operands there are of ops that may lack some, or have any number of them."""
+    seen: dict[str, dict[str, None]] = {}
+    for graph in graphs:
+        for node in graph.in_order():
+            op, operands = graph.op(node), graph.operands(node)
+            if op.name not in ("input", "output", "constant") and (op.variadic or op.required < len(op.operands)):
+                words = f"{len(operands)} operands" if op.variadic else ", ".join(op.operands[: len(operands)])
+                seen.setdefault(op.name, {}).setdefault(words)
+    return [f"{name} of {_listed(words)}" for name, words in seen.items()]
 
 
 def _omissions(left_out: Mapping[str, int]) -> Iterator[str]:

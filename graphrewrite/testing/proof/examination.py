@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from graphrewrite.testing.proof.translation import Inputs, Translation, bits_of_
 from graphrewrite.testing.snapshot import interface
 from graphrewrite.types import FixedPoint, Type
 
-__all__ = ["Pair", "differing", "examined", "overflows", "refuted", "stated"]
+__all__ = ["Pair", "differing", "distinct", "examined", "overflows", "refuted", "stated"]
 
 
 def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int) -> Instance:
@@ -88,16 +88,25 @@ def _called(graph: Graph) -> str:
 
 
 def _differences(was: dict[str, SymbolicArray], became: dict[str, SymbolicArray], inputs: Inputs) -> list[Any]:
-    """Return the conditions under which outputs differ; of conditions that are equal up to names, only one."""
-    conditions: dict[int, tuple[Any, Any]] = {}
-    for name, a in was.items():
-        b = became[name]
-        for difference in differing(a, b):
-            if difference is True:
-                return [True]
-            alike = difference if inputs.constraints else _renamed(difference)
-            conditions.setdefault(alike.get_id(), (alike, difference))
-    return [condition for _, condition in conditions.values()]
+    """Return the conditions under which outputs differ."""
+    return distinct((each for name, a in was.items() for each in differing(a, became[name])), inputs)
+
+
+def distinct(conditions: Iterable[Any], inputs: Inputs, known: Collection[str] = ()) -> list[Any]:
+    """Return conditions, of those that are equal up to the names of inputs only one; True alone if it is among them.
+
+    Parameters
+    ----------
+    known : collection of str
+        Names that are none of inputs.
+    """
+    found: dict[int, tuple[Any, Any]] = {}
+    for condition in conditions:
+        if condition is True:
+            return [True]
+        alike = condition if inputs.constraints else _renamed(condition, known)
+        found.setdefault(alike.get_id(), (alike, condition))
+    return [condition for _, condition in found.values()]
 
 
 def differing(a: Any, b: Any) -> Iterator[Any]:
@@ -112,11 +121,11 @@ def differing(a: Any, b: Any) -> Iterator[Any]:
             yield opposite(same)
 
 
-def _renamed(condition: Any) -> Any:
-    """Return a condition whose variables are numbered in the order in which they appear."""
+def _renamed(condition: Any, known: Collection[str]) -> Any:
+    """Return a condition whose variables, but the known ones, are numbered in the order in which they appear."""
     names: dict[int, tuple[Any, Any]] = {}
     for term in subterms([condition]):
-        if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+        if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED and term.decl().name() not in known:
             names[term.get_id()] = (term, z3.Const(f"entry {len(names)}", term.sort()))
     return z3.substitute(condition, *names.values())
 

@@ -1,7 +1,9 @@
 """IEEE arithmetic on floats that are not known: bits where a function moves or turns them, z3's theory where it rounds.
 
 Of all NaN there is one, as in comparisons of `graphrewrite.testing`. Of two zeros of different signs numpy may take
-either for the greater one, the same one wherever it is asked for the same numbers.
+either for the greater one: measured, `maximum` and `minimum` of one dtype take the first one, or the second one, at all
+places of arrays of all lengths, whichever the processor has; `fmax` and `fmin` not, of which it is only said that they
+take the same one for the same numbers.
 """
 
 from __future__ import annotations
@@ -136,8 +138,7 @@ def _extreme(is_first: Callable[[Any, Any], Any], name: str, *, keeps_nan: bool)
         left, right = bits_of_float(a, dtype), bits_of_float(b, dtype)
         if left.eq(right):
             return a if a.opaque else b
-        text = f"{left.sexpr()} {right.sexpr()}"
-        either = z3.Bool(f"{name} zero {hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]}")
+        either = _taken_zero(f"{name} of {dtype}", left) if keeps_nan else _some_zero(name, left, right)
         zeros = z3.And(z3.fpIsZero(x), z3.fpIsZero(y))
         first = z3.If(zeros, z3.If(either, left, right), z3.If(is_first(x, y), left, right))
         nan = z3.fpIsNaN(x), z3.fpIsNaN(y)
@@ -145,6 +146,17 @@ def _extreme(is_first: Callable[[Any, Any], Any], name: str, *, keeps_nan: bool)
         return _of_bits(z3.If(nan[0], ends[0], z3.If(nan[1], ends[1], first)), dtype, _name((a, b)))
 
     return pick
+
+
+def _taken_zero(name: str, left: Any) -> Any:
+    """Return whether of two zeros of different signs the first is taken: one answer for each order of the signs."""
+    sign = z3.Extract(left.size() - 1, left.size() - 1, left)
+    return z3.If(sign == 1, z3.Bool(f"{name} takes -0 before +0"), z3.Bool(f"{name} takes +0 before -0"))
+
+
+def _some_zero(name: str, left: Any, right: Any) -> Any:
+    text = f"{left.sexpr()} {right.sexpr()}"
+    return z3.Bool(f"{name} zero {hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]}")
 
 
 def _in_order(a: Any, b: Any) -> tuple[Any, Any]:

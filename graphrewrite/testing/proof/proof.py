@@ -35,6 +35,8 @@ class Instance:
         Attributes for all of whose values it is proved, such as ``"requantise.shift"``, and ``"constants"``.
     sampled : mapping of str to str
         Attributes, and ``"constants"``, for some of whose values only it is proved, each with the reason.
+    is_timed : bool
+        Whether there are streams, before or after: the cycles of their values are not examined.
     """
 
     graph: Graph
@@ -43,6 +45,7 @@ class Instance:
     counterexample: Counterexample | None = None
     symbolic: tuple[str, ...] = ()
     sampled: Mapping[str, str] = field(default_factory=dict)
+    is_timed: bool = False
 
     def __bool__(self) -> bool:
         return self.verdict == "proved"
@@ -67,6 +70,8 @@ class Proof:
         The reason for the verdict "unknown".
     seconds : float
         Duration; the verdict does not depend on it.
+    scope : str
+        Ranks and operands of the graphs, for the verdict in one sentence.
     """
 
     name: str
@@ -74,6 +79,7 @@ class Proof:
     assumed: tuple[str, ...] = ()
     why: str = ""
     seconds: float = 0.0
+    scope: str = ""
 
     def __repr__(self) -> str:
         return f"<proof of {self.name}: {self.verdict}, {len(self.instances)} graphs>"
@@ -85,10 +91,20 @@ class Proof:
 
     @property
     def verdict(self) -> str:
-        """One of ``"proved"``, ``"refuted"``, ``"unknown"`` and ``"proved for samples"``, which is less than proved."""
+        """One of ``"proved"``, ``"refuted"`` and ``"unknown"``, or what is less than proved.
+
+        That is ``"proved for samples"``, and with streams, whose cycles are not examined, ``"proved of values"``.
+        """
         if self.counts["refuted"]:
             return "refuted"
-        return "unknown" if self.why else "proved for samples" if self.sampled else "proved"
+        if self.why or self.sampled:
+            return "unknown" if self.why else "proved for samples"
+        return "proved of values" if self.is_timed else "proved"
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether there are streams, whose cycles are not examined."""
+        return any(instance.is_timed for instance in self.instances)
 
     @property
     def sampled(self) -> dict[str, str]:
@@ -116,15 +132,16 @@ class Proof:
         if self.counterexample is not None:
             return f"{self.name}: refuted: {self.counterexample.reason}"
         count = self.counts["proved"]
-        graphs = f"{count} graph{'s' if count != 1 else ''}"
+        graphs = f"{count} graph{'s' if count != 1 else ''}{f' ({self.scope})' if self.scope else ''}"
         if self.why:
             part = f" On {graphs} it is proved for all values of the inputs." if count else ""
             return f"{self.name}: unknown: {self.why}.{part}"
-        covered = f"{self.name}: proved for {'samples' if self.sampled else f'all values of {self._covered()}'}"
+        time = " Time is not examined." if self.is_timed else ""
+        covered = f"{self.name}: proved{' of values' if time else ''} for"
         if not self.sampled:
-            return f"{covered} of {graphs}."
+            return f"{covered} all values of {self._covered()} of {graphs}.{time}"
         names = "; ".join(f"{name} ({why})" for name, why in self.sampled.items())
-        return f"{covered} of {names}. Of the rest, for all values of {self._covered()} of {graphs}."
+        return f"{covered} samples of {names}. Of the rest, for all values of {self._covered()} of {graphs}.{time}"
 
     def _covered(self) -> str:
         """The numbers for all of whose values it is proved."""

@@ -16,12 +16,12 @@ from graphrewrite.graph import Graph
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.instance import NoInstanceError
-from graphrewrite.testing.proof.assumptions import assumptions
+from graphrewrite.testing.proof.assumptions import assumptions, scope
 from graphrewrite.testing.proof.proof import CONSTANTS, Instance, Proof
 from graphrewrite.testing.proof.ranges import Ranges
 from graphrewrite.testing.proof.refutation import Refutation
 from graphrewrite.testing.subject import Subject, Transformation
-from graphrewrite.types import element_kind
+from graphrewrite.types import Stream, element_kind
 
 __all__ = ["prove"]
 
@@ -63,13 +63,15 @@ def prove(
     instances : int
         Maximum number of graphs to decide; those of one range are all decided.
     effort : int
-        z3's units of work for one graph. No clock decides, so that the answer is the same on every machine.
+        z3's units of work for one question about a graph. No clock decides, so that the answer is the same on every
+        machine.
 
     Returns
     -------
     Proof
         "proved" with what was assumed, "refuted" with a counterexample, or "unknown" with the reason: floats that
-        round, code that asks about values, or a solver that gave up.
+        round, code that asks about values, or a solver that gave up. Less is "proved for samples" of some constants
+        or attributes and, where there are streams, "proved of values": in which cycles is not examined.
 
     Raises
     ------
@@ -123,6 +125,7 @@ def prove(
         assumptions(instances_, evidence.left_out, elements, ranges.wanted),
         evidence.why(subject, on, graphs.missing),
         time.perf_counter() - started,
+        scope(instances_),
     )
 
 
@@ -182,6 +185,7 @@ class _Evidence:
         if instance is None:
             self.repeated += 1
             return True
+        instance = replace(instance, is_timed=_has_streams(graph, result))
         if instance.verdict == "left out":
             self.left_out[instance.why] += 1
             return False
@@ -194,6 +198,18 @@ class _Evidence:
 
     def _examined(self, graph: Graph, result: Graph, subject: Subject) -> Instance | None:
         """Examine a graph, if possible for all values of its attributes and constants; None if it has been before."""
+        import z3
+
+        from graphrewrite.testing.proof.refusal import Untranslatable
+
+        try:
+            return self._decided(graph, result, subject)
+        except Untranslatable as error:
+            return Instance(graph, "unknown", str(error))
+        except z3.Z3Exception as error:
+            return Instance(graph, "unknown", f"z3 refuses its terms: {error}")
+
+    def _decided(self, graph: Graph, result: Graph, subject: Subject) -> Instance | None:
         from graphrewrite.testing.proof.examination import examined
         from graphrewrite.testing.proof.symbols import Symbols, without_values
 
@@ -232,12 +248,14 @@ class _Evidence:
         return replace(instance, sampled=left) if instance.verdict == "proved" else instance
 
     def _generalised(self, graph: Graph, rule: Rule, known: Collection[str]) -> Instance:
+        import z3
+
         from graphrewrite.testing.proof.generalisation import generalised
         from graphrewrite.testing.proof.refusal import Untranslatable
 
         try:
             return generalised(graph, rule, keeps=self.keeps, effort=self.effort, known=known)
-        except Untranslatable as error:
+        except (Untranslatable, z3.Z3Exception) as error:  # then its own values are looked at
             return Instance(graph, "unknown", str(error))
 
     def close(self) -> None:
@@ -265,6 +283,12 @@ def _with_state(*graphs: Graph) -> str:
     """Return the name of an op that keeps a state; empty if there is none."""
     found = (g.op(n).name for g in graphs for n in g if g.op(n).has_state(g.nodes[n]) and not g.op(n).effects)
     return next(found, "")
+
+
+def _has_streams(*graphs: Graph) -> bool:
+    """Tell whether values pass as streams, or a component of hardware computes them."""
+    kinds = [g.result_type(*operand) for g in graphs for node in g for operand in g.operands(node)]
+    return any(isinstance(kind, Stream) for kind in kinds)
 
 
 def _has_layout(graph: Graph) -> bool:

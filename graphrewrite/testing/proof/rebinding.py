@@ -207,7 +207,7 @@ class Rebinding:
             self._keep(function, guarded)
             return guarded
         # Code that compares types with `is` gets the real ``int``, and types that it may compare.
-        asks = not {"type", "__class__"}.isdisjoint(_names(function.__code__))
+        asks = any(map(_asks_for_types, _codes(function.__code__)))
         own = {**_BUILTINS, "int": int, "type": _type_of} if asks else dict(_BUILTINS)
         world: dict[str, Any] = {"__name__": function.__module__, "__builtins__": own}
         cells = tuple(CellType() for _ in function.__closure__ or ())
@@ -223,19 +223,29 @@ class Rebinding:
         return rebound
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield code, and the code of the functions inside of it."""
+    yield code
     for inner in code.co_consts:
         if inspect.iscode(inner):
-            yield from _names(inner)
+            yield from _codes(inner)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    for each in _codes(code):
+        yield from each.co_names
+
+
+def _asks_for_types(code: CodeType) -> bool:
+    steps = dis.get_instructions(code)
+    return "__class__" in code.co_names or any((s.opname, s.argval) == ("LOAD_GLOBAL", "type") for s in steps)
 
 
 def _handles_errors(code: CodeType) -> bool:
-    """Tell whether code, or code inside of it, may go on after an error; in ``with np.errstate(...)`` it does not."""
-    steps = [*dis.get_instructions(code)]
-    handlers = sum(step.opname == "PUSH_EXC_INFO" for step in steps)
+    """Tell whether code may go on after an error; in ``with np.errstate(...)`` it does not."""
+    steps = [step for each in _codes(code) for step in dis.get_instructions(each)]
     silent = sum(step.argval == "errstate" for step in steps)
-    return handlers > silent or any(inspect.iscode(inner) and _handles_errors(inner) for inner in code.co_consts)
+    return bool(sum(step.opname == "PUSH_EXC_INFO" for step in steps) > silent)
 
 
 def _guarded(function: Callable[..., Any], what: str) -> Callable[..., Any]:

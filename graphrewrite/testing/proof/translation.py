@@ -91,8 +91,16 @@ class Variable(NamedTuple):
 
 
 def unknown(name: str, kind: Type) -> Number:
-    """Return an unknown entry of a tensor."""
+    """Return an unknown entry of a tensor.
+
+    Raises
+    ------
+    Untranslatable
+        If it is no number.
+    """
     limits = limits_of(kind)
+    if limits is None and element_dtype(kind.element).kind != "f":
+        raise Untranslatable(f"an entry of {kind.element} is no number that z3 knows")
     if limits is None:
         return unknown_float(name, 8 * element_dtype(kind.element).itemsize, str(kind.element))
     return unknown_number(name, *limits)

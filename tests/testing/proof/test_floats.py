@@ -7,8 +7,10 @@ import pytest
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.testing import prove
+from graphrewrite.testing.proof.examination import distinct
 from graphrewrite.testing.proof.floating import FLOATING, as_float, bits_of_float
 from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.translation import Inputs
 from tests.support.profiles import some_seeds
 
 z3 = pytest.importorskip("z3")
@@ -98,3 +100,36 @@ def test_what_is_computed_is_what_numpy_computes(seed):
         elif wanted or ufunc.nin == 1:
             bits = z3.simplify(bits_of_float(found, kind)).as_long()
             assert bits == int(wanted.view("u2")), (ufunc, operands)
+
+
+def test_zeros_of_both_signs_are_rectified_the_same_way_twice():
+    @rule
+    def relu_of_relu(x):
+        yield op.relu(op.relu(x))
+        return op.relu(x)
+
+    proof = prove(relu_of_relu, elements={"float"}, instances=6)
+    assert proof, str(proof)
+
+
+@pytest.mark.parametrize("extreme", [np.maximum, np.minimum])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_numpy_takes_the_same_zero_everywhere(extreme, dtype):
+    """Proofs rest on it: of two zeros always the first one, or the second one, or the one of one sign."""
+    for a, b in ((-0.0, 0.0), (0.0, -0.0)):
+        taken = {
+            bool(sign)
+            for size in (*range(1, 20), 31, 33, 64, 65, 100, 257)
+            for step in (1, 2, 3)
+            for other in (dtype(b), np.full(size * step, b, dtype)[::step])
+            for sign in np.signbit(extreme(np.full(size * step, a, dtype)[::step], other)).reshape(-1)
+        }
+        assert len(taken) == 1
+
+
+def test_of_equal_questions_about_different_entries_one_is_asked():
+    limit, other, first, second = z3.BitVecs("clip.low other x[0] x[1]", 8)
+    asked = [first < limit, second < limit, second < other]
+    assert distinct(asked, Inputs(), {"clip.low", "other"}) == [asked[0], asked[2]]
+    assert distinct(asked, Inputs(constraints=[first > 0]), {"clip.low", "other"}) == asked
+    assert distinct([*asked, True], Inputs()) == [True]

@@ -7,15 +7,19 @@ import sys
 
 import numpy as np
 import pytest
+import z3
 
 from graphrewrite import Constant, FixedPoint, Graph, Tensor, decline, define_op, op, rewrite, rule
 from graphrewrite.errors import MissingDependencyError
+from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.lowering import LOWER_TO_INTEGER
 from graphrewrite.op.domain import MANTISSAS
 from graphrewrite.rules import RULES, drop_requantise, eliminate_dead_nodes, merge_clips
 from graphrewrite.testing import prove
 from graphrewrite.testing.comparison import compare
 from graphrewrite.testing.proof import ufuncs
+from graphrewrite.testing.proof.translation import Inputs
+from graphrewrite.types import Stream
 from tests.quality.wrong_rules.layers import groups_ignored
 
 pytestmark = pytest.mark.slow
@@ -270,7 +274,8 @@ def test_what_one_assumes_is_told():
     assert "a batch of 2" in told
     assert "attributes are enumerated, not symbolic: requantise element " in told
     assert re.match(
-        r"drop_requantise: proved for all values of the inputs.* and the attribute.*requantise.shift of \d+ graphs.\n"
+        r"drop_requantise: proved for all values of the inputs.* and the attribute.*requantise.shift "
+        r"of \d+ graphs \(ranks? .*\).\n"
         "Assumed:\n- these graphs",
         str(proof),
     )
@@ -439,3 +444,66 @@ def test_code_that_asks_for_the_text_of_a_constant_is_not_followed():
         return op.bitwise_and(x, c) if "77" in str(c.value) else op.bitwise_xor(c, x)
 
     assert prove(by_its_text, instances=4).verdict != "proved"
+
+
+@define_op(level="nn", infer=lambda x: x)
+def in_capitals(x):
+    """Write texts in capitals."""
+    return np.char.upper(x)
+
+
+def test_texts_are_no_numbers_that_z3_knows():
+    @rule
+    def once(x):
+        yield in_capitals(in_capitals(x))
+        return in_capitals(x)
+
+    graph = Graph("g")
+    graph.output("y", in_capitals(in_capitals(graph.input("x", Tensor("string", ("N",))))))
+    proof = prove(once, [graph])
+    assert proof.verdict == "unknown"
+    assert "an entry of string is no number" in proof.why
+    assert prove(once, instances=3).verdict == "unknown"
+
+
+def test_what_z3_refuses_is_unknown(monkeypatch):
+    def refuse(graph, batch=2):
+        raise z3.Z3Exception("sort mismatch")
+
+    monkeypatch.setattr(Inputs, "of", refuse)
+    proof = prove(drop_requantise, instances=2)
+    assert proof.verdict == "unknown"
+    assert "z3 refuses its terms: sort mismatch" in proof.why
+
+
+def test_of_streams_the_values_alone_are_proved():
+    @rule
+    def drop_fifo(x):
+        yield fifo(x)
+        return x
+
+    graph = Graph("g")
+    graph.output("y", fifo(graph.input("x", Stream(FixedPoint(True, 8, 4), (2,))), depth=4))
+    proof = prove(drop_fifo, [graph])
+    assert proof.verdict == "proved of values"
+    assert not proof
+    assert str(proof).startswith("drop_fifo: proved of values for all values of the inputs of 1 graph (rank 2).")
+    assert "Time is not examined." in str(proof)
+    assert any("in which cycles is not examined" in sentence for sentence in proof.assumed)
+
+
+def test_the_verdict_names_ranks_and_operands():
+    @rule
+    def drop_identity(x, w, b=None):
+        yield op.identity(op.conv(x, w, b))
+        return op.conv(x, w, b)
+
+    lines = "x = input() : i8[N,1,2]\nw = input() : i8[1,1,1]\n{}\ni = identity(c)\ny = output(i)"
+    graphs = [
+        Graph.parse(f"graph g\n{lines.format(text)}")
+        for text in ("c = conv(x, w)", "b = input() : i8[1]\nc = conv(x, w, b)")
+    ]
+    proof = prove(drop_identity, graphs)
+    assert "of 2 graphs (ranks 1 | 3; conv of x, w | x, w, b)." in str(proof), str(proof)
+    assert "operands that an op may lack or have more of: conv of x, w | x, w, b" in proof.assumed
+    assert any("attributes are enumerated, not symbolic: conv dilations" in sentence for sentence in proof.assumed)
