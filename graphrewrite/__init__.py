@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from graphrewrite.rewriting.pattern import Constant
     from graphrewrite.rewriting.rule.declaration import Rule
     from graphrewrite.rewriting.rule.language import rule
-    from graphrewrite.rewriting.rule.replacement import decline
+    from graphrewrite.rewriting.rule.outcome import decline
     from graphrewrite.rewriting.traces import trace
     from graphrewrite.rewriting.verification.verifier import verify
     from graphrewrite.runtime.plugins import plugin
@@ -97,7 +97,7 @@ _HOMES = {
     "Rule": "rewriting.rule.declaration",
     "Stream": "types",
     "Tensor": "types",
-    "decline": "rewriting.rule.replacement",
+    "decline": "rewriting.rule.outcome",
     "define_op": "op.define",
     "diff": "compare.difference",
     "evaluate": "execution.evaluator",

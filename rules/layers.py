@@ -54,7 +54,7 @@ def matmul_as_linear(x, w: Constant):
         return decline("an operand is not a matrix", at=product)
     if x.type.layout is not None or w.type.layout is not None:
         return decline("the axes of its operands have names, which a layer reads in another way", at=product)
-    return op.linear(x, np.ascontiguousarray(w.value.T))
+    return op.linear(x, op.transpose(w, perm=(1, 0)))
 
 
 @rule(keeps="rounding")

@@ -19,7 +19,7 @@ from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.example import check_example, pattern_of, roots_of
 from graphrewrite.rewriting.rule.explanation import Explanation
 from graphrewrite.rewriting.rule.language import rule
-from graphrewrite.rewriting.rule.replacement import decline
+from graphrewrite.rewriting.rule.outcome import decline
 
 __all__ = ["Inlining", "inline", "outline"]
 

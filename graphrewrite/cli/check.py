@@ -61,7 +61,7 @@ def as_data(reports: Mapping[str, Report]) -> dict[str, Any]:
                 "verdict": report.verdict,
                 "graphs": report.graphs,
                 "fired": dict(report.fired),
-                "compared": {member: found.compared for member, found in report.evidence.items()},
+                "compared": {member: found.judged for member, found in report.evidence.items()},
                 "seed": report.seed,
                 "reason": report.counterexample.reason if report.counterexample else " ".join(report.advice) or None,
                 "test": report.counterexample.code if report.counterexample else None,
@@ -92,7 +92,7 @@ def print_reports(reports: Mapping[str, Report], console: Console) -> None:
             ),
             str(report.graphs),
             str(max(report.fired.values(), default=0)),
-            str(max((found.compared for found in report.evidence.values()), default=0)),
+            str(max((found.judged for found in report.evidence.values()), default=0)),
         )
     console.print(table)
     # Reports of one run share a seed.

@@ -101,6 +101,8 @@ def _graph(graph: Graph, data: Mapping[str, Any], ops: Mapping[str, Any], path: 
             if op is None or kind in ops:
                 graph.adopt(op or graph.ops.get(kind) or generic(kind))
         values["origin"] = tuple(values.get("origin", ()))
+        if isinstance(values.get("result"), list):  # of an op with several results
+            values["result"] = tuple(values["result"])
         here.check(unsound_node(values))
         graph.add_node(name)
         graph.nodes[name].update(values if op is None else {**values, **_attributes(op, values)})

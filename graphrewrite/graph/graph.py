@@ -20,7 +20,7 @@ from graphrewrite.graph.value import Value
 from graphrewrite.op.body import Body
 from graphrewrite.op.given_ops import GivenOps, OpOrDialect, hides_library, hiding, unknown_op
 from graphrewrite.op.library import find_op
-from graphrewrite.op.literals import as_constant, constant_type
+from graphrewrite.op.literals import as_constant, constant_type, met_by
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED, annotations_in, attributes_in
 from graphrewrite.types import (
@@ -184,7 +184,8 @@ class Graph(GraphMethods, Dataflow, Body):
         op : Op
             The op.
         operands : iterable of Value, array or number
-            Arrays and numbers become constants, numbers of the element type of the first value.
+            Arrays and numbers become constants. A number has the element type of the first value with which the op
+            takes it.
         attributes : mapping, optional
             Attributes; lists, sets and ranges are stored as tuples, defaults are not stored.
         name : str, optional
@@ -204,7 +205,8 @@ class Graph(GraphMethods, Dataflow, Body):
         for value in values:
             check_value(self, value, op.name)
         # Types first: if they do not fit, no constant has been added yet.
-        like = values[0].type if values else None
+        kinds = [x.type if isinstance(x, Value) else None for x in operands]
+        like = met_by(op, operands, kinds, attributes) if len(values) < len(operands) else None
         constants = {i: as_constant(x, like) for i, x in enumerate(operands) if not isinstance(x, Value)}
         types = [
             x.type if isinstance(x, Value) else constant_type(constants[i], x, like) for i, x in enumerate(operands)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +24,46 @@ from graphrewrite.types import (
     hold,
 )
 
-__all__ = ["as_constant", "constant_type"]
+if TYPE_CHECKING:
+    from graphrewrite.op.op import Op
+
+__all__ = ["as_constant", "constant_type", "met_by"]
+
+
+def met_by(op: Op, operands: Sequence[Any], types: Sequence[Type | None], attributes: dict[str, Any]) -> Type | None:
+    """Return the type whose elements bare numbers among some operands have: the first one with which the op takes them.
+
+    Parameters
+    ----------
+    op : Op
+        What reads the operands.
+    operands : sequence
+        Numbers, arrays, and whatever stands for a value.
+    types : sequence of Tensor, Stream or None
+        Of the values; None for numbers and arrays.
+    attributes : dict
+        Attributes of the op.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> mask, x = Tensor("bool", ("N",)), Tensor("f32", ("N",))
+    >>> print(met_by(op.where, [mask, x, 0.0], [mask, x, None], {}))
+    f32[N]
+    """
+    known = {kind.element: kind for kind in reversed([t for t in types if t is not None])}
+    first = next((kind for kind in types if kind is not None), None)
+    if len(known) < 2 or not any(isinstance(x, int | float | bool) for x in operands):
+        return first
+    for kind in dict.fromkeys(known[t.element] for t in types if t is not None):
+        with suppress(TypeMismatchError):
+            tried = [
+                constant_type(as_constant(x, kind), x, kind) if t is None else t
+                for x, t in zip(operands, types, strict=True)
+            ]
+            op.result_types(tuple(tried), op.settled(attributes, tried))
+            return kind
+    return first
 
 
 def as_constant(value: Any, like: Type | None = None) -> np.ndarray:

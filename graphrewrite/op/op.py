@@ -111,7 +111,7 @@ class Op(Signature):
         current = CURRENT.get()
         if current is not None:  # inside of a rule, an op of literals only is part of the pattern, too
             return current.apply_op(self, operands, attributes)
-        if attributes and (below := BELOW.get()) is not None and below.takes(self, attributes):
+        if (attributes or self.stateful) and (below := BELOW.get()) is not None and below.takes(self, attributes):
             return below.apply(self, operands, attributes)
         attributes = self.as_attributes(attributes)
         operands = tuple(self.completed(operands, attributes)) if self.neutral else operands

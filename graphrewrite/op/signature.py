@@ -111,7 +111,10 @@ class Signature:
             if key not in self.attributes and not (complete and callable(self.derived.get(key))):
                 raise TypeMismatchError(self._no_attribute(key))
         if operands < self.required:
-            raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
+            name = self.operands[operands]
+            is_filled = not complete and name in self.neutral
+            why = "; every node has it: a call that leaves it out gives it a neutral value" if is_filled else ""
+            raise TypeMismatchError(f"{self.name} needs operand {name!r}{why}")
         if complete:
             for key in self.required_attributes:
                 if key not in attributes:

@@ -13,8 +13,8 @@ CURRENT: ContextVar[Any] = ContextVar("CURRENT", default=None)
 operand to ask for it."""
 
 BELOW: ContextVar[Any] = ContextVar("BELOW", default=None)
-"""The run of the lower half of a rule: an op of literals only is computed there, unless a size among its attributes is
-known to the graph alone."""
+"""The run of the lower half of a rule: an op of literals only is computed there, unless it has a state, or a size among
+its attributes is known to the graph alone."""
 
 
 class Symbolic:

@@ -25,7 +25,7 @@ from graphrewrite.rewriting.engine.attempt import Change
 from graphrewrite.rewriting.engine.entry import Rules, rewrite
 from graphrewrite.rewriting.passes import Pass, Pipeline
 from graphrewrite.rewriting.profile import Profile, RuleProfile
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rewriting.verification import Checks
 from graphrewrite.runtime.display import Displayed
 from graphrewrite.runtime.source_location import located

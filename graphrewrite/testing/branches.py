@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import dis
 import linecache
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 from graphrewrite.rewriting.passes import Pass
 from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.testing.flow import Flow, Part
 from graphrewrite.testing.mentioning import code_used
 
 __all__ = ["Branches", "watched"]
@@ -23,8 +22,6 @@ __all__ = ["Branches", "watched"]
 _NAME = "graphrewrite.testing"
 _TOOLS = (3, 4)
 """Identifiers of `sys.monitoring` that are meant for no particular kind of tool."""
-_ALWAYS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "SEND"})
-"""Jumps without a condition."""
 
 
 class Branches:
@@ -41,7 +38,7 @@ class Branches:
     Attributes
     ----------
     ran : dict
-        What has run: lines ``(file, line)``, and branches ``(code, from, to)`` by number of the code and offsets.
+        What has run: lines ``(code, line)``, and branches ``(code, from, to)``, by number of the code and offsets.
     is_measured : bool
         Whether nothing hindered it.
 
@@ -59,58 +56,68 @@ class Branches:
     """
 
     def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
-        found = {used.code: used for function in functions for used in code_used(function)}
-        self.used = tuple(found.values())
+        self._by_function = [code_used(function) for function in functions]
+        self.used = tuple({used.code: used for own in self._by_function for used in own}.values())
         self.ran: dict[tuple[Any, ...], None] = {}
         self.is_measured = True
         self._is_active = False
-        self._numbers = {code: number for number, code in enumerate(found)}
 
-    @cached_property
+    @property
     def are_there(self) -> bool:
         """Whether the code has branches: else all of it runs, and nothing need be measured."""
-        return any(self._leaders.values())
+        return bool(self._flows)
 
     @cached_property
-    def lines(self) -> frozenset[tuple[Any, ...]]:
-        """All lines that could run."""
-        found = set()
-        for used in self.used:
-            for _, end, line in used.code.co_lines():
-                if line is not None and end > used.start and line != used.code.co_firstlineno:
-                    found.add((used.code.co_filename, line))
-            if used.start:  # the line of the yield has run, or nothing is known
-                found -= {(used.code.co_filename, line) for line in _lines_at(used.code, used.start)}
-        return frozenset(found)
+    def lines(self) -> frozenset[tuple[int, int]]:
+        """All lines that could run, each with the number of its code."""
+        return frozenset((number, line) for number, flow in self._flows.items() for line in flow.lines)
 
     @cached_property
-    def _leaders(self) -> dict[CodeType, frozenset[int]]:
-        """Offsets behind conditional jumps, by code."""
-        return {used.code: frozenset(_leaders(used.steps)) for used in self.used}
+    def _flows(self) -> dict[int, Flow]:
+        """By number, the code of functions that have branches."""
+        flows = {used.code: Flow(used) for used in self.used}
+        kept = {
+            used.code for own in self._by_function if any(flows[each.code].branches for each in own) for used in own
+        }
+        return {number: flows[used.code] for number, used in enumerate(self.used) if used.code in kept}
+
+    @cached_property
+    def _numbers(self) -> dict[CodeType, int]:
+        return {flow.used.code: number for number, flow in self._flows.items()}
 
     def take(self) -> dict[tuple[Any, ...], None]:
         """Return what has run, and forget it."""
         ran, self.ran = self.ran, {}
         return ran
 
-    def never_run(self, ran: Iterable[Hashable]) -> list[str]:
-        """Return the lines that have not run, each with its text; of several in a row the first.
+    def never_run(self, ran: Iterable[Hashable]) -> dict[str, bool]:
+        """Return the places that have not run, each with its text, and whether it may change what a rule does.
+
+        Of several lines in a row it is the first; of a line that has run, the part that has not. There are none if no
+        line has run, for then nothing was followed.
 
         Parameters
         ----------
         ran : iterable
             What has, from several measurements perhaps.
         """
-        if not self.are_there:
-            return []
-        done = self.lines.intersection(ran)
-        found, is_told = [], False
-        for file, line in sorted(self.lines):
-            if (file, line) not in done and not is_told:
-                text = linecache.getline(file, line).strip()
-                found.append(f"{Path(file).name}:{line}" + (f" `{text}`" if text else ""))
-            is_told = (file, line) not in done
-        return found
+        keys: list[Any] = list(ran)
+        lines = self.lines.intersection(keys)
+        if not lines:
+            return {}
+        taken: dict[int, list[tuple[int, int]]] = {}
+        for number, *edge in (key for key in keys if isinstance(key, tuple) and len(key) == 3):
+            taken.setdefault(number, []).append((edge[0], edge[1]))
+        places: dict[tuple[str, int], list[Part]] = {}
+        ran_somewhere = set[tuple[str, int]]()
+        for number, flow in self._flows.items():
+            file, own = flow.used.code.co_filename, {line for line in flow.lines if (number, line) in lines}
+            ran_somewhere.update((file, line) for line in own)
+            for line in flow.lines:
+                places.setdefault((file, line), []).extend([] if line in own else [flow.whole(line)])
+            for part in flow.parts(taken.get(number, ()), own):
+                places[file, part.line].append(part)
+        return _told(places, ran_somewhere)
 
     # ------------------------------------------------------------------ measuring
 
@@ -136,13 +143,18 @@ class Branches:
         if sys.gettrace() is not None:
             return None
         sys.settrace(self._called)
-        return lambda: sys.settrace(None)
+
+        def stop() -> None:
+            if sys.gettrace() == self._called:  # and not one that the code has set, such as a debugger
+                sys.settrace(None)
+
+        return stop
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> Any:
         number = self._numbers.get(frame.f_code)
         if number is None or frame.f_lasti < self.used[number].start:
             return None
-        ran, leaders, file, last = self.ran, self._leaders[frame.f_code], frame.f_code.co_filename, -1
+        ran, leaders, last = self.ran, self._flows[number].leaders, -1
         frame.f_trace_opcodes = True
 
         def follow(frame: FrameType, event: str, arg: Any) -> Any:
@@ -152,7 +164,7 @@ class Branches:
                     ran[number, last, frame.f_lasti] = None
                 last = frame.f_lasti
             elif event == "line":
-                ran[file, frame.f_lineno] = None
+                ran[number, frame.f_lineno] = None
             return follow
 
         return follow
@@ -166,12 +178,15 @@ class Branches:
         events, ran, numbers = monitoring.events, self.ran, self._numbers
 
         def line(code: CodeType, line: int) -> None:
-            ran[code.co_filename, line] = None
+            ran[numbers[code], line] = None
 
         def branch(code: CodeType, offset: int, to: int) -> None:
             ran[numbers[code], offset, to] = None
 
-        callbacks = {events.LINE: line}
+        def start(code: CodeType, offset: int) -> None:
+            ran[numbers[code], code.co_firstlineno] = None  # a lambda that is on that line begins no other
+
+        callbacks = {events.LINE: line, events.PY_START: start}
         either = ("BRANCH_LEFT", "BRANCH_RIGHT") if hasattr(events, "BRANCH_LEFT") else ("BRANCH",)
         callbacks.update({getattr(events, name): branch for name in either})
         monitoring.use_tool_id(tool, _NAME)
@@ -190,16 +205,25 @@ class Branches:
         return stop
 
 
-def _lines_at(code: CodeType, offset: int) -> list[int]:
-    return [line for start, end, line in code.co_lines() if start <= offset < end and line is not None]
+def _told(places: Mapping[tuple[str, int], Sequence[Part]], ran: Set[tuple[str, int]]) -> dict[str, bool]:
+    """Return texts for what has not run of lines, and whether it matters, given the lines of which some has."""
+    found: dict[str, bool] = {}
+    first = ""
+    for (file, line), parts in sorted(places.items()):
+        where, text = f"{Path(file).name}:{line}", linecache.getline(file, line).rstrip()
+        if (file, line) not in ran:
+            first = first or _place(where, text)
+            found[first] = found.get(first, False) or any(part.matters for part in parts)
+            continue
+        first = ""
+        for part in sorted(parts, key=lambda part: (part.start, part.end)):
+            if not any(other != part and other.start <= part.start <= part.end <= other.end for other in parts):
+                found[_place(where, text.encode()[part.start : part.end].decode())] = part.matters
+    return found
 
 
-def _leaders(steps: list[dis.Instruction]) -> Iterator[int]:
-    """Yield the offsets to which conditional jumps lead."""
-    for step, then in pairwise(steps):
-        if (step.opcode in dis.hasjrel or step.opcode in dis.hasjabs) and step.opname not in _ALWAYS:
-            yield step.argval
-            yield then.offset
+def _place(where: str, text: str) -> str:
+    return f"{where} `{text.strip()}`" if text else where
 
 
 # ---------------------------------------------------------------------- members whose code is followed

@@ -22,8 +22,8 @@ from graphrewrite.testing.equality import agreeing
 from graphrewrite.testing.failure.claims import IN_FORMAT, SAME_EFFECTS
 from graphrewrite.testing.failure.formats import has_formats, out_of_format
 from graphrewrite.testing.failure.values import is_batched, shown
-from graphrewrite.testing.rows import cycles_for, row_of, rows_of
-from graphrewrite.testing.strategies.edges import STEPS
+from graphrewrite.testing.generation.edges import STEPS
+from graphrewrite.testing.rows import cycles_for, row_of, rows_of, without_step
 
 __all__ = [
     "NoVerdictError",
@@ -103,8 +103,10 @@ def difference(
     Raises
     ------
     NoVerdictError
-        If the first cannot be evaluated on any row.
+        If the first cannot be evaluated on any row, or an op keeps a state of which nobody knows the cycles.
     """
+    if name := without_step(before) or without_step(after):
+        raise NoVerdictError(f"the op {name!r} keeps a state without a step; give it one: define_op(step=...)")
     cycles = cycles_for(before, after, inputs)
     try:
         difference_ = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance, cycles=cycles)

@@ -19,8 +19,10 @@ FEW = 5
 """With fewer comparisons, what is wrong in every second case is missed one time in sixteen, or more often."""
 _SHARE = 0.03
 """Of the graphs, of which a rule alone is compared in more than that."""
-_SHOWN, _VALUES = 6, 3
-"""Number of attributes that are shown, and of the values of each."""
+_COMPARABLE = 0.2
+"""Of the graphs on which a rule fired and that may be compared, the share that should be."""
+_SHOWN, _VALUES, _KINDS = 6, 3, 7
+"""Number of attributes that are shown, of the values of each, and of the kinds of numbers of a constant."""
 
 
 class EvidenceWarning(UserWarning):
@@ -40,6 +42,8 @@ class Evidence:
         Graphs that were compared.
     dead : int
         Graphs in which it changed only what no output depends on.
+    cleared : int
+        Graphs from which it removed nodes that no output depends on, and nothing else changed.
     unchanged : int
         Graphs that it left as they were, though it took a step.
     timed : int
@@ -54,8 +58,12 @@ class Evidence:
         The same of the nodes of its ops in graphs in which it declined a match.
     operands : dict of str to Counter
         In how many of them each optional operand was there, and missing.
+    constants : dict of str to Counter
+        In how many of them a constant that a variable bound held what kinds of numbers: "negative", "zero", "NaN".
     elements, ranks : Counter
         Of the results of the nodes that it found.
+    meanings : Counter
+        Of the compared graphs, as text.
 
     Examples
     --------
@@ -68,6 +76,7 @@ class Evidence:
 
     compared: int = 0
     dead: int = 0
+    cleared: int = 0
     unchanged: int = 0
     timed: int = 0
     formed: int = 0
@@ -76,8 +85,10 @@ class Evidence:
     made: dict[str, Counter[Any]] = field(default_factory=dict)
     refused: dict[str, Counter[Any]] = field(default_factory=dict)
     operands: dict[str, Counter[bool]] = field(default_factory=dict)
+    constants: dict[str, Counter[str]] = field(default_factory=dict)
     elements: Counter[str] = field(default_factory=Counter)
     ranks: Counter[int] = field(default_factory=Counter)
+    meanings: Counter[str] = field(default_factory=Counter)
 
     def then(self, later: Evidence) -> Evidence:
         """Return this evidence and that of other graphs.
@@ -101,14 +112,15 @@ class Evidence:
         """Note the attributes of nodes in a graph in which a match was declined."""
         _count(self.refused, values)
 
-    def note(self, firings: Iterable[Firing]) -> None:
-        """Note a graph that was compared, given what fired alive in it."""
+    def note(self, firings: Iterable[Firing], meaning: str | None = None) -> None:
+        """Note a graph that was compared, given what fired alive in it, and its meaning as text, if it has one."""
         self.compared += 1
+        self.meanings.update(() if meaning is None else (meaning,))
         matched, made = dict[str, set[Any]](), dict[str, set[Any]]()
-        operands = dict[str, set[Any]]()
+        operands, constants = dict[str, set[Any]](), dict[str, set[Any]]()
         elements, ranks = set[str](), set[int]()
         for firing in firings:
-            for into, values in ((matched, firing.matched), (made, firing.made)):
+            for into, values in ((matched, firing.matched), (made, firing.made), (constants, firing.constants)):
                 for name, found in values.items():
                     into.setdefault(name, set()).update(found)
             for name, is_there in firing.operands.items():
@@ -118,13 +130,20 @@ class Evidence:
         _count(self.attributes, matched)
         _count(self.made, made)
         _count(self.operands, operands)
+        _count(self.constants, constants)
         self.elements.update(elements)
         self.ranks.update(ranks)
+
+    @property
+    def judged(self) -> int:
+        """Graphs on which the verdict rests: those compared; of what does nothing but clean up, those that it left."""
+        return self.compared or self.cleared
 
     @property
     def apart(self) -> str:
         """What it fired on beside what was compared, in words; empty if there is nothing."""
         cut = [f"{self.dead} where no output depends on it"] if self.dead else []
+        cut += [f"{self.cleared} from which only dead nodes went"] if self.cleared else []
         cut += [f"{self.unchanged} that stayed as they were"] if self.unchanged else []
         cut += [f"{self.formed} of which only the form was checked"] if self.formed else []
         if self.failed:
@@ -133,11 +152,13 @@ class Evidence:
         return "; ".join(cut)
 
     def shown(self) -> list[str]:
-        """Return at what it was compared, in words: element types, ranks, operands, and attributes."""
-        parts = [_counts(self.elements, _VALUES)] if self.elements else []
+        """Return at what it was compared, in words: element types, ranks, operands, constants, and attributes."""
+        parts = [f"{len(self.meanings)} meanings"] if len(self.meanings) > 1 else []
+        parts += [_counts(self.elements, _VALUES)] if self.elements else []
         parts += [f"rank {_counts(self.ranks, 6)}"] if self.ranks else []
         for name, counts in self.operands.items():
             parts.append(f"{name} there {counts[True]}, not {counts[False]}")
+        parts += [f"constant {name} {_counts(counts, _KINDS)}" for name, counts in self.constants.items()]
         parts += [f"{name} {_counts(counts, _VALUES)}" for name, counts in list(self.attributes.items())[:_SHOWN]]
         rest = len(self.attributes) - _SHOWN
         return [*parts, f"{rest} more attributes"] if rest > 0 else parts
@@ -149,7 +170,7 @@ def collect(
     *,
     failure: str = "",
     unchanged: bool = False,
-    anywhere: bool = False,
+    meaning: str | None = None,
 ) -> None:
     """Note a graph in the evidence of all that fired in it.
 
@@ -163,23 +184,25 @@ def collect(
         Why the graph could not be evaluated; empty if it was compared.
     unchanged : bool
         Whether the graph is what it was.
-    anywhere : bool
-        Whether all of the graph was compared, and not only what outputs depend on.
+    meaning : str, optional
+        What the graph means, as text, if that was compared: it may depend on all of the graph, and not on outputs only.
     """
     by_member: dict[str, list[Firing]] = {}
     for firing in firings:
         by_member.setdefault(firing.member, []).append(firing)
     for name, own in by_member.items():
         found = evidence.setdefault(name, Evidence())
-        alive = [firing for firing in own if firing.is_alive or anywhere]
+        alive = [firing for firing in own if firing.is_alive or meaning is not None]
         if unchanged:
             found.unchanged += 1
-        elif not alive:
+        elif not alive and not any(firing.is_clearing for firing in own):
             found.dead += 1
         elif failure:
             found.failed[failure] += 1
+        elif alive:
+            found.note(alive, meaning)
         else:
-            found.note(alive)
+            found.cleared += 1
 
 
 def merged(one: Mapping[str, Evidence], other: Mapping[str, Evidence]) -> dict[str, Evidence]:
@@ -191,7 +214,7 @@ def merged(one: Mapping[str, Evidence], other: Mapping[str, Evidence]) -> dict[s
 
 
 def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> Iterator[str]:
-    """Yield what is thin about evidence, in words: too few graphs, or an attribute or operand that never varied.
+    """Yield what is thin about evidence, in words: too few graphs, or what never varied.
 
     Parameters
     ----------
@@ -211,9 +234,15 @@ def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> It
     ['it was compared on 2 of 200 graphs']
     """
     least = max(FEW, share * _SHARE * graphs)
-    if evidence.compared < least:
-        yield f"it was compared on {evidence.compared} of {graphs} graphs"
+    if evidence.judged < least:
+        yield f"it was compared on {evidence.judged} of {graphs} graphs"
         return
+    failed = evidence.failed.total()
+    if evidence.judged < _COMPARABLE * (evidence.judged + failed):
+        reason, _ = _by_count(evidence.failed)[0]
+        yield f"it fired on {failed} graphs that cannot be evaluated, and was compared on {evidence.judged}: {reason}"
+    if len(evidence.meanings) == 1:
+        yield f"every graph had the same meaning, {next(iter(evidence.meanings))}"
     for name in _open_attributes(member):
         counts = evidence.attributes.get(name, _NONE) + evidence.refused.get(name, _NONE)
         # One op of dozens that a pattern takes is in too few of the graphs to judge.

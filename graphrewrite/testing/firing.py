@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.graph import Graph
+from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.edit import Edit, difference
 from graphrewrite.op import find_op
 from graphrewrite.op.body import Body
@@ -16,7 +16,7 @@ from graphrewrite.rewriting.rule.bytecode import codes_of
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.types import Stream, Tensor
 
-__all__ = ["Firing", "facts_of", "firing_between", "firing_of"]
+__all__ = ["Firing", "facts_of", "firing_between", "firing_of", "numbers_in_words"]
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,17 @@ class Firing:
     member : str
         The rule, pass or function.
     is_alive : bool
-        Whether what it changed reaches an output; of a pass that only removes nodes, whether it changed anything.
+        Whether what it changed reaches an output.
+    is_clearing : bool
+        Whether it is the work of what cleans up: nodes went that no output depends on, and nothing else changed.
     matched, made : mapping of str to set
         Values of each attribute of the nodes that it found, and of those that it made: ``"conv.groups"`` to ``{1}``.
     operands : mapping of str to bool
         Whether each optional operand of the pattern was there.
     elements, ranks : frozenset
         Of the results of the nodes that it found.
+    constants : mapping of str to frozenset
+        What kinds of numbers were in the constants that each variable bound, in words.
     """
 
     member: str
@@ -44,6 +48,8 @@ class Firing:
     operands: Mapping[str, bool] = field(default_factory=dict)
     elements: frozenset[str] = frozenset()
     ranks: frozenset[int] = frozenset()
+    is_clearing: bool = False
+    constants: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def firing_of(graph: Any, member: Any, change: Any) -> Firing:
@@ -53,20 +59,24 @@ def firing_of(graph: Any, member: Any, change: Any) -> Firing:
     edit: Edit = change.edit
     gone = {entry[0]: entry[1] for entry in edit.lost if len(entry) != 3}
     operands: dict[str, bool] = {}
+    constants: dict[str, frozenset[str]] = {}
     names: Iterable[str] = gone
     if isinstance(member, Rule):
         match = change.match
         names = match.nodes
-        bound = zip(member.pattern.variables, match.values, strict=True)
+        bound = list(zip(member.pattern.variables, match.values, strict=True))
         operands = {variable.name: value is not None for variable, value in bound if variable.optional}
+        for variable, value in bound:
+            node = value.node if isinstance(value, Operand) else None
+            data = gone[node] if node in gone else graph._node.get(node, {})
+            if data.get("type") == "constant":
+                constants[variable.name] = frozenset(numbers_in_words(data["value"]))
     found = [gone[name] if name in gone else graph._node.get(name, {}) for name in names]
-    touched = _touched(edit)
-    is_alive = _reaches_output(graph, touched) or (not (touched or edit.added) and _may_leave_nothing(member))
-    return _firing(graph, member.name, is_alive, found, edit, operands)
+    return _firing(graph, member.name, found, edit, operands, constants, may_clear=_may_leave_nothing(member))
 
 
 def _may_leave_nothing(member: Any) -> bool:
-    """Tell whether a rule removes what nobody reads, by ``rule.nothing``: it is judged by what it leaves, as passes."""
+    """Tell whether a rule may remove what nobody reads, by ``rule.nothing``."""
     function = getattr(member, "function", None)
     return function is not None and any("nothing" in code.co_names for code in codes_of(function.__code__))
 
@@ -76,25 +86,32 @@ def firing_between(before: Any, after: Any, name: str) -> Firing:
     if not (isinstance(before, Graph) and isinstance(after, Graph)):
         return Firing(name)
     edit = difference(before, after)
-    touched = _touched(edit)
-    # What cleans up is judged by what it leaves: that no output has changed is all that it says.
-    is_alive = not (touched or edit.added) or _reaches_output(after, touched)
     found = [before._node[node] for node in (*edit.removed, *(node for node, _ in edit.changed))]
-    return _firing(after, name, is_alive, found, edit, {})
+    return _firing(after, name, found, edit, {}, {})
 
 
 def _firing(
-    graph: Graph, name: str, is_alive: bool, found: list[dict[str, Any]], edit: Edit, operands: dict[str, bool]
+    graph: Graph,
+    name: str,
+    found: list[dict[str, Any]],
+    edit: Edit,
+    operands: Mapping[str, bool],
+    constants: Mapping[str, frozenset[str]],
+    *,
+    may_clear: bool = True,
 ) -> Firing:
+    touched = _touched(edit)
     kinds = [kind for data in found for kind in _types(data) if isinstance(kind, Tensor | Stream)]
     return Firing(
         name,
-        is_alive,
+        _reaches_output(graph, touched),
         facts_of(graph, found),
         facts_of(graph, (data for _, data in (*edit.added, *edit.changed))),
         operands,
         frozenset(str(kind.element) for kind in kinds),
         frozenset(len(kind.shape) for kind in kinds),
+        may_clear and not (touched or edit.added),
+        constants,
     )
 
 
@@ -154,6 +171,34 @@ def _attributes(graph: Graph, data: Mapping[str, Any]) -> Iterator[tuple[str, An
         value = data.get(name, default)
         if not isinstance(value, np.ndarray | Body | type):  # a weight, a graph, or a required one that is not there
             yield f"{kind}.{name}", _plain(value)
+
+
+def numbers_in_words(array: Any) -> Iterator[str]:
+    """Yield what kinds of numbers an array holds, in words.
+
+    Examples
+    --------
+    >>> list(numbers_in_words(np.array([0.0, -1.5, np.nan])))
+    ['several', 'zero', 'negative', 'NaN']
+    >>> list(numbers_in_words(np.array(3)))
+    ['one number']
+    """
+    flat = np.asarray(array).ravel()
+    if not flat.size:
+        yield "empty"
+        return
+    is_same = flat.dtype.kind not in "OV" and bool(np.all(flat == flat[0]))
+    yield "one number" if flat.size == 1 else "all equal" if is_same else "several"
+    if flat.dtype.kind not in "iuf":
+        return
+    for word, found in (
+        ("zero", flat == 0),
+        ("negative", flat < 0),
+        ("infinite", np.isinf(flat)),
+        ("NaN", flat != flat),
+    ):
+        if found.any():
+            yield word
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
+from zlib import crc32
 
 import networkx as nx
 import numpy as np
@@ -17,7 +18,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.failure.origin import Origin, origin_of
 
-__all__ = ["Meaning", "NoMeaningError"]
+__all__ = ["Meaning", "NoMeaningError", "written"]
 
 _SHOWN = 4
 """Members of a set that are shown."""
@@ -36,7 +37,7 @@ class Meaning:
     Attributes
     ----------
     function : callable
-        Takes a graph. Where it raises an error, the graph has no meaning.
+        Takes a graph. Where it raises an error, or gives None before and after, the graph has no meaning.
     tolerance : float, optional
         Maximum difference of real numbers; by default they must be equal.
 
@@ -85,7 +86,11 @@ class Meaning:
         return self.function(graph.copy())
 
     def change(self, before: Any, after: Any) -> str:
-        """Return in words what of the meaning of a graph changed; empty if nothing did.
+        """Return in words what of the meaning of a graph changed, as `compared`; empty if nothing did."""
+        return self.compared(before, after)[1]
+
+    def compared(self, before: Any, after: Any) -> tuple[str, str]:
+        """Return the meaning of a graph before, as text, and in words what of it changed; empty if nothing did.
 
         Raises
         ------
@@ -101,7 +106,9 @@ class Meaning:
         try:
             became = self.of(after)
         except Exception as error:
-            return f"{self.name} fails afterwards: {_message(error)}"
+            return written(was), f"{self.name} fails afterwards: {_message(error)}"
+        if was is None and became is None:  # of a function that forgot to return anything, perhaps
+            raise NoMeaningError(f"{self.name} gives None")
         change = self._difference(was, became)
         # What differs from itself, such as a generator, would refute every rule.
         if change and self._difference(was, self.of(before)):
@@ -109,7 +116,7 @@ class Meaning:
                 f"{self.name} gives another {type(was).__name__} each time that it is called with the same graph; "
                 "return what is compared by value, such as a set, a list or a dictionary"
             )
-        return change
+        return written(was), change
 
     def _difference(self, was: Any, became: Any) -> str:
         try:
@@ -119,6 +126,34 @@ class Meaning:
                 f"what {self.name} gives cannot be compared: {_message(error)}; return numbers, texts, arrays, or "
                 "sets, lists and dictionaries of them"
             ) from None
+
+
+def written(value: Any) -> str:
+    """Return a meaning as text, the same for equal ones; of a long one the beginning, and a sum of it all.
+
+    Examples
+    --------
+    >>> written({"b": {3, 1}, "a": np.eye(2)})
+    "{'a': float64[[1.0, 0.0], [0.0, 1.0]], 'b': {1, 3}}"
+    >>> written(list(range(999)))
+    '[0, 1, 2, 3, 4, ...31, 3… #66506a27'
+    """
+    text = _text(value)
+    return text if len(text) <= _LETTERS else f"{text[:_LETTERS]}… #{crc32(text.encode(errors='replace')):08x}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, nx.Graph):
+        return f"{_text(dict(value.nodes(data=True)))} with edges {_text(_edges(value))}"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.tolist()}"
+    if isinstance(value, Set):
+        return f"{{{', '.join(sorted(map(_text, value)))}}}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(sorted(f'{_text(key)}: {_text(value[key])}' for key in value))}}}"
+    if _is_row(value):
+        return f"[{', '.join(map(_text, value))}]"
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _message(error: Exception) -> str:

@@ -110,6 +110,8 @@ class Mentioned:
         Texts and formats.
     attributes : frozenset of str
         Names of attributes that it reads.
+    moderate : bool
+        Whether floats are to stay between -8 and 8, for what it gives is compared within a tolerance.
 
     Examples
     --------
@@ -120,6 +122,7 @@ class Mentioned:
     numbers: tuple[float, ...] = ()
     others: tuple[Any, ...] = ()
     attributes: frozenset[str] = frozenset()
+    moderate: bool = False
 
     @property
     def boundaries(self) -> tuple[float, ...]:

@@ -29,6 +29,9 @@ __all__ = ["Misinferred", "check_own_ops"]
 
 _HOME = __name__.partition(".")[0] + "."
 """The package, whose components have tests of their own."""
+_KINDS = {"b": "biu", "i": "iu", "u": "iu", "f": "f", "c": "c"}
+"""Kinds of numpy's types that a function may give, by the kind of the inferred one: it may compute in more bits, and
+arithmetic makes integers of truth values."""
 _CLAIM = """\
 operands = [evaluate_nodes(before, inputs, [node])[node] for node in {sources!r}]
 results = before.op({node!r}).compute(operands, before.attributes({node!r}))
@@ -153,4 +156,7 @@ def _unlike(wanted: Sequence[Type], found: Sequence[np.ndarray]) -> tuple[str, s
         if held.dtype.kind in "iub" and array.dtype.kind == "f" and (other := array[array != held]).size:
             same = f"np.array_equal(results[{place}], results[{place}].astype(np.{held.dtype.type.__name__}))"
             return f"{shown(other.flat[0])}, which is no {kind.element}", same
+        numbers = _KINDS.get(held.dtype.kind, array.dtype.kind)
+        if array.dtype.kind not in numbers:
+            return f"{array.dtype}{list(array.shape)}", f"results[{place}].dtype.kind in {numbers!r}"
     return None

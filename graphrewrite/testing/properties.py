@@ -58,10 +58,10 @@ def check(
     tolerance : float, optional
         An absolute bound, instead of what the rule declares.
     keeps : {"exact", "rounding", "assumes"}, optional
-        Instead of what the rule declares.
+        Instead of what the rule declares. Where that is not exact, inputs are compared that are between -8 and 8.
     meaning : callable, optional
         A function from a graph to what must stay as it is, instead of the values that graphs compute: the language of
-        a state machine, what can be reached in a call graph. Graphs of which it raises an error show nothing.
+        a state machine, what can be reached. Graphs of which it raises an error, or gives None, show nothing.
     interval : float, optional
         By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
     against : {"onnxruntime", "ghdl"}, optional
@@ -166,9 +166,9 @@ class Preserving:
         found.fired.update(done.fired.keys())
         check_interface(self.subject, graph, done)
         check_repeatable(self.subject, graph, done, rebuilding=found.graphs % _SHARE != 1)
-        failure = ""
+        failure, meaning = "", None
         if self.meaning is not None:
-            failure = _check_meaning(self.meaning, graph, done.graph)
+            meaning, failure = _check_meaning(self.meaning, graph, done.graph)
         elif isinstance(graph, Graph):
             failure = _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
             if self.against is not None:
@@ -179,8 +179,7 @@ class Preserving:
             for name in done.fired:
                 found.of(name).formed += 1
             return
-        is_same, is_told = done.new == done.old, self.meaning is not None
-        collect(found.evidence, done.firings, failure=failure, unchanged=is_same, anywhere=is_told)
+        collect(found.evidence, done.firings, failure=failure, unchanged=done.new == done.old, meaning=meaning)
 
     def _check_time(self, found: Findings, graph: Graph, done: Applied) -> None:
         """Refute a result that is worse in time; that takes longer to tell than values do, so that a share is asked."""
@@ -219,15 +218,15 @@ def _applied(subject: Subject, found: Findings, graph: Any, inputs: Mapping[str,
         return None
 
 
-def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> str:
-    """Refute a result of another meaning; return why the graph has none, if it has none."""
+def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> tuple[str, str]:
+    """Refute a result of another meaning; return the meaning as text, or else why the graph has none."""
     try:
-        change = meaning.change(graph, after)
+        was, change = meaning.compared(graph, after)
     except NoMeaningError as failure:
-        return str(failure)
+        return "", str(failure)
     if change:
         raise Refuted(Counterexample(graph, after, change, meaning=meaning), "meaning")
-    return ""
+    return was, ""
 
 
 def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> str:
@@ -266,7 +265,9 @@ def assert_preserves(
     *,
     meaning: Callable[[Any], Any] | None = None,
     interval: float | None = None,
+    against: str | None = None,
     seed: int | None = None,
+    executor: Executor | None = None,
 ) -> None:
     """Raise unless a transformation preserves what graphs compute, and fires.
 
@@ -281,14 +282,8 @@ def assert_preserves(
         What to test.
     on : SearchStrategy of Graph, or Graph, optional
         Graphs to test on; by default graphs that contain the rule's own pattern.
-    tolerance : float, optional
-        An absolute bound, instead of what the rule declares.
-    meaning : callable, optional
-        A function from a graph to what must stay as it is, instead of the values that graphs compute.
-    interval : float, optional
-        By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
-    seed : int, optional
-        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
+    tolerance, meaning, interval, against, seed, executor : optional
+        As for `check`.
 
     Raises
     ------
@@ -309,7 +304,18 @@ def assert_preserves(
     ...     print(str(error).splitlines()[0])
     drop_sign: refuted: output y... was ... and became -...
     """
-    demand(check(rules, on=on, tolerance=tolerance, meaning=meaning, interval=interval, seed=seed))
+    demand(
+        check(
+            rules,
+            on=on,
+            tolerance=tolerance,
+            meaning=meaning,
+            interval=interval,
+            against=against,
+            seed=seed,
+            executor=executor,
+        )
+    )
 
 
 def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | None = None) -> None:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrewrite.graph import Graph
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.evidence import Evidence, gaps
 from graphrewrite.testing.failure.culprit import members_of, name_of
 from graphrewrite.testing.failure.obstacles import obstacles
 from graphrewrite.testing.failure.page import Bar, ReportPage
+from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
 from graphrewrite.view.display import Display
 
 __all__ = ["Report"]
@@ -61,9 +63,9 @@ class Report:
         By member, what was compared: graphs, values of attributes, element types, ranks.
     is_of_one_graph : bool
         Whether it was asked of one graph, with many inputs.
-    never_run : tuple of str or None
-        Lines of the rules' code, below the yield, that did not run; None where that was not measured, for a debugger or
-        another tracer is active.
+    never_run : dict of str to bool or None
+        Places in the rules' code, below the yield, that did not run, and whether they may change what a rule does, or
+        only decline or raise; None where that was not measured, for a debugger or another tracer is active.
 
     Examples
     --------
@@ -88,7 +90,7 @@ class Report:
     samples: list[Graph] = field(default_factory=list, repr=False)
     evidence: dict[str, Evidence] = field(default_factory=dict, repr=False)
     is_of_one_graph: bool = False
-    never_run: tuple[str, ...] | None = ()
+    never_run: dict[str, bool] | None = field(default_factory=dict)
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -108,9 +110,9 @@ class Report:
         if self.idle:
             return "never fired"
         found = [self.evidence.get(name, Evidence()) for name in self.members]
-        if not all(each.compared or each.formed for each in found):
+        if not all(each.judged or each.formed for each in found):
             return "not compared"
-        if not all(each.compared for each in found):
+        if not all(each.judged for each in found):
             return "well formed only"
         return "weak" if self.gaps else self.asked
 
@@ -119,17 +121,19 @@ class Report:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What was compared rarely, or at one value only, in words; nothing where one graph was asked for."""
+        """What was compared rarely, or at one value only, or not run; nothing where one graph was asked for."""
         if self.is_of_one_graph:
             return ()
         members = {name_of(member): member for member in members_of(self.rules)}
         several = len(self.members) > 1
-        return tuple(
+        untried = tuple(place for place, matters in (self.never_run or {}).items() if matters)
+        thin = tuple(
             f"{name}: {gap}" if several else gap
             for name in self.members
             if name in self.evidence
             for gap in gaps(members.get(name), self.evidence[name], self.graphs, 1 / len(self.members))
         )
+        return (*thin, f"never run: {_listed(untried, _LINES)}") if untried else thin
 
     def why_idle(self, name: str) -> str:
         """Return the most frequent reason why a rule never fired.
@@ -147,6 +151,11 @@ class Report:
         if self.declined.get(name):
             return self._refusals(name)
         member = next((m for m in members_of(self.rules) if getattr(m, "name", None) == name), None)
+        if isinstance(member, Rule):
+            try:
+                feasible_kinds(member.pattern)
+            except NoInstanceError as error:
+                return str(error)
         reasons = obstacles(member, self.samples) if member is not None and self.samples else Counter()
         if not reasons:
             return ""
@@ -193,7 +202,7 @@ class Report:
             return tuple(
                 f"{name} fired on {self.fired[name]} graphs: {evidence.apart or 'none was compared'}"
                 for name, evidence in found
-                if not evidence.compared
+                if not evidence.judged
             )
         if self.verdict == "well formed only":
             return ("say what such a graph means, which must stay as it is: meaning=...",)
@@ -225,7 +234,7 @@ class Report:
         if self.never_run is None:
             rows.append(("branches", "not measured: another tracer is active"))
         elif self.never_run:
-            rows.append(("never run", _listed(self.never_run, _LINES)))
+            rows.append(("never run", _listed(tuple(self.never_run), _LINES)))
         rows.append(("sizes", f"{min(self.sizes)} {''.join(_bars(self.sizes))} {max(self.sizes)} nodes"))
         rows.append(("ops", _counted(self.ops, _OPS)))
         return rows

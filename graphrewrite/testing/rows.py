@@ -9,9 +9,11 @@ import numpy as np
 from graphrewrite.execution.sequence import keeps_state
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
+from graphrewrite.hierarchy.graph_ops import GraphOp, innermost_first
+from graphrewrite.op import find_op
 from graphrewrite.testing.failure.values import is_batched
 
-__all__ = ["cycles_for", "row_of", "rows_of"]
+__all__ = ["cycles_for", "row_of", "rows_of", "without_step"]
 
 _USUAL, _MOST = 16, 256
 """Cycles of a sequence, however long the batch is, and however long delays are."""
@@ -31,6 +33,26 @@ def cycles_for(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) ->
     rows = max((len(inputs[name]) for name in before.inputs if is_batched(before, Operand(name))), default=1)
     delays = (int(sum(data.get("cycles", 1) for data in graph._node.values())) for graph in (before, after))
     return min(max(min(rows, _USUAL), *(1 + cycles for cycles in delays)), _MOST)
+
+
+def without_step(graph: Graph) -> str:
+    r"""Return the name of an op that keeps a state and does not say how; empty if there is none in the graph.
+
+    What such an op gives in a cycle is unknown: its function is one call. Streams keep theirs in time.
+
+    Examples
+    --------
+    >>> without_step(Graph.parse("graph g\nx = input() : f32[N]\nd = delay(x, cycles=7)\ny = output(d)"))
+    ''
+    """
+    for each in innermost_first(graph):
+        for kind in {data.get("type"): None for data in each._node.values()}:
+            op = find_op(kind, each.ops)
+            if op is None or isinstance(op, GraphOp) or op.effects or op.level in ("stream", "generic"):
+                continue
+            if op.stateful and op.step is None:
+                return op.name
+    return ""
 
 
 def row_of(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str, np.ndarray]:

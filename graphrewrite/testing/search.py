@@ -21,6 +21,7 @@ from hypothesis.errors import Unsatisfiable
 
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
+from graphrewrite.graph.arguments import check_digraph
 from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.elsewhere import run_elsewhere
 from graphrewrite.testing.evidence import FEW, EvidenceWarning
@@ -39,6 +40,7 @@ Graphs: TypeAlias = "st.SearchStrategy[Any] | nx.DiGraph[Any] | None"
 Holds = Callable[[Findings, Any, Mapping[str, Any]], None]
 """Raises `Refuted` if a property does not hold of a graph and inputs; notes in the findings what fired."""
 
+_PURPOSE = "on which rules are tested"
 _LEAST = 25
 """Graphs in a round, and in a search, however quick the profile is."""
 _USUAL, _LONG, _MOST = 2, 4, 8
@@ -110,8 +112,9 @@ class Rounds:
         return self.subject.graphs(_seldom(self.subject, learnt, self.least) or self.subject.names)
 
     def _case(self, graph: Any, number: int) -> Case:
-        if not isinstance(graph, nx.DiGraph):
+        if not isinstance(graph, nx.Graph):
             raise RuleError(f"on gives {type(graph).__name__}; pass a strategy of graphs, such as graphs(ops=[…])")
+        check_digraph(graph, _PURPOSE)
         if not isinstance(graph, Graph):
             return Case(graph)
         return Case(graph, batch_for(graph, number, moderate=self.moderate, given=self.subject.numbers))
@@ -157,7 +160,9 @@ def search(
     executor : Executor, optional
         Runs the rounds of a wave; by default one after the other, here.
     """
-    if not isinstance(on, nx.DiGraph | st.SearchStrategy | None):
+    if isinstance(on, nx.Graph):
+        check_digraph(on, _PURPOSE)
+    elif not isinstance(on, st.SearchStrategy | None):
         raise RuleError(
             f"on is a graph or a strategy of graphs, such as graphs(ops=[…]), not {type(on).__name__}; "
             "of several graphs, sampled_from([…]) is one"
@@ -184,7 +189,7 @@ def search(
         samples=found.samples,
         evidence={name: found.of(name) for name in subject.names},
         is_of_one_graph=isinstance(on, nx.DiGraph),
-        never_run=tuple(subject.branches.never_run(found.reached)) if found.is_measured else None,
+        never_run=subject.branches.never_run(found.reached) if found.is_measured else None,
     )
     failure = found.failure or found.faint
     if failure is not None:
@@ -264,7 +269,7 @@ def _seldom(subject: Subject, found: Findings, least: int) -> list[str]:
     """Return the members that have not fired, or else those that did so seldom, or on hardly anything compared."""
     idle = [name for name in subject.names if not found.fired[name]]
     often = -(-least // len(subject.names))
-    return idle or [n for n in subject.names if found.fired[n] < often or found.of(n).compared < FEW]
+    return idle or [n for n in subject.names if found.fired[n] < often or found.of(n).judged < FEW]
 
 
 def _smallest(holds: Holds, failure: Failure) -> Failure:

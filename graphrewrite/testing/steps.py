@@ -15,7 +15,7 @@ from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.passes import Pass
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 
 __all__ = ["Step", "in_words", "steps_from"]
 

@@ -6,6 +6,8 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pickle import UnpicklingError
+from types import CodeType
 from typing import Any
 
 import networkx as nx
@@ -29,10 +31,11 @@ from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.engine.entry import GraphRewriting, rewrite
 from graphrewrite.rewriting.passes import Pass, Pipeline
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.firing import Firing, facts_of, firing_between, firing_of
+from graphrewrite.testing.generation.instance import NoInstanceError
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.testing.mentioning import ops_mentioned, values_mentioned
 from graphrewrite.testing.strategies.asked_attributes import digraphs_for
@@ -163,7 +166,13 @@ class Subject:
         ]
 
     def __reduce__(self) -> Any:
-        return type(self), (self.transformation,)
+        return _same, (self.transformation, self.meaning, self.code)
+
+    @property
+    def code(self) -> str:
+        """A text for the code of its functions: another one of the same name has another."""
+        codes = [used.code for used in self.branches.used]
+        return str([(code.co_code.hex(), code.co_names, _constants(code)) for code in codes])
 
     def apply(self, graph: Any) -> Outcome:
         """Apply it, with every step checked by the verifier."""
@@ -239,7 +248,7 @@ class Subject:
             if self.meaning is not None:
                 return one_of([digraphs_for(member, self.meaning) for member in rules])
             return one_of([digraphs(containing=member) for member in rules])
-        kinds: list[st.SearchStrategy[Any]] = [graphs(containing=m) for m in chosen if isinstance(m, Rule)]
+        kinds: list[st.SearchStrategy[Any]] = [_containing(m) for m in chosen if isinstance(m, Rule)]
         if len(kinds) < len(wanted):
             kinds.append(graphs())
             functions = [m.function for m in chosen if isinstance(m, Pass)]
@@ -251,6 +260,26 @@ class Subject:
 
     def __repr__(self) -> str:
         return f"<subject {self.name}>"
+
+
+def _containing(rule: Rule) -> st.SearchStrategy[Any]:
+    """Graphs with instances of a rule's pattern; any, where there are none: the report says why it never fires."""
+    try:
+        return graphs(containing=rule)
+    except NoInstanceError:
+        return graphs()
+
+
+def _same(transformation: Transformation, meaning: Callable[[Any], Any] | None, code: str) -> Subject:
+    """Return a subject that was sent from another process, in which its names may stand for something else."""
+    found = Subject(transformation, meaning)
+    if found.code != code:
+        raise UnpicklingError(f"{found.name} has other code in the process that was to run it")
+    return found
+
+
+def _constants(code: CodeType) -> list[str]:
+    return [repr(value) for value in code.co_consts if not isinstance(value, CodeType | frozenset)]
 
 
 def _stages(transformation: Any) -> Iterator[Callable[[Any], Any] | tuple[Single, ...]]:

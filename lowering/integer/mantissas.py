@@ -62,6 +62,8 @@ def of_layer(w: np.ndarray, b: np.ndarray, operand_format: FixedPoint) -> LayerM
     >>> layer.weights.tolist(), layer.bias.tolist(), layer.fractions.tolist(), str(layer.element)
     ([[1, -2]], [1], [2], 's10f2')
     """
+    if not np.size(w):
+        return "it has no weights"
     rows = np.asarray(w, np.float64).reshape(len(w), -1)
     bias = np.asarray(b, np.float64)
     if not (np.isfinite(rows).all() and np.isfinite(bias).all()):

@@ -67,6 +67,8 @@ def write_average_pool_by_counts(x):
         mean = op.average_pool(x, like=pool, ceil_mode=False, count_include_pad=True)
         return mean if mean.type == pool.type else decline("a window of the border alone is left out", at=pool)
     channels, dtype = x.shape[1], element_dtype(x.type.element)
+    if not channels:
+        return decline("it has no channels", at=pool)
     # -0.0 changes no bit of a sum; 0.0 would make +0 of -0 (IEEE 754-2019, 6.3).
     ones, nothing = np.ones((channels, 1, *windows.kernel), dtype), np.full(channels, -0.0, dtype)
     total = op.conv(x, ones, nothing, groups=channels, **windows.moving)

@@ -23,15 +23,16 @@ def by_hand(graph, inputs):
     sizes = sizes_of_inputs({name: graph.result_type(name) for name in graph.inputs}, inputs)
     for node in graph.in_order():
         if node in graph.inputs:
-            values[node] = np.asarray(inputs[node], element_dtype(graph.result_type(node).element))
+            values[node, 0] = np.asarray(inputs[node], element_dtype(graph.result_type(node).element))
         else:
             sources = graph.operands(node)
             types = [graph.result_type(o.node, o.result) for o in sources]
             op = graph.op(node)
             attributes = Call.of(graph, node).with_sizes(sizes).attributes if op.sized else graph.attributes(node)
-            (found,) = op.compute([values[o.node] for o in sources], attributes, op.arrangement(types))
-            values[node] = found if node in graph.outputs else hold(graph.result_type(node).element, found)
-    return {name: values[name] for name in graph.outputs}
+            found = op.compute([values[o] for o in sources], attributes, op.arrangement(types))
+            for i, array in enumerate(found):
+                values[node, i] = array if node in graph.outputs else hold(graph.result_type(node, i).element, array)
+    return {name: values[name, 0] for name in graph.outputs}
 
 
 @given(graphs().flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))

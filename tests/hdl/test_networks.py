@@ -27,8 +27,13 @@ def difference(seed: int, number: int) -> str:
 @pytest.mark.ghdl
 @pytest.mark.parametrize("part", range(PARTS))
 def test_values_and_cycles_equal_ghdl(part: int, hdl_seed: int, hdl_networks: int, executor: Executor | None) -> None:
-    run = map if executor is None else executor.map
-    for found in run(partial(difference, hdl_seed), range(part, hdl_networks, PARTS)):
+    run, numbers = partial(difference, hdl_seed), range(part, hdl_networks, PARTS)
+    if executor is None:
+        differences = map(run, numbers)
+    else:
+        waiting = [executor.submit(run, number) for number in numbers]
+        differences = (each.result() for each in waiting)
+    for found in differences:
         assert not found, found
 
 

@@ -124,7 +124,7 @@ def test_any_part_in_double_precision(case):
     try:
         made = graph.view("v", nodes).set(element="f64")
     except GraphRewriteError as error:
-        assume("no value in the view" not in str(error))
+        assume("no value in the view" not in str(error) and "is not supported" not in str(error))
         raise
     verify(made)
     assert {n: made.result_type(n) for n in made.inputs} == {n: graph.result_type(n) for n in graph.inputs}

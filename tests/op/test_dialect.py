@@ -134,6 +134,33 @@ def test_types_are_parsed_with_care(text, message):
         Graph.parse(f"graph g\nx = input() : {text}", ops=[rel])
 
 
+def scaled_by(factor):
+    """One of many ops of a name."""
+
+    @define_op
+    def scaled(x):
+        return x * factor
+
+    return scaled
+
+
+def again(number):
+    """An op in one of two versions."""
+    space = {"define_op": define_op}
+    exec(compile(f"@define_op(infer=lambda x: x)\ndef twice(x):\n  return x * {number}", "again", "exec"), space)
+    return space["twice"]
+
+
+def test_an_op_that_is_defined_again_replaces_the_old_one_unless_both_are_given():
+    old, new = again(1), again(2)
+    graph = Graph("g", ops=[old])
+    new(graph.input("x", F))
+    assert graph.ops["twice"] is new
+    with pytest.raises(GraphError, match="two different ops are named 'twice'"):
+        Graph("g", ops=[old, new])
+    assert Graph("g", ops=[again(1), again(1)]).ops
+
+
 def test_names_do_not_clash():
     one, other = Dialect("one"), Dialect("other")
     for dialect in (one, other):
@@ -147,6 +174,10 @@ def test_names_do_not_clash():
 
     with pytest.raises(GraphError, match="two different ops are named 'twice'"):
         Graph("g", ops=[define_op(name="twice")(f) for f in (split.function, lambda x: x)])
+    with pytest.raises(GraphError, match="two different ops are named 'scaled'"):
+        Graph("g", ops=[scaled_by(2.0), scaled_by(3.0)])
+    assert Graph("g", ops=[scaled_by(2.0), scaled_by(2.0)]).ops
+
     with pytest.raises(GraphError, match="the dialect 'one' has another 'split'"):
         define_op(dialect=one, name="split")(lambda x: x)
     with pytest.raises(GraphError, match="'ops' is no name for a member"):

@@ -96,7 +96,6 @@ EQUIVALENT = {
         "lower_add: off by one: 25 for 24",
         "lower_add: off by one: 62 for 61",
         "lower_add: replace op: min for max #2",
-        "matmul_as_linear: drop guard: no w.type.layout is not None in a condition",
         "matmul_as_linear: negate condition: the opposite of w.type.layout is not None",
         "merge_clips: drop guard: no guard a is not None and b is not None and (a > b)",
         "merge_clips: drop guard: no guard c is not None and d is not None and (c > d)",

@@ -87,14 +87,14 @@ def test_a_mutant_is_refuted_by_a_small_graph(number):
 
 @pytest.mark.parametrize("name", sample(AS_RIGHT, 4))
 def test_a_mutant_that_is_as_right_as_the_rule_is_not_refuted(name):
-    assert record(name).outcomes[0].verdict == "preserved"
+    assert record(name).outcomes[0].verdict in ("preserved", "weak")
 
 
 @pytest.mark.thorough
 def test_every_mutant_is_refuted_or_known():
     records = measure(record, list(made()))
     print(table("mutants of the library's rules", records))
-    left = {r.name: r.outcomes[0].verdict for r in records if not r.refuted}
+    left = {r.name: r.outcomes[0].verdict.replace("weak", "preserved") for r in records if not r.refuted}
     print(
         len(records) - len(left),
         "refuted;",

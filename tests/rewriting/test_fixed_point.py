@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, op, rewrite, rule, trace
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph.edit import apply_edit
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from tests.support.enabling import CONFLUENT, ENABLING, random_graph
 from tests.support.pairs import RuleSet, graph_of
 from tests.support.profiles import some_of

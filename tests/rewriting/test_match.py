@@ -19,7 +19,7 @@ from graphrewrite.rewriting.engine.attempt import attempt_of
 from graphrewrite.rewriting.engine.rule_index import Entry, Index, entries_of
 from graphrewrite.rewriting.match import Candidates
 from graphrewrite.rewriting.pattern import Every, PatternNode, Repeated, Rest, same
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from tests.support.assigning import Several, comparable
 from tests.support.exhaustive import Found, reference
 from tests.support.pairs import Pair, graph_of

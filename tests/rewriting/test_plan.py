@@ -15,7 +15,7 @@ from graphrewrite import Graph, Tensor, decline, define_op, evaluate, op, rewrit
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Operand
 from graphrewrite.graph.edit import apply_edit
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing import assert_preserves
 
 VECTOR = Tensor("f32", (3,))

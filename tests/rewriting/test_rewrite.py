@@ -12,7 +12,7 @@ from graphrewrite import Constant, Graph, Tensor, decline, evaluate, op, pass_, 
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.formats.text import to_text
 from graphrewrite.graph.edit import apply_edit
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rules import RULES, eliminate_dead_nodes
 from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.testing import graphs

@@ -25,7 +25,16 @@ def written(body: str):
             "def r(x, w):\n  yield op.conv(x, w, stridse=2)\n  return x",
             "has no attribute 'stridse'.*did you mean 'stride",
         ),
-        ("def r(x):\n  yield op.add(x)\n  return x", "add needs operand 'y'"),
+        ("def r(x):\n  yield op.add(x)\n  return x", "add needs operand 'y'$"),
+        (
+            "def r(x, w, r):\n  y, h = op.gru(x, w, r)\n  yield y, h\n  return x, x",
+            "gru needs operand 'b'; every node has it: a call that leaves it out gives it a neutral value",
+        ),
+        (
+            "def r(x, s, t):\n  yield op.transpose(x, perm=(s, t))\n  return x",
+            "has s inside of perm=; bind the attribute as a whole, perm=perm, and take it apart below the yield",
+        ),
+        ("def r(x, s):\n  yield op.transpose(x, perm=[[s], 1])\n  return x", "has s inside of perm="),
         ("def r(x):\n  yield op.relu(x, x)\n  return x", "relu takes at most 1 operands"),
         ("def r(x, z):\n  yield op.relu(x)\n  return x", "never uses its parameter 'z'"),
         (

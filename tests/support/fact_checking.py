@@ -15,8 +15,8 @@ from graphrewrite.graph import Operand
 from graphrewrite.rewriting.facts import Fact, facts_of, numbers
 from graphrewrite.rewriting.facts.numbers.fact import both, either, integers, of_element
 from graphrewrite.rewriting.facts.table import FactTable
+from graphrewrite.testing.generation.edges import edges_of, formats_in, limits_of, shifts_in
 from graphrewrite.testing.generation.indices import limits_in, limits_of_operand, within
-from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, shifts_in
 from graphrewrite.testing.strategies.inputs import batch_for
 from graphrewrite.types import ElementType, FixedPoint, Type, element_dtype, hold
 

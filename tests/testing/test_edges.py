@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import FixedPoint, Graph, Stream, Tensor, op
-from graphrewrite.testing.strategies.edges import edges_of, limits_of
+from graphrewrite.testing.generation.edges import edges_of, limits_of
 from graphrewrite.testing.strategies.inputs import batch_for
 from graphrewrite.types import NAMES, SMALL_FLOATS, USUAL_NAMES, Quantised, element_dtype, hold
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Constant, Graph, Tensor, decline, define_op, op, pass_, rule
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.graph.rewiring import rewire
 from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.testing import (
     EvidenceWarning,
@@ -53,6 +54,27 @@ def test_a_value_that_was_not_compared_is_not_said_to_be(drawn, wrong):
         assert report.verdict == ("weak" if len(drawn) == 1 else "preserved")
         assert ("leaky_relu.alpha was always" in str(report)) == (len(drawn) == 1)
         assert all(f"{slope} (" in str(report) for slope in sorted(drawn)[:2])
+
+
+def test_the_numbers_of_constants_are_counted():
+    @rule
+    def minus(x, c: Constant):
+        yield op.sub(x, c)
+        return op.add(x, op.neg(c))
+
+    def less(numbers: list[float]) -> Graph:
+        graph = Graph("less")
+        graph.output("y", op.sub(graph.input("x", Tensor("f32", ("N", 2))), np.float32(numbers)))
+        return graph
+
+    drawn = st.sampled_from([[2.0, 2.0], [0.0, -1.0], [np.inf, 3.0]])
+    with fewer_examples():
+        report = check(minus, on=drawn.map(less), seed=0)
+    counted = report.evidence["minus"].constants["c"]
+    assert set(counted) == {"all equal", "several", "zero", "negative", "infinite"}
+    assert counted["zero"] == counted["negative"] < counted["several"]
+    assert counted.total() - counted["zero"] - counted["negative"] - counted["infinite"] == report.graphs
+    assert f"constant c several ({counted['several']})" in " ".join(str(report).split())
 
 
 def test_one_graph_that_was_asked_for_is_enough():
@@ -118,11 +140,70 @@ def test_what_has_no_values_to_compare_is_not_compared(subject, on, told):
             assert_preserves(subject, on=on)
 
 
+@pass_
+def only_clean(graph):
+    """What is dead goes."""
+    dead = graph.dead_nodes()
+    graph.remove_nodes_from(dead)
+    return list(dead)
+
+
+@pass_
+def mostly_clean(graph):
+    """What is dead goes, and what does nothing; it is seldom there."""
+    idle = [n for n, data in graph.nodes.items() if data["type"] == "identity"]
+    for node in idle:
+        rewire(graph, node, graph.operands(node)[0])
+    dead = graph.dead_nodes()
+    graph.remove_nodes_from(dead)
+    return [*idle, *dead]
+
+
+def _with_dead(number: int) -> Graph:
+    graph = Graph("some")
+    x = graph.input("x", Tensor("f32", ("N",)))
+    op.relu(x)
+    graph.output("y", op.identity(x) if number % 50 == 7 else op.neg(x))
+    return graph
+
+
+def test_what_only_removes_dead_nodes_counts_apart():
+    on = st.integers(0, 999).map(_with_dead)
+    with fewer_examples():
+        report, other = check(only_clean, on=on, seed=0), check(mostly_clean, on=on, seed=0)
+    evidence = report.evidence["only_clean"]
+    assert (report.verdict, evidence.compared, evidence.cleared) == ("preserved", 0, report.graphs)
+    assert f"0 graphs; {report.graphs} from which only dead nodes went" in str(report)
+    evidence = other.evidence["mostly_clean"]
+    assert (evidence.compared + evidence.cleared, evidence.compared < 5) == (other.graphs, True)
+    assert (other.verdict, other.advice[0]) == (
+        "weak",
+        f"it was compared on {evidence.compared} of {other.graphs} graphs",
+    )
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_graph_without_values_is_no_fault_of_the_rule(seed):
     with fewer_examples():
         report = check(gather_twice, seed=seed)
     assert report.verdict in ("preserved", "weak"), report
+
+
+def _gathered(number: int) -> Graph:
+    """Two gathers, the second of which is out of range but for few."""
+    graph = Graph("gathered")
+    x = graph.input("x", Tensor("f32", (4,)))
+    graph.output("y", op.gather(op.gather(x, np.array([0, 1])), np.array([0 if number % 20 == 7 else 5])))
+    return graph
+
+
+def test_what_mostly_fails_is_weak_however_much_else_is_compared():
+    report = check(gather_twice, on=st.integers(0, 999).map(_gathered), seed=0)
+    evidence = report.evidence["gather_twice"]
+    assert evidence.compared >= 5
+    assert evidence.failed.total() > 5 * evidence.compared
+    assert (report.verdict, report.counterexample) == ("weak", None)
+    assert f"graphs that cannot be evaluated, and was compared on {evidence.compared}" in str(report)
 
 
 @rule
@@ -174,6 +255,18 @@ def halved(x):
     return x / 2
 
 
+@define_op(infer=lambda x: x)
+def positive(x):
+    """A truth value, and says a number."""
+    return x > 0
+
+
+@define_op(infer=lambda x: Tensor("i64", x.shape))
+def counted(x):
+    """Whole, and yet a float."""
+    return (x > 0) / 1
+
+
 def _of_floats(x):
     if x.element not in ("f32", "f64"):
         raise TypeMismatchError("squares are of floats")
@@ -193,7 +286,9 @@ def squared(x):
             repeated,
             r"its infer says f32\[N\] for \(f32\[N\]\), which is f32\[1\] here, and its function gave float32\[2\]",
         ),
-        (halved, r"its infer says i32\[.*\] for .* and its function gave -?\d*\.5, which is no i32"),
+        (halved, r"its infer says i32\[.*\] for .* and its function gave (-?\d*\.5, which is no i32|float)"),
+        (positive, r"its infer says f32\[.*\] for .* and its function gave bool\["),
+        (counted, r"its infer says i64\[.*\] for .* and its function gave float"),
     ],
     ids=lambda each: getattr(each, "name", ""),
 )
@@ -235,6 +330,7 @@ FIRINGS = st.builds(
     st.dictionaries(st.just("b"), st.booleans()),
     st.frozensets(st.sampled_from(["f32", "i8"])),
     st.frozensets(st.integers(0, 3)),
+    st.booleans(),
 )
 GRAPHS = st.tuples(st.lists(FIRINGS, max_size=3), st.sampled_from(["", "no value"]), st.booleans())
 
@@ -251,4 +347,5 @@ def test_evidence_adds_up_however_it_is_split(graphs, cut):
     assert merged(*pickle.loads(pickle.dumps(parts))) == whole
     for name, evidence in whole.items():
         fired = sum(any(each.member == name for each in firings) for firings, _, _ in graphs)
-        assert fired == evidence.compared + evidence.dead + evidence.unchanged + sum(evidence.failed.values())
+        apart = evidence.dead + evidence.cleared + evidence.unchanged + sum(evidence.failed.values())
+        assert fired == evidence.compared + apart

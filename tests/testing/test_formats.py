@@ -7,7 +7,7 @@ import pytest
 
 from graphrewrite import FixedPoint, Graph, op, rule
 from graphrewrite.execution.evaluator import evaluate
-from graphrewrite.rewriting.rule.replacement import decline
+from graphrewrite.rewriting.rule.outcome import decline
 from graphrewrite.testing import assert_preserves, check, prove
 from graphrewrite.testing.comparison import difference
 from graphrewrite.testing.failure.formats import out_of_format

@@ -133,7 +133,7 @@ def test_what_nobody_reads_may_just_go():
 
     report = check(forget, seed=0)
     assert report  # weak, perhaps, for most nodes have readers
-    assert report.evidence["forget"].compared
+    assert report.evidence["forget"].cleared
 
 
 def test_a_bare_pattern_will_do():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, op, rule
 from graphrewrite.errors import RuleError
 from graphrewrite.testing import assert_preserves, check, digraphs
-from graphrewrite.testing.meaning import Meaning, NoMeaningError
+from graphrewrite.testing.meaning import Meaning, NoMeaningError, written
 
 # ---------------------------------------------------------------------- graphs of four kinds, and what they mean
 
@@ -208,6 +208,26 @@ def test_a_graph_without_a_meaning_shows_nothing() -> None:
     assert report.counterexample is None
 
 
+@pytest.mark.parametrize("told", [set(), 7, "same"], ids=str)
+def test_a_meaning_that_is_the_same_for_all_graphs_is_weak(told: Any) -> None:
+    report = check(WRONG["a call graph"].rule, meaning=lambda graph: told, seed=0)
+    assert report.verdict == "weak"
+    assert f"every graph had the same meaning, {written(told)}" in str(report)
+
+
+def test_a_meaning_that_gives_nothing_compares_nothing() -> None:
+    report = check(WRONG["a call graph"].rule, meaning=lambda graph: None, seed=0)
+    assert (report.verdict, bool(report)) == ("not compared", False)
+    assert "the meaning gives None" in str(report)
+
+
+def test_a_meaning_that_gives_nothing_of_one_graph_only_is_compared() -> None:
+    def way(graph: nx.DiGraph) -> Any:
+        return next((data["way"] for *_, data in graph.edges(data=True) if data["way"] == 1), None)
+
+    assert check(TURN, on=ONE, meaning=way).counterexample.reason == "way was 1 and became None"
+
+
 def test_a_meaning_that_is_lost_refutes() -> None:
     def first(graph: nx.DiGraph) -> Any:
         return graph.edges["a", "b"]
@@ -278,13 +298,20 @@ def test_meanings_are_equal_as_values_are(was: Any, became: Any) -> None:
         left, right = drawn(), drawn(("a", "a"))
         return Meaning(lambda graph: other if graph.edges else one).change(left, right)
 
-    assert change(was, eval(repr(was), {"nan": float("nan"), "inf": float("inf")})) == ""
+    assert change([was], eval(repr([was]), {"nan": float("nan"), "inf": float("inf")})) == ""
     if repr(was) == repr(became):
-        assert change(was, became) == ""
+        assert change([was], [became]) == ""
     elif "nan" not in repr((was, became)):
         assert bool(change(was, became)) == (was != became)
     arrays = np.array([0, 1.5, np.nan]), np.array([0, 1.5, 2])
     assert (change([was, arrays[0]], [was, arrays[0].copy()]), bool(change(*arrays))) == ("", True)
+
+
+@given(VALUES)
+def test_equal_meanings_are_one_text(value: Any) -> None:
+    same = eval(repr(value), {"nan": float("nan"), "inf": float("inf")})
+    assert written(value) == written(same)
+    assert written({"b": value, "a": 1}) == written({"a": 1, "b": same})
 
 
 def test_a_difference_is_told_by_what_differs() -> None:

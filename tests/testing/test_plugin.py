@@ -16,7 +16,6 @@ from graphrewrite.rewriting.rule_sets import NamingError, named
 pytestmark = pytest.mark.slow
 
 RULES = """
-import zlib
 
 from graphrewrite import Constant, Pipeline, decline, define_op, op, pass_, rule
 
@@ -62,7 +61,7 @@ def lowering(graph):
 @rule
 def rare(x, c: Constant):
     yield op.sub(x, c)
-    if zlib.crc32(c.value.tobytes()) % 199:
+    if c.readers < 2:
         return decline("not today")
     return op.add(x, -c.value)
 

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, op, pass_, rule
-from graphrewrite.errors import RuleError
+from graphrewrite.errors import GraphError, RuleError
 from graphrewrite.testing import check, graphs, properties
 from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.comparison import difference
@@ -95,6 +95,20 @@ def test_what_is_no_graph_is_refused():
         check(double_negation, on=st.just(Graph("g")).filter(lambda graph: False))
     with pytest.raises(RuleError, match=r"on gives int; pass a strategy of graphs"):
         check(double_negation, on=st.just(3))
+
+
+@pytest.mark.parametrize(
+    ("graph", "advice"),
+    [
+        (nx.MultiDiGraph([("a", "b"), ("a", "b")]), "MultiDiGraph .* several edges .* such as 'a' -> 'b'"),
+        (nx.Graph([("a", "b")]), r"Graph is .* graph.to_directed\(\)"),
+    ],
+    ids=["several edges", "no direction"],
+)
+def test_graphs_of_another_kind_are_named_and_refute_nothing(graph, advice):
+    for on in (graph, st.just(graph)):
+        with pytest.raises(GraphError, match=f"networkx.{advice}"):
+            check(double_negation, on=on)
 
 
 def test_moderate_inputs_stay_between_the_limits():

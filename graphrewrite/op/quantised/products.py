@@ -158,7 +158,7 @@ def _infer_conv_integer(
     infer=_infer_conv_integer,
     elements=_INTEGERS,
     axes="NC*, OI*, O, O -> NC*",
-    derived=CONVOLUTION,
+    derived={word: meaning for word, meaning in CONVOLUTION.items() if word != "bias"},
     cost=of_weights,
     neutral={"x_zero_point": _no_zero_point},
     forms=CONVOLUTION_FORMS,

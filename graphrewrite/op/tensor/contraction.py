@@ -115,7 +115,6 @@ def einsum(*xs: np.ndarray, equation: str) -> np.ndarray:
     >>> einsum(np.array([[1, 2], [3, 4]]), equation="ii").tolist()
     5
     """
-    plain = all(isinstance(x, np.ndarray) for x in xs)  # symbolic arrays of the test kit take no optimize=
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        result = np.einsum(equation.replace(" ", ""), *xs, optimize=plain and len(xs) > 1)
+        result = np.einsum(equation.replace(" ", ""), *xs, optimize=len(xs) > 1)
     return np.asarray(result, xs[0].dtype)

@@ -13,7 +13,7 @@ from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.rewriting.digraph_rules.naming import Names
 from graphrewrite.rewriting.digraph_rules.pattern import Complain, GraphPattern, same_requirement
 from graphrewrite.rewriting.pattern.condition import Where, same
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 
 __all__ = ["Change", "check_replacement", "loses_operands", "plan_change"]
 

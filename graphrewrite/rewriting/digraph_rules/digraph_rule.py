@@ -37,7 +37,7 @@ from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.match import Obstacle
 from graphrewrite.rewriting.pattern.condition import Where
 from graphrewrite.rewriting.rule.explanation import Explanation
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rewriting.rule.tracing import KEEPS
 from graphrewrite.runtime.display import Displayed
 from graphrewrite.runtime.source_location import rule_error

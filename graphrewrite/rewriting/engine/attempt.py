@@ -13,7 +13,7 @@ from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.rule_index import Entry
 from graphrewrite.rewriting.fused import Finder
 from graphrewrite.rewriting.match import Candidates, Match, find_at
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 
 __all__ = ["Attempt", "Change", "attempt_of", "has_unknown_ops"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import EFFECT, predicate_in
 from graphrewrite.graph.edit import Edit
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 
 __all__ = ["order_effects", "touches_effects"]
 

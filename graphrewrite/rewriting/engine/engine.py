@@ -30,7 +30,7 @@ from graphrewrite.rewriting.engine.work_list import WorkList
 from graphrewrite.rewriting.facts.observation import Observer, observing_with
 from graphrewrite.rewriting.fused import Fused, Record, Surroundings, matched_in
 from graphrewrite.rewriting.match import Candidates
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rewriting.rule.template import is_conjunctive
 from graphrewrite.rewriting.verification import CHECKS, Checks
 from graphrewrite.rewriting.verification.verifier import Table

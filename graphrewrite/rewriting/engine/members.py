@@ -10,7 +10,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.edit import Edit
 from graphrewrite.rewriting.match import Match
 from graphrewrite.rewriting.pattern import Pattern
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rewriting.rule.tracing import Definition
 from graphrewrite.runtime.source_location import located
 

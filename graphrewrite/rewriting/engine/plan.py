@@ -20,7 +20,8 @@ from graphrewrite.op.reserved_keys import STRUCTURAL, annotations_in, inherited
 from graphrewrite.rewriting.engine.effect_order import order_effects, touches_effects
 from graphrewrite.rewriting.engine.parts import closes_cycle
 from graphrewrite.rewriting.match import Root
-from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, Made, New, Part, new_parts
+from graphrewrite.rewriting.rule.outcome import NOTHING, Declined
+from graphrewrite.rewriting.rule.replacement import Bound, Known, Made, New, Part, new_parts
 from graphrewrite.types import Dimension, Type, pairs_of, solved, symbols, with_sizes
 
 __all__ = ["plan"]

@@ -12,7 +12,7 @@ from graphrewrite.graph.edit import Edit
 from graphrewrite.hierarchy.operator import Operator
 from graphrewrite.hierarchy.region import GraphView
 from graphrewrite.rewriting.engine.members import PatternRule
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 
 __all__ = ["Strategy"]
 

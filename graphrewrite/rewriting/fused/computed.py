@@ -13,7 +13,8 @@ from graphrewrite.op import constant
 from graphrewrite.op.levels import BRIDGES, LEVELS
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
 from graphrewrite.rewriting.pattern import Pattern
-from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Replay, new_parts
+from graphrewrite.rewriting.rule.outcome import NOTHING, Declined
+from graphrewrite.rewriting.rule.replacement import Bound, Known, New, Replay, new_parts
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
 from graphrewrite.types import Tensor
 

@@ -77,6 +77,11 @@ def _as_pattern(op: Op, attributes: dict[str, Any]) -> dict[str, Any]:
     wanted: dict[str, Any] = {}
     for name, value in attributes.items():
         key = op.canonical_name(name)
+        if (part := next(_traced_in(value), None)) is not None:
+            raise RuleError(
+                f"has {part!r} inside of {name}=; bind the attribute as a whole, {name}={name}, "
+                "and take it apart below the yield"
+            )
         if isinstance(value, Where | Variable | range):
             wanted[key] = value
         elif isinstance(value, set | frozenset):
@@ -87,6 +92,15 @@ def _as_pattern(op: Op, attributes: dict[str, Any]) -> dict[str, Any]:
                 form, written = op.forms[key], wanted[key]
                 wanted[key] = _as_written(key, written) if form.depends_on_sizes(written) else form.possible(written)
     return wanted
+
+
+def _traced_in(value: Any) -> Iterator[Traced]:
+    """Yield the variables and terms inside of a value."""
+    for each in value if isinstance(value, tuple | list | set | frozenset) else ():
+        if isinstance(each, Traced):
+            yield each
+        else:
+            yield from _traced_in(each)
 
 
 def _as_written(name: str, value: Any) -> Where:

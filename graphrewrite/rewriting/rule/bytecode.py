@@ -17,7 +17,7 @@ from typing import Any
 from graphrewrite import op as ops
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.op.op import Op
-from graphrewrite.rewriting.rule.replacement import decline
+from graphrewrite.rewriting.rule.outcome import decline
 
 __all__ = ["check_names", "codes_of", "is_closed", "looks_around", "read_below_yield", "returns_nothing", "steps_of"]
 

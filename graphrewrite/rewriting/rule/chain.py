@@ -16,7 +16,8 @@ from graphrewrite.hierarchy.graph_ops import GraphOp, graph_op
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern.forms import repeated
-from graphrewrite.rewriting.rule.replacement import Bound, Members, decline
+from graphrewrite.rewriting.rule.outcome import decline
+from graphrewrite.rewriting.rule.replacement import Bound, Members
 
 __all__ = ["chained"]
 

@@ -18,7 +18,8 @@ from graphrewrite.rewriting.match import Candidates, Match, Obstacle, Root, find
 from graphrewrite.rewriting.pattern import Every, Pattern
 from graphrewrite.rewriting.rule.explanation import Explanation
 from graphrewrite.rewriting.rule.levels import keeps_levels, wrong_kind, wrong_levels
-from graphrewrite.rewriting.rule.replacement import NOTHING, Declined, Replay
+from graphrewrite.rewriting.rule.outcome import NOTHING, Declined
+from graphrewrite.rewriting.rule.replacement import Replay
 from graphrewrite.rewriting.rule.tracing import Definition, read_definition
 from graphrewrite.runtime.display import Displayed
 

@@ -14,7 +14,8 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.hierarchy.graph_ops import check_nesting
 from graphrewrite.rewriting.pattern import Constant
 from graphrewrite.rewriting.pattern.forms import where
-from graphrewrite.rewriting.rule.replacement import Known, decline
+from graphrewrite.rewriting.rule.outcome import decline
+from graphrewrite.rewriting.rule.replacement import Known
 
 __all__ = ["check_example", "from_example_graphs", "pattern_of", "roots_of"]
 

@@ -13,7 +13,7 @@ from graphrewrite.rewriting.pattern import Constant, forms
 from graphrewrite.rewriting.rule.chain import chained
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.example import from_example_graphs
-from graphrewrite.rewriting.rule.replacement import NOTHING, decline
+from graphrewrite.rewriting.rule.outcome import NOTHING, decline
 
 __all__ = ["rule"]
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import RuleError, did_you_mean
+from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered
 from graphrewrite.graph.validation import check_annotations
 from graphrewrite.op import as_constant, constant, constant_type
+from graphrewrite.op.literals import met_by
 from graphrewrite.op.op import Op
 from graphrewrite.op.operators import TypedOperators
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
@@ -21,57 +23,29 @@ from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.rewriting.match import MatchedValue, UnitMatches
 from graphrewrite.rewriting.pattern import Every, Pattern, PatternNode, Repeated
 from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
-from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold, owned, sizes_in
+from graphrewrite.types import (
+    SHORT_INTEGERS,
+    SMALL_FLOATS,
+    Element,
+    Tensor,
+    Type,
+    element_dtype,
+    element_of,
+    hold,
+    owned,
+    sizes_in,
+)
 
 __all__ = [
-    "NOTHING",
     "Absent",
     "Bound",
-    "Declined",
     "Known",
     "Members",
     "New",
     "Part",
     "Replay",
-    "decline",
     "new_parts",
 ]
-
-
-@dataclass(frozen=True)
-class Declined:
-    """A rule's refusal of a match, with the reason."""
-
-    reason: str
-    at: str | None = None
-
-
-def decline(reason: str, *, at: Any = None) -> Declined:
-    """Refuse a match for a reason; ``return decline(...)`` below the yield of a rule.
-
-    Parameters
-    ----------
-    reason : str
-        Shown by `Rule.explain`.
-    at : matched node or value, optional
-        The node to which the reason applies.
-
-    Examples
-    --------
-    >>> decline("grouped convolutions keep their norm")
-    Declined(reason='grouped convolutions keep their norm', at=None)
-    """
-    return Declined(reason, at.node if isinstance(at, Bound) else at)
-
-
-class _Nothing:
-    """Returned by a rule for nodes that are removed without a replacement, because nothing reads them."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-NOTHING = _Nothing()
 
 
 class Part(RunValue, TypedOperators):
@@ -278,8 +252,8 @@ class Replay(RuleRun):
         return self.bound(image)
 
     def takes(self, op: Op, attributes: dict[str, Any]) -> bool:
-        """Tell whether an attribute holds a size that is no number."""
-        return bool(op.sized) and self.is_open(op, op.as_attributes(attributes))
+        """Tell whether an op has a state, which no constant has, or an attribute with a size that is no number."""
+        return op.has_state(attributes) or (bool(op.sized) and self.is_open(op, op.as_attributes(attributes)))
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Return the value of ``op(*operands, **attributes)`` below the yield."""
@@ -312,8 +286,11 @@ class Replay(RuleRun):
         if not parts or len(parts) < op.required:  # not all of them are parts yet
             is_complete = len(operands) >= op.required and not any(x is None for x in operands)
             slots = operands if is_complete else op.completed(operands, attributes)
-            first = next((x for x in slots if isinstance(x, Part)), None)
-            parts = tuple([x if x.__class__ is Bound else self.part(x, first) for x in slots])
+            slots = [self.part(x) if isinstance(x, Part) else x for x in slots]
+            like = met_by(op, slots, [x.type if isinstance(x, Part) else None for x in slots], attributes)
+            parts = tuple([x if isinstance(x, Part) else self.part(x, like) for x in slots])
+            if like is not None and like.element in SMALL_FLOATS:
+                parts = self._narrowed(op, parts, like.element, attributes)
             is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)
         kinds = tuple([p.type for p in parts])
         if attributes:
@@ -349,12 +326,29 @@ class Replay(RuleRun):
         kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
         return Known(self, hold(kind.element, values[0]), kind)
 
+    def _narrowed(
+        self, op: Op, parts: tuple[Part, ...], element: Element, attributes: dict[str, Any]
+    ) -> tuple[Part, ...]:
+        """Let float32 arrays that the rule computed of floats of 8 bits be such again, if the op takes no others."""
+        narrow = tuple(
+            Known(self, hold(element, p.value), replace(p.type, element=element))
+            if isinstance(p, Known) and isinstance(p.type, Tensor) and p.type.element == "f32"
+            else p
+            for p in parts
+        )
+        for tried in (parts, narrow):
+            kinds = tuple(p.type for p in tried)
+            with suppress(TypeMismatchError):
+                op.result_types(kinds, op.settled(attributes, kinds))
+                return tried
+        return parts
+
     @staticmethod
     def is_open(op: Op, attributes: dict[str, Any]) -> bool:
         """Tell whether an attribute holds a size that is no number."""
         return any(any(sizes_in(attributes[key])) for key in op.sized & attributes.keys())
 
-    def part(self, value: Any, like: Part | None = None) -> Part:
+    def part(self, value: Any, like: Type | None = None) -> Part:
         """Return a value as a part of the replacement; arrays and numbers become known constants."""
         if isinstance(value, Part):
             if isinstance(value, Members) and value.is_run:
@@ -364,11 +358,10 @@ class Replay(RuleRun):
             return value
         if isinstance(value, Symbolic):
             raise RuleError(f"uses {value!r}, which belongs to another graph or rule, as a value")
-        kind = like.type if like is not None else None
-        array = as_constant(value, kind)
-        if kind is not None and kind.element in SHORT_INTEGERS and array.dtype == element_dtype(kind.element):
-            array = hold(kind.element, array)  # a value that the rule computed wraps like results of ops
-        return Known(self, array, constant_type(array, value, kind))
+        array = as_constant(value, like)
+        if like is not None and like.element in SHORT_INTEGERS and array.dtype == element_dtype(like.element):
+            array = hold(like.element, array)  # a value that the rule computed wraps like results of ops
+        return Known(self, array, constant_type(array, value, like))
 
 
 def new_parts(parts: Iterable[Any]) -> list[Any]:

@@ -30,7 +30,7 @@ from graphrewrite.rewriting.pattern import (
     parts_of,
     walk,
 )
-from graphrewrite.rewriting.rule.replacement import NOTHING
+from graphrewrite.rewriting.rule.outcome import NOTHING
 from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
 
 __all__ = ["BoundAttribute", "NewNode", "NotDeterminedError", "Symbol", "SymbolicRun"]
@@ -246,11 +246,11 @@ class SymbolicRun(RuleRun):
         return self.make((op,), operands, attributes)
 
     def takes(self, op: Op, attributes: dict[str, Any]) -> bool:
-        """Tell whether an attribute depends on the match."""
+        """Tell whether an op has a state, or an attribute that depends on the match."""
         is_open = _holds_symbol(list(attributes.values()))
         if is_open and self.is_strict:
             raise NotDeterminedError
-        return is_open
+        return is_open or op.has_state(attributes)
 
     def make(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Return the value of an application of one of some ops, above or below the yield."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.errors import GraphRewriteError, RuleError, TypeMismatchError
 from graphrewrite.op.symbolic import CURRENT
 from graphrewrite.rewriting.fused.binding import Finder, Fused, find, fuse
 from graphrewrite.rewriting.pattern import (
@@ -189,7 +189,10 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     check_names(function, complain)
     # Names that a predicate or replacement uses tell which parts of a graph it may read.
     names = frozenset(name for inner in codes_of(code) for name in inner.co_names)
-    template = read_template(function, pattern, complain)
+    try:
+        template = read_template(function, pattern, complain)
+    except TypeMismatchError as error:  # how many results an op has depends on attributes that are not known yet
+        raise complain(str(error)) from None
     conditions = [v.condition for v in pattern.variables if v.condition is not None]
     conditions += [t for n in pattern.terms if isinstance(n, PatternNode) for t in n.operands if isinstance(t, Where)]
     around = looks_around(function) or any(looks_around(condition.predicate) for condition in conditions)

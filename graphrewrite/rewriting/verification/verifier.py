@@ -13,7 +13,7 @@ from graphrewrite.graph.arguments import as_graph
 from graphrewrite.hierarchy.graph_ops import nested_once
 from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.rewriting.engine.members import GraphRewriting, Member, PatternRule
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rewriting.verification.checks import Check, Fault
 from graphrewrite.rewriting.verification.fields import Views, check_views, field_faults
 from graphrewrite.rewriting.verification.modules import implementations_are_there, misfits

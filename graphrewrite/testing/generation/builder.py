@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -231,6 +231,8 @@ class Builder:
                 return None  # borders and joins of results of others grow without end
             if not holds_for_all(op, [value.type for value in operands], case.attributes, self.batch):
                 return None
+            if not self._are_within(op, operands, case.attributes):
+                return None
             made = self.graph.add(op, operands, case.attributes)
         except TypeMismatchError:  # operands in another order
             return None
@@ -238,6 +240,18 @@ class Builder:
         for value in values:
             self.computed.append(self.offer(value))
         return values[0] if values else None
+
+    def _are_within(self, op: Op, operands: list[Value], attributes: Mapping[str, Any]) -> bool:
+        """Tell whether operands that must lie within an axis do so: inputs are made to, what is computed may not."""
+        types = [value.type for value in operands]
+        for position, value in enumerate(operands):
+            limits = limits_of_operand(op, position, types, {**op.attributes, **attributes})
+            data = self.graph.nodes[value.node]
+            if limits is None or data["type"] == "input":
+                continue
+            if data["type"] != "constant" or not np.array_equal(within(data["value"], limits), data["value"]):
+                return False
+        return True
 
     def repeat(self) -> None:
         """Add a node that is equal to one that is there, or nearly."""

@@ -17,14 +17,13 @@ import numpy as np
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.steering import near, steer
-from graphrewrite.testing.mentioning import values_mentioned
+from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 
 __all__ = ["telling_plans"]
 
@@ -66,7 +65,7 @@ def telling_plans(rule: Rule, *, every_type: bool = False) -> tuple[Plan, ...]:
 
 def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
     branches = Branches([rule.function])
-    followed, mentioned = watched(rule, branches), values_mentioned(rule.function)
+    followed, mentioned = watched(rule, branches), mentioned_by(rule)
     answers: dict[_Answer, list[Plan]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
+from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Application, Pattern, Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, near, seeded, sizes_without_symbol, unmet
@@ -18,6 +19,7 @@ from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, RANKS, SIZE
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, propose, sources
+from graphrewrite.testing.generation.suggested import of_bodies, shapes_of
 from graphrewrite.testing.generation.tracing import Trace, traced
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output, Unfolded, unfold
 from graphrewrite.types import Dimension, Stream, Tensor, Type
@@ -34,6 +36,8 @@ _INSTEAD = {
 """Kinds of values that are left out, unless every type is wanted, where a pattern has instances of another kind."""
 NOTHING = "nothing was found that"
 """The first words of a reason that says little: an op takes nothing of some kind."""
+_CASES = 8
+"""Cases to try for a node whose operands are computed."""
 _MENDED = 6
 """Nodes whose operands are mended before giving up."""
 _WORDS = ("same", "same_lower", "valid")
@@ -95,16 +99,45 @@ def plan_forward(
         What the first size may be; None is any number.
     """
     plan = Plan(reading)
-    types: dict[Leaf, Type] = {}
-    attributes: dict[Node, dict[str, Any]] = {}
     start = partial(_start, kind, pick=pick, batches=batches, every_type=every_type)
+    pivots = _pivots(reading)
+    if pivots and (pivot := pick((*pivots, None))) is not None:
+        plan = _around(plan, pivot, partial(start, pivot.op), pick, simple=simple)
     for node in reading.nodes:
-        known = [types.get(o) if isinstance(o, Leaf) else plan.result(o) for o in node.operands]
-        case = _opened(plan, node, known, start, pick, simple=simple)
+        if node in plan.cases:
+            continue
+        known = [plan.type_of(operand) for operand in node.operands]
+        case = _opened(plan, node, known, partial(start, node.op if plan.cases else None), pick, simple=simple)
         plan.place(node, case)
-        attributes[node] = case.attributes
-        types.update({o: t for o, t in zip(node.operands, case.types, strict=True) if isinstance(o, Leaf)})
-    return inferred(plan, types, attributes, pick)
+        plan.types.update({o: t for o, t in zip(node.operands, case.types, strict=True) if isinstance(o, Leaf)})
+    return inferred(plan, plan.types, plan.attributes, pick)
+
+
+def _around(plan: Plan, pivot: Node, start: Callable[..., Type], pick: Pick, *, simple: bool) -> Plan:
+    """A plan that begins with a node in the middle: its operands are made to be what it takes."""
+    last = Unfit("no attempt")
+    for attempt in range(_CASES):
+        trial = plan.copy()
+        try:
+            case = _opened(trial, pivot, [None] * len(pivot.operands), start, pick, simple=simple and not attempt)
+            trial.place(pivot, case)
+            for operand, wanted in zip(pivot.operands, case.types, strict=True):
+                trial.settle(operand, wanted, pick)
+        except Unfit as error:
+            last = error
+        else:
+            return trial
+    raise last
+
+
+def _pivots(reading: Unfolded) -> list[Node]:
+    """Nodes with a computed operand that follows from the first one, not the reverse, or that has particular sizes."""
+    return [
+        node
+        for node in reading.nodes
+        if node.op.infer_types is not elementwise
+        and any(isinstance(o, Output) for o in node.operands[not any(shapes_of(node.op, rank) for rank in RANKS) :])
+    ]
 
 
 def _opened(
@@ -119,9 +152,11 @@ def _opened(
         proposed = pick(cases) if cases else None
     else:
         first = known[0] or next((t for t in there[:1] if counts_of(op, kind_of(t))), None)
-        first = first or start(op if plan.cases else None, whole=_is_constant(node.operands[0]))
+        first = first or start(whole=_is_constant(node.operands[0]))
         kept = int(bool(there))  # where nothing is known yet, the op may ask for other sizes
-        proposed = propose(op, first, len(known), turn, kept=kept) or propose(op, first, len(known), 0)
+        of_graphs = of_bodies(op, len(known), given)
+        proposed = propose(op, first, len(known), turn, kept=kept) if of_graphs is None else Case(of_graphs)
+        proposed = proposed or propose(op, first, len(known), 0)
     if proposed is None:
         raise Unfit(f"{NOTHING} {op.name} takes with {len(known)} operands")
     attributes = {**proposed.attributes, **given}
@@ -183,6 +218,8 @@ def _start(
     family, rank = kind
     elements = (FAMILIES if every_type else USUAL)[family]
     element = pick((elements[0], *elements))
+    if op is not None and (shapes := shapes_of(op, rank)):
+        return Tensor(element, pick(shapes))
     size = pick(SIZES)  # equal sizes are common: only they hide that axes were exchanged
     sizes: tuple[Any, ...] = tuple(pick((size, *SIZES)) for _ in range(rank))
     if family == "stream":

@@ -114,7 +114,13 @@ def _cut(size: Dimension, rng: random.Random) -> tuple[int, int, int]:
     step = rng.choice((1, 1, 1, 2, -1, -2))
     start, end = sorted((rng.randrange(size + 1), rng.randint(0, size + 1)))
     if step > 0:
-        return (start - size if rng.random() < 0.3 and start < size else start), max(end, start + 1), step
+        end = max(end, start + 1)
+        way = rng.random()  # from the end of the axis: where it begins, where it ends, or both
+        return (
+            start - size if way < 0.4 and start < size else start,
+            end - size if 0.25 < way < 0.55 and end < size else end,
+            step,
+        )
     return rng.choice((end, -1)), rng.choice((start - size - 1, -_FAR)), step
 
 

@@ -44,7 +44,7 @@ _RARE_FORMATS = tuple(FixedPoint(*f) for f in ((True, 60, 30), (True, 6, -20), (
 QUANTISED: tuple[Quantised, ...] = (Quantised("i8", 0.5, 3), Quantised("u4", 0.25), Quantised("i16", 0.125, -7))
 """Quantised formats of generated graphs, of one scale each."""
 FAMILIES: Mapping[str, tuple[Element, ...]] = {
-    "float": ("f32", "f64", "f16", "bf16"),
+    "float": ("f32", "f64", "f16", "bf16", "f8e4m3fn"),
     "fixed": (*FORMATS, *_RARE_FORMATS),
     "integer": ("i64", "i8", "i32", "u8", "i4", "u4", "i16", "u16", "u32", "u64"),
     "bool": ("bool",),

@@ -64,8 +64,8 @@ def holds_for_all(op: Op, types: Sequence[Type], attributes: Mapping[str, Any], 
     (True, False)
     """
     names = {name for kind in types for name in _names(kind.shape)}
-    if names <= {batch}:
-        return True
+    if names <= {batch} and not (op.sized or any(batch in kind.shape for kind in types[1:])):
+        return True  # a weight that has the size of the batch is another matter
     for number in NUMBERS:
         sizes = dict.fromkeys(names, number)
         try:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.experience import accepted, counts_of, forms, taken
 from graphrewrite.testing.generation.fitting import Case, computes, fit
 from graphrewrite.testing.generation.joint import at_times, governed, joint_recipes
@@ -27,6 +29,8 @@ TURNS = 64
 _ATTEMPTS = 4
 _TOGETHER = 0.4
 """How often attributes that only fit together are given."""
+_MULTIPLE = 0.5
+"""How often a size that follows from an attribute is made twice as large as it must be."""
 
 
 @lru_cache(maxsize=1 << 15)
@@ -49,12 +53,20 @@ def propose(op: Op, first: Type, count: int, turn: int, *, kept: int = 1) -> Cas
     known = forms(op, count, kind)
     rng = random.Random(turn)
     for attempt in range(_ATTEMPTS if known else 0):
-        form = known[min(attempt, len(known) - 1)] if turn == 0 else rng.choice(known)
+        form = known[min(attempt, len(known) - 1)] if turn == 0 else _chosen(known, rng)
         recipes = {} if turn == 0 else _varied(op, count, kind, rng)
         case = _case(op, first, form, recipes, rng, simple=turn == 0, kept=kept)
         if case is not None:
             return case
     return None
+
+
+def _chosen(known: Sequence[Form], rng: random.Random) -> Form:
+    """One of some forms: whatever their number, those with elements of one kind are as likely as those of another."""
+    by_elements: dict[Any, list[Form]] = {}
+    for form in known:
+        by_elements.setdefault(form.elements, []).append(form)
+    return rng.choice(known if len(by_elements) == 1 else rng.choice(list(by_elements.values())))
 
 
 def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Recipe]:
@@ -88,7 +100,28 @@ def _case(
         is_tensor = element is None and isinstance(first, Tensor) and isinstance(first.element, FixedPoint)
         narrow = is_tensor and not alike and rng.random() < 0.5
         types.append(beside(first, rng.choice(FORMATS) if narrow else element, sizes))
-    return fit(op, types, attributes, range(kept, len(types)), rng)
+    case = fit(op, types, attributes, range(kept, len(types)), rng)
+    return case if case is None or simple or rng.random() >= _MULTIPLE else _multiple(op, types, case, rng) or case
+
+
+def _multiple(op: Op, types: Sequence[Type], case: Case, rng: random.Random) -> Case | None:
+    """A case with a size twice as large as an attribute asked for: with as many groups or blocks of several entries."""
+    mended = [
+        (operand, axis)
+        for operand, (old, new) in enumerate(zip(types, case.types, strict=True))
+        for axis, (before, size) in enumerate(zip(old.shape, new.shape, strict=False))
+        if before != size and isinstance(size, int) and size > 1
+    ]
+    if not mended:
+        return None
+    operand, axis = rng.choice(mended)
+    shape = case.types[operand].shape
+    with suppress(Unfit):  # of the type
+        larger = retyped(case.types[operand], shape=(*shape[:axis], 2 * int(shape[axis]), *shape[axis + 1 :]))
+        others = [place for place in range(1, len(types)) if place != operand]
+        kinds = (*case.types[:operand], larger, *case.types[operand + 1 :])
+        return fit(op, kinds, case.attributes, others, rng, guesses=0)
+    return None
 
 
 def _sizes(first: Type, rank: int, rng: random.Random, *, simple: bool, alike: bool) -> tuple[Any, ...]:
@@ -112,10 +145,12 @@ def elements_taken(op: Op, family: str) -> tuple[Element, ...]:
     --------
     >>> from graphrewrite import op
     >>> elements_taken(op.relu, "float")
-    ('f32', 'f64', 'f16', 'bf16')
+    ('f32', 'f64', 'f16', 'bf16', 'f8e4m3fn')
     """
     kinds = taken(op)
-    kind = next(kind for kind in kinds if kind.family == family)
+    kind = next((kind for kind in kinds if kind.family == family), None)
+    if kind is None:  # texts, of an op that takes numbers as well
+        return ()
     form = forms(op, kinds[kind][0], kind)[0]
     found = []
     for element in FAMILIES[family]:
@@ -159,7 +194,13 @@ def links(source: Op, reader: Op) -> tuple[Link, ...]:
     >>> links(op.relu, op.integer_linear)[0].element, links(op.sigmoid, op.integer_linear)
     (FixedPoint(signed=True, width=8, fraction=4), ())
     """
-    return tuple(link for result, given in _given(source) if counts_of(reader, result) for link in given)
+    return tuple(
+        link
+        for result, given in _given(source)
+        # What takes numbers and texts makes numbers of texts, and few texts are numbers.
+        if counts_of(reader, result) and (result.family != "string" or result in taken(reader))
+        for link in given
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -11,18 +11,20 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
+from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, limits_of
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.testing.generation.varying import is_open, vary, with_attribute
-from graphrewrite.testing.mentioning import Mentioned
-from graphrewrite.types import NAMES, Type, element_dtype, hold, out_of_range
+from graphrewrite.testing.mentioning import Mentioned, values_mentioned
+from graphrewrite.types import NAMES, TEXT, Type, element_dtype, hold, out_of_range
 
-__all__ = ["near", "steer"]
+__all__ = ["mentioned_by", "near", "steer"]
 
 _COMMON = Mentioned((2, -1, 0.5))
 """What is tried where the code mentions nothing."""
@@ -37,12 +39,18 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     A size may also be one more, one less, or twice as large, and an attribute or an element type as another one of the
     plan. Where nothing fits, it is the same plan.
     """
+    mentioned = mentioned or replace(_COMMON, moderate=mentioned.moderate)
     for _ in range(_TRIES):
         try:
-            return pick(_CHANGES)(plan, pick, mentioned or _COMMON)
+            return pick(_CHANGES)(plan, pick, mentioned)
         except Unfit:
             continue
     return plan
+
+
+def mentioned_by(rule: Rule) -> Mentioned:
+    """Return the values to which plans of a rule's pattern are steered."""
+    return replace(values_mentioned(rule.function), moderate=rule.keeps != "exact")
 
 
 def near(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
@@ -77,7 +85,7 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
 
 
 def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
-    """Give all nodes that have an attribute of one name the same value: that of one of them, or another."""
+    """Give all nodes that have an attribute of one name the same value, or its negative: of one of them, or another."""
     found: dict[str, list[Node]] = {}
     for node in plan.reading.nodes:
         for name in node.op.attributes:
@@ -86,15 +94,21 @@ def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     name = pick(some([name for name, nodes in found.items() if len(nodes) > 1]))
     first = pick(found[name])
     value = plan.attributes[first].get(name, first.op.attributes[name])
-    if pick((False, True)):
+    named = list(_values(value, pick, mentioned))
+    way = pick(("own", "made", "named"))
+    if way == "named" and named:
+        value = pick(named)
+    elif way != "own":
         kinds = plan.cases[first].types
         try:
             value = pick(recipes_of(first.op, name)).make(kinds[0] if kinds else None, random.Random(pick(range(256))))
         except Exception as error:  # the type has no such value
             raise Unfit(str(error)) from error
     attributes = {node: dict(given) for node, given in plan.attributes.items()}
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    other = -value if is_number and pick((False, False, True)) else value  # there and back
     for node in found[name]:
-        attributes[node][name] = value
+        attributes[node][name] = value if node is first else other
     return inferred(plan, plan.types, attributes, pick)
 
 
@@ -150,22 +164,31 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
 
 
 def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
-    """Let a constant have mentioned numbers as entries: everywhere, or among others; or let its entries be in order."""
+    """Let a constant have mentioned numbers or edge values as entries, everywhere or among others, or be in order."""
     leaf = pick(some([leaf for leaf in plan.types if leaf.constant and leaf.literal is None]))
     kind = plan.types[leaf]
     rng = random.Random(pick(range(256)))
     is_positive = leaf in plan.positive
     flat = constant_array(kind, 4 + rng.randrange(4), positive=is_positive).ravel().copy()
-    fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or not is_positive)]
     if not flat.size:
         raise Unfit("a constant without entries")
-    match rng.randrange(4 if fitting else 2):
+    fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or not is_positive)]
+    match rng.randrange(8 if fitting else 5):
         case 0:
-            rising = rng.randrange(4) + np.arange(flat.size) % 8
-            flat[:] = np.minimum(rising, getattr(kind.element, "maximum", rising.max())).astype(flat.dtype)
+            flat[:] = _held(rng.randrange(4) + np.arange(flat.size) % 8, kind)
         case 1:
             flat[:] = np.sort(flat) if rng.randrange(2) else np.sort(flat)[::-1]
-        case 2:
+        case 2 if kind.element != TEXT:
+            flat[:] = _held(np.array(rng.sample(range(flat.size), flat.size)), kind)
+        case 2 | 3 | 4:
+            edges = _edges(plan, kind, positive=is_positive, moderate=mentioned.moderate)
+            odd = edges[~np.isfinite(edges)] if edges.dtype.kind == "f" else edges[:0]
+            edges = odd if odd.size and rng.randrange(2) else edges
+            if rng.randrange(2):
+                flat[:] = rng.choice(edges)
+            else:
+                flat[rng.randrange(flat.size)] = rng.choice(edges)
+        case 5:
             flat[:] = rng.choice(fitting)
         case _:
             flat[rng.randrange(flat.size)] = rng.choice(fitting)
@@ -173,6 +196,20 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     if leaf.condition is not None and not holds(leaf.condition, kind, array):
         raise Unfit(leaf.condition.reason)
     return replace(plan, arrays={**plan.arrays, leaf: array})
+
+
+def _held(numbers: np.ndarray, kind: Type) -> np.ndarray:
+    """Numbers from 0 on as a type holds them: at most its greatest one."""
+    most = min(limits_of(kind.element)[1], numbers.max())
+    held: np.ndarray = np.minimum(numbers, most).astype(element_dtype(kind.element))
+    return held
+
+
+def _edges(plan: Plan, kind: Type, *, positive: bool, moderate: bool) -> np.ndarray:
+    """Edge values of a type of constants: no NaN and no infinity where an op of the plan rounds to integers."""
+    rounds = any(node.op.name in WITHOUT_NAN for node in plan.reading.nodes)
+    edges = edges_of(kind.element, (), (), numbers=rounds or positive, near=moderate)
+    return edges[edges > 0] if positive else edges
 
 
 def _is_held(kind: Type, number: float) -> bool:

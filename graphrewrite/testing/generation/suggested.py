@@ -6,13 +6,14 @@ Only numbers of axes and element types are written down: sizes, and whether all 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
 from graphrewrite.types import Dimension, Element, Tensor, Type
 
-__all__ = ["Operands", "adapted", "may_be_first", "shapes_of", "starts_of", "suggested", "values_of"]
+__all__ = ["Operands", "adapted", "may_be_first", "of_bodies", "shapes_of", "starts_of", "suggested", "values_of"]
 
 Operands = tuple[tuple[int, ...], tuple[Element | None, ...]]
 """Numbers of axes of the operands after the first, and their element types; None for that of the first one."""
@@ -68,6 +69,11 @@ _VALUES: Mapping[tuple[str, str], Sequence[str]] = {
     ("trunc", "rounding_mode"): ("ROUND", "CEIL", "ROUND_TO_ZERO"),
 }
 """Values of attributes that neither an op's documentation nor its own code says."""
+_BEFORE: Mapping[str, Sequence[Type]] = {
+    "cond": [Tensor("bool", ())],
+    "loop": [Tensor("i64", ()), Tensor("bool", ())],
+}
+"""Operands before those that graphs in attributes read."""
 _SECOND_MATRIX = {"matmul_integer": 1, "qlinear_matmul": 3}
 _STORED = frozenset({"dequantize_linear", "qlinear_matmul", "qlinear_conv"})
 """Ops of integers that are narrow."""
@@ -168,6 +174,39 @@ def shapes_of(op: Op, rank: int) -> list[tuple[Dimension, ...]]:
     ([(2, 2)], [])
     """
     return [shape for shape in _SHAPES.get(op.name, ()) if len(shape) == rank]
+
+
+def of_bodies(op: Op, count: int, given: Mapping[str, Any]) -> tuple[Type, ...] | None:
+    r"""Return operands for the graphs that are attributes of an op; None where it has none.
+
+    Parameters
+    ----------
+    count : int
+        The number of operands.
+    given : mapping of str to object
+        Attributes that are settled.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph, op
+    >>> double = Graph.parse("x = input() : f32[2]\ny = add(x, x)\nz = output(y)")
+    >>> print(*of_bodies(op.scan, 1, {"body": double}))
+    f32[N,2]
+    """
+    body = given.get("then" if op.name == "cond" else "body")
+    if body is None or LIBRARY.get(op.name) is not op:
+        return None
+    kinds = list(body.input_types)
+    found = {**op.attributes, **given}
+    if op.name == "scan":
+        along = range(found["carried"], found["carried"] + found["sequences"])
+        for at, axis in zip(along, found["axes"] or [0] * len(along), strict=False):
+            sizes = list(kinds[at].shape)
+            sizes.insert(axis % (len(sizes) + 1), "N")
+            kinds[at] = Tensor(kinds[at].element, tuple(sizes))
+    else:
+        kinds = [*_BEFORE[op.name], *kinds[op.name == "loop" :]]
+    return tuple(kinds) if len(kinds) == count else None
 
 
 def starts_of(op: Op, kind: Kind) -> tuple[Type, ...]:

@@ -241,7 +241,7 @@ def _from_quantised(d: Demand) -> Need:
     sources: list[Quantised] = [*_QUANTISED]
     channels = next((s for s in d.result.shape[1:2] if isinstance(s, int)), None)
     if channels:
-        sources.append(Quantised("i8", (0.5, 0.25, 2.0)[:channels], axis=1))
+        sources.append(Quantised("i8", tuple((0.5, 0.25, 2.0)[i % 3] for i in range(channels)), axis=1))
     source = d.choose("source", sources)
     return d.need(Tensor(source, d.result.shape), source=source, element=d.result.element)
 

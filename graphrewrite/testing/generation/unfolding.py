@@ -34,6 +34,8 @@ __all__ = ["Capture", "Leaf", "Node", "Output", "Unfolded", "unfold"]
 
 _MORE = 3
 """The most values of a variadic operand, and the most links of a chain where the pattern is content with fewer."""
+_MANY = 5
+"""Now and then there are so many, for code that tells apart no more than a few."""
 
 
 @dataclass(eq=False)
@@ -182,7 +184,7 @@ class _Reading:
 
     def repeated(self, term: Repeated, scope: _Scope) -> Leaf | Output:
         port = self.port(term.base, scope)
-        for _ in range(self.pick(range(term.least, max(term.least + 1, _MORE) + 1))):
+        for _ in range(self.pick((*range(term.least, max(term.least + 1, _MORE) + 1), term.least + _MANY))):
             inner = _Scope((*term.unit.nodes, *term.unit.own, term.unit.hole), scope)
             inner.found[id(term.unit.hole)] = port
             port = self.port(term.unit.top, inner)
@@ -220,7 +222,8 @@ class _Reading:
                 least = 0 if still_open else max(0, need)
                 if least > room:
                     raise Unfit(f"*{variable.name}: {op.name} takes fewer operands")
-                count = self.pick(range(least, min(room, max(least, _MORE)) + 1))
+                counts = range(least, min(room, max(least, _MORE)) + 1)
+                count = self.pick((*counts, *counts, _MANY) if op.variadic and least < _MANY else counts)
                 known[id(variable)] = [Leaf(variable.constant, condition=variable.condition) for _ in range(count)]
                 need -= count
             operands.extend(known[id(variable)])

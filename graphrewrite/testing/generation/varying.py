@@ -123,11 +123,11 @@ def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Chan
     alike: Sequence[Any] = _elsewhere(plan, node, names[0]) if len(names) == 1 else ()
     there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
     for _ in range(_LOOKS):
-        if bool(alike) and pick((False, True)):
+        if bool(alike) and pick((False, False, True)):
             return _change(plan, [node], {names[0]: pick(alike)})
         values = values_made(pick(options), first, random.Random(pick(range(256))))
         if values is not None and repr(values) != there:
-            alone = [node] if pick((True, False)) else plan.reading.nodes
+            alone = [node] if pick((True, True, False)) else plan.reading.nodes
             return _change(
                 plan, [n for n in alone if n.op is node.op and all(is_open(n, key) for key in values)], values
             )
@@ -183,8 +183,8 @@ def is_open(node: Node, name: str) -> bool:
 
 def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
     """Make all sizes one number: where any two axes may be taken for each other, nothing but values shows it."""
-    size = pick(_SIZES)
-    symbolic = pick((False, True))
+    size = pick((2, 3, *_SIZES))
+    symbolic = pick((False, False, True))
 
     def change(kind: Type) -> Type:
         return retyped(kind, shape=tuple(d if symbolic and isinstance(d, str) else size for d in kind.shape))
@@ -195,8 +195,15 @@ def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
 def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     """Change one size wherever it is."""
     sizes = sorted({d for kind in plan.types.values() for d in kind.shape}, key=str)
-    old, new = pick(some(sizes)), pick(_SIZES)
+    old = pick(some(sizes))
+    new = pick((*_SIZES, 2 * old) if isinstance(old, int) else _SIZES)
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
+
+
+def _empty(plan: Plan, pick: Pick) -> Plan:
+    """Make one size 0 wherever it is."""
+    old = pick(some(sorted({d for kind in plan.types.values() for d in kind.shape if isinstance(d, int)})))
+    return _typed(plan, lambda kind: retyped(kind, shape=tuple(0 if d == old else d for d in kind.shape)), pick)
 
 
 def _one_size(plan: Plan, pick: Pick) -> Plan:
@@ -266,7 +273,17 @@ def _layout(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, change, pick, only=leaf if pick((True, False)) else None)
 
 
-_CHANGES = (_attribute, _attribute, _attribute, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
+_CHANGES = (
+    _attribute,
+    _attribute,
+    _attribute,
+    _equal_sizes,
+    _equal_sizes,
+    _renamed_size,
+    _one_size,
+    _rank,
+    _same_element,
+)
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
-_RARE = (_any_element, _any_element, _layout, _layout, _open_size)
+_RARE = (_any_element, _any_element, _layout, _layout, _open_size, _empty)
 """Those of types that few graphs hold."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,27 @@ from graphrewrite.testing.proof.decisions import SYMBOLS, decided, pinned
 from graphrewrite.testing.proof.floating import converted_float
 from graphrewrite.testing.proof.holding import converted
 from graphrewrite.testing.proof.integer import SymbolicInt, whole
+from graphrewrite.testing.proof.messages import is_for_a_message, is_of_engine, is_rebound
 from graphrewrite.testing.proof.number import Number
-from graphrewrite.testing.proof.refusal import Untranslatable
+from graphrewrite.testing.proof.refusal import Untranslatable, is_watched
 
 __all__ = ["SymbolicArray", "entries_of", "known"]
 
 _OF = np.frompyfunc(Number.of, 1, 1)
+_PROTOCOL = frozenset(
+    f"__array_{name}__" for name in ("interface", "struct", "priority", "wrap", "prepare", "finalize", "namespace")
+)
+"""What numpy itself looks for in an object that may be an array."""
+
+
+class _Flags:
+    """Flags of an array, of which only one is known."""
+
+    def __init__(self, *, writeable: bool) -> None:
+        self.writeable = writeable
+
+    def __getattr__(self, name: str) -> Any:
+        raise Untranslatable(f"the flag {name} of an array that is not known is asked for")
 
 
 class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
@@ -43,13 +58,26 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
     (0, 14, 0)
     """
 
+    __slots__ = ("_entries", "dtype")
+
     def __init__(self, entries: Any, dtype: Any) -> None:
         if not isinstance(entries, np.ndarray):
             alone = np.empty((), object)
             alone[()] = entries
             entries = alone
-        self.entries: np.ndarray = entries
+        self._entries: np.ndarray = entries
         self.dtype = np.dtype(dtype)
+
+    @property  # type: ignore[misc]  # `isinstance` asks for it
+    def __class__(self) -> Any:
+        """What a rule takes it for; of no axes, it may be an array or a number of numpy."""
+        return SymbolicArray if is_of_engine(sys._getframe(1)) else self.stands_for()
+
+    def stands_for(self) -> type:
+        """Return the type of what it stands for."""
+        if not self.ndim:
+            raise Untranslatable("the type of an entry that is not known is asked for")
+        return np.ndarray
 
     @classmethod
     def of(cls, array: Any) -> SymbolicArray:
@@ -64,19 +92,26 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
     # ------------------------------------------------------------------ properties
 
     @property
+    def entries(self) -> np.ndarray:
+        """Its numbers."""
+        if is_rebound(sys._getframe(1)):
+            raise AttributeError("entries")  # as of an array
+        return self._entries
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Sizes."""
-        return self.entries.shape
+        return self._entries.shape
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return self.entries.ndim
+        return self._entries.ndim
 
     @property
     def size(self) -> int:
         """Number of entries."""
-        return self.entries.size
+        return self._entries.size
 
     @property
     def itemsize(self) -> int:
@@ -95,13 +130,24 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
+        if is_watched() and not is_for_a_message():
+            raise Untranslatable("the text of an array that is not known is asked for")
         return f"<{self.dtype}{list(self.shape)} of numbers that are not known>"
 
-    def __str__(self) -> str:
-        raise Untranslatable("the text of an array that is not known is asked for")
-
     def __format__(self, spec: str) -> str:
-        return str(self)
+        return repr(self)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
+    def __copy__(self) -> SymbolicArray:
+        return SymbolicArray(self.entries.copy(), self.dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SymbolicArray:
+        return SymbolicArray(self.entries.copy(), self.dtype)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise Untranslatable("an array that is not known is pickled")
 
     def __getitem__(self, index: Any) -> SymbolicArray:
         return SymbolicArray(self.entries[plain(index)], self.dtype)
@@ -111,15 +157,15 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
         self.entries[plain(index)] = values.entries if values.ndim else values.entries[()]
 
     @property
-    def flags(self) -> SimpleNamespace:
-        """That nobody writes to it, as to all arrays of a graph."""
-        return SimpleNamespace(writeable=False)
+    def flags(self) -> _Flags:
+        """Whether one may write to it, which one may not to arrays of a graph."""
+        return _Flags(writeable=self.entries.flags.writeable)
 
     # ------------------------------------------------------------------ conversions, which need known numbers
 
     def _sole(self) -> Number:
         if self.size != 1:
-            raise ValueError("The truth value of an array with more than one element is ambiguous.")  # numpy's words
+            raise ValueError("it has not one entry alone")
         number: Number = self.entries.reshape(-1)[0]
         return number
 
@@ -132,7 +178,10 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
     def __float__(self) -> float:
         return float(self.item())
 
-    __index__ = __int__
+    def __index__(self) -> int:
+        if self.ndim or self.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")  # numpy's words
+        return int(self)
 
     def item(self, *index: Any) -> Any:
         """Return an entry as a Python number."""
@@ -182,7 +231,9 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
         from graphrewrite.testing.proof.functions import METHODS
 
         if name not in METHODS:
-            raise AttributeError(f"a symbolic array has no attribute {name!r}")
+            if name not in _PROTOCOL and (hasattr(np.ndarray, name) or hasattr(self.dtype.type, name)):
+                raise Untranslatable(f"{name} of an array that is not known is asked for")
+            raise AttributeError(f"an array has no attribute {name!r}")
         method = METHODS[name]
         return lambda *args, **keywords: method(self, *args, **keywords)
 

@@ -13,6 +13,7 @@ import z3
 from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.refusal import Untranslatable
 from graphrewrite.testing.proof.rounding import subterms
+from graphrewrite.testing.proof.sign import opposite
 
 __all__ = [
     "INPUTS",
@@ -48,13 +49,10 @@ class Decision:
         What holds.
     is_value : bool
         Whether code had to know a number, which has one value on this path.
-    is_text : bool
-        Whether that was to write it, as in a message.
     """
 
     condition: Any
     is_value: bool = False
-    is_text: bool = False
 
 
 class SymbolPath:
@@ -92,7 +90,7 @@ class SymbolPath:
         """Return the value of a term on this path."""
         return z3.simplify(z3.substitute(term, *self._values))
 
-    def decide(self, condition: Any, *, is_value: bool = False, is_text: bool = False) -> bool:
+    def decide(self, condition: Any, *, is_value: bool = False) -> bool:
         """Return the truth of a condition for the symbols' values, and keep it."""
         plain = z3.simplify(condition)
         if z3.is_true(plain) or z3.is_false(plain):
@@ -101,13 +99,8 @@ class SymbolPath:
             return self._known[plain.get_id()][1]
         answer = bool(z3.is_true(self.value(plain)))
         self._known[plain.get_id()] = plain, answer  # which keeps its id from being reused
-        self.decisions.append(Decision(condition if answer else z3.Not(condition), is_value, is_text))
+        self.decisions.append(Decision(condition if answer else opposite(condition), is_value))
         return answer
-
-    def end_with_message(self) -> None:
-        """Forget numbers that were written last: of a path that ends with a message, any number takes it."""
-        while self.decisions and self.decisions[-1].is_text:
-            self.decisions.pop()
 
     def narrow(self, name: str, low: int, high: int) -> None:
         """Keep the bounds of a symbol on this path."""
@@ -152,7 +145,7 @@ def decided(condition: Any) -> bool:
     return inputs.answer(condition)
 
 
-def pinned(number: Number, *, is_text: bool = False) -> int:
+def pinned(number: Number) -> int:
     """Return the value of a number on the current path, which goes on with this value alone."""
     number.check()
     if number.is_known:
@@ -162,9 +155,9 @@ def pinned(number: Number, *, is_text: bool = False) -> int:
         raise Untranslatable("it needs to know a number that depends on the input, so that it is not one formula")
     whole = number.at_point(0)
     value = int(path.value(whole.term).as_signed_long())
-    if abs(value) > _GREATEST and not is_text:
+    if abs(value) > _GREATEST:
         raise Untranslatable(f"it needs to know a number, which may be {value:,}")
-    path.decide(whole.term == value, is_value=True, is_text=is_text)
+    path.decide(whole.term == value, is_value=True)
     return value
 
 

@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeVar
 import z3
 
 from graphrewrite.testing.proof.decisions import SymbolPath, names_in, on_path
-from graphrewrite.testing.proof.refusal import Untranslatable
+from graphrewrite.testing.proof.refusal import Untranslatable, attentive
+from graphrewrite.testing.proof.sign import opposite
 from graphrewrite.testing.proof.solver import Question
 
 __all__ = ["Exploration"]
@@ -29,7 +30,6 @@ class _Turn:
     """A path that is not run yet: conditions, of which the last one is turned round."""
 
     conditions: Sequence[Any]
-    number: int
     is_value: bool
 
 
@@ -68,26 +68,31 @@ class Exploration(Generic[Outcome]):
         branches: deque[_Turn] = deque()
         values: deque[_Turn] = deque()
         model: Mapping[str, int] | None = self.model
-        start = count = 0
+        given: Sequence[Any] = ()
+        count = 0
         while True:
             if model is not None:
                 count += 1
                 path = SymbolPath(model, self.widths)
                 try:
-                    with on_path(path):
+                    with on_path(path), attentive():
                         outcome = self.run(path)
                 except Untranslatable as error:
                     self.leave(path.conditions, str(error))
                 else:
                     yield path, outcome
-                for i, each in enumerate(path.decisions[start:], start=start):
-                    turned = _Turn((*path.conditions[:i], z3.Not(each.condition)), i + 1, each.is_value)
-                    (values if each.is_value else branches).append(turned)
+                # What was given splits into this path and those that leave it at one of its decisions: none is lost,
+                # whatever is asked on it.
+                settled = {condition.get_id() for condition in given}
+                for i, each in enumerate(path.decisions):
+                    if each.condition.get_id() not in settled:
+                        turned = _Turn((*given, *path.conditions[:i], opposite(each.condition)), each.is_value)
+                        (values if each.is_value else branches).append(turned)
             if not branches and not values:
                 return
             turn = (branches or values).popleft()
             answer = Question(self.constraints, z3.And(turn.conditions), effort=_EFFORT).some(self.widths)
-            model, start = None, turn.number
+            model, given = None, turn.conditions
             if answer.verdict == "never":
                 continue
             if answer.verdict == "unknown" or count >= self.most:

@@ -98,8 +98,8 @@ def _contracting(function: Any) -> Callable[..., Any]:
 
 
 def _einsum(subscripts: Any, *arrays: Any, **keywords: Any) -> SymbolicArray:
-    if not isinstance(subscripts, str) or keywords.get("optimize"):
-        raise Untranslatable("np.einsum is translated for subscripts in a string, and without optimize=")
+    if not isinstance(subscripts, str):
+        raise Untranslatable("np.einsum is translated for subscripts in a string")
     return contracted(lambda *operands: np.einsum(subscripts, *operands), arrays)
 
 
@@ -230,6 +230,11 @@ def _transposed(array: SymbolicArray, *axes: Any) -> SymbolicArray:
     return SymbolicArray(array.entries.transpose(*axes), array.dtype)
 
 
+def _apart(array: SymbolicArray, other: SymbolicArray) -> SymbolicArray:
+    """Return an array that does not share its entries with another one."""
+    return SymbolicArray(array.entries.copy(), array.dtype) if array is other else array
+
+
 _FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     **{function: _moving(function) for function in _MOVING},
     **{function: _concatenating(function) for function in _CONCATENATING},
@@ -262,7 +267,7 @@ _FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
 
 METHODS: Mapping[str, Callable[..., Any]] = {
     **{name: _FUNCTIONS[getattr(np, name)] for name in _METHODS},
-    "astype": lambda array, dtype, *_, **__: cast_to(array, dtype),
+    "astype": lambda array, dtype, *_, **__: _apart(cast_to(array, dtype), array),
     "reshape": _reshaped,
     "transpose": _transposed,
     "flatten": lambda array, order="C": SymbolicArray(array.entries.flatten(order), array.dtype),

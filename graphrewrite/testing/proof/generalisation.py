@@ -16,7 +16,8 @@ from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.rule.declaration import Match, Rule
-from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Part, Replay, new_parts
+from graphrewrite.rewriting.rule.outcome import NOTHING, Declined
+from graphrewrite.rewriting.rule.replacement import Bound, Known, New, Part, Replay, new_parts
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to
 from graphrewrite.testing.proof.decisions import SymbolPath, on_path
 from graphrewrite.testing.proof.examination import Pair, differing, overflows, refuted, stated
@@ -55,22 +56,21 @@ class SymbolicReplay(Replay):
 
     translation: Translation
 
-    def part(self, value: Any, like: Part | None = None) -> Part:
+    def part(self, value: Any, like: Type | None = None) -> Part:
         """Return a value as a part of the replacement."""
-        kind = like.type if like is not None else None
         if isinstance(value, SymbolicInt):
-            if kind is None:
+            if like is None:
                 return KnownSymbol(self, SymbolicArray.of(value))
-            dtype = element_dtype(kind.element)
+            dtype = element_dtype(like.element)
             if dtype.kind not in "iu":
                 raise Untranslatable("a number that is not known becomes a float")
             if not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-                raise OverflowError(f"not a number of {kind.element}")
+                raise OverflowError(f"not a number of {like.element}")
             array = SymbolicArray(np.array(value.number, object).reshape(()), dtype)
-            return KnownSymbol(self, self._held(kind, array), Tensor(kind.element, ()))
+            return KnownSymbol(self, self._held(like, array), Tensor(like.element, ()))
         if isinstance(value, SymbolicArray):
-            if kind is not None and value.dtype == element_dtype(kind.element):
-                return KnownSymbol(self, self._held(kind, value), Tensor(kind.element, value.shape))
+            if like is not None and value.dtype == element_dtype(like.element):
+                return KnownSymbol(self, self._held(like, value), Tensor(like.element, value.shape))
             return KnownSymbol(self, value)
         return super().part(value, like)
 
@@ -184,7 +184,6 @@ class _Work:
         except Untranslatable:
             raise
         except Exception:
-            path.end_with_message()
             return _Step()
         step = _Step([], graph, arrays)
         kinds = self.rule.definition.root_kinds
@@ -193,8 +192,6 @@ class _Work:
                 if kinds is None or graph._node[node]["type"] in kinds:
                     for match in _unwrapped(lambda node=node: list(self.rebound._matches(graph, node))):
                         self._match(step, match)
-        if not step.fired:
-            path.end_with_message()
         return step
 
     def _match(self, step: _Step, match: Match) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,8 +13,9 @@ import z3
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.testing.proof.choice import choice, magnitude
 from graphrewrite.testing.proof.decisions import SYMBOLS, decided, pinned, reach
+from graphrewrite.testing.proof.messages import is_for_a_message, is_of_engine, is_rebound
 from graphrewrite.testing.proof.number import Number
-from graphrewrite.testing.proof.refusal import Untranslatable
+from graphrewrite.testing.proof.refusal import Untranslatable, is_watched
 from graphrewrite.testing.proof.sign import opposite
 
 __all__ = ["SymbolicInt", "extreme", "holds_symbol"]
@@ -43,10 +45,10 @@ class SymbolicInt(Symbolic):
     (True, 15, True)
     """
 
-    __slots__ = ("_number", "name")
+    __slots__ = ("_name", "_number")
 
     def __init__(self, number: Number, name: str = "") -> None:
-        self._number, self.name = number, name
+        self._number, self._name = number, name
 
     @property  # type: ignore[misc]  # `isinstance` asks for it
     def __class__(self) -> Any:
@@ -55,13 +57,15 @@ class SymbolicInt(Symbolic):
     @property
     def number(self) -> Number:
         """Its value, between the bounds that this path has found."""
-        if not self.name:
+        if is_rebound(sys._getframe(1)):
+            raise AttributeError("number")  # as of an ``int``
+        if not self._name:
             return self._number
-        low, high = reach(self.name, self._number.low, self._number.high)
+        low, high = reach(self._name, self._number.low, self._number.high)
         return Number.of_term(self._number.resized(self._number.width), low, high)
 
     def __repr__(self) -> str:
-        return self.name or "<computed>"
+        return self._written(repr)
 
     def __copy__(self) -> SymbolicInt:
         return self
@@ -81,24 +85,40 @@ class SymbolicInt(Symbolic):
         return pinned(self.number)
 
     __int__ = __index__
-    __hash__ = None  # type: ignore[assignment]  # what is looked up by its value is not seen
+
+    def __hash__(self) -> int:
+        # A cache would keep the symbol beyond its path, so that even one value is not followed.
+        if is_of_engine(sys._getframe(1)):
+            raise TypeError("unhashable type")
+        raise Untranslatable("a number that is not known is looked up by its hash")
 
     def __float__(self) -> float:
         return float(pinned(self.number))
 
+    def _written(self, write: Callable[[int], str]) -> str:
+        """Return its text: in a message, and outside of all paths, its name."""
+        if not is_watched() or is_for_a_message():
+            return self._name or "<computed>"
+        return write(pinned(self.number))
+
     def __str__(self) -> str:
-        return str(pinned(self.number, is_text=True))
+        return self._written(str)
 
     def __format__(self, spec: str) -> str:
-        return format(pinned(self.number, is_text=True), spec)
+        return self._written(lambda value: format(value, spec))
 
     def __bool__(self) -> bool:
         return decided(self.number.truth)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(int, name):
+        if not hasattr(int, name):
             raise AttributeError(name)
+        if name.startswith("__"):
+            raise Untranslatable(f"{name} of a number that is not known is asked for")
         return getattr(pinned(self.number), name)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise Untranslatable("a number that is not known is pickled")
 
     # ------------------------------------------------------------------ comparisons
 
@@ -157,6 +177,17 @@ class SymbolicInt(Symbolic):
     def __rpow__(self, base: Any) -> Any:
         return 1 << self if type(base) is int and base == 2 and self >= 0 else operator.pow(base, pinned(self.number))
 
+    def __divmod__(self, other: Any) -> Any:
+        return divmod(pinned(self.number), other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return divmod(other, pinned(self.number))
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self if digits is None else round(pinned(self.number), digits)
+
+    __trunc__ = __floor__ = __ceil__ = __pos__
+
     def __truediv__(self, other: Any) -> Any:
         return pinned(self.number) / other  # a float
 
@@ -199,7 +230,7 @@ def _compared(a: SymbolicInt, relation: str, b: Any) -> bool:
     if type(b) is float and math.isnan(b):
         return relation == "!="
     answer = decided(_RELATIONS[relation](a.number, Number.of(b)))
-    if a.name and type(b) is int:
+    if a._name and type(b) is int:
         _narrow(a, relation if answer else _OPPOSITES[relation], b)
     return answer
 
@@ -215,7 +246,7 @@ def _narrow(symbol: SymbolicInt, relation: str, bound: int) -> None:
     if relation in (">", ">=", "=="):
         low = max(low, bound + (relation == ">"))
     if low <= high:
-        path.narrow(symbol.name, low, high)
+        path.narrow(symbol._name, low, high)
 
 
 def _arithmetic(name: str, compute: Callable[[Number, Number], Number], known: Callable[[Any, Any], Any]) -> None:
@@ -317,8 +348,10 @@ def extreme(python: Callable[..., Any], better: Callable[[Number, Number], Any])
 
 def holds_symbol(value: Any) -> bool:
     """Tell whether a value is a number that is not known, or holds one."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | set | frozenset):
         return any(map(holds_symbol, value))
+    if isinstance(value, dict):
+        return any(map(holds_symbol, value.values()))
     return isinstance(value, Symbolic)
 
 

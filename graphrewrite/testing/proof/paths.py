@@ -11,7 +11,7 @@ import z3
 from graphrewrite.testing.proof.array import SymbolicArray
 from graphrewrite.testing.proof.choice import choice
 from graphrewrite.testing.proof.decisions import INPUTS
-from graphrewrite.testing.proof.refusal import Raised, Untranslatable
+from graphrewrite.testing.proof.refusal import Raised, Untranslatable, attentive
 
 __all__ = ["followed"]
 
@@ -48,7 +48,8 @@ def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], 
         answered = len(path.answers)
         token = INPUTS.set(path)
         try:
-            results = tuple(map(SymbolicArray.of, function()))
+            with attentive():
+                results = tuple(map(SymbolicArray.of, function()))
         except Untranslatable:
             raise
         except Exception as error:

@@ -9,10 +9,11 @@ are not affected.
 from __future__ import annotations
 
 import builtins
+import dis
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import CellType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ import numpy as np
 from graphrewrite.op.op import Op
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to
 from graphrewrite.testing.proof.functions import called, leaves
-from graphrewrite.testing.proof.integer import SymbolicInt, extreme
+from graphrewrite.testing.proof.integer import SymbolicInt, extreme, holds_symbol
+from graphrewrite.testing.proof.refusal import Untranslatable
 
 __all__ = ["Rebinding"]
 
@@ -49,6 +51,12 @@ def _take(array: Any, indices: Any, *args: Any, **keywords: Any) -> Any:
     return np.take(array, indices, *args, **keywords)
 
 
+def _is_scalar(element: Any) -> bool:
+    if isinstance(element, SymbolicArray):
+        return issubclass(element.stands_for(), np.generic)
+    return isinstance(element, SymbolicInt) or np.isscalar(element)
+
+
 def _filled(make: Callable[..., np.ndarray]) -> Callable[..., SymbolicArray]:
     def fill(*args: Any, **keywords: Any) -> SymbolicArray:
         return SymbolicArray.of(make(*args, **keywords))  # so that unknown numbers can be written into it
@@ -64,6 +72,7 @@ _EXCHANGED: Mapping[str, Any] = {
     "asfortranarray": _asarray,
     "empty": _filled(np.zeros),
     "full": _filled(np.full),
+    "isscalar": _is_scalar,
     "ones": _filled(np.ones),
     "require": _asarray,
     "take": _take,
@@ -102,16 +111,34 @@ def _type_of(value: Any, *rest: Any) -> Any:
     """Return the type of a value as it is without symbols."""
     if type(value) is SymbolicInt and not rest:
         return int
-    return type(value, *rest) if type(value) is not SymbolicArray else np.ndarray
+    return type(value, *rest) if type(value) is not SymbolicArray else value.stands_for()
+
+
+def _refused(what: str) -> Callable[..., Any]:
+    """Return a function that numbers which are not known may not enter."""
+    function: Callable[..., Any] = getattr(builtins, what)
+
+    def refuse(*arguments: Any, **keywords: Any) -> Any:
+        if holds_symbol(arguments):
+            raise Untranslatable(f"{what}() of a number that is not known is asked for")
+        return function(*arguments, **keywords)
+
+    return refuse
 
 
 _BUILTINS: Mapping[str, Any] = {
     **vars(builtins),
+    **{name: _refused(name) for name in ("dir", "id", "vars")},
     "int": _Int,
     "max": extreme(max, lambda new, best: best.less(new)),
     "min": extreme(min, lambda new, best: new.less(best)),
 }
 _FOREIGN = frozenset({"numpy", "z3", "networkx"})
+_FAITHFUL = frozenset(
+    {"math", "operator", "_operator", "itertools", "functools", "_functools", "collections", "copy", "dataclasses"}
+    | {"builtins", "types", "typing", "enum", "contextlib"}
+)
+"""Modules of Python that take a number for what it says that it is; others look at its type, or at its bytes."""
 
 
 class _World(ModuleType):
@@ -160,9 +187,12 @@ class Rebinding:
         if isinstance(value, Op):
             rebound = value if self.keeps_ops else self(value.function)
         elif isinstance(value, ModuleType):
-            rebound = value if value is not np and _is_foreign(value.__name__) else _World(value, self)
+            is_left = value is not np and _is_foreign(value.__name__) and not _is_looking(value.__name__)
+            rebound = value if is_left else _World(value, self)
         elif isinstance(value, FunctionType) and not _is_foreign(value.__module__):
             return self._function(value)
+        elif isinstance(value, FunctionType | BuiltinFunctionType) and not _is_faithful(value):
+            rebound = _guarded(value, f"{value.__module__}.{value.__name__} is given")
         self._keep(value, rebound)
         return rebound
 
@@ -170,9 +200,15 @@ class Rebinding:
         self._made[id(value)] = rebound
         self._kept.append(value)  # keeps its id from being reused
 
-    def _function(self, function: FunctionType) -> FunctionType:
+    def _function(self, function: FunctionType) -> Callable[..., Any]:
+        if _handles_errors(function.__code__):
+            # What a symbol cannot do, its value perhaps can: then the error is one of this module.
+            guarded = _guarded(function, f"{function.__name__}, which handles errors, is given")
+            self._keep(function, guarded)
+            return guarded
         # Code that compares types with `is` gets the real ``int``, and types that it may compare.
-        own = {**_BUILTINS, "int": int, "type": _type_of} if "type" in _names(function.__code__) else dict(_BUILTINS)
+        asks = not {"type", "__class__"}.isdisjoint(_names(function.__code__))
+        own = {**_BUILTINS, "int": int, "type": _type_of} if asks else dict(_BUILTINS)
         world: dict[str, Any] = {"__name__": function.__module__, "__builtins__": own}
         cells = tuple(CellType() for _ in function.__closure__ or ())
         rebound = FunctionType(function.__code__, world, function.__name__, function.__defaults__, cells)
@@ -192,6 +228,35 @@ def _names(code: CodeType) -> Iterator[str]:
     for inner in code.co_consts:
         if inspect.iscode(inner):
             yield from _names(inner)
+
+
+def _handles_errors(code: CodeType) -> bool:
+    """Tell whether code, or code inside of it, may go on after an error; in ``with np.errstate(...)`` it does not."""
+    steps = [*dis.get_instructions(code)]
+    handlers = sum(step.opname == "PUSH_EXC_INFO" for step in steps)
+    silent = sum(step.argval == "errstate" for step in steps)
+    return handlers > silent or any(inspect.iscode(inner) and _handles_errors(inner) for inner in code.co_consts)
+
+
+def _guarded(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """Return a function that raises where it is given a number that is not known."""
+
+    def guard(*arguments: Any, **keywords: Any) -> Any:
+        if holds_symbol([*arguments, *keywords.values()]):
+            raise Untranslatable(f"{what} a number that is not known")
+        return function(*arguments, **keywords)
+
+    return guard
+
+
+def _is_looking(module: str) -> bool:
+    """Tell whether a module of Python looks at the type or the bytes of a number."""
+    top = module.partition(".")[0]
+    return top in sys.stdlib_module_names and top not in _FAITHFUL
+
+
+def _is_faithful(function: Any) -> bool:
+    return not _is_looking(function.__module__ or "builtins")
 
 
 def _is_foreign(module: str | None) -> bool:

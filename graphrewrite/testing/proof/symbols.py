@@ -180,6 +180,8 @@ class Symbols:
                 old = data.get(each.key, graph.op(each.node).attributes.get(each.key))
                 value = (*old[: each.index[0]], value, *old[each.index[0] + 1 :])
             data[each.key] = value
+        for array in arrays.values():
+            array.entries.flags.writeable = False  # as of all arrays of a graph
         _infer(graph)
         return graph, arrays
 

@@ -14,12 +14,13 @@ from hypothesis.errors import NoSuchExample, Unsatisfiable
 
 from graphrewrite.errors import RuleError
 from graphrewrite.rewriting.digraph_rules import GraphPattern, GraphRule
-from graphrewrite.rewriting.rule.replacement import decline
+from graphrewrite.rewriting.rule.outcome import decline
 from graphrewrite.testing.failure.code import graph_code
 from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.instance import NoInstanceError
 from graphrewrite.testing.strategies.anything import EDGE_DATA, GRAPH_DATA, NAMES, NODE_DATA
 from graphrewrite.testing.strategies.embedding import Site, matches, vocabulary
+from graphrewrite.testing.strategies.sending import made_by_call
 
 __all__ = ["digraphs"]
 
@@ -34,6 +35,7 @@ _STAYS = st.sampled_from([False, True, True, True])
 _ATTEMPTS = 20
 
 
+@made_by_call
 def digraphs(
     *,
     node_attributes: Attributes | None = None,

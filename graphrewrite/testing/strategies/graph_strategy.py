@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from hypothesis import assume
@@ -10,23 +11,27 @@ from hypothesis import strategies as st
 
 from graphrewrite.graph import Graph, Value
 from graphrewrite.op import LIBRARY
+from graphrewrite.op.body import Body
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
+from graphrewrite.testing.generation.experience import forms, taken
 from graphrewrite.testing.generation.exploring import telling_plans
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
-from graphrewrite.testing.generation.steering import near, steer
+from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
-from graphrewrite.testing.mentioning import Mentioned, values_mentioned
+from graphrewrite.testing.mentioning import Mentioned
 from graphrewrite.testing.strategies.picking import picking
+from graphrewrite.testing.strategies.sending import made_by_call
 from graphrewrite.testing.strategies.shown import as_code
 from graphrewrite.types import Dimension
 
 __all__ = ["graphs"]
 
 
+@made_by_call
 def graphs(
     *,
     ops: Iterable[Op | str] | None = None,
@@ -42,7 +47,7 @@ def graphs(
     Parameters
     ----------
     ops : iterable of Op or str, optional
-        What their nodes may be; the ops of float networks where not given.
+        What their nodes may be; the ops of networks where not given, often those that most of them have.
     containing : Rule or Pattern, optional
         Every graph has an instance of this pattern, in one of the ways in which it can be read: each op and each option
         in turn, optional operands there or not, none to three values for ``*xs``, chains and groups of several sizes.
@@ -69,7 +74,7 @@ def graphs(
     """
     chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
     if containing is None:
-        return as_code(_plain(chosen, every_type, open_sizes))
+        return as_code(_plain(_wide() if ops is None else chosen, every_type, open_sizes))
     pattern = containing.pattern if isinstance(containing, Rule) else containing
     if not isinstance(pattern, Pattern):
         raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
@@ -78,13 +83,34 @@ def graphs(
     return as_code(_around(_Surroundings(pattern, around, containing, every_type=every_type)))
 
 
+@lru_cache(maxsize=1)
+def _wide() -> tuple[Op, ...]:
+    """Ops of networks: those of most of them, each twice, and all others that compute alike whenever they are asked.
+
+    Without those whose results have sizes that only the data decide, and those of nested graphs: name them in ``ops``.
+    """
+    usual = [LIBRARY[name] for name in DEFAULT_OPS]
+    return (*usual, *usual, *(op for op in LIBRARY.values() if op.name not in DEFAULT_OPS and _is_plain(op)))
+
+
+def _is_plain(op: Op) -> bool:
+    if op.level != "nn" or op.stateful or op.effects:
+        return False
+    kind, counts = next(iter(taken(op).items()), (None, ()))
+    if kind is None:
+        return False
+    case = forms(op, counts[0], kind)[0].case
+    nested = any(isinstance(value, Body) for value in case.attributes.values())
+    return not nested and not any(each.unknowns for each in case.results)
+
+
 class _Surroundings:
     """What is put around the instances of a pattern."""
 
     def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern, *, every_type: bool) -> None:
         self.pattern, self.every_type = pattern, every_type
         self.rule = containing if isinstance(containing, Rule) else None
-        self.mentioned = values_mentioned(containing.function) if isinstance(containing, Rule) else Mentioned()
+        self.mentioned = mentioned_by(containing) if isinstance(containing, Rule) else Mentioned()
         # What must not be there is not put there.
         unwanted = [node.kinds for node in pattern.forbidden]
         self.ops = [op for op in ops if all(kinds and op.name not in kinds for kinds in unwanted)]

@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphrewrite.graph import Graph
+from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, formats_in, limits_of, numbers_in, shifts_in
 from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.testing.generation.open_sizes import NUMBERS
-from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, numbers_in, shifts_in
 from graphrewrite.testing.strategies.shown import Batch
 from graphrewrite.types import (
     TEXT,
@@ -32,7 +32,6 @@ __all__ = ["batch_for", "inputs_for"]
 
 _PLAIN, _DENSE, _SPARSE = 8, 12, 8
 """Rows of small and of usual numbers, of edge values only, and of one edge value among small numbers."""
-_WITHOUT_NAN = frozenset({"to_fixed", "quantise", "arg_max", "max_pool", "requantise", "to_quantised"})
 
 
 def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dict[str, np.ndarray]]:
@@ -133,7 +132,7 @@ def _entries(kind: Type, sizes: Mapping[str, int]) -> int:
 
 def _rounded(graph: Graph) -> set[str]:
     """Inputs that reach an op which rounds to integers, where there is no NaN."""
-    work = [name for name, data in graph.nodes(data=True) if data.get("type") in _WITHOUT_NAN]
+    work = [name for name, data in graph.nodes(data=True) if data.get("type") in WITHOUT_NAN]
     seen = set(work)
     while work:
         for source in graph.pred[work.pop()]:

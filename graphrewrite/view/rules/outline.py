@@ -25,7 +25,7 @@ from graphrewrite.rewriting.pattern import (
     Without,
     walk,
 )
-from graphrewrite.rewriting.rule.replacement import NOTHING
+from graphrewrite.rewriting.rule.outcome import NOTHING
 from graphrewrite.view.colour import PAPER, VARIABLES, Look, look_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.rules.conditions import options_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.rewriting.rule.replacement import NOTHING, Declined
+from graphrewrite.rewriting.rule.outcome import NOTHING, Declined
 from graphrewrite.rewriting.rule.symbolic_run import NotDeterminedError, SymbolicRun
 
 __all__ = ["Replacement", "replacement_of"]
@@ -24,7 +24,7 @@ class Replacement:
     Attributes
     ----------
     terms : tuple of term
-        One for each value that is replaced, or `graphrewrite.rewriting.rule.replacement.NOTHING`.
+        One for each value that is replaced, or `graphrewrite.rewriting.rule.outcome.NOTHING`.
     guessed : bool
         Whether another match could give something else.
     """

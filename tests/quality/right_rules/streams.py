@@ -54,6 +54,8 @@ def narrow_a_stream(x):
         or not all(element.minimum <= n <= element.maximum for n in limits)
     ):
         return decline("too wide, or no limits")
+    if np.max(narrow.shift) > 60 or x.type.element.width - np.min(narrow.shift) > 60:
+        return decline("no component shifts so far")
     return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=narrow.low, high=narrow.high))
 
 

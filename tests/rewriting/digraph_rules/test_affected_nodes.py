@@ -10,7 +10,7 @@ import pytest
 
 from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.rewriting.digraph_rules import GraphRule, from_graphs
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from tests.support.digraph_reference import Written, random_graph, random_written
 from tests.support.profiles import some_of
 

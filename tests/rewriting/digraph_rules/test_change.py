@@ -13,7 +13,7 @@ import pytest
 from graphrewrite.errors import RuleError
 from graphrewrite.graph.edit import apply_edit, revert_edit
 from graphrewrite.rewriting.digraph_rules import from_graphs
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from tests.support.digraph_reference import Written, random_graph, random_written
 from tests.support.profiles import some_of
 

@@ -13,7 +13,7 @@ from graphrewrite.errors import GraphError, RewriteError, RuleError
 from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.pattern.condition import Where
-from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rewriting.traces import trace
 from tests.support.digraph_reference import random_graph, random_written
 from tests.support.profiles import some_of
