@@ -240,7 +240,7 @@ class _Review:
 
     def noise(self, point: str) -> Iterator[Finding]:
         """A signal that drowns, whatever scale its channels have."""
-        if point not in self.wanted or point in self.bent:
+        if point not in self.wanted or point in self.bent or not self.wanted[point].size:
             return
         wanted, rounded = (_by_channel(each, self.axis(point)) for each in (self.wanted[point], self.rounded[point]))
         lost = _lost(wanted, rounded, shifted=self.name(point) in self.folded.inputs)

@@ -121,6 +121,7 @@ def test_a_convolution_without_windows_of_any_form(size, strides, pads, groups, 
         ((3, 4, 2), (2, 4, 2), {"axis": 0, "block_size": 2}),
         ((2, 5, 2), (2, 2, 2), {"axis": 1, "block_size": 3}),
         ((4,), (4,), {"axis": 0}),
+        ((4,), (4,), {"axis": -1}),
     ],
 )
 @pytest.mark.parametrize("element", ["u8", "i16", "i4"])

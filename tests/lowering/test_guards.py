@@ -122,6 +122,34 @@ def test_shares_are_those_of_the_values(element: FixedPoint, spread: float) -> N
         assert f"--bits x={element.width + 2}" in row.remedy
 
 
+def shares(element: FixedPoint, values: list[float]) -> dict[str, float]:
+    """What is found in values that get a format, by its kind."""
+    g, fixed = Graph("g"), Graph("g")
+    g.output("y", op.identity(g.input("x", Tensor("f64", ("N", 1)))))
+    fixed.output("y", op.quantise(fixed.input("x", Tensor("f64", ("N", 1))), element=element))
+    batch = np.array(values, np.float64).reshape(-1, 1)
+    return {row.kind: row.share for row in findings(g, fixed, {"x": batch}, most_noise=1.0)}
+
+
+@pytest.mark.parametrize(
+    ("element", "values", "wanted"),
+    [
+        (FixedPoint(True, 4, 0), [*[1.0] * 49, 9.0], {}),  # just as many as may be
+        (FixedPoint(True, 4, 0), [*[1.0] * 48, 9.0, -9.75], {"clipped": 0.04}),
+        (FixedPoint(True, 4, 0), [*[1.0] * 48, 8.5, -9.5], {}),  # just as far as may be
+        (FixedPoint(True, 4, 0), [1.0, 2.0, 0.25, -0.25], {}),
+        (FixedPoint(True, 4, 0), [1.0, 0.25, -0.25], {"vanished": 2 / 3}),
+        (FixedPoint(True, 4, 0), [0.0, 0.0, 0.0], {}),  # nothing vanishes that is zero
+        (FixedPoint(False, 4, 4), [0.5, 0.25, 0.75, -3.0], {}),  # what is below zero is cut off
+        (FixedPoint(True, 2, 0), [7.0, 7.0, 1.0, 0.0], {"clipped": 0.5}),
+        (FixedPoint(True, 1, 0), [7.0, 7.0, -1.0, -0.9], {}),  # a sign
+        (FixedPoint(True, 4, 0), [], {}),
+    ],
+)
+def test_shares_at_their_bounds(element: FixedPoint, values: list[float], wanted: dict[str, float]) -> None:
+    assert shares(element, values) == pytest.approx(wanted)
+
+
 POINTS: dict[str, tuple[Any, str]] = {
     "the input": (lambda x: x, "x"),
     "a layer": (lambda x: op.linear(x, FIRST, np.zeros(5)), "layer"),
@@ -153,3 +181,17 @@ def test_a_loss_has_the_name_of_the_layer_that_people_know(kind: str) -> None:
     fixed.output("y", narrow)
     (row,) = findings(g, fixed, {"x": X}, most_noise=1e-6)[:1]
     assert row.layer == name
+
+
+def test_a_loss_behind_numbers_that_are_quantised_already_has_their_name() -> None:
+    """As no layer is between them: they come from where a network was rectified, and are exact."""
+    g = Graph("g")
+    y = op.mul(op.relu(g.input("x", Tensor("f64", ("N", 3)))), np.float64(0.375))
+    g.output("y", y)
+    fixed = Graph("g")
+    whole = op.quantise(op.relu(fixed.input("x", Tensor("f64", ("N", 3)))), element=FixedPoint(True, 8, 0))
+    narrow = op.quantise(op.mul(whole, np.float64(0.375)), element=FixedPoint(True, 4, 0))
+    fixed.output("y", narrow)
+    fixed.nodes[whole.node]["origin"], fixed.nodes[narrow.node]["origin"] = ("relu_1",), ("mul_1",)
+    found = findings(g, fixed, {"x": np.arange(-9.0, 12).reshape(-1, 3)}, most_noise=1e-6)
+    assert [(row.layer, row.kind) for row in found] == [("relu_1", "noise")]

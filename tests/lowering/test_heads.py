@@ -257,7 +257,8 @@ def test_several_outputs_have_notes_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("axis", "scales", "is_read"), [(1, [0.5, 2, 1], True), (2, [0.5, 2, 1], False), (2, [2] * 3, True)]
+    ("axis", "scales", "is_read"),
+    [(1, [0.5, 2, 1], True), (2, [0.5, 2, 1], False), (2, [2] * 3, True), (1, [1, np.inf, 1], False)],
 )
 def test_scales_are_those_of_classes_or_all_the_same(axis: int, scales: list[float], is_read: bool) -> None:
     """There are as many positions as classes: only the axis tells them apart."""

@@ -136,6 +136,14 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "Where a row that has no digit of a number is looked for its pairs, none is found.": (
         "lowering/shift_add/signed_digits: _Table.take: drop statement: no self.having[column].discard(number)",
     ),
+    "Where a first entry is looked at, the second was found to be the same.": (
+        "lowering/prequantised/approximations: _beyond_limits: off by one: 1 for 0 #4",
+        "lowering/prequantised/approximations: _beyond_limits: off by one: 1 for 0 #6",
+    ),
+    "An input has no operand either: the search ends there.": (
+        "lowering/quantisation/guards: _Review.name: drop guard: "
+        "no upwards not in self.quantised.inputs in a condition",
+    ),
     "False is 0 as well.": (
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition",
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition #2",
