@@ -30,6 +30,8 @@ _KINDS = {
     r"no graph that contains": "no graph is generated: a table among its attributes has no generator",
     r"z3 gave up": "z3 gives up",
     r"not every path|needs to know a number|looked up by its hash|argument of": "its code needs to know a number",
+    r"types are not followed|unhashable": "its types depend on a number as a key, which is not followed",
+    r"numpy that they do not": "z3 and numpy disagree: neither proves it",
     r"handles errors|is not followed": "its code handles errors, or calls code that is not followed",
     r"some are no whole numbers|some have more|some are of": "an attribute is no whole number, or a table",
     r"rounds|holds \d+ bits exactly|no exact arithmetic|exponent of ldexp": "floats in it round",
