@@ -14,7 +14,7 @@ from graphrewrite.testing.proof.decisions import SYMBOLS, decided, pinned
 from graphrewrite.testing.proof.floating import converted_float
 from graphrewrite.testing.proof.holding import converted
 from graphrewrite.testing.proof.integer import SymbolicInt, whole
-from graphrewrite.testing.proof.messages import is_for_a_message, is_of_engine, is_rebound
+from graphrewrite.testing.proof.messages import is_for_a_message, is_of_engine
 from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.refusal import Untranslatable, is_watched
 
@@ -94,7 +94,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin, Symbolic):
     @property
     def entries(self) -> np.ndarray:
         """Its numbers."""
-        if is_rebound(sys._getframe(1)):
+        if is_watched() and not is_of_engine(sys._getframe(1)):
             raise AttributeError("entries")  # as of an array
         return self._entries
 

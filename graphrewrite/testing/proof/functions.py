@@ -159,11 +159,17 @@ def _arg(ahead: Callable[[Number, Number], Any]) -> Callable[..., Any]:
 
 def _reducing(ufunc: Any) -> Callable[..., Any]:
     def fold(
-        array: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **rest: Any
+        array: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = np._NoValue,
+        **rest: Any,
     ) -> Any:
         if out is not None or rest:
             raise Untranslatable(f"np.{ufunc.__name__}.reduce is not translated with {', '.join(rest) or 'out'}")
-        keywords = {} if dtype is None else {"dtype": dtype}
+        keywords = {"initial": initial} if dtype is None else {"dtype": dtype, "initial": initial}
         return applied(ufunc, "reduce", [array], {"axis": axis, "keepdims": keepdims is True, **keywords})
 
     return fold

@@ -13,7 +13,7 @@ import z3
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.testing.proof.choice import choice, magnitude
 from graphrewrite.testing.proof.decisions import SYMBOLS, decided, pinned, reach
-from graphrewrite.testing.proof.messages import is_for_a_message, is_of_engine, is_rebound
+from graphrewrite.testing.proof.messages import is_for_a_message, is_of_engine
 from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.refusal import Untranslatable, is_watched
 from graphrewrite.testing.proof.sign import opposite
@@ -57,7 +57,7 @@ class SymbolicInt(Symbolic):
     @property
     def number(self) -> Number:
         """Its value, between the bounds that this path has found."""
-        if is_rebound(sys._getframe(1)):
+        if is_watched() and not is_of_engine(sys._getframe(1)):
             raise AttributeError("number")  # as of an ``int``
         if not self._name:
             return self._number

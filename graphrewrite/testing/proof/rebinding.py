@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.op.op import Op
+from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to
 from graphrewrite.testing.proof.functions import called, leaves
 from graphrewrite.testing.proof.integer import SymbolicInt, extreme, holds_symbol
@@ -201,6 +202,13 @@ class Rebinding:
         self._kept.append(value)  # keeps its id from being reused
 
     def _function(self, function: FunctionType) -> Callable[..., Any]:
+        reached = [function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__]
+        reached += [cell.cell_contents for cell in function.__closure__ or ()]
+        reached += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        if any(map(_is_out_of_sight, reached)):
+            guarded = _guarded(function, f"{function.__name__}, which calls code that is not followed, is given")
+            self._keep(function, guarded)
+            return guarded
         if _handles_errors(function.__code__):
             # What a symbol cannot do, its value perhaps can: then the error is one of this module.
             guarded = _guarded(function, f"{function.__name__}, which handles errors, is given")
@@ -246,6 +254,32 @@ def _handles_errors(code: CodeType) -> bool:
     steps = [step for each in _codes(code) for step in dis.get_instructions(each)]
     silent = sum(step.argval == "errstate" for step in steps)
     return bool(sum(step.opname == "PUSH_EXC_INFO" for step in steps) > silent)
+
+
+def _is_out_of_sight(value: Any) -> bool:
+    """Tell whether a value has code that is not run rebound: a method, a wrapper, or a function in a table.
+
+    Code of this library is trusted to take a symbol for what it stands for.
+    """
+    if isinstance(value, list | tuple | set | frozenset | Mapping):
+        parts = value.values() if isinstance(value, Mapping) else value
+        return any(_is_users(part) if isinstance(part, FunctionType) else _is_out_of_sight(part) for part in parts)
+    if isinstance(value, FunctionType):
+        return hasattr(value, "registry")  # it calls one of others, by the type of what it is given
+    inner = getattr(value, "func", getattr(value, "__wrapped__", getattr(value, "__func__", None)))
+    if isinstance(inner, FunctionType):
+        return _is_users(inner)
+    owner = value if isinstance(value, type) else type(value)
+    if not _is_users(owner) or isinstance(value, Symbolic | Op):
+        return False
+    methods = [getattr(m, "__func__", getattr(m, "fget", m)) for base in owner.__mro__ for m in vars(base).values()]
+    # Those that `dataclass` and `namedtuple` write ask for nothing.
+    return any(isinstance(m, FunctionType) and m.__code__.co_filename != "<string>" and _is_users(m) for m in methods)
+
+
+def _is_users(value: Any) -> bool:
+    module = str(getattr(value, "__module__", None))
+    return not _is_foreign(module) and module.partition(".")[0] != "graphrewrite"
 
 
 def _guarded(function: Callable[..., Any], what: str) -> Callable[..., Any]:

@@ -122,13 +122,17 @@ def _computed(
 
 
 def _reduced(ufunc: Any, array: SymbolicArray, axis: Any = 0, *, keepdims: bool = False, **keywords: Any) -> Any:
-    if ufunc not in ELEMENTWISE or keywords.get("initial", np._NoValue) is not np._NoValue:
+    initial = keywords.get("initial", np._NoValue)
+    if ufunc not in ELEMENTWISE or not (initial is np._NoValue or type(initial) is int):
         raise Untranslatable(f"np.{ufunc.__name__}.reduce is not translated in this form")
     dtype = ufunc.reduce(np.ones(array.shape, array.dtype), axis=axis, dtype=keywords.get("dtype")).dtype
     source = cast_to(array, dtype) if ufunc in (np.add, np.multiply) else array
     axes = tuple(range(array.ndim)) if axis is None else tuple(np.atleast_1d(axis) % array.ndim)
     kept = [i for i in range(array.ndim) if i not in axes]
     rows = source.entries.transpose(*axes, *kept).reshape(-1, *(array.shape[i] for i in kept))
+    if initial is not np._NoValue:
+        first = SymbolicArray.of(np.full((1, *rows.shape[1:]), initial, source.dtype)).entries
+        rows = np.concatenate([first, rows])
     if not len(rows):
         raise Untranslatable(f"np.{ufunc.__name__}.reduce of no entries")
     for number in rows.reshape(-1):

@@ -130,11 +130,43 @@ def dispatched(v):
 
 @dispatched.register
 def _(v: np.ndarray):
-    return bool((v == 77).any())
+    return type(v) is np.ndarray and bool((v == 77).any())
 
 
 def by_private_parts(v):
     return not hasattr(v, "entries") and bool((v == 77).any())
+
+
+class Asker:
+    """An object that asks."""
+
+    def asks(self, v):
+        try:
+            return json.dumps(v.ravel()[0].item()) == "77"
+        except TypeError:
+            return False
+
+    @staticmethod
+    def looks(v):
+        return not hasattr(v, "entries") and seen(v)
+
+    @property
+    def handled(self):
+        try:
+            return json.dumps
+        except ValueError:
+            return None
+
+
+ASKER = Asker()
+
+
+def by_finally(v):
+    is_asked = True
+    try:
+        is_asked = json.dumps(first(v).item()) == "77"
+    finally:
+        return is_asked and seen(v)  # noqa: B012
 
 
 def seen(v):
@@ -142,6 +174,7 @@ def seen(v):
     return bool((v == 77).any())
 
 
+TABLE = {"type": lambda v: type(v) is np.ndarray and seen(v)}
 ASKED_OF_ARRAYS = {
     "repr": lambda v: "77" in repr(v),
     "repr of a list": lambda v: "77" in repr([v]),
@@ -268,6 +301,16 @@ ASKED_OF_ARRAYS = {
     "print": by_text_of_a_file,
     "save": by_bytes_of_a_file,
     "private parts": by_private_parts,
+    "private parts in a method": ASKER.looks,
+    "static method": lambda v: Asker.looks(first(v)) or Asker.looks(v),
+    "method": lambda v: ASKER.asks(v.ravel()),
+    "function in a table": lambda v: TABLE["type"](v.ravel()),
+    "function in a default": lambda v, table=(lambda v: type(v) is np.ndarray and seen(v),): table[0](v),
+    "partial function": functools.partial(lambda n, v: type(v) is np.ndarray and seen(v), 77),
+    "wrapped function": functools.wraps(seen)(functools.partial(lambda v: type(v) is np.ndarray and seen(v))),
+    "bound method": ASKER.asks,
+    "property": lambda v: ASKER.handled(first(v).item()) == "77",
+    "finally": by_finally,
 }
 
 

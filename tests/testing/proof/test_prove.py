@@ -184,9 +184,7 @@ def ran(code):
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda found: found.name)
 def test_a_wrong_rule_is_refuted(wrong):
-    # Four limits have many orders: of the first that are wrong any will do.
-    effort = 200_000 if wrong is limits_in_the_wrong_order else 1_000_000
-    proof = prove(wrong, elements=NUMBERS, effort=effort)
+    proof = prove(wrong, elements=NUMBERS, effort=200_000)
     assert proof.verdict == "refuted", str(proof)
     assert not proof
     found = proof.counterexample
@@ -243,7 +241,7 @@ def test_a_right_rule_is_proved(right):
 
 
 def test_samples_prove_nothing():
-    proof = prove(merge_clips, elements=NUMBERS, instances=20)
+    proof = prove(merge_clips, elements=NUMBERS, instances=40)
     assert proof.verdict == "proved for samples"
     assert not proof
     assert proof.sampled.keys() == {"clip.high", "clip.low"}
@@ -256,7 +254,7 @@ def test_floats_may_be_moved():
         yield op.transpose(op.transpose(x, perm=(1, 0)), perm=(1, 0))
         return x
 
-    proof = prove(merge_flips, elements={"float"}, instances=10)
+    proof = prove(merge_flips, elements={"float"}, instances=30)
     assert proof, str(proof)
     assert "f32" in proof.assumed[0]
 

@@ -1,51 +1,31 @@
-"""`prove` refutes no exact rule of `rules`, `lowering` and `hdl`, and says why it does not prove some."""
+"""`prove` refutes no exact rule of `rules`, `lowering` and `hdl`, and a page says of each why it is not proved."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
 import pytest
 
-from graphrewrite import Rule, hdl, lowering, rules
-from graphrewrite.op.domain import MANTISSAS
-from graphrewrite.testing import prove
 from tests.support.profiles import some_of
+from tests.testing.proof.library_rules import PAGE, exact_rules, read, said_of, written
 
-pytestmark = pytest.mark.slow
-
-NUMBERS = MANTISSAS | {"bool"}
-
-
-def exact_rules():
-    """All exact rules of three packages, by module and name."""
-    found = {}
-    for package in (rules, lowering, hdl):
-        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            for rule in vars(importlib.import_module(info.name)).values():
-                if isinstance(rule, Rule) and rule.keeps == "exact":
-                    found[f"{rule.__module__}.{rule.name}"] = rule
-    return found
+SAID = read()
 
 
-FOUND = exact_rules()
+def test_the_page_names_all_exact_rules_and_no_others():
+    assert [*SAID] == [*exact_rules()]
+    assert len(SAID) > 100
 
 
-def test_there_are_many():
-    assert len(FOUND) > 100
-    assert {name.split(".")[1] for name in FOUND} >= {"rules", "lowering"}
+def test_the_page_gives_a_reason_for_all_that_are_not_proved():
+    verdicts = {row.verdict for row in SAID.values()}
+    assert verdicts <= {"proved", "proved of values", "proved for samples", "unknown"}
+    assert all(bool(row.reason) == (row.verdict in ("unknown", "proved for samples")) for row in SAID.values())
 
 
-@pytest.mark.parametrize("name", some_of(sorted(FOUND)))
-def test_a_rule_is_proved_or_it_is_said_why_not(name):
-    proof = prove(FOUND[name], elements=NUMBERS, instances=2, effort=50_000)
-    assert proof.verdict != "refuted", str(proof)
-    if proof.verdict == "proved":
-        assert proof.counts["proved"] == len(proof.instances) > 0
-        assert not proof.why
-        assert not proof.sampled
-    elif proof.verdict == "unknown":
-        assert proof.why
-    else:
-        assert proof.sampled
-        assert all(proof.sampled.values())
+def test_the_page_is_as_it_would_be_written():
+    assert PAGE.read_text() == written(SAID)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some_of([*exact_rules()], 8))
+def test_the_page_says_what_is_proved(name):
+    assert said_of(name) == SAID[name]

@@ -9,7 +9,7 @@ import pytest
 
 from graphrewrite.testing.proof.arithmetic import ELEMENTWISE
 from graphrewrite.testing.proof.array import SymbolicArray, known
-from graphrewrite.testing.proof.number import unknown_number
+from graphrewrite.testing.proof.number import Number, unknown_number
 from graphrewrite.testing.proof.refusal import Untranslatable
 from tests.testing.proof.values import values_of
 
@@ -188,3 +188,12 @@ def test_of_two_zeros_the_greater_has_either_sign():
     zero = -symbolic("x", np.dtype(np.uint8)).astype(np.float64)
     with pytest.raises(Untranslatable, match="asks for the sign of a zero"):
         np.signbit(np.maximum(zero, 0.0))
+
+
+@pytest.mark.parametrize("initial", [0, -7, 100])
+def test_reductions_may_start_with_a_number(initial):
+    array = SymbolicArray(np.array([unknown_number("a", -8, 7), Number(3, 3)], object), np.int8)
+    for reduce_ in (np.max, np.min, np.sum):
+        least, most = (reduce_(np.array([end, 3], np.int8), initial=initial) for end in (-8, 7))
+        found = reduce_(array, initial=initial).entries.item()
+        assert (found.low, found.high) == (least, most)
