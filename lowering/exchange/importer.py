@@ -132,8 +132,7 @@ class Importer:
 
     def free(self, name: str) -> str:
         """Return the given name for a node if it is free, else a fresh one."""
-        is_free = name and name not in self.graph and name not in self.reserved
-        return name if is_free else self.graph.fresh(name or "node")
+        return self.graph.fresh(name) if name in self.graph or name in self.reserved else name
 
     def input_types(self) -> dict[str, Tensor]:
         """Return the types of the inputs, shapes from ``shapes`` or the model; an error names all that lack one."""

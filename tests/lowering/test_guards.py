@@ -136,11 +136,12 @@ def shares(element: FixedPoint, values: list[float]) -> dict[str, float]:
     [
         (FixedPoint(True, 4, 0), [*[1.0] * 49, 9.0], {}),  # just as many as may be
         (FixedPoint(True, 4, 0), [*[1.0] * 48, 9.0, -9.75], {"clipped": 0.04}),
-        (FixedPoint(True, 4, 0), [*[1.0] * 48, 8.5, -9.5], {}),  # just as far as may be
+        (FixedPoint(True, 4, 0), [*[1.0] * 46, 8.5, 8.5, -9.5, -9.5], {}),  # just as far as may be
         (FixedPoint(True, 4, 0), [1.0, 2.0, 0.25, -0.25], {}),
         (FixedPoint(True, 4, 0), [1.0, 0.25, -0.25], {"vanished": 2 / 3}),
         (FixedPoint(True, 4, 0), [0.0, 0.0, 0.0], {}),  # nothing vanishes that is zero
         (FixedPoint(False, 4, 4), [0.5, 0.25, 0.75, -3.0], {}),  # what is below zero is cut off
+        (FixedPoint(False, 4, 0), [0.25, 0.25, 0.5, 2.0], {"vanished": 0.75}),
         (FixedPoint(True, 2, 0), [7.0, 7.0, 1.0, 0.0], {"clipped": 0.5}),
         (FixedPoint(True, 1, 0), [7.0, 7.0, -1.0, -0.9], {}),  # a sign
         (FixedPoint(True, 4, 0), [], {}),
