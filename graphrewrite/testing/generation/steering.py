@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.testing.generation.varying import is_open, vary, with_attribute
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
-from graphrewrite.types import NAMES, TEXT, Type, element_dtype, hold, out_of_range
+from graphrewrite.types import NAMES, TEXT, FixedPoint, Type, element_dtype, hold, out_of_range
 
 __all__ = ["mentioned_by", "near", "steer"]
 
@@ -72,7 +73,7 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     node, name = pick(some(chosen))
     default = node.op.attributes[name]
     old = plan.attributes[node].get(name, default)
-    values = list(_values(old, pick, mentioned))
+    values = list(_values(old, pick, (*mentioned.boundaries, *_widths(plan)), mentioned.others))
     if name.startswith("eps"):  # what keeps a square root away from zero
         values = [value for value in values if value > 0]
     values += [kind.element for kind in plan.types.values() if name == "element" and kind.element != old]
@@ -94,7 +95,7 @@ def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     name = pick(some([name for name, nodes in found.items() if len(nodes) > 1]))
     first = pick(found[name])
     value = plan.attributes[first].get(name, first.op.attributes[name])
-    named = list(_values(value, pick, mentioned))
+    named = list(_values(value, pick, (*mentioned.boundaries, *_widths(plan)), mentioned.others))
     way = pick(("own", "made", "named"))
     if way == "named" and named:
         value = pick(named)
@@ -123,22 +124,34 @@ def _element(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     return inferred(plan, types, plan.attributes, pick)
 
 
-def _values(old: Any, pick: Pick, mentioned: Mentioned) -> Iterator[Any]:
-    """Yield mentioned values of the kind of a value."""
+def _values(old: Any, pick: Pick, numbers: Sequence[int | float], others: Sequence[Any]) -> Iterator[Any]:
+    """Yield values of the kind of a value."""
     if isinstance(old, bool):
         yield not old
     elif isinstance(old, int | float):
-        yield from (type(old)(n) for n in mentioned.boundaries if type(old)(n) == n)
+        yield from (type(old)(n) for n in numbers if type(old)(n) == n)
     elif isinstance(old, tuple) and old and all(isinstance(entry, int) for entry in old):
-        for number in mentioned.boundaries:
+        for number in numbers:
             if number == int(number):
                 at = pick(range(len(old)))
                 yield (*old[:at], int(number), *old[at + 1 :])
                 yield (int(number),) * len(old)
     elif old is None:
-        yield from (n for n in mentioned.boundaries if n == int(n))
+        yield from (n for n in numbers if n == int(n))
     else:
-        yield from (other for other in mentioned.others if type(other) is type(old))
+        yield from (other for other in others if type(other) is type(old))
+
+
+def _widths(plan: Plan) -> list[int]:
+    """By how many bits the formats of a plan differ, and one more: shifts that just lose a bit, or just keep it."""
+    formats = {kind.element for kind in plan.types.values()}
+    formats |= {
+        value for given in plan.attributes.values() for value in given.values() if isinstance(value, FixedPoint)
+    }
+    fixed = [element for element in formats if isinstance(element, FixedPoint)]
+    found = {abs(one - other) for one, other in combinations([element.width for element in fixed], 2)}
+    found |= {abs(one - other) for one, other in combinations([element.fraction for element in fixed], 2)}
+    return sorted({sign * (bits + more) for bits in found for more in (0, 1) for sign in (1, -1) if bits + more})
 
 
 def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:

@@ -7,6 +7,7 @@ that: where sizes happen to be equal, an operand is broadcast, a limit is tight,
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
@@ -79,7 +80,7 @@ def stirred(plan: Plan, pick: Pick) -> Plan:
     changes: list[Change] = []
     for node in plan.reading.nodes:
         for names in _open(node):
-            if pick((True, False)):
+            if pick((True, True, False)):
                 with suppress(Unfit):
                     changes.append(_redrawn(plan, node, names, pick))
     if len(changes) > 1:
@@ -123,15 +124,48 @@ def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Chan
     alike: Sequence[Any] = _elsewhere(plan, node, names[0]) if len(names) == 1 else ()
     there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
     for _ in range(_LOOKS):
-        if bool(alike) and pick((False, True)):
+        if bool(alike) and pick((False, False, True)):
             return _change(plan, [node], {names[0]: pick(alike)})
-        values = values_made(pick(options), first, random.Random(pick(range(256))))
+        values = values_made(pick((*options, *options[1:])), first, random.Random(pick(range(256))))
         if values is not None and repr(values) != there:
-            alone = [node] if pick((True, False)) else plan.reading.nodes
+            alone = [node] if pick((True, True, False)) else plan.reading.nodes
             return _change(
                 plan, [n for n in alone if n.op is node.op and all(is_open(n, key) for key in values)], values
             )
     raise Unfit("the type has no other such value")
+
+
+def _dealt(plan: Plan, pick: Pick) -> Plan:
+    """Deal numbers out anew to attributes of nodes of one op: all may be less than another's, or greater.
+
+    Those of one node stay in their order: a lower limit below an upper one.
+    """
+    op = pick(some([op for op, count in Counter(node.op for node in plan.reading.nodes).items() if count > 1]))
+    numbers = {node: _numbers(plan, node) for node in plan.reading.nodes if node.op is op}
+    found = sorted({value for values in numbers.values() for value in values.values()})
+    count = sum(map(len, numbers.values()))
+    if not found:
+        raise Unfit("no numbers")
+    while len(found) < count:
+        found.append(found[-1] + 1)
+    random.Random(pick(range(256))).shuffle(found)
+    change: dict[Node, dict[str, Any]] = {}
+    for node, values in numbers.items():
+        ordered = sorted(values, key=lambda name: values[name])
+        dealt = sorted(found.pop() for _ in ordered)
+        for names, each in _change(plan, [node], dict(zip(ordered, dealt, strict=True))).items():
+            change.setdefault(names, {}).update(each)
+    return _changed(plan, change, pick)
+
+
+def _numbers(plan: Plan, node: Node) -> dict[str, int | float]:
+    """The numbers among a node's open attributes."""
+    held = {name: plan.cases[node].attributes.get(name, default) for name, default in node.op.attributes.items()}
+    return {
+        name: value
+        for name, value in held.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and is_open(node, name)
+    }
 
 
 def with_attribute(plan: Plan, node: Node, name: str, value: Any, pick: Pick) -> Plan:
@@ -273,7 +307,7 @@ def _layout(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, change, pick, only=leaf if pick((True, False)) else None)
 
 
-_CHANGES = (_attribute, _attribute, _attribute, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
+_CHANGES = (_attribute, _attribute, _attribute, _dealt, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
 _RARE = (_any_element, _any_element, _layout, _layout, _open_size, _empty)
 """Those of types that few graphs hold."""
