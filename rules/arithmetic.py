@@ -13,6 +13,7 @@ __all__ = [
     "constant_last",
     "drop_sign_before_even",
     "fold_sign",
+    "fold_sign_before",
     "merge_constants",
     "merge_differences",
     "merge_factors",
@@ -135,6 +136,18 @@ def fold_sign(x, c: Constant):
     product = (op.mul | op.div)(x, c)
     negative = op.neg(product)
     yield negative
+    if not _has_negatives(c.type):
+        return decline("floats of 8 or 4 bits need not have a negative", at=c)
+    if product.op is op.div and element_kind(c.type.element) != "float":
+        return decline("the least integer has no negative", at=product)
+    return product.op(x, op.neg(c))
+
+
+@rule
+def fold_sign_before(x, c: Constant):
+    """The product of a negative with a constant is that of the number with its negative."""
+    product = (op.mul | op.div)(op.neg(x), c)
+    yield product
     if not _has_negatives(c.type):
         return decline("floats of 8 or 4 bits need not have a negative", at=c)
     if product.op is op.div and element_kind(c.type.element) != "float":

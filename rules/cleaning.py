@@ -12,12 +12,16 @@ from graphrewrite.graph.dataflow import is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
-from graphrewrite.types import EdgeType, sizes_in, solved
+from graphrewrite.types import EdgeType, element_kind, sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
 _GLANCE = 8
 """So many entries of constants are compared before all of them."""
+
+
+_BY_ORDER = ("maximum", "minimum")
+"""Of 0 and -0 they take the one that comes last."""
 
 
 @pass_
@@ -96,6 +100,7 @@ def _has_one_result(graph: Graph, node: str) -> bool:
 def merge_equal_nodes(graph: Graph) -> list[str]:
     """Let one node serve for all with the same op, operands, predicate and attributes; state is never shared.
 
+    Operands may come in another order where that changes no bit of the result, NaN's aside.
     It keeps its annotations, and takes those of the others that it does not have.
     """
     alike: dict[object, str | None] = {}  # the first of those that are alike at a glance, until another one comes
@@ -132,9 +137,17 @@ def _glance(graph: Graph, node: str) -> object:
     """Return what costs little to compare, and is equal for equal nodes."""
     data = graph.nodes[node]
     if data.get("type") != "constant":
-        return graph.op(node).name, graph.operands(node)
+        return graph.op(node).name, _operands(graph, node)
     value = np.asarray(data["value"])
     return value.dtype, value.shape, value.flat[:_GLANCE].tobytes()
+
+
+def _operands(graph: Graph, node: str) -> tuple[Operand, ...]:
+    """Return the operands of a node, sorted where their order changes no bit of a result."""
+    operands, op = tuple(graph.operands(node)), graph.op(node)
+    if not op.commutative or (op.name in _BY_ORDER and element_kind(graph.result_type(node).element) == "float"):
+        return operands
+    return tuple(sorted(operands))
 
 
 def _identity(graph: Graph, node: str) -> object:
@@ -147,4 +160,4 @@ def _identity(graph: Graph, node: str) -> object:
     told = tuple([(k, format_exactly(v)) for k, v in sorted({**attributes, **marks_in(data, op)}.items())])
     result = data.get("result")
     is_constant = op.name == "constant"
-    return op.name, graph.operands(node), graph.predicate(node), told, str(result) if is_constant else None
+    return op.name, _operands(graph, node), graph.predicate(node), told, str(result) if is_constant else None
