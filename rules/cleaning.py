@@ -11,8 +11,9 @@ from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
+from graphrewrite.op import identity
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
-from graphrewrite.types import EdgeType, element_kind, sizes_in, solved
+from graphrewrite.types import EdgeType, Type, element_kind, sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
@@ -34,13 +35,13 @@ def eliminate_dead_nodes(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_independent_nodes(graph: Graph) -> list[str]:
-    """Compute the nodes that no input reaches, and that have no state, once and for all."""
+    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read."""
     independent = graph.independent_nodes() - set(graph.outputs)
     if all(graph.nodes[node].get("type") == "constant" for node in independent):
         return []  # as in most networks
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
-    order = graph.in_order()
+    order = list(graph.in_order())
     for node in order:
         if node not in independent or _is_open(graph, node):
             continue
@@ -50,10 +51,13 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         if all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
     for node in reversed(order):  # a constant holds a tensor, and no value of a type of one's own
-        is_object = node in fixed and isinstance(graph.nodes[node].get("result"), EdgeType)
+        is_object = node in fixed and any(isinstance(kind, EdgeType) for kind in _result_types(graph, node))
         if is_object and any(reader not in fixed for reader in graph.successors(node)):
             fixed.remove(node)
-    folded = [n for n in order if n in fixed and graph.nodes[n]["type"] != "constant" and _has_one_result(graph, n)]
+    for node in [n for n in order if n in fixed and len(_result_types(graph, n)) != 1]:
+        order += (alone := _results_alone(graph, node))
+        fixed.update(alone)
+    folded = [n for n in order if n in fixed and graph.nodes[n]["type"] != "constant"]
     rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
     values = evaluate_nodes(graph, {}, rim)
     # A size that only the data decides is known with the data, and replaced wherever it stands.
@@ -92,8 +96,20 @@ def _is_open(graph: Graph, node: str) -> bool:
     return any(any(sizes_in(data[key])) for key in graph.op(node).sized & data.keys())
 
 
-def _has_one_result(graph: Graph, node: str) -> bool:
-    return graph.op(node).number_of_results(graph.attributes(node)) == 1
+def _result_types(graph: Graph, node: str) -> tuple[Type, ...]:
+    return tuple(graph.result_type(node, i) for i in range(graph.op(node).number_of_results(graph.attributes(node))))
+
+
+def _results_alone(graph: Graph, node: str) -> list[str]:
+    """Let each result of a node that is read be the only one of a node of its own; return these."""
+    added = []
+    for index in range(len(_result_types(graph, node))):
+        if any(graph.operands(reader).count(Operand(node, index)) for reader in graph.successors(node)):
+            alone = identity(graph.value(node, index)).node
+            inherit(graph, alone, node)
+            rewire(graph, node, Operand(alone), index)
+            added.append(alone)
+    return added
 
 
 @pass_
