@@ -50,11 +50,25 @@ from graphrewrite.rules.arithmetic import (
     write_difference,
     write_difference_as_sum,
 )
+from graphrewrite.rules.borders import (
+    drop_repetition,
+    drop_repetition_in_order,
+    merge_expands,
+    merge_pads,
+    merge_tiles,
+    tile_as_expand,
+)
 from graphrewrite.rules.casts import (
     merge_bit_casts,
     merge_casts,
 )
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
+from graphrewrite.rules.concats import (
+    concat_before_step,
+    drop_empty_operand,
+    merge_concats,
+    slice_after_step,
+)
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
 from graphrewrite.rules.identities import (
     choose_equal_branches,
@@ -118,20 +132,33 @@ from graphrewrite.rules.shapes import (
     transpose_as_reshape,
     write_as_reshape,
 )
+from graphrewrite.rules.slices import (
+    concat_of_slices,
+    crop_as_slice,
+    gather_as_slice,
+    merge_slices,
+    slice_before_expand,
+    slice_of_concat,
+)
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 
 __all__ = [
     "APPROXIMATE",
+    "BROADCASTING",
     "FOLDING",
     "RULES",
+    "SHARED_STEPS",
     "add_bias",
     "average_pool_as_conv",
     "batch_norm_as_layer",
     "choose_branch",
     "choose_equal_branches",
     "compute_known_number",
+    "concat_before_step",
+    "concat_of_slices",
     "constant_before_reshape",
     "constant_last",
+    "crop_as_slice",
     "divide_as_multiply",
     "drop_abs",
     "drop_add_zero",
@@ -141,6 +168,7 @@ __all__ = [
     "drop_crop",
     "drop_double_negation",
     "drop_dropout",
+    "drop_empty_operand",
     "drop_equal_operands",
     "drop_extreme",
     "drop_factor_one",
@@ -153,6 +181,8 @@ __all__ = [
     "drop_relu_of_clip",
     "drop_repeated",
     "drop_repeated_relu",
+    "drop_repetition",
+    "drop_repetition_in_order",
     "drop_requantise",
     "drop_reshape",
     "drop_resize",
@@ -176,6 +206,7 @@ __all__ = [
     "fold_scale",
     "fold_sign",
     "fold_sign_before",
+    "gather_as_slice",
     "gemm_as_linear",
     "global_average_pool_as_conv",
     "inline",
@@ -185,15 +216,20 @@ __all__ = [
     "merge_bit_casts",
     "merge_casts",
     "merge_clips",
+    "merge_concats",
     "merge_constants",
     "merge_differences",
     "merge_equal_nodes",
+    "merge_expands",
     "merge_factors",
     "merge_integer_differences",
     "merge_integer_offsets",
     "merge_offsets",
+    "merge_pads",
     "merge_quotients",
     "merge_reshapes",
+    "merge_slices",
+    "merge_tiles",
     "merge_transfers",
     "merge_transposes",
     "multiply_without_signs",
@@ -202,7 +238,11 @@ __all__ = [
     "outline_nodes",
     "permute_linear_weights",
     "reduce_one_as_reshape",
+    "slice_after_step",
+    "slice_before_expand",
+    "slice_of_concat",
     "subtract_as_add",
+    "tile_as_expand",
     "transpose_as_reshape",
     "unroll_loops",
     "where_as_truth",
@@ -245,6 +285,16 @@ RULES = (
     merge_constants,
     merge_integer_offsets,
     merge_integer_differences,
+    crop_as_slice,
+    merge_slices,
+    slice_of_concat,
+    concat_of_slices,
+    merge_concats,
+    drop_empty_operand,
+    merge_pads,
+    merge_expands,
+    gather_as_slice,
+    slice_before_expand,
     drop_requantise,
     drop_cast_to_fixed_and_back,
     merge_clips,
@@ -302,6 +352,20 @@ APPROXIMATE = (
     merge_quotients,
 )
 """Right for real numbers: NaN, infinities, the sign of zero or rounding may change; opt-in."""
+
+BROADCASTING = (
+    tile_as_expand,
+    merge_tiles,
+    drop_repetition,
+    drop_repetition_in_order,
+)
+"""Repeated operands that ops repeat themselves: exact; opt-in, for hardware repeats them before."""
+
+SHARED_STEPS = (
+    concat_before_step,
+    slice_after_step,
+)
+"""One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rules.shapes import reshaped
+from graphrewrite.rules.slices import taken
 from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
@@ -124,13 +125,8 @@ def drop_crop(x):
     """A slice of all entries, in their order, is its operand."""
     whole = op.slice(x)
     yield whole
-    if x.type != whole.type:
-        return decline("it leaves out entries", at=whole)
-    rank = len(x.shape)
-    axes = range(len(whole.starts)) if whole.axes is None else whole.axes
-    steps = dict(zip([axis % rank for axis in axes], whole.steps or (1,) * rank, strict=False))
-    if any(step < 0 and x.shape[axis] not in (0, 1) for axis, step in steps.items()):
-        return decline("it goes backwards", at=whole)
+    if taken(whole, x.shape):
+        return decline("it leaves out entries, or goes backwards", at=whole)
     return x
 
 

@@ -29,6 +29,7 @@ from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, outline_nodes
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
+from tests.support.concatenations import cut_values, joined_values
 from tests.support.matrix_products import (
     counted_products,
     probabilities,
@@ -140,6 +141,11 @@ ON = {
     "lowering.streaming.stream_lowering.split_channels": split_streams(),
     "lowering.streaming.stream_lowering.MAP_SCALING": _on_each(MAP_SCALING, probabilities()),
     "rules.insert_transfers": _on_backends(),
+    "rules.drop_empty_operand": joined_values(empty=True),
+    "rules.concat_of_slices": cut_values(),
+    "rules.concat_before_step": joined_values(),
+    "rules.slice_after_step": cut_values(joined=False),
+    "rules.SHARED_STEPS": joined_values() | cut_values(joined=False),
     "lowering.prequantised.COUNT_SIGNS": sums_of_signs(),
     "lowering.MAP_COUNTING": counted_products(),
     "lowering.shift_add.add_in_trees": scalar_products(),
