@@ -10,7 +10,10 @@ from graphrewrite import Constant, decline, op, rule
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
+    "Floats",
+    "Integers",
     "constant_last",
+    "drop_minus_zero",
     "drop_sign_before_even",
     "fold_sign",
     "fold_sign_before",
@@ -21,7 +24,9 @@ __all__ = [
     "merge_integer_offsets",
     "merge_offsets",
     "merge_quotients",
+    "multiply_as_negative",
     "multiply_without_signs",
+    "negate_integer_from_zero",
     "write_difference",
     "write_difference_as_sum",
 ]
@@ -54,6 +59,38 @@ def write_difference_as_sum(x, y):
     if not _has_negatives(y.type):
         return decline("floats of 8 or 4 bits need not have a negative", at=difference)
     return op.add(x, y)
+
+
+@rule
+def negate_integer_from_zero(x: Integers):
+    """0 - x is -x: integers have one zero."""
+    difference = op.sub(0, x)
+    yield difference
+    if x.type != difference.type:
+        return decline("the constant broadcasts the other operand", at=difference)
+    return op.neg(x)
+
+
+@rule
+def multiply_as_negative(x):
+    """X · -1 and x / -1 are -x (IEEE 754-2019, 6.3)."""
+    product = (op.mul | op.div)(x, -1)
+    yield product
+    if x.type != product.type:
+        return decline("the constant broadcasts the other operand", at=product)
+    if not _has_negatives(x.type):
+        return decline("floats of 8 or 4 bits need not have a negative", at=product)
+    return op.neg(x)
+
+
+@rule
+def drop_minus_zero(x):
+    """X + -0 is x, for every x, -0 and NaN among them (IEEE 754-2019, 6.3)."""
+    total = op.add(x, -0.0)
+    yield total
+    if x.type != total.type:
+        return decline("the constant broadcasts the other operand", at=total)
+    return x
 
 
 @rule

@@ -28,6 +28,7 @@ __all__ = [
     "drop_rounding",
     "drop_shift_there_and_back",
     "drop_where",
+    "filled",
     "is_held",
 ]
 
@@ -211,12 +212,20 @@ def compute_known_number(xs):
         | op.logical_and | op.logical_or | op.logical_xor | op.minimum | op.maximum | op.clip | op.sign
     )(*xs)  # fmt: skip
     yield found
-    number, kind = found.fact().number, found.type
+    number = found.fact().number
     if number is None:
         return decline(f"may be several numbers; known is: {found.fact()}", at=found)
+    return filled(number, found)
+
+
+def filled(number, value):
+    """Return a value of the type of another one all of whose entries are a number; a constant, if it is small."""
+    kind = value.type
     dtype = element_dtype(kind.element)
-    if any(isinstance(size, str) for size in kind.shape) or math.prod(kind.shape) > _MOST:
-        return decline("a constant of its shape is open, or larger than it is worth", at=found)
     if kind.layout is not None or element_of(dtype) != kind.element:
-        return decline(f"no array tells {kind} from other types", at=found)
+        return decline(f"no array tells {kind} from other types", at=value)
+    if kind.unknowns:
+        return decline("only the data decides its size", at=value)
+    if any(isinstance(size, str) for size in kind.shape) or math.prod(kind.shape) > _MOST:
+        return op.expand(np.full((), number, dtype), shape=kind.shape)
     return op.constant(value=np.full(kind.shape, number, dtype))

@@ -30,6 +30,7 @@ from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, outline_nodes
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
 from tests.support.concatenations import cut_values, joined_values
+from tests.support.divisors import FORMS, tame_arithmetic
 from tests.support.matrix_products import (
     counted_products,
     probabilities,
@@ -145,6 +146,8 @@ ON = {
     "rules.concat_of_slices": cut_values(),
     "rules.concat_before_step": joined_values(),
     "rules.slice_after_step": cut_values(joined=False),
+    "rules.divide_zero": tame_arithmetic(FORMS[:1]),
+    "rules.APPROXIMATE": tame_arithmetic(),
     "rules.SHARED_STEPS": joined_values() | cut_values(joined=False),
     "lowering.prequantised.COUNT_SIGNS": sums_of_signs(),
     "lowering.MAP_COUNTING": counted_products(),
