@@ -63,7 +63,6 @@ from graphrewrite.rules.arithmetic import (
     merge_integer_offsets,
     merge_offsets,
     merge_quotients,
-    multiply_as_negative,
     multiply_without_signs,
     negate_integer_from_zero,
     write_difference,
@@ -139,6 +138,12 @@ from graphrewrite.rules.layers import (
 )
 from graphrewrite.rules.limits import (
     merge_clips,
+    write_choice_as_relu,
+    write_choice_as_slope,
+    write_extreme_as_clip,
+    write_extreme_as_slope,
+    write_opposite_choice_as_relu,
+    write_opposite_choice_as_slope,
 )
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.outlining import outline_nodes
@@ -165,6 +170,7 @@ __all__ = [
     "APPROXIMATE",
     "BROADCASTING",
     "FOLDING",
+    "RECOGNITION",
     "RULES",
     "SHARED_STEPS",
     "abs_of_square",
@@ -258,7 +264,6 @@ __all__ = [
     "merge_tiles",
     "merge_transfers",
     "merge_transposes",
-    "multiply_as_negative",
     "multiply_by_reciprocal",
     "multiply_by_zero",
     "multiply_without_signs",
@@ -284,8 +289,14 @@ __all__ = [
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",
+    "write_choice_as_relu",
+    "write_choice_as_slope",
     "write_difference",
     "write_difference_as_sum",
+    "write_extreme_as_clip",
+    "write_extreme_as_slope",
+    "write_opposite_choice_as_relu",
+    "write_opposite_choice_as_slope",
 ]
 
 RULES = (
@@ -311,7 +322,6 @@ RULES = (
     where_of_opposite,
     drop_minus_zero,
     negate_integer_from_zero,
-    multiply_as_negative,
     constant_last,
     write_difference,
     write_difference_as_sum,
@@ -419,6 +429,16 @@ SHARED_STEPS = (
     slice_after_step,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
+
+RECOGNITION = (
+    write_extreme_as_clip,
+    write_extreme_as_slope,
+    write_choice_as_relu,
+    write_opposite_choice_as_relu,
+    write_choice_as_slope,
+    write_opposite_choice_as_slope,
+)
+"""Composite ops made of their parts; opt-in."""
 
 
 def __dir__() -> list[str]:

@@ -24,7 +24,6 @@ __all__ = [
     "merge_integer_offsets",
     "merge_offsets",
     "merge_quotients",
-    "multiply_as_negative",
     "multiply_without_signs",
     "negate_integer_from_zero",
     "write_difference",
@@ -68,18 +67,6 @@ def negate_integer_from_zero(x: Integers):
     yield difference
     if x.type != difference.type:
         return decline("the constant broadcasts the other operand", at=difference)
-    return op.neg(x)
-
-
-@rule
-def multiply_as_negative(x):
-    """X · -1 and x / -1 are -x (IEEE 754-2019, 6.3)."""
-    product = (op.mul | op.div)(x, -1)
-    yield product
-    if x.type != product.type:
-        return decline("the constant broadcasts the other operand", at=product)
-    if not _has_negatives(x.type):
-        return decline("floats of 8 or 4 bits need not have a negative", at=product)
     return op.neg(x)
 
 
