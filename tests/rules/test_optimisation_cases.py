@@ -11,21 +11,57 @@ from tests.rules.optimisation_cases import CASES, OPTIMISED, Translation, compla
 pytestmark = pytest.mark.skipif(not CASES, reason="the cases are not part of the project")
 
 WAITING = frozenset(
-    """
-    adaptive_avgpool_1x1 bn_after_conv_reshape_changes_channel bn_after_conv_reshape_flat
-    bn_after_conv_reshape_whc bn_redundant_1 bn_redundant_3 bn_redundant_4 broadcast_batch_matmul
-    channel_shuffle_recognised clip_noop_for_range clip_relu_clip_merge clip_relu_merge concat_of_slices
-    concat_of_slices_with_identities concat_single_input concat_slices_concat_permuted
-    eliminate_noops fuse_conv_clip fuse_conv_leakyrelu fuse_conv_relu fuse_conv_tanh
-    hoist_tanh_above_split int8_dequantize_convert leaky_relu_from_tiled_constant lower_swish
-    matmul_add_to_fc max_with_splat_below_range merge_matmuls_skip_dependent merge_ten_batched_adds
-    quantized_concat_mixed_inputs rescale_chain_into_arith rescale_identity rescale_into_conv_all_sides
-    rescale_rescale_into_add rescale_up_into_arith sink_dequantize_below_concat sink_tanh_below_concat
-    sink_transpose_below_add_constant sink_transpose_below_arith sink_transpose_below_clip
-    sink_transpose_below_concat sink_transpose_below_dequantize sink_transpose_below_pad
-    sink_transpose_below_relu slice_concat_adjacent_axis slices_of_concat_axis1 slices_of_concat_axis2
-    softmax_from_exp_sum_div zero_arithmetic
-    """.split()
+    [
+        "adaptive_avgpool_1x1",
+        "bn_after_conv_reshape_changes_channel",
+        "bn_after_conv_reshape_flat",
+        "bn_after_conv_reshape_whc",
+        "bn_redundant_1",
+        "bn_redundant_3",
+        "bn_redundant_4",
+        "broadcast_batch_matmul",
+        "channel_shuffle_recognised",
+        "clip_noop_for_range",
+        "clip_relu_clip_merge",
+        "clip_relu_merge",
+        "concat_of_slices",
+        "concat_of_slices_with_identities",
+        "concat_single_input",
+        "concat_slices_concat_permuted",
+        "eliminate_noops",
+        "fuse_conv_clip",
+        "fuse_conv_leakyrelu",
+        "fuse_conv_relu",
+        "fuse_conv_tanh",
+        "hoist_tanh_above_split",
+        "int8_dequantize_convert",
+        "leaky_relu_from_tiled_constant",
+        "lower_swish",
+        "matmul_add_to_fc",
+        "max_with_splat_below_range",
+        "merge_matmuls_skip_dependent",
+        "merge_ten_batched_adds",
+        "quantized_concat_mixed_inputs",
+        "rescale_chain_into_arith",
+        "rescale_identity",
+        "rescale_into_conv_all_sides",
+        "rescale_rescale_into_add",
+        "rescale_up_into_arith",
+        "sink_dequantize_below_concat",
+        "sink_tanh_below_concat",
+        "sink_transpose_below_add_constant",
+        "sink_transpose_below_arith",
+        "sink_transpose_below_clip",
+        "sink_transpose_below_concat",
+        "sink_transpose_below_dequantize",
+        "sink_transpose_below_pad",
+        "sink_transpose_below_relu",
+        "slice_concat_adjacent_axis",
+        "slices_of_concat_axis1",
+        "slices_of_concat_axis2",
+        "softmax_from_exp_sum_div",
+        "zero_arithmetic",
+    ]
 )
 """Cases whose rules are not there yet."""
 OTHERS = frozenset({"alloc", "ir", "schedule", "predicate"})
@@ -54,5 +90,5 @@ def test_a_case_that_waits_keeps_its_values(name):
 
 
 def test_every_case_has_its_place():
-    assert WAITING <= OPTIMISED.keys()
+    assert OPTIMISED.keys() >= WAITING
     assert {case["kind"] for case in CASES.values()} == {"graph", *OTHERS}
