@@ -11,7 +11,7 @@ from tests.rules.optimisation_cases import CASES, OPTIMISED, Translation, compla
 pytestmark = pytest.mark.skipif(not CASES, reason="the cases are not part of the project")
 
 WAITING = frozenset(
-    [
+    {
         "adaptive_avgpool_1x1",
         "bn_after_conv_reshape_changes_channel",
         "bn_after_conv_reshape_flat",
@@ -61,7 +61,7 @@ WAITING = frozenset(
         "slices_of_concat_axis2",
         "softmax_from_exp_sum_div",
         "zero_arithmetic",
-    ]
+    }
 )
 """Cases whose rules are not there yet."""
 OTHERS = frozenset({"alloc", "ir", "schedule", "predicate"})
