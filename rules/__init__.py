@@ -1,8 +1,8 @@
 """Transformations: rules and passes that stay on their level.
 
-Two tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
+Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
 arithmetic from run time into the weights, which keeps results only within rounding; it is opt-in, and quantising, which
-rounds anyway, applies it.
+rounds anyway, applies it. `APPROXIMATE` has what is right for most numbers, and says of each rule for which.
 
 Examples
 --------
@@ -72,6 +72,7 @@ from graphrewrite.rules.layers import (
 )
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.outlining import outline_nodes
+from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -84,6 +85,7 @@ from graphrewrite.rules.shapes import (
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 
 __all__ = [
+    "APPROXIMATE",
     "FOLDING",
     "RULES",
     "add_bias",
@@ -171,6 +173,7 @@ RULES = (
     merge_transposes,
     transpose_as_reshape,
     choose_branch,
+    *MOVE_INTEGERS,
     eliminate_dead_nodes,
     eliminate_independent_nodes,
     merge_equal_nodes,
@@ -198,6 +201,9 @@ FOLDING = (
     permute_linear_weights,
 )
 """Arithmetic folded into weights: the same within float rounding."""
+
+APPROXIMATE = MERGE_ROUNDINGS
+"""Right under what each of them assumes, and opt-in: NaN, infinities, the sign of zero or a rounding may change."""
 
 
 def __dir__() -> list[str]:

@@ -41,6 +41,7 @@ from tests.support.matrix_products import (
 )
 from tests.support.profiles import fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
+from tests.support.stored_numbers import stored_again
 from tests.support.transposed_networks import stored_positions
 
 pytestmark = [
@@ -152,6 +153,10 @@ ON = {
     "lowering.prequantised.transposes.multiply_stored_positions": _on_each(
         (multiply_stored_positions,), stored_positions()
     ),
+    "rules.quantised.skip_rounding": stored_again(),
+    "rules.quantised.skip_rounding_of_stored": stored_again(),
+    "rules.MERGE_ROUNDINGS": stored_again(),
+    "rules.APPROXIMATE": stored_again(),
     "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""

@@ -21,7 +21,6 @@ WAITING = frozenset(
         "bn_redundant_4",
         "broadcast_batch_matmul",
         "channel_shuffle_recognised",
-        "clip_noop_for_range",
         "clip_relu_clip_merge",
         "clip_relu_merge",
         "concat_of_slices",
@@ -38,24 +37,13 @@ WAITING = frozenset(
         "leaky_relu_from_tiled_constant",
         "lower_swish",
         "matmul_add_to_fc",
-        "max_with_splat_below_range",
         "merge_matmuls_skip_dependent",
         "merge_ten_batched_adds",
         "quantized_concat_mixed_inputs",
-        "rescale_chain_into_arith",
-        "rescale_identity",
-        "rescale_into_conv_all_sides",
-        "rescale_rescale_into_add",
-        "rescale_up_into_arith",
         "sink_dequantize_below_concat",
         "sink_tanh_below_concat",
-        "sink_transpose_below_add_constant",
         "sink_transpose_below_arith",
-        "sink_transpose_below_clip",
         "sink_transpose_below_concat",
-        "sink_transpose_below_dequantize",
-        "sink_transpose_below_pad",
-        "sink_transpose_below_relu",
         "slice_concat_adjacent_axis",
         "slices_of_concat_axis1",
         "slices_of_concat_axis2",
@@ -72,7 +60,7 @@ def optimised(case, graph):
     """Rewrite the graph of a case as its stage asks."""
     if case["stage"] == "lower":
         return lower_composite(graph)
-    return rewrite(graph, [*rules.RULES, *rules.FOLDING])
+    return rewrite(graph, [*rules.RULES, *rules.FOLDING, *rules.APPROXIMATE])
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIMISED if name not in WAITING])
