@@ -1,8 +1,8 @@
 """Transformations: rules and passes that stay on their level.
 
-Two tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
+Three tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
 arithmetic from run time into the weights, which keeps results only within rounding; it is opt-in, and quantising, which
-rounds anyway, applies it.
+rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and is opt-in as well.
 
 Examples
 --------
@@ -72,6 +72,7 @@ from graphrewrite.rules.layers import (
 )
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.outlining import outline_nodes
+from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -85,6 +86,7 @@ from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_
 
 __all__ = [
     "FOLDING",
+    "RECOGNITION",
     "RULES",
     "add_bias",
     "average_pool_as_conv",
