@@ -2,7 +2,8 @@
 
 Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
 arithmetic from run time into the weights, which keeps results only within rounding; it is opt-in, and quantising, which
-rounds anyway, applies it. `APPROXIMATE` has what is right for most numbers, and says of each rule for which.
+rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `APPROXIMATE` has what is right for most
+numbers; both are opt-in.
 
 Examples
 --------
@@ -143,6 +144,7 @@ from graphrewrite.rules.limits import (
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
+from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -166,6 +168,7 @@ __all__ = [
     "APPROXIMATE",
     "BROADCASTING",
     "FOLDING",
+    "RECOGNITION",
     "RULES",
     "SHARED_STEPS",
     "abs_of_square",
