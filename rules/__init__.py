@@ -1,8 +1,9 @@
 """Transformations: rules and passes that stay on their level.
 
-Two tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
+Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
 arithmetic from run time into the weights, which keeps results only within rounding; it is opt-in, and quantising, which
-rounds anyway, applies it.
+rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `APPROXIMATE` has what is right for most
+numbers; both are opt-in.
 
 Examples
 --------
@@ -147,6 +148,8 @@ from graphrewrite.rules.limits import (
 )
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.outlining import outline_nodes
+from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
+from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -366,6 +369,7 @@ RULES = (
     merge_transposes,
     transpose_as_reshape,
     choose_branch,
+    *MOVE_INTEGERS,
     eliminate_dead_nodes,
     eliminate_independent_nodes,
     merge_equal_nodes,
@@ -413,8 +417,9 @@ APPROXIMATE = (
     drop_reciprocal_twice,
     multiply_by_reciprocal,
     divide_by_reciprocal,
+    *MERGE_ROUNDINGS,
 )
-"""Right for real numbers: NaN, infinities, the sign of zero or rounding may change; opt-in."""
+"""Right for real numbers: NaN, infinities, the sign of zero or a rounding may change; opt-in."""
 
 BROADCASTING = (
     tile_as_expand,

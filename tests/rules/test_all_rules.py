@@ -28,6 +28,7 @@ from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, outline_nodes
+from graphrewrite.rules.quantised import MERGE_ROUNDINGS
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
 from tests.support.concatenations import cut_values, joined_values
 from tests.support.divisors import FORMS, tame_arithmetic
@@ -43,6 +44,7 @@ from tests.support.matrix_products import (
 )
 from tests.support.profiles import fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
+from tests.support.stored_numbers import stored_again
 from tests.support.transposed_networks import stored_positions
 
 pytestmark = [
@@ -160,6 +162,12 @@ ON = {
     "lowering.UNROLL_SHIFT_ADD": rounded_products(),
     "lowering.prequantised.transposes.multiply_stored_positions": _on_each(
         (multiply_stored_positions,), stored_positions()
+    ),
+    "rules.quantised.skip_rounding": stored_again(),
+    "rules.quantised.skip_rounding_of_stored": stored_again(),
+    "rules.MERGE_ROUNDINGS": stored_again(),
+    "rules.APPROXIMATE": _on_each(
+        tuple(m for m in rules.APPROXIMATE if m not in MERGE_ROUNDINGS), stored_again()
     ),
     "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
 }
