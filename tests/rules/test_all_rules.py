@@ -166,9 +166,7 @@ ON = {
     "rules.quantised.skip_rounding": stored_again(),
     "rules.quantised.skip_rounding_of_stored": stored_again(),
     "rules.MERGE_ROUNDINGS": stored_again(),
-    "rules.APPROXIMATE": _on_each(
-        tuple(m for m in rules.APPROXIMATE if m not in MERGE_ROUNDINGS), stored_again()
-    ),
+    "rules.APPROXIMATE": _on_each(tuple(m for m in rules.APPROXIMATE if m not in MERGE_ROUNDINGS), stored_again()),
     "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""
