@@ -73,16 +73,13 @@ def matmul_of_weights_as_linear(w: Constant, x):
 @rule
 def add_bias(x, w):
     """A layer without a bias has the bias -0, which changes no bit (IEEE 754-2019, 6.3)."""
-    layer = (op.linear | op.conv)(x, w)
+    layer = (op.linear | op.conv | op.conv_transpose)(x, w)
     yield layer
-    if isinstance(w.shape[0], str):
+    results = layer.shape[(layer.type.layout or "NC").index("C")]
+    if isinstance(results, str):
         return decline("the number of its results is symbolic", at=layer)
-    return layer.op(x, w, _nothing(w), like=layer)
-
-
-def _nothing(w):
     # x + -0.0 is x for every x; 0.0 would make +0 of -0.
-    return np.full(w.shape[0], -0.0, _dtype(w))
+    return layer.op(x, w, np.full(results, -0.0, _dtype(w)), like=layer)
 
 
 def _channels_first(layer, x):
