@@ -60,6 +60,7 @@ from graphrewrite.rules.known_values import (
     drop_shift_there_and_back,
     drop_where,
 )
+from graphrewrite.rules.layer_pairs import merge_layers
 from graphrewrite.rules.layers import (
     add_bias,
     average_pool_as_conv,
@@ -130,6 +131,7 @@ __all__ = [
     "matmul_of_weights_as_linear",
     "merge_clips",
     "merge_equal_nodes",
+    "merge_layers",
     "merge_reshapes",
     "merge_transfers",
     "merge_transposes",
@@ -193,6 +195,7 @@ FOLDING = (
     fold_scale,
     fold_batch_norm,
     batch_norm_as_layer,
+    merge_layers,
     fold_input_scale,
     fold_input_offset,
     permute_linear_weights,
