@@ -31,8 +31,10 @@ from graphrewrite.rules.affine import (
     fold_input_offset,
     fold_input_scale,
     fold_scale,
+    negate_layer,
     norm_before_reshape,
     subtract_as_add,
+    subtract_layer,
 )
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
@@ -72,6 +74,14 @@ from graphrewrite.rules.layers import (
     matmul_of_weights_as_linear,
 )
 from graphrewrite.rules.nesting import inline, outline
+from graphrewrite.rules.norms import (
+    add_to_layer_norm,
+    add_to_norm,
+    drop_norm,
+    scale_layer_norm,
+    scale_norm,
+    subtract_norm,
+)
 from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.shapes import (
     drop_reshape,
@@ -88,6 +98,8 @@ __all__ = [
     "FOLDING",
     "RULES",
     "add_bias",
+    "add_to_layer_norm",
+    "add_to_norm",
     "average_pool_as_conv",
     "batch_norm_as_layer",
     "choose_branch",
@@ -104,6 +116,7 @@ __all__ = [
     "drop_factor_one",
     "drop_identity",
     "drop_mask",
+    "drop_norm",
     "drop_relu",
     "drop_relu_of_clip",
     "drop_repeated_relu",
@@ -135,11 +148,16 @@ __all__ = [
     "merge_reshapes",
     "merge_transfers",
     "merge_transposes",
+    "negate_layer",
     "norm_before_reshape",
     "outline",
     "outline_nodes",
     "permute_linear_weights",
+    "scale_layer_norm",
+    "scale_norm",
     "subtract_as_add",
+    "subtract_layer",
+    "subtract_norm",
     "transpose_as_reshape",
     "unroll_loops",
     "write_as_reshape",
@@ -193,6 +211,14 @@ FOLDING = (
     constant_before_reshape,
     fold_bias,
     fold_scale,
+    negate_layer,
+    subtract_layer,
+    drop_norm,
+    scale_norm,
+    add_to_norm,
+    subtract_norm,
+    scale_layer_norm,
+    add_to_layer_norm,
     fold_batch_norm,
     batch_norm_as_layer,
     merge_layers,

@@ -8,6 +8,7 @@ from graphrewrite import Constant, decline, op, rule
 from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
+    "by_input",
     "constant_before_reshape",
     "divide_as_multiply",
     "fold_batch_norm",
@@ -15,9 +16,12 @@ __all__ = [
     "fold_input_offset",
     "fold_input_scale",
     "fold_scale",
+    "negate_layer",
     "norm_before_reshape",
+    "per_channel",
     "scale_of",
     "subtract_as_add",
+    "subtract_layer",
 ]
 
 
@@ -51,8 +55,8 @@ def _names_axes(x, c):
     return x.type.layout is None and c.type.layout is not None
 
 
-def _per_channel(constant, layer):
-    """One entry an output channel, or None where the constant is something else."""
+def per_channel(constant, layer):
+    """Return one entry of a constant for each channel of a value, or None where it is something else."""
     axis, rank = (layer.type.layout or "NC").index("C"), len(layer.shape)
     channels = layer.shape[axis]
     aligned = constant.value.reshape((1,) * max(rank - constant.value.ndim, 0) + constant.value.shape)
@@ -100,7 +104,7 @@ def constant_before_reshape(x, c: Constant):
         return decline(reason, at=shaped)
     if isinstance(shaped.shape[1], str) or result.type != shaped.type:
         return decline("its channels are symbolic, or the constant broadcasts them", at=result)
-    entries = _per_channel(c, shaped)
+    entries = per_channel(c, shaped)
     if entries is None:
         return decline("the constant is not one number a channel", at=c)
     return op.reshape(result.op(x, entries.reshape(-1, *[1] * (len(x.shape) - 2)), like=result), like=shaped)
@@ -112,7 +116,7 @@ def fold_bias(x, w, b: Constant, c: Constant):
     layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
     total = op.add(layer, c)
     yield total
-    offset = _per_channel(c, layer)
+    offset = per_channel(c, layer)
     if offset is None or total.type != layer.type:
         return decline("the constant is not one number a channel", at=total)
     return layer.op(x, w, b.value + offset, like=layer)
@@ -124,10 +128,30 @@ def fold_scale(x, w: Constant, b: Constant, c: Constant):
     layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
     product = op.mul(layer, c)
     yield product
-    scale = _per_channel(c, layer)
+    scale = per_channel(c, layer)
     if scale is None or product.type != layer.type:
         return decline("the constant is not one number a channel", at=product)
     return layer.op(x, _scaled(layer, w, scale), b.value * scale, like=layer)
+
+
+@rule(keeps="rounding")
+def negate_layer(x, w: Constant, b: Constant):
+    """The negative of a layer is the layer with negative weights and bias."""
+    layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
+    yield op.neg(layer)
+    return layer.op(x, -w.value, -b.value, like=layer)
+
+
+@rule(keeps="rounding")
+def subtract_layer(x, w: Constant, b: Constant, c: Constant):
+    """A layer subtracted from a constant for each channel is one with negative weights."""
+    layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
+    difference = op.sub(c, layer)
+    yield difference
+    offset = per_channel(c, layer)
+    if offset is None or difference.type != layer.type:
+        return decline("the constant is not one number a channel", at=difference)
+    return layer.op(x, -w.value, offset - b.value, like=layer)
 
 
 def scale_of(norm, gain, var):
@@ -156,7 +180,7 @@ def fold_input_scale(x, c: Constant, w: Constant, b):
     scaled = op.mul(x, c)
     layer = (op.linear | op.conv | op.conv_transpose)(scaled, w, b)
     yield layer
-    scale = _per_channel(c, scaled)
+    scale = per_channel(c, scaled)
     if scale is None or scaled.type != x.type:
         return decline("the constant is not one number a channel", at=scaled)
     return layer.op(x, w.value * by_input(scale, w, layer), b, like=layer)
@@ -168,7 +192,7 @@ def fold_input_offset(x, c: Constant, w: Constant, b: Constant):
     shifted = op.add(x, c)
     layer = (op.linear | op.conv)(shifted, w, b)
     yield layer
-    offset = _per_channel(c, shifted)
+    offset = per_channel(c, shifted)
     if offset is None or shifted.type != x.type:
         return decline("the constant is not one number a channel", at=shifted)
     if layer.op is op.conv and any(layer.pads):

@@ -39,6 +39,7 @@ from tests.support.matrix_products import (
     stream_products,
     sums_of_signs,
 )
+from tests.support.plain_norms import plain_norms
 from tests.support.profiles import fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.transposed_networks import stored_positions
@@ -140,6 +141,8 @@ ON = {
     "lowering.streaming.stream_lowering.split_channels": split_streams(),
     "lowering.streaming.stream_lowering.MAP_SCALING": _on_each(MAP_SCALING, probabilities()),
     "rules.insert_transfers": _on_backends(),
+    "rules.drop_norm": plain_norms(),
+    "rules.FOLDING": _on_each(rules.FOLDING, plain_norms()),
     "lowering.prequantised.COUNT_SIGNS": sums_of_signs(),
     "lowering.MAP_COUNTING": counted_products(),
     "lowering.shift_add.add_in_trees": scalar_products(),
