@@ -67,7 +67,6 @@ from graphrewrite.rules.layers import (
     add_bias,
     average_pool_as_conv,
     batch_norm_as_layer,
-    fold_pad,
     gemm_as_linear,
     global_average_pool_as_conv,
     matmul_as_linear,
@@ -93,6 +92,13 @@ from graphrewrite.rules.shapes import (
     write_as_reshape,
 )
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
+from graphrewrite.rules.windows import (
+    crop_window,
+    fold_pad,
+    fold_pad_into_average_pool,
+    fold_pad_into_max_pool,
+    pool_before_relu,
+)
 
 __all__ = [
     "FOLDING",
@@ -105,6 +111,7 @@ __all__ = [
     "choose_branch",
     "compute_known_number",
     "constant_before_reshape",
+    "crop_window",
     "divide_as_multiply",
     "drop_abs",
     "drop_add_zero",
@@ -135,6 +142,8 @@ __all__ = [
     "fold_input_offset",
     "fold_input_scale",
     "fold_pad",
+    "fold_pad_into_average_pool",
+    "fold_pad_into_max_pool",
     "fold_scale",
     "gemm_as_linear",
     "global_average_pool_as_conv",
@@ -153,6 +162,7 @@ __all__ = [
     "outline",
     "outline_nodes",
     "permute_linear_weights",
+    "pool_before_relu",
     "scale_layer_norm",
     "scale_norm",
     "subtract_as_add",
@@ -202,9 +212,12 @@ FOLDING = (
     matmul_as_linear,
     matmul_of_weights_as_linear,
     add_bias,
+    fold_pad,
+    fold_pad_into_average_pool,
+    fold_pad_into_max_pool,
+    crop_window,
     average_pool_as_conv,
     global_average_pool_as_conv,
-    fold_pad,
     divide_as_multiply,
     subtract_as_add,
     norm_before_reshape,

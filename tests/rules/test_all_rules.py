@@ -29,6 +29,7 @@ from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, outline_nodes
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
+from tests.support.bordered_pools import bordered_pools
 from tests.support.matrix_products import (
     counted_products,
     probabilities,
@@ -142,7 +143,8 @@ ON = {
     "lowering.streaming.stream_lowering.MAP_SCALING": _on_each(MAP_SCALING, probabilities()),
     "rules.insert_transfers": _on_backends(),
     "rules.drop_norm": plain_norms(),
-    "rules.FOLDING": _on_each(rules.FOLDING, plain_norms()),
+    "rules.fold_pad_into_max_pool": bordered_pools(),
+    "rules.FOLDING": _on_each(rules.FOLDING, plain_norms(), bordered_pools()),
     "lowering.prequantised.COUNT_SIGNS": sums_of_signs(),
     "lowering.MAP_COUNTING": counted_products(),
     "lowering.shift_add.add_in_trees": scalar_products(),
