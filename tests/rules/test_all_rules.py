@@ -20,7 +20,7 @@ from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy.graph_ops import graph_op
-from graphrewrite.lowering import composite, lower_composite, partition, quantise, to_integer, to_stream
+from graphrewrite.lowering import composite, lower_composite, optimise, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering import prequantised as quantised_rules
 from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, write_resize_by_conv
 from graphrewrite.lowering.prequantised.transposes import multiply_stored_positions
@@ -311,6 +311,7 @@ SMOOTH = ["gelu", "mish", "softplus", "log_softmax", "softmin", "hard_swish", "m
 """Ops that keep moderate numbers moderate."""
 LOWERINGS: dict[str, tuple[Callable[[Graph], Graph], st.SearchStrategy[Graph], float | None]] = {
     "rules.inline": (inline, _with_a_graph_inside(), None),
+    "lowering.optimise": (optimise, graphs(), None),
     "lowering.lower_composite": (lower_composite, graphs(ops=SMOOTH), 1e-3),
     "lowering.quantise": (_quantise, _float_layers(), 0.01),
     "lowering.to_integer": (to_integer, _quantised(), None),

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, op
+from graphrewrite.graph import Value
 
 __all__ = ["stored_again"]
 
@@ -24,12 +25,15 @@ def stored_again(draw: st.DrawFn) -> Graph:
     real = op.dequantize_linear(x, *first)
     way = draw(st.sampled_from(["stored", "read", "narrow", "stored narrow"]))
     again = op.dequantize_linear(op.quantize_linear(op.identity(real) if way == "stored" else real, *first), *first)
-    narrow = op.cast(op.neg(again), element="f16")  # which has all of them where the scale is a power of two
+
+    def narrow() -> Value:
+        return op.cast(op.neg(again), element="f16")  # which has all of them where the scale is a power of two
+
     ends = {
         "stored": lambda: op.quantize_linear(again, *last),
         "read": lambda: op.neg(again),
-        "narrow": lambda: op.cast(narrow, element="f32"),
-        "stored narrow": lambda: op.quantize_linear(narrow, *last),
+        "narrow": lambda: op.cast(narrow(), element="f32"),
+        "stored narrow": lambda: op.quantize_linear(narrow(), *last),
     }
     graph.output("y", ends[way]())
     return graph
