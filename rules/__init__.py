@@ -1,9 +1,9 @@
 """Transformations: rules and passes that stay on their level.
 
-Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
-arithmetic from run time into the weights, which keeps results only within rounding; it is opt-in, and quantising, which
-rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `APPROXIMATE` has what is right for most
-numbers; both are opt-in.
+Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. The others are opt-in.
+`FOLDING` moves float arithmetic from run time into the weights, which keeps results only within rounding; quantising,
+which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts. `APPROXIMATE` has what is right for
+most numbers, and each of its rules says for which.
 
 Examples
 --------
@@ -32,8 +32,10 @@ from graphrewrite.rules.affine import (
     fold_input_offset,
     fold_input_scale,
     fold_scale,
+    negate_layer,
     norm_before_reshape,
     subtract_as_add,
+    subtract_layer,
 )
 from graphrewrite.rules.approximations import (
     abs_of_square,
@@ -127,11 +129,11 @@ from graphrewrite.rules.known_values import (
     drop_shift_there_and_back,
     drop_where,
 )
+from graphrewrite.rules.layer_pairs import merge_layers
 from graphrewrite.rules.layers import (
     add_bias,
     average_pool_as_conv,
     batch_norm_as_layer,
-    fold_pad,
     gemm_as_linear,
     global_average_pool_as_conv,
     matmul_as_linear,
@@ -139,14 +141,16 @@ from graphrewrite.rules.layers import (
 )
 from graphrewrite.rules.limits import (
     merge_clips,
-    write_choice_as_relu,
-    write_choice_as_slope,
-    write_extreme_as_clip,
-    write_extreme_as_slope,
-    write_opposite_choice_as_relu,
-    write_opposite_choice_as_slope,
 )
 from graphrewrite.rules.nesting import inline, outline
+from graphrewrite.rules.norms import (
+    add_to_layer_norm,
+    add_to_norm,
+    drop_norm,
+    scale_layer_norm,
+    scale_norm,
+    subtract_norm,
+)
 from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
 from graphrewrite.rules.recognition import RECOGNITION
@@ -168,9 +172,17 @@ from graphrewrite.rules.slices import (
     slice_of_concat,
 )
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
+from graphrewrite.rules.windows import (
+    crop_window,
+    fold_pad,
+    fold_pad_into_average_pool,
+    fold_pad_into_max_pool,
+    pool_before_relu,
+)
 
 __all__ = [
     "APPROXIMATE",
+    "AS_LAYERS",
     "BROADCASTING",
     "FOLDING",
     "RECOGNITION",
@@ -178,6 +190,8 @@ __all__ = [
     "SHARED_STEPS",
     "abs_of_square",
     "add_bias",
+    "add_to_layer_norm",
+    "add_to_norm",
     "average_pool_as_conv",
     "batch_norm_as_layer",
     "choose_branch",
@@ -188,6 +202,7 @@ __all__ = [
     "constant_before_reshape",
     "constant_last",
     "crop_as_slice",
+    "crop_window",
     "divide_as_multiply",
     "divide_by_reciprocal",
     "divide_zero",
@@ -209,6 +224,7 @@ __all__ = [
     "drop_minus_zero",
     "drop_neutral_one",
     "drop_neutral_zero",
+    "drop_norm",
     "drop_pad",
     "drop_reciprocal_twice",
     "drop_relu",
@@ -238,6 +254,8 @@ __all__ = [
     "fold_input_offset",
     "fold_input_scale",
     "fold_pad",
+    "fold_pad_into_average_pool",
+    "fold_pad_into_max_pool",
     "fold_scale",
     "fold_sign",
     "fold_sign_before",
@@ -259,6 +277,7 @@ __all__ = [
     "merge_factors",
     "merge_integer_differences",
     "merge_integer_offsets",
+    "merge_layers",
     "merge_offsets",
     "merge_pads",
     "merge_quotients",
@@ -273,33 +292,33 @@ __all__ = [
     "negate_difference",
     "negate_from_zero",
     "negate_integer_from_zero",
+    "negate_layer",
     "norm_before_reshape",
     "outline",
     "outline_nodes",
     "permute_linear_weights",
+    "pool_before_relu",
     "power_as_reciprocal",
     "power_as_root",
     "power_as_square",
     "reduce_one_as_reshape",
+    "scale_layer_norm",
+    "scale_norm",
     "slice_after_step",
     "slice_before_expand",
     "slice_of_concat",
     "subtract_as_add",
     "subtract_itself",
+    "subtract_layer",
+    "subtract_norm",
     "tile_as_expand",
     "transpose_as_reshape",
     "unroll_loops",
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",
-    "write_choice_as_relu",
-    "write_choice_as_slope",
     "write_difference",
     "write_difference_as_sum",
-    "write_extreme_as_clip",
-    "write_extreme_as_slope",
-    "write_opposite_choice_as_relu",
-    "write_opposite_choice_as_slope",
 ]
 
 RULES = (
@@ -376,22 +395,35 @@ RULES = (
 )
 """Exact clean-up: the same bits before and after."""
 
+AS_LAYERS = (average_pool_as_conv, global_average_pool_as_conv, batch_norm_as_layer)
+"""Pools and norms as convolutions, for targets whose arithmetic is in layers: the same within float rounding."""
+
 FOLDING = (
     gemm_as_linear,
     matmul_as_linear,
     matmul_of_weights_as_linear,
     add_bias,
-    average_pool_as_conv,
-    global_average_pool_as_conv,
     fold_pad,
+    fold_pad_into_average_pool,
+    fold_pad_into_max_pool,
+    crop_window,
     divide_as_multiply,
     subtract_as_add,
     norm_before_reshape,
     constant_before_reshape,
     fold_bias,
     fold_scale,
+    negate_layer,
+    subtract_layer,
+    drop_norm,
+    scale_norm,
+    add_to_norm,
+    subtract_norm,
+    scale_layer_norm,
+    add_to_layer_norm,
     fold_batch_norm,
-    batch_norm_as_layer,
+    *AS_LAYERS,
+    merge_layers,
     fold_input_scale,
     fold_input_offset,
     permute_linear_weights,
@@ -434,16 +466,6 @@ SHARED_STEPS = (
     slice_after_step,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
-
-RECOGNITION = (
-    write_extreme_as_clip,
-    write_extreme_as_slope,
-    write_choice_as_relu,
-    write_opposite_choice_as_relu,
-    write_choice_as_slope,
-    write_opposite_choice_as_slope,
-)
-"""Composite ops made of their parts; opt-in."""
 
 
 def __dir__() -> list[str]:
