@@ -220,7 +220,8 @@ def crop_as_slice(x):
     rank, pads = len(x.shape), padded.pads
     if not all(isinstance(pad, int) and pad <= 0 for pad in pads) or not any(pads):
         return decline("there is a border", at=padded)
-    return sliced(x, {axis: (-pads[axis], pads[rank + axis] or FAR, 1) for axis in range(rank)})
+    part = sliced(x, {axis: (-pads[axis], pads[rank + axis] or FAR, 1) for axis in range(rank)})
+    return part if part.type == padded.type else decline("the sizes are written in another way", at=padded)
 
 
 @rule
