@@ -92,6 +92,7 @@ from graphrewrite.rules.concats import (
     slice_after_step,
 )
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
+from graphrewrite.rules.fusing import fuse_activations, fusing
 from graphrewrite.rules.identities import (
     choose_equal_branches,
     drop_cast_to_fixed_and_back,
@@ -260,6 +261,8 @@ __all__ = [
     "fold_scale",
     "fold_sign",
     "fold_sign_before",
+    "fuse_activations",
+    "fusing",
     "gather_as_slice",
     "gemm_as_linear",
     "global_average_pool_as_conv",

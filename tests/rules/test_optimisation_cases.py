@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from graphrewrite.lowering import lower_composite, optimise
+from graphrewrite.lowering import ONNX, lower_composite, optimise
+from graphrewrite.rules import fuse_activations
 from tests.rules.optimisation_cases import CASES, OPTIMISED, Translation, complaints, ops_named
 
 pytestmark = pytest.mark.skipif(not CASES, reason="the cases are not part of the project")
@@ -14,9 +17,6 @@ WAITING = frozenset(
         "bn_after_conv_reshape_flat",
         "bn_after_conv_reshape_whc",
         "broadcast_batch_matmul",
-        "fuse_conv_clip",
-        "fuse_conv_relu",
-        "fuse_conv_tanh",
         "matmul_add_to_fc",
         "merge_matmuls_skip_dependent",
         "merge_ten_batched_adds",
@@ -34,7 +34,8 @@ def optimised(case, graph):
     """Optimise the graph of a case as its stage asks; what it is lowered to are the ops that its target has."""
     if case["stage"] == "lower":
         return lower_composite(graph, keep=ops_named(case))
-    return optimise(graph, approximate=True)
+    target = replace(ONNX, finish=(fuse_activations,)) if "backend_fuses" in case.get("options", {}) else ONNX
+    return optimise(graph, target, approximate=True)
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIMISED if name not in WAITING])
