@@ -66,7 +66,6 @@ from graphrewrite.rules.arithmetic import (
     merge_integer_offsets,
     merge_offsets,
     merge_quotients,
-    multiply_as_negative,
     multiply_without_signs,
     negate_integer_from_zero,
     write_difference,
@@ -143,6 +142,12 @@ from graphrewrite.rules.layers import (
 )
 from graphrewrite.rules.limits import (
     merge_clips,
+    write_choice_as_relu,
+    write_choice_as_slope,
+    write_extreme_as_clip,
+    write_extreme_as_slope,
+    write_opposite_choice_as_relu,
+    write_opposite_choice_as_slope,
 )
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.norms import (
@@ -290,7 +295,6 @@ __all__ = [
     "merge_tiles",
     "merge_transfers",
     "merge_transposes",
-    "multiply_as_negative",
     "multiply_by_reciprocal",
     "multiply_by_zero",
     "multiply_without_signs",
@@ -322,8 +326,14 @@ __all__ = [
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",
+    "write_choice_as_relu",
+    "write_choice_as_slope",
     "write_difference",
     "write_difference_as_sum",
+    "write_extreme_as_clip",
+    "write_extreme_as_slope",
+    "write_opposite_choice_as_relu",
+    "write_opposite_choice_as_slope",
 ]
 
 RULES = (
@@ -347,11 +357,8 @@ RULES = (
     choose_equal_branches,
     where_as_truth,
     where_of_opposite,
-    merge_casts,
-    merge_bit_casts,
     drop_minus_zero,
     negate_integer_from_zero,
-    multiply_as_negative,
     constant_last,
     write_difference,
     write_difference_as_sum,
@@ -386,6 +393,8 @@ RULES = (
     drop_mask,
     drop_shift_there_and_back,
     drop_cast_there_and_back,
+    merge_casts,
+    merge_bit_casts,
     compute_known_number,
     write_as_reshape,
     drop_reshape,
@@ -472,6 +481,16 @@ SHARED_STEPS = (
     slice_after_step,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
+
+RECOGNITION = (
+    write_extreme_as_clip,
+    write_extreme_as_slope,
+    write_choice_as_relu,
+    write_opposite_choice_as_relu,
+    write_choice_as_slope,
+    write_opposite_choice_as_slope,
+)
+"""Composite ops made of their parts; opt-in."""
 
 
 def __dir__() -> list[str]:
