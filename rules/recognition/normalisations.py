@@ -48,7 +48,7 @@ def _rms_norm(x, mean, epsilon, result, gain=None):
         if any(isinstance(size, str) for size in normalised):
             return decline("a size of its normalised axes is symbolic", at=result)
         gain = np.ones(normalised, element_dtype(x.type.element))
-    elif not _broadcasts(gain.shape, normalised):
+    elif (gain := _parameter(gain, normalised)) is None:
         return decline("its factor does not broadcast to the normalised axes", at=result)
     return op.rms_norm(x, gain, axis=axes - len(x.shape), epsilon=epsilon.value.item())
 
@@ -65,6 +65,17 @@ def _last_axes(x, mean):
 def _broadcasts(shape, whole):
     last = whole[len(whole) - len(shape) :]
     return len(shape) <= len(whole) and all(a in (1, b) for a, b in zip(shape, last, strict=True))
+
+
+def _parameter(c, whole):
+    """A factor or addend of normalised entries as a parameter of a norm, or None where it does not broadcast to them."""
+    if not c.is_constant:
+        return c if _broadcasts(c.shape, whole) else None
+    more = max(c.value.ndim - len(whole), 0)
+    entries = c.value.reshape(c.value.shape[more:]) if set(c.value.shape[:more]) <= {1} else c.value
+    if not _broadcasts(entries.shape, whole):
+        return None
+    return entries if any(isinstance(size, str) for size in whole) else np.broadcast_to(entries, whole)
 
 
 @rule(keeps="rounding")
@@ -133,13 +144,14 @@ def recognise_layer_norm(x, gain):
 
 @rule(keeps="rounding")
 def recognise_layer_norm_of_line(x, epsilon: Constant, gain, shift):
-    """So is x · scale + (shift - mean · scale), as TensorFlow writes it, where the scale is gain / root."""
+    """So is x · scale + (shift - mean · scale), as TensorFlow and Keras write it, for a scale of gain / root."""
     mean = op.reduce_mean(x)
     centred = op.sub(x, mean) | op.sub(mean, x)
     variance = op.reduce_mean(_square(centred))
     power = op.add(variance, epsilon)
     scale = op.mul(_inverse(power, op.sqrt(power) | op.pow(power, 0.5)), gain)
-    line = op.add(op.mul(x, scale), op.sub(shift, op.mul(mean, scale)))
+    offset = op.sub(shift, op.mul(mean, scale)) | op.add(op.mul(op.neg(mean), scale), shift)
+    line = op.add(op.mul(x, scale), offset)
     yield line
     axis = _last_axes(x, mean)
     if axis is None or element_kind(x.type.element) != "float" or axis != _last_axes(x, variance):
@@ -148,20 +160,10 @@ def recognise_layer_norm_of_line(x, epsilon: Constant, gain, shift):
         return decline("what is added to the variance is not one number above 0", at=epsilon)
     if x.type != line.type or x.type.layout is not None:
         return decline("a constant broadcasts its operand, or its axes have names", at=line)
-    if not all(_broadcasts(each.shape, x.shape[axis:]) for each in (gain, shift)):
+    parameters = [_parameter(each, x.shape[axis:]) for each in (gain, shift)]
+    if any(each is None for each in parameters):
         return decline("its gain or shift does not broadcast to the normalised axes", at=line)
-    return op.layer_norm(x, gain, shift, axis=axis - len(x.shape), epsilon=epsilon.value.item())
-
-
-def _parameter(c, whole):
-    """A factor or addend of normalised entries as a parameter of a norm, or None where it does not broadcast to them."""
-    if not c.is_constant:
-        return c if _broadcasts(c.shape, whole) else None
-    more = max(c.value.ndim - len(whole), 0)
-    entries = c.value.reshape(c.value.shape[more:]) if set(c.value.shape[:more]) <= {1} else c.value
-    if not _broadcasts(entries.shape, whole):
-        return None
-    return entries if any(isinstance(size, str) for size in whole) else np.broadcast_to(entries, whole)
+    return op.layer_norm(x, *parameters, axis=axis - len(x.shape), epsilon=epsilon.value.item())
 
 
 @rule(keeps="rounding")
