@@ -40,7 +40,7 @@ def _halved(x):
 
 
 def _through_erf(x):
-    return op.erf(op.mul(x, math.sqrt(0.5)) | op.div(x, math.sqrt(2)))
+    return op.erf(op.mul(x, {math.sqrt(0.5), 1 / math.sqrt(2)}) | op.div(x, math.sqrt(2)))
 
 
 def _through_tanh(x):
