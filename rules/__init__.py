@@ -1,8 +1,9 @@
 """Transformations: rules and passes that stay on their level.
 
-Three tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
+Four tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
 arithmetic from run time into the weights, which keeps results only within rounding; it is opt-in, and quantising, which
-rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and is opt-in as well.
+rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `PRODUCTS` fewer and larger products of
+matrices; both are opt-in as well.
 
 Examples
 --------
@@ -72,6 +73,14 @@ from graphrewrite.rules.layers import (
 )
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.outlining import outline_nodes
+from graphrewrite.rules.products import (
+    PRODUCTS,
+    constant_behind_reshape,
+    drop_repeated_matrix,
+    factor_after_product,
+    factor_before_product,
+    multiply_equal_matrices_once,
+)
 from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.shapes import (
     drop_reshape,
@@ -86,6 +95,7 @@ from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_
 
 __all__ = [
     "FOLDING",
+    "PRODUCTS",
     "RECOGNITION",
     "RULES",
     "add_bias",
@@ -94,6 +104,7 @@ __all__ = [
     "choose_branch",
     "compute_known_number",
     "constant_before_reshape",
+    "constant_behind_reshape",
     "divide_as_multiply",
     "drop_abs",
     "drop_add_zero",
@@ -107,6 +118,7 @@ __all__ = [
     "drop_mask",
     "drop_relu",
     "drop_relu_of_clip",
+    "drop_repeated_matrix",
     "drop_repeated_relu",
     "drop_requantise",
     "drop_reshape",
@@ -118,6 +130,8 @@ __all__ = [
     "drop_where",
     "eliminate_dead_nodes",
     "eliminate_independent_nodes",
+    "factor_after_product",
+    "factor_before_product",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_offset",
@@ -135,6 +149,7 @@ __all__ = [
     "merge_reshapes",
     "merge_transfers",
     "merge_transposes",
+    "multiply_equal_matrices_once",
     "norm_before_reshape",
     "outline",
     "outline_nodes",
@@ -198,6 +213,11 @@ FOLDING = (
     fold_input_scale,
     fold_input_offset,
     permute_linear_weights,
+    factor_after_product,
+    factor_before_product,
+    constant_behind_reshape,
+    multiply_equal_matrices_once,
+    drop_repeated_matrix,
 )
 """Arithmetic folded into weights: the same within float rounding."""
 

@@ -1,0 +1,272 @@
+"""Matrix products with constants: fewer of them, with factors and sums in their weights."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphrewrite import Constant, decline, op, rule
+from graphrewrite.types import product as product_of
+from graphrewrite.types import symbols
+
+__all__ = [
+    "PRODUCTS",
+    "add_layers",
+    "add_products",
+    "constant_behind_reshape",
+    "drop_repeated_matrix",
+    "factor_after_product",
+    "factor_before_product",
+    "gemm_takes_other_transpose",
+    "gemm_takes_transpose",
+    "merge_layers",
+    "merge_layers_of_one_operand",
+    "merge_products",
+    "merge_products_of_one_matrix",
+    "merge_products_of_one_operand",
+    "multiply_equal_matrices_once",
+    "rows_as_layer",
+    "sum_as_gemm",
+]
+
+
+def _columns(c, count):
+    """One entry for each entry of the last axis, or None where a constant has others."""
+    if c.value.ndim == 0 or set(c.value.shape[:-1]) <= {1}:
+        entries = c.value.reshape(-1)
+        return np.broadcast_to(entries, (count,)) if entries.size in (1, count) else None
+    return None
+
+
+@rule(keeps="rounding")
+def factor_after_product(x, w: Constant, c: Constant):
+    """A factor of each column of a product belongs to the columns of its weights."""
+    product = op.matmul(x, w)
+    scaled = op.mul(product, c)
+    yield scaled
+    factors = _columns(c, w.shape[-1]) if w.value.ndim > 1 else None
+    if factors is None or scaled.type != product.type:
+        return decline("the factor is not one number a column", at=c)
+    return op.matmul(x, w.value * factors)
+
+
+@rule(keeps="rounding")
+def factor_before_product(x, w: Constant, c: Constant):
+    """A factor of each column of what is multiplied belongs to the rows of the weights."""
+    scaled = op.mul(x, c)
+    yield op.matmul(scaled, w)
+    factors = _columns(c, w.shape[-2]) if w.value.ndim > 1 else None
+    if factors is None or scaled.type != x.type:
+        return decline("the factor is not one number a row", at=c)
+    return op.matmul(x, w.value * factors.reshape(-1, 1))
+
+
+@rule(keeps="rounding")
+def merge_products(x, v: Constant, w: Constant):
+    """Of two products in a row one is enough, where its weights are no more than theirs."""
+    yield op.matmul(op.matmul(x, v), w)
+    if v.value.ndim != 2 or w.value.ndim != 2:
+        return decline("the weights are no matrices", at=w)
+    if v.shape[0] * w.shape[1] > v.value.size + w.value.size:
+        return decline("the product of the weights has more entries than they have", at=w)
+    return op.matmul(x, v.value @ w.value)
+
+
+@rule(keeps="rounding")
+def merge_layers(x, v: Constant, w: Constant, b: Constant | None = None, c: Constant | None = None):
+    """Of two fully-connected layers in a row one is enough, where its weights are no more than theirs."""
+    yield op.linear(op.linear(x, v, b), w, c)
+    if v.shape[1] * w.shape[0] > v.value.size + w.value.size:
+        return decline("the product of the weights has more entries than they have", at=w)
+    bias = None if b is None else w.value @ b.value
+    if c is not None:
+        bias = c.value if bias is None else bias + c.value
+    return op.linear(x, w.value @ v.value, bias)
+
+
+@rule(keeps="rounding")
+def add_products(x, v: Constant, w: Constant):
+    """A sum of two products of one operand is its product with the sum of their weights."""
+    total = op.add(op.matmul(x, v), op.matmul(x, w))
+    yield total
+    if v.shape != w.shape:
+        return decline("the weights have different shapes", at=total)
+    return op.matmul(x, v.value + w.value)
+
+
+@rule(keeps="rounding")
+def add_layers(x, v: Constant, w: Constant, b: Constant, c: Constant):
+    """So is a sum of two fully-connected layers of one operand, or of two like convolutions."""
+    first, second = (op.linear | op.conv)(x, v, b), (op.linear | op.conv)(x, w, c)
+    total = op.add(first, second)
+    yield total
+    if v.shape != w.shape or first.op is not second.op or not _alike(first, second):
+        return decline("the layers differ in more than their weights", at=total)
+    return first.op(x, v.value + w.value, b.value + c.value, like=first)
+
+
+def _alike(first, second):
+    return first.graph.attributes(first.node) == second.graph.attributes(second.node)
+
+
+@rule(keeps="rounding")
+def constant_behind_reshape(x, w: Constant, b: Constant, c: Constant):
+    """A constant after a layer whose results were put on several axes belongs to its weights and bias."""
+    shaped = op.reshape(op.linear(x, w, b))
+    result = (op.add | op.mul)(shaped, c)
+    yield result
+    entries = _outputs(c, shaped.shape, w.shape[0])
+    if entries is None or result.type != shaped.type:
+        return decline("the constant is not one number an output", at=c)
+    if result.op is op.add:
+        return op.reshape(op.linear(x, w, b.value + entries), like=shaped)
+    return op.reshape(op.linear(x, w.value * entries.reshape(-1, 1), b.value * entries), like=shaped)
+
+
+def _outputs(c, shape, count):
+    """One entry for each output of a layer that is put on the last axes of a shape; None where there are others."""
+    for first in range(len(shape) - 1, -1, -1):
+        last = shape[first:]
+        if any(isinstance(size, str) for size in last):
+            return None
+        if math.prod(last) == count:
+            more = max(c.value.ndim - len(last), 0)
+            entries = c.value.reshape(c.value.shape[more:]) if set(c.value.shape[:more]) <= {1} else c.value
+            fits = entries.ndim <= len(last) and all(
+                own in (1, size) for own, size in zip(entries.shape[::-1], last[::-1], strict=False)
+            )
+            return np.broadcast_to(entries, last).reshape(-1) if fits else None
+    return None
+
+
+@rule(keeps="rounding")
+def multiply_equal_matrices_once(x, w: Constant):
+    """Equal matrices of constant weights are one, which meets every matrix of the other operand."""
+    product = op.matmul(x, w)
+    yield product
+    if w.value.ndim < 3 or not w.value.size or len(x.shape) < 2:
+        return decline("an operand is one matrix, or a vector", at=product)
+    first = w.value.reshape(-1, *w.shape[-2:])[0]
+    if product.shape[:-2] != x.shape[:-2] or not np.array_equal(w.value, np.broadcast_to(first, w.shape)):
+        return decline("the matrices differ, or broadcast the other operand", at=w)
+    return op.matmul(x, first)
+
+
+@rule(keeps="rounding")
+def drop_repeated_matrix(x, y):
+    """A matrix need not be repeated to meet every matrix of the other operand."""
+    repeated = (op.expand | op.tile)(y)
+    product = op.matmul(x, repeated)
+    yield product
+    if len(y.shape) < 2 or len(x.shape) < 2 or repeated.shape[-2:] != y.shape[-2:]:
+        return decline("rows or columns are repeated as well", at=repeated)
+    if set(y.shape[:-2]) - {1} or product.shape[:-2] != x.shape[:-2]:
+        return decline("it is not one matrix, or broadcasts the other operand", at=repeated)
+    return op.matmul(x, y if len(y.shape) == 2 else op.reshape(y, shape=y.shape[-2:]))
+
+
+@rule(keeps="rounding")
+def gemm_takes_transpose(x, w, b=None):
+    """A transpose of its first operand is an attribute of a general matrix product."""
+    gemm = op.gemm(op.transpose(x, perm=(1, 0)), w, b)
+    yield gemm
+    return op.gemm(x, w, *_given(b), like=gemm, trans_a=not gemm.trans_a)
+
+
+@rule(keeps="rounding")
+def gemm_takes_other_transpose(x, w, b=None):
+    """So is one of its second."""
+    gemm = op.gemm(x, op.transpose(w, perm=(1, 0)), b)
+    yield gemm
+    return op.gemm(x, w, *_given(b), like=gemm, trans_b=not gemm.trans_b)
+
+
+@rule(keeps="rounding")
+def sum_as_gemm(x, w, b):
+    """A product of two matrices and an addend are a general matrix product."""
+    total = op.add(op.matmul(x, w), b)
+    yield total
+    if len(x.shape) != 2 or len(w.shape) != 2 or w.is_constant:
+        return decline("an operand is no matrix, or its weights are constant, which makes a layer", at=total)
+    if total.shape != (x.shape[0], w.shape[1]):
+        return decline("the addend broadcasts the product", at=total)
+    return op.gemm(x, w, b)
+
+
+def _given(b):
+    return () if b is None else (b,)
+
+
+@rule(keeps="rounding")
+def rows_as_layer(x, w: Constant):
+    """A product of more axes than two with constant weights is a fully-connected layer of all rows."""
+    product = op.matmul(x, w)
+    yield product
+    if len(x.shape) < 3 or w.value.ndim != 2 or 0 in product.shape:
+        return decline("an operand is a matrix already, or there are no rows", at=product)
+    if x.type.layout is not None or w.type.layout is not None:
+        return decline("the axes of its operands have names, which a layer reads in another way", at=product)
+    if any(len(symbols(size)) > 1 for size in product.shape if isinstance(size, str)):
+        return decline("a size has several names", at=product)
+    rows = op.reshape(x, shape=(product_of(x.shape[:-1]), x.shape[-1]))
+    return op.reshape(op.linear(rows, np.ascontiguousarray(w.value.T)), shape=product.shape)
+
+
+@rule(keeps="rounding")
+def merge_products_of_one_operand(x):
+    """Products of one operand with several weights are one with all of them, split (queries, keys and values)."""
+
+    def product(w: Constant):
+        return op.matmul(x, w)
+
+    products = rule.every(x, product, least=2)
+    yield products
+    if any(w.value.ndim != 2 for w in products.w):
+        return decline("the weights are no matrices", at=x)
+    whole = op.matmul(x, np.concatenate([w.value for w in products.w], axis=1))
+    return list(op.split(whole, axis=len(x.shape) - 1, sizes=tuple(w.shape[1] for w in products.w)))
+
+
+@rule(keeps="rounding")
+def merge_layers_of_one_operand(x):
+    """So are fully-connected layers of one operand."""
+
+    def layer(w: Constant, b: Constant):
+        return op.linear(x, w, b)
+
+    layers = rule.every(x, layer, least=2)
+    yield layers
+    w, b = (np.concatenate([each.value for each in several]) for several in (layers.w, layers.b))
+    return list(op.split(op.linear(x, w, b), axis=1, sizes=tuple(each.shape[0] for each in layers.w)))
+
+
+@rule(keeps="rounding")
+def merge_products_of_one_matrix(w):
+    """Products of several operands with one matrix are one of all their rows, split, if none of them needs another."""
+    products = rule.every(w, lambda x: op.matmul(x, w), least=2)
+    yield products
+    if len(w.shape) != 2 or any(len(x.shape) != 2 or isinstance(x.shape[0], str) for x in products.x):
+        return decline("an operand is no matrix, or its number of rows is symbolic", at=w)
+    nodes = {each.node for each in products.nodes}
+    graph = products.nodes[0].graph
+    if any(nodes & {*graph.upstream(x.node), x.node} for x in products.x):
+        return decline("one of the products needs another", at=w)
+    whole = op.matmul(op.concat(*products.x, axis=0), w)
+    return list(op.split(whole, axis=0, sizes=tuple(x.shape[0] for x in products.x)))
+
+
+PRODUCTS = (
+    sum_as_gemm,
+    gemm_takes_transpose,
+    gemm_takes_other_transpose,
+    merge_products,
+    merge_layers,
+    add_products,
+    add_layers,
+    rows_as_layer,
+    merge_products_of_one_operand,
+    merge_layers_of_one_operand,
+    merge_products_of_one_matrix,
+)
+"""Fewer and larger products: more is computed at once, and parts are moved more."""
