@@ -1,9 +1,9 @@
 """Transformations: rules and passes that stay on their level.
 
-Four tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
+Five tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
 arithmetic from run time into the weights, which keeps results only within rounding; it is opt-in, and quantising, which
-rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `PRODUCTS` fewer and larger products of
-matrices; both are opt-in as well.
+rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, `PRODUCTS` fewer products of matrices and
+`MERGE_PRODUCTS` larger ones; all of them are opt-in as well.
 
 Examples
 --------
@@ -71,6 +71,7 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
+from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.products import (
@@ -95,6 +96,7 @@ from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_
 
 __all__ = [
     "FOLDING",
+    "MERGE_PRODUCTS",
     "PRODUCTS",
     "RECOGNITION",
     "RULES",

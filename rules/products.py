@@ -7,8 +7,6 @@ import math
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.types import product as product_of
-from graphrewrite.types import symbols
 
 __all__ = [
     "PRODUCTS",
@@ -21,12 +19,8 @@ __all__ = [
     "gemm_takes_other_transpose",
     "gemm_takes_transpose",
     "merge_layers",
-    "merge_layers_of_one_operand",
     "merge_products",
-    "merge_products_of_one_matrix",
-    "merge_products_of_one_operand",
     "multiply_equal_matrices_once",
-    "rows_as_layer",
     "sum_as_gemm",
 ]
 
@@ -198,64 +192,6 @@ def _given(b):
     return () if b is None else (b,)
 
 
-@rule(keeps="rounding")
-def rows_as_layer(x, w: Constant):
-    """A product of more axes than two with constant weights is a fully-connected layer of all rows."""
-    product = op.matmul(x, w)
-    yield product
-    if len(x.shape) < 3 or w.value.ndim != 2 or 0 in product.shape:
-        return decline("an operand is a matrix already, or there are no rows", at=product)
-    if x.type.layout is not None or w.type.layout is not None:
-        return decline("the axes of its operands have names, which a layer reads in another way", at=product)
-    if any(len(symbols(size)) > 1 for size in product.shape if isinstance(size, str)):
-        return decline("a size has several names", at=product)
-    rows = op.reshape(x, shape=(product_of(x.shape[:-1]), x.shape[-1]))
-    return op.reshape(op.linear(rows, np.ascontiguousarray(w.value.T)), shape=product.shape)
-
-
-@rule(keeps="rounding")
-def merge_products_of_one_operand(x):
-    """Products of one operand with several weights are one with all of them, split (queries, keys and values)."""
-
-    def product(w: Constant):
-        return op.matmul(x, w)
-
-    products = rule.every(x, product, least=2)
-    yield products
-    if any(w.value.ndim != 2 for w in products.w):
-        return decline("the weights are no matrices", at=x)
-    whole = op.matmul(x, np.concatenate([w.value for w in products.w], axis=1))
-    return list(op.split(whole, axis=len(x.shape) - 1, sizes=tuple(w.shape[1] for w in products.w)))
-
-
-@rule(keeps="rounding")
-def merge_layers_of_one_operand(x):
-    """So are fully-connected layers of one operand."""
-
-    def layer(w: Constant, b: Constant):
-        return op.linear(x, w, b)
-
-    layers = rule.every(x, layer, least=2)
-    yield layers
-    w, b = (np.concatenate([each.value for each in several]) for several in (layers.w, layers.b))
-    return list(op.split(op.linear(x, w, b), axis=1, sizes=tuple(each.shape[0] for each in layers.w)))
-
-
-@rule(keeps="rounding")
-def merge_products_of_one_matrix(w):
-    """Products of several operands with one matrix are one of all their rows, split, if none of them needs another."""
-    products = rule.every(w, lambda x: op.matmul(x, w), least=2)
-    yield products
-    if len(w.shape) != 2 or any(len(x.shape) != 2 or isinstance(x.shape[0], str) for x in products.x):
-        return decline("an operand is no matrix, or its number of rows is symbolic", at=w)
-    nodes = {each.node for each in products.nodes}
-    graph = products.nodes[0].graph
-    if any(nodes & {*graph.upstream(x.node), x.node} for x in products.x):
-        return decline("one of the products needs another", at=w)
-    whole = op.matmul(op.concat(*products.x, axis=0), w)
-    return list(op.split(whole, axis=0, sizes=tuple(x.shape[0] for x in products.x)))
-
-
 PRODUCTS = (
     sum_as_gemm,
     gemm_takes_transpose,
@@ -264,9 +200,5 @@ PRODUCTS = (
     merge_layers,
     add_products,
     add_layers,
-    rows_as_layer,
-    merge_products_of_one_operand,
-    merge_layers_of_one_operand,
-    merge_products_of_one_matrix,
 )
-"""Fewer and larger products: more is computed at once, and parts are moved more."""
+"""Fewer matrix products, and those of other kinds: with sums, transposes and each other's weights."""

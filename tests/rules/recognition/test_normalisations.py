@@ -94,7 +94,9 @@ def test_what_is_no_norm_stays(name):
 
 def test_a_factor_that_is_no_constant_is_the_gain_of_a_norm_without_one():
     graph = Graph("parts")
-    x, gain, shift = (graph.input(name, Tensor("f32", shape)) for name, shape in zip("xgs", (LAST, (4,), (4,)), strict=True))
+    x, gain, shift = (
+        graph.input(name, Tensor("f32", shape)) for name, shape in zip("xgs", (LAST, (4,), (4,)), strict=True)
+    )
     graph.output("y", over_root(deviation(x)) * gain + shift)
     after = recognised(graph)
     assert [operand.node for operand in after.operands(after.operands("y")[0].node)] == ["x", "g", "s"]
