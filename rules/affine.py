@@ -8,6 +8,7 @@ from graphrewrite import Constant, decline, op, rule
 from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
+    "by_input",
     "constant_before_reshape",
     "divide_as_multiply",
     "fold_batch_norm",
@@ -15,9 +16,12 @@ __all__ = [
     "fold_input_offset",
     "fold_input_scale",
     "fold_scale",
+    "negate_layer",
     "norm_before_reshape",
+    "per_channel",
     "scale_of",
     "subtract_as_add",
+    "subtract_layer",
 ]
 
 
@@ -51,8 +55,8 @@ def _names_axes(x, c):
     return x.type.layout is None and c.type.layout is not None
 
 
-def _per_channel(constant, layer):
-    """One entry an output channel, or None where the constant is something else."""
+def per_channel(constant, layer):
+    """Return one entry of a constant for each channel of a value, or None where it is something else."""
     axis, rank = (layer.type.layout or "NC").index("C"), len(layer.shape)
     channels = layer.shape[axis]
     aligned = constant.value.reshape((1,) * max(rank - constant.value.ndim, 0) + constant.value.shape)
@@ -61,22 +65,27 @@ def _per_channel(constant, layer):
     return np.broadcast_to(aligned.reshape(-1), (channels,)) if aligned.size in (1, channels) else None
 
 
-def _scaled(w, scale):
-    return w.value * scale.reshape(-1, *[1] * (w.value.ndim - 1))
+def _scaled(layer, w, scale):
+    """The weights of a layer times one factor for each of its results."""
+    if layer.op is not op.conv_transpose:
+        return w.value * scale.reshape(-1, *[1] * (w.value.ndim - 1))
+    inputs, results, *kernel = w.value.shape
+    by_group = np.repeat(scale.reshape(layer.groups, results), inputs // layer.groups, axis=0)
+    return w.value * by_group.reshape(inputs, results, *[1] * len(kernel))
 
 
 def _around_channels(x, shaped):
-    """The reason why a reshape does more than add or drop axes of size 1 behind the channels, or an empty text."""
+    """The reason why a reshape does more than arrange the positions of each channel anew, or an empty text."""
     if x.type.layout is not None or shaped.type.layout is not None:
         return "its axes have names"
-    if len(x.shape) < 2 or x.shape[:2] != shaped.shape[:2] or {*x.shape[2:], *shaped.shape[2:]} - {1}:
-        return "its reshape does more than add or drop axes of size 1 behind the channels"
+    if len(x.shape) < 2 or x.shape[:2] != shaped.shape[:2]:
+        return "its reshape changes the channels, or the batch"
     return ""
 
 
 @rule(shared="keep")
 def norm_before_reshape(x, gain, shift, mean, var):
-    """A norm may come before axes of size 1 are added behind the channels: PyTorch exports that of vectors so."""
+    """A norm may come before the positions of a channel are arranged anew: PyTorch exports that of vectors so."""
     shaped = op.reshape(x)
     norm = op.batch_norm(shaped, gain, shift, mean, var)
     yield norm
@@ -95,7 +104,7 @@ def constant_before_reshape(x, c: Constant):
         return decline(reason, at=shaped)
     if isinstance(shaped.shape[1], str) or result.type != shaped.type:
         return decline("its channels are symbolic, or the constant broadcasts them", at=result)
-    entries = _per_channel(c, shaped)
+    entries = per_channel(c, shaped)
     if entries is None:
         return decline("the constant is not one number a channel", at=c)
     return op.reshape(result.op(x, entries.reshape(-1, *[1] * (len(x.shape) - 2)), like=result), like=shaped)
@@ -104,10 +113,10 @@ def constant_before_reshape(x, c: Constant):
 @rule(keeps="rounding")
 def fold_bias(x, w, b: Constant, c: Constant):
     """A constant for each channel added to a layer belongs to its bias."""
-    layer = (op.linear | op.conv)(x, w, b)
+    layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
     total = op.add(layer, c)
     yield total
-    offset = _per_channel(c, layer)
+    offset = per_channel(c, layer)
     if offset is None or total.type != layer.type:
         return decline("the constant is not one number a channel", at=total)
     return layer.op(x, w, b.value + offset, like=layer)
@@ -116,13 +125,33 @@ def fold_bias(x, w, b: Constant, c: Constant):
 @rule(keeps="rounding")
 def fold_scale(x, w: Constant, b: Constant, c: Constant):
     """A constant factor for each channel of a layer belongs to its weights and bias."""
-    layer = (op.linear | op.conv)(x, w, b)
+    layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
     product = op.mul(layer, c)
     yield product
-    scale = _per_channel(c, layer)
+    scale = per_channel(c, layer)
     if scale is None or product.type != layer.type:
         return decline("the constant is not one number a channel", at=product)
-    return layer.op(x, _scaled(w, scale), b.value * scale, like=layer)
+    return layer.op(x, _scaled(layer, w, scale), b.value * scale, like=layer)
+
+
+@rule(keeps="rounding")
+def negate_layer(x, w: Constant, b: Constant):
+    """The negative of a layer is the layer with negative weights and bias."""
+    layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
+    yield op.neg(layer)
+    return layer.op(x, -w.value, -b.value, like=layer)
+
+
+@rule(keeps="rounding")
+def subtract_layer(x, w: Constant, b: Constant, c: Constant):
+    """A layer subtracted from a constant for each channel is one with negative weights."""
+    layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
+    difference = op.sub(c, layer)
+    yield difference
+    offset = per_channel(c, layer)
+    if offset is None or difference.type != layer.type:
+        return decline("the constant is not one number a channel", at=difference)
+    return layer.op(x, -w.value, offset - b.value, like=layer)
 
 
 def scale_of(norm, gain, var):
@@ -136,25 +165,25 @@ def scale_of(norm, gain, var):
 @rule(keeps="rounding")
 def fold_batch_norm(x, w: Constant, b: Constant, gain: Constant, shift: Constant, mean: Constant, var: Constant):
     """An affine map for each channel after a layer is a layer with other weights (Ioffe and Szegedy 2015)."""
-    layer = (op.linear | op.conv)(x, w, b)
+    layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
     norm = op.batch_norm(layer, gain, shift, mean, var)
     yield norm
     scale = scale_of(norm, gain, var)
     if scale is None:
         return decline("its scale is not finite, for a variance is 0", at=norm)
-    return layer.op(x, _scaled(w, scale), (b.value - mean.value) * scale + shift.value, like=layer)
+    return layer.op(x, _scaled(layer, w, scale), (b.value - mean.value) * scale + shift.value, like=layer)
 
 
 @rule(keeps="rounding")
 def fold_input_scale(x, c: Constant, w: Constant, b):
     """A constant factor for each channel before a layer belongs to its weights; a border of zeros stays zero."""
     scaled = op.mul(x, c)
-    layer = (op.linear | op.conv)(scaled, w, b)
+    layer = (op.linear | op.conv | op.conv_transpose)(scaled, w, b)
     yield layer
-    scale = _per_channel(c, scaled)
+    scale = per_channel(c, scaled)
     if scale is None or scaled.type != x.type:
         return decline("the constant is not one number a channel", at=scaled)
-    return layer.op(x, w.value * _by_input(scale, w, layer), b, like=layer)
+    return layer.op(x, w.value * by_input(scale, w, layer), b, like=layer)
 
 
 @rule(keeps="rounding")
@@ -163,19 +192,21 @@ def fold_input_offset(x, c: Constant, w: Constant, b: Constant):
     shifted = op.add(x, c)
     layer = (op.linear | op.conv)(shifted, w, b)
     yield layer
-    offset = _per_channel(c, shifted)
+    offset = per_channel(c, shifted)
     if offset is None or shifted.type != x.type:
         return decline("the constant is not one number a channel", at=shifted)
     if layer.op is op.conv and any(layer.pads):
         return decline("the border is zero before and after the sum, so it would change", at=layer)
     # A constant input to a layer gives a constant output: the sum of each row.
-    moved = w.value * _by_input(offset, w, layer)
+    moved = w.value * by_input(offset, w, layer)
     moves = moved.sum(axis=tuple(range(1, moved.ndim)), dtype=moved.dtype)
     return layer.op(x, w, b.value + moves, like=layer)
 
 
-def _by_input(entries, w, layer):
-    """Entries an input channel, laid out to meet weights [O, C/groups, …]."""
+def by_input(entries, w, layer):
+    """Return entries an input channel, laid out to meet weights [O, C/groups, …]; or [C, O/groups, …], transposed."""
+    if layer.op is op.conv_transpose:
+        return entries.reshape(-1, *[1] * (w.value.ndim - 1))
     outputs, inner, *kernel = w.value.shape
     groups = layer.groups if layer.op is op.conv else 1
     by_group = np.repeat(entries.reshape(groups, inner), outputs // groups, axis=0)

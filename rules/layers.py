@@ -14,7 +14,6 @@ __all__ = [
     "add_bias",
     "average_pool_as_conv",
     "batch_norm_as_layer",
-    "fold_pad",
     "gemm_as_linear",
     "global_average_pool_as_conv",
     "matmul_as_linear",
@@ -73,16 +72,13 @@ def matmul_of_weights_as_linear(w: Constant, x):
 @rule
 def add_bias(x, w):
     """A layer without a bias has the bias -0, which changes no bit (IEEE 754-2019, 6.3)."""
-    layer = (op.linear | op.conv)(x, w)
+    layer = (op.linear | op.conv | op.conv_transpose)(x, w)
     yield layer
-    if isinstance(w.shape[0], str):
+    results = layer.shape[(layer.type.layout or "NC").index("C")]
+    if isinstance(results, str):
         return decline("the number of its results is symbolic", at=layer)
-    return layer.op(x, w, _nothing(w), like=layer)
-
-
-def _nothing(w):
     # x + -0.0 is x for every x; 0.0 would make +0 of -0.
-    return np.full(w.shape[0], -0.0, _dtype(w))
+    return layer.op(x, w, np.full(results, -0.0, _dtype(w)), like=layer)
 
 
 def _channels_first(layer, x):
@@ -171,25 +167,3 @@ def global_average_pool_as_conv(x):
         return decline("it has no entries", at=pool)
     w = np.full((channels, 1, *sizes), 1 / int(np.prod(sizes)), _dtype(x))
     return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)))
-
-
-@rule
-def fold_pad(x, w, b=None):
-    """A border of zeros before a convolution is padding of the convolution."""
-    border = op.pad(x)
-    conv = op.conv(border, w, b)
-    yield conv
-    if conv.op.arrangement((border.type,)) is not None:
-        return decline("its axes are in another order than those of the convolution's pads", at=border)
-    if border.mode != "constant":
-        return decline("the border is not of one value", at=border)
-    rank = len(x.shape)
-    begins, ends = border.pads[2:rank], border.pads[rank + 2 :]
-    if border.fill != 0 or any((*border.pads[:2], *border.pads[rank : rank + 2])):
-        return decline("the border is not of zeros, or not around the spatial axes only", at=border)
-    if any(isinstance(pad, str) for pad in border.pads):
-        return decline("the width of the border is symbolic", at=border)
-    if min(border.pads) < 0:
-        return decline("a negative pad crops, which a convolution cannot", at=border)
-    pads = tuple(p + q for p, q in zip(per_axis(conv.pads, 2 * rank - 4, 0), (*begins, *ends), strict=True))
-    return op.conv(x, w, b, like=conv, pads=pads)

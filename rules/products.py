@@ -18,7 +18,6 @@ __all__ = [
     "factor_before_product",
     "gemm_takes_other_transpose",
     "gemm_takes_transpose",
-    "merge_layers",
     "merge_products",
     "multiply_equal_matrices_once",
     "sum_as_gemm",
@@ -65,18 +64,6 @@ def merge_products(x, v: Constant, w: Constant):
     if v.shape[0] * w.shape[1] > v.value.size + w.value.size:
         return decline("the product of the weights has more entries than they have", at=w)
     return op.matmul(x, v.value @ w.value)
-
-
-@rule(keeps="rounding")
-def merge_layers(x, v: Constant, w: Constant, b: Constant | None = None, c: Constant | None = None):
-    """Of two fully-connected layers in a row one is enough, where its weights are no more than theirs."""
-    yield op.linear(op.linear(x, v, b), w, c)
-    if v.shape[1] * w.shape[0] > v.value.size + w.value.size:
-        return decline("the product of the weights has more entries than they have", at=w)
-    bias = None if b is None else w.value @ b.value
-    if c is not None:
-        bias = c.value if bias is None else bias + c.value
-    return op.linear(x, w.value @ v.value, bias)
 
 
 @rule(keeps="rounding")
@@ -197,7 +184,6 @@ PRODUCTS = (
     gemm_takes_transpose,
     gemm_takes_other_transpose,
     merge_products,
-    merge_layers,
     add_products,
     add_layers,
 )

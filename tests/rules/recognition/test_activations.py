@@ -48,20 +48,14 @@ FORMS = {
     "hard swish, six": ("hard_swish", lambda x: x * op.clip(x + 3.0, low=0.0, high=6.0) / 6.0),
     "hard swish, TensorFlow": ("hard_swish", lambda x: x * (op.clip(x + 3.0, low=0.0, high=6.0) * (1 / 6))),
     "hard swish, a sixth of x": ("hard_swish", lambda x: x * (1 / 6) * op.clip(x + 3.0, low=0.0, high=6.0)),
-    "leaky relu": ("leaky_relu", lambda x: op.maximum(x * 0.1, x)),
-    "leaky relu, chosen": ("leaky_relu", lambda x: op.where(op.greater(x, 0.0), x, 0.1 * x)),
-    "leaky relu, other sign": ("leaky_relu", lambda x: op.where(op.less(x, 0.0), x * 0.1, x)),
     "leaky relu, rectified": ("leaky_relu", lambda x: op.relu(x) - 0.1 * op.relu(-x)),
     "prelu, Keras": ("prelu", lambda x: op.relu(x) + slopes(x, -0.1, 0.2, 0.3) * op.relu(-x)),
     "prelu, minimum": ("prelu", lambda x: op.minimum(x, 0.0) * slopes(x, 0.1, 2.0, 0.3) + op.relu(x)),
-    "prelu, greatest": ("prelu", lambda x: op.maximum(x, slopes(x, 0.1, 1.0, 0.3) * x)),
 }
 OTHERS = {
     "another root": lambda x: x * (op.erf(x / 1.5) + 1.0) * 0.5,
     "another half": lambda x: x * (op.erf(x * HALF) + 1.0) * 0.4,
     "another operand": lambda x: op.relu(x) * (op.erf(x * HALF) + 1.0) * 0.5,
-    "a steep slope": lambda x: op.maximum(x, x * 1.5),
-    "two operands": lambda x: op.maximum(op.relu(x), x * 0.5),
     "other limits": lambda x: op.clip(x + 3.0, low=0.0, high=5.0) / 6.0,
     "logistic of another": lambda x: x * op.sigmoid(op.relu(x)),
 }
