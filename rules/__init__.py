@@ -160,6 +160,8 @@ from graphrewrite.rules.products import (
     drop_repeated_matrix,
     factor_after_product,
     factor_before_product,
+    factor_behind_movement,
+    factor_of_scores,
     multiply_equal_matrices_once,
 )
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
@@ -265,6 +267,8 @@ __all__ = [
     "eliminate_independent_nodes",
     "factor_after_product",
     "factor_before_product",
+    "factor_behind_movement",
+    "factor_of_scores",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_offset",
@@ -448,6 +452,8 @@ FOLDING = (
     permute_linear_weights,
     factor_after_product,
     factor_before_product,
+    factor_behind_movement,
+    factor_of_scores,
     constant_behind_reshape,
     multiply_equal_matrices_once,
     drop_repeated_matrix,

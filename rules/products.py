@@ -16,6 +16,8 @@ __all__ = [
     "drop_repeated_matrix",
     "factor_after_product",
     "factor_before_product",
+    "factor_behind_movement",
+    "factor_of_scores",
     "gemm_takes_other_transpose",
     "gemm_takes_transpose",
     "merge_products",
@@ -53,6 +55,50 @@ def factor_before_product(x, w: Constant, c: Constant):
     if factors is None or scaled.type != x.type:
         return decline("the factor is not one number a row", at=c)
     return op.matmul(x, w.value * factors.reshape(-1, 1))
+
+
+def _moved(layer, *, least):
+    """A layer whose results are put on other axes."""
+    return rule.repeated(layer, lambda below: (op.reshape | op.transpose)(below), least=least)
+
+
+def _with_factor(x, w, b, c, linear, moved):
+    """The same, times a number."""
+    number = c.value.reshape(())
+    if linear:
+        result = op.linear(x, w.value * number, b.value * number)
+    else:
+        result = op.add(op.matmul(x, w.value * number), b.value * number)
+    for link in moved.links:
+        result = link.op(result, like=link)
+    return result
+
+
+@rule(keeps="rounding")
+def factor_behind_movement(x, w: Constant, b: Constant, c: Constant):
+    """A factor of results that were put on other axes belongs to the weights of their layer."""
+    linear = op.linear(x, w, b)
+    moved = _moved(linear | op.add(op.matmul(x, w), b), least=1)
+    product = op.mul(moved, c)
+    yield product
+    if c.value.size != 1 or product.type != moved.links[-1].type:
+        return decline("the factor is not one number", at=c)
+    return _with_factor(x, w, b, c, linear, moved)
+
+
+@rule(keeps="rounding")
+def factor_of_scores(x, w: Constant, b: Constant, c: Constant, y):
+    """So does that of their products with others, such as of queries with keys (Vaswani et al. 2017)."""
+    linear = op.linear(x, w, b)
+    moved = _moved(linear | op.add(op.matmul(x, w), b), least=0)
+    left = op.matmul(moved, y)
+    scores = left | op.matmul(y, moved)
+    scaled = op.mul(scores, c)
+    yield scaled
+    if c.value.size != 1 or scaled.type != scores.type:
+        return decline("the factor is not one number", at=c)
+    new = _with_factor(x, w, b, c, linear, moved)
+    return op.matmul(new, y) if left else op.matmul(y, new)
 
 
 @rule(keeps="rounding")
