@@ -2,8 +2,8 @@
 
 Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. The others are opt-in.
 `FOLDING` moves float arithmetic from run time into the weights, which keeps results only within rounding; quantising,
-which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts. `APPROXIMATE` has what is right for
-most numbers, and each of its rules says for which.
+which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, `PRODUCTS` fewer products of matrices
+and `MERGE_PRODUCTS` larger ones. `APPROXIMATE` has what is right for most numbers; each of its rules says for which.
 
 Examples
 --------
@@ -149,6 +149,7 @@ from graphrewrite.rules.limits import (
     write_opposite_choice_as_relu,
     write_opposite_choice_as_slope,
 )
+from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.norms import (
     add_to_layer_norm,
@@ -159,6 +160,16 @@ from graphrewrite.rules.norms import (
     subtract_norm,
 )
 from graphrewrite.rules.outlining import outline_nodes
+from graphrewrite.rules.products import (
+    PRODUCTS,
+    constant_behind_reshape,
+    drop_repeated_matrix,
+    factor_after_product,
+    factor_before_product,
+    factor_behind_movement,
+    factor_of_scores,
+    multiply_equal_matrices_once,
+)
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
 from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.shapes import (
@@ -192,6 +203,8 @@ __all__ = [
     "AS_LAYERS",
     "BROADCASTING",
     "FOLDING",
+    "MERGE_PRODUCTS",
+    "PRODUCTS",
     "RECOGNITION",
     "RULES",
     "SHARED_STEPS",
@@ -207,6 +220,7 @@ __all__ = [
     "concat_before_step",
     "concat_of_slices",
     "constant_before_reshape",
+    "constant_behind_reshape",
     "constant_last",
     "crop_as_slice",
     "crop_window",
@@ -237,6 +251,7 @@ __all__ = [
     "drop_relu",
     "drop_relu_of_clip",
     "drop_repeated",
+    "drop_repeated_matrix",
     "drop_repeated_relu",
     "drop_repetition",
     "drop_repetition_in_order",
@@ -256,6 +271,10 @@ __all__ = [
     "drop_zero_addend",
     "eliminate_dead_nodes",
     "eliminate_independent_nodes",
+    "factor_after_product",
+    "factor_before_product",
+    "factor_behind_movement",
+    "factor_of_scores",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_offset",
@@ -297,6 +316,7 @@ __all__ = [
     "merge_transposes",
     "multiply_by_reciprocal",
     "multiply_by_zero",
+    "multiply_equal_matrices_once",
     "multiply_without_signs",
     "negate_difference",
     "negate_from_zero",
@@ -442,6 +462,13 @@ FOLDING = (
     fold_input_scale,
     fold_input_offset,
     permute_linear_weights,
+    factor_after_product,
+    factor_before_product,
+    factor_behind_movement,
+    factor_of_scores,
+    constant_behind_reshape,
+    multiply_equal_matrices_once,
+    drop_repeated_matrix,
 )
 """Arithmetic folded into weights: the same within float rounding."""
 
