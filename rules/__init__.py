@@ -72,6 +72,7 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
+from graphrewrite.rules.layouts import cancel_transposes, cancel_transposes_of_sums
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.norms import (
     add_to_layer_norm,
@@ -108,6 +109,8 @@ __all__ = [
     "add_to_norm",
     "average_pool_as_conv",
     "batch_norm_as_layer",
+    "cancel_transposes",
+    "cancel_transposes_of_sums",
     "choose_branch",
     "compute_known_number",
     "constant_before_reshape",

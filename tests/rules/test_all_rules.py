@@ -43,7 +43,7 @@ from tests.support.matrix_products import (
 from tests.support.plain_norms import plain_norms
 from tests.support.profiles import fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
-from tests.support.transposed_networks import stored_positions
+from tests.support.transposed_networks import between_transposes, stored_positions
 
 pytestmark = [
     pytest.mark.slow,
@@ -142,6 +142,8 @@ ON = {
     "lowering.streaming.stream_lowering.split_channels": split_streams(),
     "lowering.streaming.stream_lowering.MAP_SCALING": _on_each(MAP_SCALING, probabilities()),
     "rules.insert_transfers": _on_backends(),
+    "rules.cancel_transposes": between_transposes(),
+    "rules.cancel_transposes_of_sums": between_transposes(),
     "rules.drop_norm": plain_norms(),
     "rules.fold_pad_into_max_pool": bordered_pools(),
     "rules.FOLDING": _on_each(rules.FOLDING, plain_norms(), bordered_pools()),
