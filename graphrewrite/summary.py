@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
@@ -18,6 +19,7 @@ from graphrewrite.hierarchy.graph_ops import GraphOp, innermost_first
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import find_op
 from graphrewrite.runtime.display import Displayed
+from graphrewrite.types import Tensor, element_dtype
 
 __all__ = [
     "COLUMNS",
@@ -27,6 +29,7 @@ __all__ = [
     "multiply_accumulates",
     "nodes_in_order",
     "parameters",
+    "peak_memory",
     "summary",
 ]
 
@@ -247,6 +250,42 @@ def multiply_accumulates(graph: Graph, node: Any) -> int:
     12
     """
     return _Counts().multiply_accumulates(graph, node)
+
+
+def peak_memory(graph: Graph) -> int:
+    r"""Return the most bytes that values take at once, in the order of evaluation; constants are not counted.
+
+    A symbolic size counts as 1. A value is there until its last reader has been computed.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,4]\ny = relu(x)\nz = output(y)")
+    >>> peak_memory(g)
+    32
+    """
+    order = [node for node in nodes_in_order(graph) if graph.nodes[node].get("type") != "constant"]
+    last = {source: node for node in order for source in (node, *_sources(graph, node))}
+    peak = alive = 0
+    for node in order:
+        alive += _bytes_of(graph, node)
+        peak = max(peak, alive)
+        alive -= sum(_bytes_of(graph, s) for s in {node, *_sources(graph, node)} if last[s] == node)
+    return peak
+
+
+def _bytes_of(graph: Graph, node: Any) -> int:
+    """Bytes of a node's results; an output is its operand, and of an unknown type nothing is known."""
+    data = graph.nodes[node]
+    if data.get("type") in ("constant", "output"):
+        return 0
+    result = data.get("result")
+    kinds = result if isinstance(result, tuple) else (result,)
+    total = 0
+    for kind in kinds:
+        if isinstance(kind, Tensor):
+            entries = math.prod(size if isinstance(size, int) else 1 for size in kind.shape)
+            total += entries * element_dtype(kind.element).itemsize
+    return total
 
 
 class _Counts:

@@ -41,6 +41,7 @@ from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS
 from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max
 from graphrewrite.lowering.integer.hardware_heads import decisions_in_hardware, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.integer.integer_lowering import LOWER_TO_INTEGER, to_integer
+from graphrewrite.lowering.optimisation import HARDWARE, INTEGER, ONNX, TARGETS, Target, optimise
 from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,
     ENTER_QUANTISED,
@@ -69,6 +70,8 @@ from graphrewrite.lowering.streaming.stream_lowering import LOWER_TO_STREAM, to_
 __all__ = [
     "APPROXIMATE_STEPS",
     "ENTER_QUANTISED",
+    "HARDWARE",
+    "INTEGER",
     "LEAVE_MOVED",
     "LOWER_ACTIVATIONS",
     "LOWER_BINARY_POINTS",
@@ -92,9 +95,11 @@ __all__ = [
     "LOWER_UNSCALED_LAYERS",
     "MAP_COUNTING",
     "MOVE_SCALES",
+    "ONNX",
     "SHARE_SUMS",
     "SINK_TRANSPOSES",
     "SWAP_OPERANDS",
+    "TARGETS",
     "UNROLL_SHIFT_ADD",
     "Agreement",
     "Cut",
@@ -111,6 +116,7 @@ __all__ = [
     "QuantisationLossError",
     "QuantisationWarning",
     "Reference",
+    "Target",
     "UnsupportedOpsError",
     "cut_for_host",
     "cuts",
@@ -121,6 +127,7 @@ __all__ = [
     "function_bounds",
     "leave",
     "lower_composite",
+    "optimise",
     "partition",
     "port_encodings",
     "quantise",

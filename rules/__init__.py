@@ -1,8 +1,9 @@
 """Transformations: rules and passes that stay on their level.
 
-Two tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
+Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
 arithmetic from run time into the weights, which keeps results only within rounding; it is opt-in, and quantising, which
-rounds anyway, applies it.
+rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `APPROXIMATE` has what is right for most
+numbers; both are opt-in.
 
 Examples
 --------
@@ -36,17 +37,84 @@ from graphrewrite.rules.affine import (
     subtract_as_add,
     subtract_layer,
 )
+from graphrewrite.rules.approximations import (
+    abs_of_square,
+    divide_by_reciprocal,
+    divide_zero,
+    drop_exp_and_log,
+    drop_reciprocal_twice,
+    drop_zero_addend,
+    multiply_by_reciprocal,
+    multiply_by_zero,
+    negate_difference,
+    negate_from_zero,
+    power_as_reciprocal,
+    power_as_root,
+    power_as_square,
+    subtract_itself,
+)
+from graphrewrite.rules.arithmetic import (
+    constant_last,
+    drop_minus_zero,
+    drop_sign_before_even,
+    fold_sign,
+    fold_sign_before,
+    merge_constants,
+    merge_differences,
+    merge_factors,
+    merge_integer_differences,
+    merge_integer_offsets,
+    merge_offsets,
+    merge_quotients,
+    multiply_as_negative,
+    multiply_without_signs,
+    negate_integer_from_zero,
+    write_difference,
+    write_difference_as_sum,
+)
+from graphrewrite.rules.borders import (
+    drop_repetition,
+    drop_repetition_in_order,
+    merge_expands,
+    merge_pads,
+    merge_tiles,
+    tile_as_expand,
+)
+from graphrewrite.rules.casts import (
+    merge_bit_casts,
+    merge_casts,
+)
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
+from graphrewrite.rules.concats import (
+    concat_before_step,
+    drop_empty_operand,
+    merge_concats,
+    slice_after_step,
+)
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
 from graphrewrite.rules.identities import (
+    choose_equal_branches,
     drop_cast_to_fixed_and_back,
+    drop_crop,
+    drop_double_negation,
     drop_dropout,
+    drop_equal_operands,
     drop_factor_one,
     drop_identity,
+    drop_neutral_one,
+    drop_neutral_zero,
+    drop_pad,
+    drop_repeated,
     drop_repeated_relu,
     drop_requantise,
+    drop_resize,
+    drop_slope_one,
     drop_subtract_zero,
-    merge_clips,
+    drop_unchanged,
+    drop_unit_pool,
+    reduce_one_as_reshape,
+    where_as_truth,
+    where_of_opposite,
 )
 from graphrewrite.rules.known_values import (
     compute_known_number,
@@ -73,6 +141,9 @@ from graphrewrite.rules.layers import (
     matmul_of_weights_as_linear,
 )
 from graphrewrite.rules.layouts import cancel_transposes, cancel_transposes_of_sums
+from graphrewrite.rules.limits import (
+    merge_clips,
+)
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.norms import (
     add_to_layer_norm,
@@ -83,6 +154,8 @@ from graphrewrite.rules.norms import (
     subtract_norm,
 )
 from graphrewrite.rules.outlining import outline_nodes
+from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
+from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -91,6 +164,14 @@ from graphrewrite.rules.shapes import (
     permute_linear_weights,
     transpose_as_reshape,
     write_as_reshape,
+)
+from graphrewrite.rules.slices import (
+    concat_of_slices,
+    crop_as_slice,
+    gather_as_slice,
+    merge_slices,
+    slice_before_expand,
+    slice_of_concat,
 )
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.windows import (
@@ -102,8 +183,13 @@ from graphrewrite.rules.windows import (
 )
 
 __all__ = [
+    "APPROXIMATE",
+    "BROADCASTING",
     "FOLDING",
+    "RECOGNITION",
     "RULES",
+    "SHARED_STEPS",
+    "abs_of_square",
     "add_bias",
     "add_to_layer_norm",
     "add_to_norm",
@@ -112,32 +198,58 @@ __all__ = [
     "cancel_transposes",
     "cancel_transposes_of_sums",
     "choose_branch",
+    "choose_equal_branches",
     "compute_known_number",
+    "concat_before_step",
+    "concat_of_slices",
     "constant_before_reshape",
+    "constant_last",
+    "crop_as_slice",
     "crop_window",
     "divide_as_multiply",
+    "divide_by_reciprocal",
+    "divide_zero",
     "drop_abs",
     "drop_add_zero",
     "drop_cast_there_and_back",
     "drop_cast_to_fixed_and_back",
     "drop_clip",
+    "drop_crop",
+    "drop_double_negation",
     "drop_dropout",
+    "drop_empty_operand",
+    "drop_equal_operands",
+    "drop_exp_and_log",
     "drop_extreme",
     "drop_factor_one",
     "drop_identity",
     "drop_mask",
+    "drop_minus_zero",
+    "drop_neutral_one",
+    "drop_neutral_zero",
     "drop_norm",
+    "drop_pad",
+    "drop_reciprocal_twice",
     "drop_relu",
     "drop_relu_of_clip",
+    "drop_repeated",
     "drop_repeated_relu",
+    "drop_repetition",
+    "drop_repetition_in_order",
     "drop_requantise",
     "drop_reshape",
+    "drop_resize",
     "drop_rounding",
     "drop_shift_there_and_back",
+    "drop_sign_before_even",
+    "drop_slope_one",
     "drop_subtract_zero",
     "drop_transfer",
     "drop_transpose",
+    "drop_unchanged",
+    "drop_unit_pool",
     "drop_where",
+    "drop_zero_addend",
     "eliminate_dead_nodes",
     "eliminate_independent_nodes",
     "fold_batch_norm",
@@ -148,32 +260,69 @@ __all__ = [
     "fold_pad_into_average_pool",
     "fold_pad_into_max_pool",
     "fold_scale",
+    "fold_sign",
+    "fold_sign_before",
+    "gather_as_slice",
     "gemm_as_linear",
     "global_average_pool_as_conv",
     "inline",
     "insert_transfers",
     "matmul_as_linear",
     "matmul_of_weights_as_linear",
+    "merge_bit_casts",
+    "merge_casts",
     "merge_clips",
+    "merge_concats",
+    "merge_constants",
+    "merge_differences",
     "merge_equal_nodes",
+    "merge_expands",
+    "merge_factors",
+    "merge_integer_differences",
+    "merge_integer_offsets",
     "merge_layers",
+    "merge_offsets",
+    "merge_pads",
+    "merge_quotients",
     "merge_reshapes",
+    "merge_slices",
+    "merge_tiles",
     "merge_transfers",
     "merge_transposes",
+    "multiply_as_negative",
+    "multiply_by_reciprocal",
+    "multiply_by_zero",
+    "multiply_without_signs",
+    "negate_difference",
+    "negate_from_zero",
+    "negate_integer_from_zero",
     "negate_layer",
     "norm_before_reshape",
     "outline",
     "outline_nodes",
     "permute_linear_weights",
     "pool_before_relu",
+    "power_as_reciprocal",
+    "power_as_root",
+    "power_as_square",
+    "reduce_one_as_reshape",
     "scale_layer_norm",
     "scale_norm",
+    "slice_after_step",
+    "slice_before_expand",
+    "slice_of_concat",
     "subtract_as_add",
+    "subtract_itself",
     "subtract_layer",
     "subtract_norm",
+    "tile_as_expand",
     "transpose_as_reshape",
     "unroll_loops",
+    "where_as_truth",
+    "where_of_opposite",
     "write_as_reshape",
+    "write_difference",
+    "write_difference_as_sum",
 ]
 
 RULES = (
@@ -182,6 +331,46 @@ RULES = (
     drop_factor_one,
     drop_subtract_zero,
     drop_repeated_relu,
+    drop_unchanged,
+    drop_crop,
+    drop_pad,
+    drop_resize,
+    drop_unit_pool,
+    reduce_one_as_reshape,
+    drop_slope_one,
+    drop_double_negation,
+    drop_repeated,
+    drop_equal_operands,
+    drop_neutral_one,
+    drop_neutral_zero,
+    choose_equal_branches,
+    where_as_truth,
+    where_of_opposite,
+    merge_casts,
+    merge_bit_casts,
+    drop_minus_zero,
+    negate_integer_from_zero,
+    multiply_as_negative,
+    constant_last,
+    write_difference,
+    write_difference_as_sum,
+    multiply_without_signs,
+    drop_sign_before_even,
+    fold_sign,
+    fold_sign_before,
+    merge_constants,
+    merge_integer_offsets,
+    merge_integer_differences,
+    crop_as_slice,
+    merge_slices,
+    slice_of_concat,
+    concat_of_slices,
+    merge_concats,
+    drop_empty_operand,
+    merge_pads,
+    merge_expands,
+    gather_as_slice,
+    slice_before_expand,
     drop_requantise,
     drop_cast_to_fixed_and_back,
     merge_clips,
@@ -204,6 +393,7 @@ RULES = (
     merge_transposes,
     transpose_as_reshape,
     choose_branch,
+    *MOVE_INTEGERS,
     eliminate_dead_nodes,
     eliminate_independent_nodes,
     merge_equal_nodes,
@@ -243,6 +433,43 @@ FOLDING = (
     permute_linear_weights,
 )
 """Arithmetic folded into weights: the same within float rounding."""
+
+APPROXIMATE = (
+    merge_offsets,
+    merge_differences,
+    merge_factors,
+    merge_quotients,
+    drop_zero_addend,
+    multiply_by_zero,
+    divide_zero,
+    subtract_itself,
+    negate_from_zero,
+    negate_difference,
+    power_as_square,
+    power_as_root,
+    power_as_reciprocal,
+    abs_of_square,
+    drop_exp_and_log,
+    drop_reciprocal_twice,
+    multiply_by_reciprocal,
+    divide_by_reciprocal,
+    *MERGE_ROUNDINGS,
+)
+"""Right for real numbers: NaN, infinities, the sign of zero or a rounding may change; opt-in."""
+
+BROADCASTING = (
+    tile_as_expand,
+    merge_tiles,
+    drop_repetition,
+    drop_repetition_in_order,
+)
+"""Repeated operands that ops repeat themselves: exact; opt-in, for hardware repeats them before."""
+
+SHARED_STEPS = (
+    concat_before_step,
+    slice_after_step,
+)
+"""One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
 
 
 def __dir__() -> list[str]:

@@ -11,13 +11,18 @@ from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
+from graphrewrite.op import identity
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
-from graphrewrite.types import EdgeType, sizes_in, solved
+from graphrewrite.types import EdgeType, Type, element_kind, sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
 _GLANCE = 8
 """So many entries of constants are compared before all of them."""
+
+
+_BY_ORDER = ("maximum", "minimum")
+"""Of 0 and -0 they take the one that comes last."""
 
 
 @pass_
@@ -30,13 +35,13 @@ def eliminate_dead_nodes(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_independent_nodes(graph: Graph) -> list[str]:
-    """Compute the nodes that no input reaches, and that have no state, once and for all."""
+    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read."""
     independent = graph.independent_nodes() - set(graph.outputs)
     if all(graph.nodes[node].get("type") == "constant" for node in independent):
         return []  # as in most networks
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
-    order = graph.in_order()
+    order = list(graph.in_order())
     for node in order:
         if node not in independent or _is_open(graph, node):
             continue
@@ -46,10 +51,13 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         if all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
     for node in reversed(order):  # a constant holds a tensor, and no value of a type of one's own
-        is_object = node in fixed and isinstance(graph.nodes[node].get("result"), EdgeType)
+        is_object = node in fixed and any(isinstance(kind, EdgeType) for kind in _result_types(graph, node))
         if is_object and any(reader not in fixed for reader in graph.successors(node)):
             fixed.remove(node)
-    folded = [n for n in order if n in fixed and graph.nodes[n]["type"] != "constant" and _has_one_result(graph, n)]
+    for node in [n for n in order if n in fixed and len(_result_types(graph, n)) != 1]:
+        order += (alone := _results_alone(graph, node))
+        fixed.update(alone)
+    folded = [n for n in order if n in fixed and graph.nodes[n]["type"] != "constant"]
     rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
     values = evaluate_nodes(graph, {}, rim)
     # A size that only the data decides is known with the data, and replaced wherever it stands.
@@ -88,14 +96,27 @@ def _is_open(graph: Graph, node: str) -> bool:
     return any(any(sizes_in(data[key])) for key in graph.op(node).sized & data.keys())
 
 
-def _has_one_result(graph: Graph, node: str) -> bool:
-    return graph.op(node).number_of_results(graph.attributes(node)) == 1
+def _result_types(graph: Graph, node: str) -> tuple[Type, ...]:
+    return tuple(graph.result_type(node, i) for i in range(graph.op(node).number_of_results(graph.attributes(node))))
+
+
+def _results_alone(graph: Graph, node: str) -> list[str]:
+    """Let each result of a node that is read be the only one of a node of its own; return these."""
+    added = []
+    for index in range(len(_result_types(graph, node))):
+        if any(graph.operands(reader).count(Operand(node, index)) for reader in graph.successors(node)):
+            alone = identity(graph.value(node, index)).node
+            inherit(graph, alone, node)
+            rewire(graph, node, Operand(alone), index)
+            added.append(alone)
+    return added
 
 
 @pass_
 def merge_equal_nodes(graph: Graph) -> list[str]:
     """Let one node serve for all with the same op, operands, predicate and attributes; state is never shared.
 
+    Operands may come in another order where that changes no bit of the result, NaN's aside.
     It keeps its annotations, and takes those of the others that it does not have.
     """
     alike: dict[object, str | None] = {}  # the first of those that are alike at a glance, until another one comes
@@ -132,9 +153,17 @@ def _glance(graph: Graph, node: str) -> object:
     """Return what costs little to compare, and is equal for equal nodes."""
     data = graph.nodes[node]
     if data.get("type") != "constant":
-        return graph.op(node).name, graph.operands(node)
+        return graph.op(node).name, _operands(graph, node)
     value = np.asarray(data["value"])
     return value.dtype, value.shape, value.flat[:_GLANCE].tobytes()
+
+
+def _operands(graph: Graph, node: str) -> tuple[Operand, ...]:
+    """Return the operands of a node, sorted where their order changes no bit of a result."""
+    operands, op = tuple(graph.operands(node)), graph.op(node)
+    if not op.commutative or (op.name in _BY_ORDER and element_kind(graph.result_type(node).element) == "float"):
+        return operands
+    return tuple(sorted(operands))
 
 
 def _identity(graph: Graph, node: str) -> object:
@@ -147,4 +176,4 @@ def _identity(graph: Graph, node: str) -> object:
     told = tuple([(k, format_exactly(v)) for k, v in sorted({**attributes, **marks_in(data, op)}.items())])
     result = data.get("result")
     is_constant = op.name == "constant"
-    return op.name, graph.operands(node), graph.predicate(node), told, str(result) if is_constant else None
+    return op.name, _operands(graph, node), graph.predicate(node), told, str(result) if is_constant else None

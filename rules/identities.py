@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-import math
-
 from graphrewrite import decline, op, rule
+from graphrewrite.rules.shapes import reshaped
+from graphrewrite.rules.slices import taken
+from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
+    "choose_equal_branches",
     "drop_cast_to_fixed_and_back",
+    "drop_crop",
+    "drop_double_negation",
     "drop_dropout",
+    "drop_equal_operands",
     "drop_factor_one",
     "drop_identity",
+    "drop_neutral_one",
+    "drop_neutral_zero",
+    "drop_pad",
+    "drop_repeated",
     "drop_repeated_relu",
     "drop_requantise",
+    "drop_resize",
+    "drop_slope_one",
     "drop_subtract_zero",
-    "merge_clips",
+    "drop_unchanged",
+    "drop_unit_pool",
+    "reduce_one_as_reshape",
+    "where_as_truth",
+    "where_of_opposite",
 ]
 
 
@@ -91,23 +106,174 @@ def drop_requantise(x):
 
 
 @rule
-def merge_clips(x, a, b, c, d):
-    """Two consecutive limits are one: min(max(min(max(x, a), b), c), d)."""
-    outer = op.clip(op.clip(x, low=a, high=b), low=c, high=d)
+def drop_unchanged(x):
+    """What moves, repeats, converts or joins entries does nothing where the type stays as it was."""
+    same = (
+        op.expand | op.tile | op.concat | op.sum | op.mean | op.cast | op.bit_cast | op.name_axes
+        | op.global_max_pool
+    )(x)  # fmt: skip
+    yield same
+    if x.type != same.type:
+        return decline(f"the type changes from {x.type} to {same.type}", at=same)
+    if same.op is op.cast and x.type.element in SMALL_FLOATS:
+        return decline("a cast limits floats of 8 bits, of which some are infinite", at=same)
+    return x
+
+
+@rule
+def drop_crop(x):
+    """A slice of all entries, in their order, is its operand."""
+    whole = op.slice(x)
+    yield whole
+    if taken(whole, x.shape):
+        return decline("it leaves out entries, or goes backwards", at=whole)
+    return x
+
+
+@rule
+def drop_pad(x):
+    """A border of no entries is none."""
+    padded = op.pad(x)
+    yield padded
+    if any(padded.pads):
+        return decline("there is a border, or a part is cropped", at=padded)
+    return x
+
+
+@rule
+def drop_resize(x):
+    """A resize to the sizes that are there takes every entry as it is, however it interpolates."""
+    same = op.resize(x)
+    yield same
+    if x.type != same.type or any(scale != 1 for scale in same.scales or ()):
+        return decline("the sizes change, or its scale is not 1", at=same)
+    if same.coordinate_transformation_mode == "tf_crop_and_resize":
+        return decline("it crops", at=same)
+    return x
+
+
+@rule
+def drop_unit_pool(x):
+    """Windows of one entry, one at each position, are the entries."""
+    pooled = (op.max_pool | op.average_pool)(x, kernel=rule.where(lambda sizes: set(sizes) == {1}, "it is one entry"))
+    yield pooled
+    if x.type != pooled.type or any(pooled.pads):
+        return decline("windows are left out, or lie in the border", at=pooled)
+    # A mean of integers is computed in double precision.
+    if pooled.op is op.average_pool and not _is_exact_in_doubles(x):
+        return decline(f"a double does not hold every number of {x.type.element}", at=x)
+    return x
+
+
+def _is_exact_in_doubles(x):
+    fact = x.fact()
+    return isinstance(fact.low, float) or fact.is_within(-(1 << 53), 1 << 53)
+
+
+@rule
+def reduce_one_as_reshape(x):
+    """The greatest, the least or the product of single entries is that entry, in the result's shape."""
+    reduced = (op.reduce_max | op.reduce_min | op.reduce_prod | op.reduce_mean | op.reduce_sum)(x)
+    yield reduced
+    rank = len(x.shape)
+    axes = {axis % rank for axis in (range(rank) if reduced.axes is None else reduced.axes)}
+    if any(x.shape[axis] != 1 for axis in axes):
+        return decline("an axis has more entries than one, or none", at=reduced)
+    # A sum begins with 0, and 0 + -0 is 0 (IEEE 754-2019, 6.3).
+    if reduced.op in (op.reduce_mean, op.reduce_sum) and x.fact().minus_zero:
+        return decline("a sum makes 0 of -0", at=x)
+    if x.type == reduced.type:
+        return x
+    if reduced.type.layout is not None or reduced.type.element != x.type.element:
+        return decline("its axes have names or channels, which a reshape forgets", at=reduced)
+    return reshaped(x, reduced)
+
+
+@rule
+def drop_neutral_one(x):
+    """X to the power of 1, x where it is true, and a slope of 1 below zero leave x as it is."""
+    same = (op.pow | op.prelu | op.logical_and)(x, 1)
+    yield same
+    if x.type != same.type:
+        return decline("the constant broadcasts the other operand", at=same)
+    return x
+
+
+@rule
+def drop_neutral_zero(x):
+    """X or false, the bits that differ from none, and a shift by 0 bits leave x as it is."""
+    same = (op.logical_or | op.logical_xor | op.bitwise_xor | op.bit_shift)(x, 0)
+    yield same
+    if x.type != same.type:
+        return decline("the constant broadcasts the other operand", at=same)
+    return x
+
+
+@rule
+def drop_slope_one(x):
+    """A slope of 1 below zero as well as above leaves every number."""
+    yield op.leaky_relu(x, alpha=1.0)
+    return x
+
+
+@rule
+def drop_double_negation(x):
+    """A negation negated is what was negated: of numbers, of truth values and of bits."""
+    inner = (op.neg | op.logical_not | op.bitwise_not)(x)
+    outer = (op.neg | op.logical_not | op.bitwise_not)(inner)
     yield outer
+    if inner.op is not outer.op:
+        return decline("they negate in two ways", at=outer)
+    if x.type.element in SMALL_FLOATS:
+        return decline("floats of 8 or 4 bits need not have a negative", at=x)
+    return x
 
-    def inside(bound):
-        """Clip a bound of the inner clip by the outer one."""
-        bound = bound if c is None else max(bound, c)
-        return bound if d is None else min(bound, d)
 
-    if a is not None and b is not None and a > b:
-        return decline("the inner limits cross", at=outer)
-    if c is not None and d is not None and c > d:
-        return decline("the outer limits cross", at=outer)
-    low, high = c if a is None else inside(a), d if b is None else inside(b)
-    # A number that equals a limit keeps its own zero: one limit more, and -0.0 may become 0.0.
-    zeros = {math.copysign(1.0, bound) for bound in (a, b, c, d) if bound == 0}
-    if len(zeros) > 1 or (a is not None and a > 0 and low == 0) or (b is not None and b < 0 and high == 0):
-        return decline("the sign of a zero depends on both", at=outer)
-    return op.clip(x, low=low, high=high)
+@rule(shared="keep")
+def drop_repeated(x):
+    """A step that leaves its own results does nothing the second time."""
+    first = (op.sign | op.hardmax | op.threshold | op.trilu)(x)
+    again = (op.sign | op.hardmax | op.threshold | op.trilu)(first)
+    yield again
+    if first.op is not again.op or first.type != again.type or _attributes(first) != _attributes(again):
+        return decline("they are two different steps", at=again)
+    return first
+
+
+def _attributes(node):
+    return node.graph.attributes(node.node)
+
+
+@rule
+def drop_equal_operands(x):
+    """The greater of a value and itself is that value, and so what both are; that of truth values, and of bits."""
+    yield (op.maximum | op.minimum | op.logical_and | op.logical_or | op.bitwise_and | op.bitwise_or)(x, x)
+    return x
+
+
+@rule
+def choose_equal_branches(c, x):
+    """A choice between a value and itself is that value."""
+    chosen = op.where(c, x, x)
+    yield chosen
+    if x.type != chosen.type:
+        return decline("the condition broadcasts it", at=chosen)
+    return x
+
+
+@rule
+def where_as_truth(c):
+    """True where a condition is true, and false elsewhere, is the condition."""
+    chosen = op.where(c, True, False)
+    yield chosen
+    if c.type != chosen.type:
+        return decline("it is no choice of truth values, or broadcasts the condition", at=chosen)
+    return c
+
+
+@rule
+def where_of_opposite(c, x, y):
+    """A choice by the opposite of a condition is the other choice by the condition."""
+    chosen = op.where(op.logical_not(c), x, y)
+    yield chosen
+    return op.where(c, y, x, like=chosen)

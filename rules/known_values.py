@@ -15,6 +15,7 @@ from graphrewrite.rewriting.facts import Fact, never_minus_zero, numbers, whole
 from graphrewrite.types import element_dtype, element_of, integer_limits
 
 __all__ = [
+    "as_stored",
     "compute_known_number",
     "drop_abs",
     "drop_add_zero",
@@ -27,6 +28,8 @@ __all__ = [
     "drop_rounding",
     "drop_shift_there_and_back",
     "drop_where",
+    "filled",
+    "is_held",
 ]
 
 _MOST = 1 << 16
@@ -94,13 +97,13 @@ def drop_clip(x):
     limited = (op.clip | op.hard_tanh)(x)
     yield limited
     fact = x.fact()
-    if not fact.is_within(_as_stored(limited.low, x.type.element), _as_stored(limited.high, x.type.element)):
+    if not fact.is_within(as_stored(limited.low, x.type.element), as_stored(limited.high, x.type.element)):
         return decline(f"a limit may be reached: known is {fact}", at=x)
     return x
 
 
-def _as_stored(bound, element):
-    """A limit as a number of an element type, as the op compares with it; None where there is none."""
+def as_stored(bound, element):
+    """Return a limit as a number of an element type, as the op compares with it; None where there is none."""
     if bound is None:
         return None
     dtype = element_dtype(element)
@@ -186,13 +189,13 @@ def drop_cast_there_and_back(x):
     yield back
     if x.type != back.type:
         return decline("it comes back as another type", at=back)
-    if not _holds(there.type.element, x.type.element, x.fact()):
+    if not is_held(there.type.element, x.type.element, x.fact()):
         return decline(f"{there.type.element} does not hold every number; known is: {x.fact()}", at=x)
     return x
 
 
-def _holds(element, own, fact: Fact):
-    """Whether an element type holds all numbers that a fact allows, and casts turn them back."""
+def is_held(element, own, fact: Fact):
+    """Tell whether an element type holds all numbers that a fact allows, and casts turn them back."""
     if element == own or (own, element) in _HELD:
         return True
     limits = _WHOLE.get(element) or integer_limits(element)
@@ -205,15 +208,24 @@ def compute_known_number(xs):
     """A result of which only one number is possible is that number."""
     found = (
         op.equal | op.less | op.less_or_equal | op.greater | op.greater_or_equal | op.is_nan | op.is_inf | op.mul
-        | op.bitwise_and | op.logical_and | op.logical_or | op.minimum | op.maximum | op.sign
+        | op.sub | op.mod | op.bitwise_and | op.bitwise_or | op.bitwise_xor | op.bit_shift
+        | op.logical_and | op.logical_or | op.logical_xor | op.minimum | op.maximum | op.clip | op.sign
     )(*xs)  # fmt: skip
     yield found
-    number, kind = found.fact().number, found.type
+    number = found.fact().number
     if number is None:
         return decline(f"may be several numbers; known is: {found.fact()}", at=found)
+    return filled(number, found)
+
+
+def filled(number, value):
+    """Return a value of the type of another one all of whose entries are a number; a constant, if it is small."""
+    kind = value.type
     dtype = element_dtype(kind.element)
-    if any(isinstance(size, str) for size in kind.shape) or math.prod(kind.shape) > _MOST:
-        return decline("a constant of its shape is open, or larger than it is worth", at=found)
     if kind.layout is not None or element_of(dtype) != kind.element:
-        return decline(f"no array tells {kind} from other types", at=found)
+        return decline(f"no array tells {kind} from other types", at=value)
+    if kind.unknowns:
+        return decline("only the data decides its size", at=value)
+    if any(isinstance(size, str) for size in kind.shape) or math.prod(kind.shape) > _MOST:
+        return op.expand(np.full((), number, dtype), shape=kind.shape)
     return op.constant(value=np.full(kind.shape, number, dtype))

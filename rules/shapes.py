@@ -15,6 +15,7 @@ __all__ = [
     "merge_reshapes",
     "merge_transposes",
     "permute_linear_weights",
+    "reshaped",
     "transpose_as_reshape",
     "write_as_reshape",
 ]
@@ -23,8 +24,8 @@ __all__ = [
 _IN_ORDER: Any = rule.where(lambda perm: list(perm) == sorted(perm), "the axes keep their order")
 
 
-def _reshaped(x, result):
-    """A reshape to the shape of a result, if evaluation knows its sizes one by one."""
+def reshaped(x, result):
+    """Return a reshape to the shape of a result, if evaluation knows its sizes one by one."""
     open_sizes = [size for size in result.shape if isinstance(size, str)]
     if len(open_sizes) > 1 and any(len(symbols(size)) > 1 for size in open_sizes):
         return decline("several of its sizes are open, and one of them has several names", at=result)
@@ -40,7 +41,7 @@ def write_as_reshape(x):
     yield other
     if other.type.layout is not None or other.type.element != x.type.element:
         return decline("its axes have names or channels, which a reshape forgets", at=other)
-    return _reshaped(x, other)
+    return reshaped(x, other)
 
 
 @rule
@@ -56,7 +57,7 @@ def merge_reshapes(x):
     """Of two reshapes in a row only the last shape counts."""
     last = op.reshape(op.reshape(x))
     yield last
-    return _reshaped(x, last)
+    return reshaped(x, last)
 
 
 @rule
@@ -85,7 +86,7 @@ def transpose_as_reshape(x):
         return decline("axes longer than 1 change their order", at=transposed)
     if transposed.type.layout is not None or transposed.type.element != x.type.element:
         return decline("its axes have names or channels, which a reshape forgets", at=transposed)
-    return _reshaped(x, transposed)
+    return reshaped(x, transposed)
 
 
 @rule(keeps="rounding")

@@ -3,118 +3,173 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from graphrewrite.cli.equality import Comparison, compared
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
 from graphrewrite.cli.option_types import ModelFile, plugin_option
 from graphrewrite.cli.outputs import MODEL, output_option
 from graphrewrite.cli.terminal import console_for, say, spinner, table_of
+from graphrewrite.runtime.plugins import plugin
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from graphrewrite import Graph
-    from graphrewrite.testing.subject import Transformation
+    from graphrewrite.rewriting.traces import Trace
 
 __all__ = ["optimise_command"]
+
+_REASONS = 2
+"""Reasons of a rule to print."""
 
 
 @click.command("optimise")
 @click.argument("model", type=ModelFile())
 @output_option("-o", "--output", "output", endings=MODEL, text="The file to write.", required=True)
 @click.option(
+    "--target",
+    "target_name",
+    metavar="onnx|integer|hardware|PACKAGE.MODULE:NAME",
+    default="onnx",
+    show_default=True,
+    help="What the model is for.",
+)
+@click.option("--approximate", is_flag=True, help="Results may change by rounding, and of numbers that are not finite.")
+@click.option(
     "--rules",
-    "targets",
+    "rule_names",
     multiple=True,
     metavar="PACKAGE.MODULE:RULES",
-    help="Rules, passes, pipelines or functions on graphs (may be repeated). Default: graphrewrite.rules:RULES, which "
-    "are exact.",
+    help="Rules, passes, pipelines or functions on graphs instead of those of the target (may be repeated).",
 )
-@click.option("--fold", is_flag=True, help="With graphrewrite.rules:FOLDING, too: results change by float rounding.")
 @click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
 @plugin_option
-@click.option("--check/--no-check", default=True, help="Whether to compare the outputs before and after.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the samples on which they are compared.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.option(
+    "--check",
+    "checks",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="On how many generated inputs both are compared; with onnxruntime too, where it is installed.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the first of these inputs.")
+@click.option("--report", is_flag=True, help="Print what is left, and what each rule declined for which reason, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def optimise_command(
     model: Path,
     output: Path,
-    targets: tuple[str, ...],
-    fold: bool,
+    target_name: str,
+    approximate: bool,
+    rule_names: tuple[str, ...],
     name: str | None,
     plugins: tuple[str, ...],
-    check: bool,
+    checks: int,
     seed: int,
+    report: bool,
     as_json: bool,
 ) -> None:
-    """Rewrite MODEL by rules, check the result, and write it to a file.
+    """Rewrite MODEL for a target, check the result, and write it to a file.
 
-    The outputs of both are compared on generated samples: bit for bit if all rules are exact, else within rounding.
-    Nothing is written if they differ. MODEL is as for show; the file is ONNX, text or JSON, as its name says.
+    By default the rules are exact: the outputs of both, on generated inputs, have the same bits. Nothing is written if
+    they differ by more than the rules allow. MODEL is as for show; the file is ONNX, text or JSON, as its name says.
 
     \b
     Example:
-      graphrewrite optimise digits -o smaller.onnx --fold
+      graphrewrite optimise digits -o smaller.onnx --approximate --report
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     console = console_for(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite import verify
-        from graphrewrite.cli.sources import graph_in, read_model
-        from graphrewrite.cli.trace import default_targets, rule_set, traced
+        from graphrewrite.cli.sources import graph_in, read_model, target_named
+        from graphrewrite.cli.trace import rule_set, traced
 
-        targets = targets or default_targets(plugins)
-        rules = rule_set((*targets, "graphrewrite.rules:FOLDING") if fold else targets, plugins)
+        target = target_named(target_name)
+        if rule_names:
+            if approximate or target_name != "onnx":
+                raise click.UsageError(
+                    "--rules replaces the rules of the target: give it without --target, --approximate"
+                )
+            rules, names = rule_set(rule_names, plugins), rule_names
+        else:
+            own = [member for each in plugins for member in plugin(each).rules]
+            rules, names = target.pipeline(approximate=approximate, also=own), (target_name,)
         graph = graph_in(read_model(model, plugins), model, name)
         with spinner(console, "rewriting"):
-            found = traced(graph, rules, targets)
+            found = traced(graph, rules, names)
             verify(found.graph)
-        difference, verdict = None, "outputs were not compared"
-        if check:
+        comparison = Comparison(None, "outputs were not compared")
+        if checks:
             with spinner(console, "comparing"):
-                difference, verdict = _compared(found.before, found.graph, rules, seed)
-        if difference is None:
+                comparison = compared(found, rules, range(seed, seed + checks))
+        if comparison.difference is None:
             with spinner(console, f"writing {output}"):
                 found.graph.save(output)
         if as_json:
-            data = {
-                "before": len(found.before),
-                "after": len(found.graph),
-                "rules": found.counts,
-                "equal": None if verdict.startswith("outputs were not") else difference is None,
-                "compared": verdict,
-                "file": str(output) if difference is None else None,
-            }
-            click.echo(json.dumps(data, indent=2))
+            click.echo(json.dumps(_as_data(found, comparison, output), indent=2))
         else:
-            if found.counts:
-                table = table_of(("rule", "steps"), numeric=("steps",))
-                for rule, count in found.counts.items():
-                    table.add_row(rule, str(count))
-                console.print(table)
-            say(console, found.headline)
-            say(console, verdict, style="bold red" if difference is not None else None)
-            if difference is None:
+            _print(console, found, is_whole=report)
+            say(console, comparison.verdict, style="bold red" if comparison.difference is not None else None)
+            if comparison.difference is None:
                 say(console, f"written: {output}")
-    if difference is not None:
+    if comparison.difference is not None:
         raise SystemExit(UNEQUAL)
 
 
-def _compared(before: Graph, after: Graph, rules: Transformation, seed: int) -> tuple[str | None, str]:
-    """Compare the outputs of two graphs on samples; return the difference, if there is one, and what to say."""
-    from graphrewrite.errors import UnknownOpError
-    from graphrewrite.testing.comparison import NoVerdictError, difference
-    from graphrewrite.testing.strategies.inputs import batch_for
-    from graphrewrite.testing.subject import Subject
+def _as_data(found: Trace, comparison: Comparison, output: Path) -> dict[str, Any]:
+    return {
+        "before": len(found.before),
+        "after": len(found.graph),
+        "sizes": {title: list(pair) for title, *pair in _sizes(found)},
+        "rules": found.counts,
+        "left": _left(found.graph),
+        "declined": {name: dict(each.declined) for name, each in found.profile.items() if each.declined},
+        "equal": comparison.is_equal,
+        "compared": comparison.verdict,
+        "file": str(output) if comparison.difference is None else None,
+    }
 
-    exact = Subject(rules).keeps == "exact"
-    inputs = batch_for(before, seed, moderate=not exact)
-    try:
-        found = difference(before, after, inputs, keeps="exact" if exact else "rounding", tolerance=None)
-    except (NoVerdictError, UnknownOpError) as error:
-        return None, f"outputs were not compared: the model cannot be evaluated ({error})"
-    shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.items())
-    if found is not None:
-        return found.reason, f"the outputs differ, and nothing is written: {found.reason}; inputs {shapes}, seed {seed}"
-    how = "equal bit for bit" if exact else "equal within rounding"
-    return None, f"{how}: {', '.join(before.outputs)}, on generated {shapes or 'nothing, for there is no input'}"
+
+def _sizes(found: Trace) -> list[tuple[str, int, int]]:
+    """What is counted of the graphs before and after."""
+    from graphrewrite.summary import peak_memory, summary
+
+    graphs = found.before, found.graph
+    before, after = (summary(graph).graphs[0] for graph in graphs)
+    memory = [peak_memory(graph) for graph in graphs]
+    return [
+        ("operations", before.operations, after.operations),
+        ("parameters", before.parameters, after.parameters),
+        ("multiply-accumulates", before.multiply_accumulates, after.multiply_accumulates),
+        ("peak memory, bytes", memory[0], memory[1]),
+    ]
+
+
+def _left(graph: Graph) -> dict[str, int]:
+    """The ops of a graph, with their numbers."""
+    kinds = Counter(graph.nodes[node]["type"] for node in graph)
+    return {kind: count for kind, count in kinds.most_common() if kind not in ("input", "output", "constant")}
+
+
+def _print(console: Console, found: Trace, *, is_whole: bool) -> None:
+    """Print tables of what became less, and of the rules that did it."""
+    sizes = table_of(("for one sample", "before", "after"), numeric=("before", "after"))
+    for title, before, after in _sizes(found):
+        sizes.add_row(title, f"{before:,}", f"{after:,}")
+    console.print(sizes)
+    if found.counts:
+        table = table_of(("rule", "steps"), numeric=("steps",))
+        for rule, count in found.counts.items():
+            table.add_row(rule, str(count))
+        console.print(table)
+    if is_whole:
+        say(console, "left: " + ", ".join(f"{count} {kind}" for kind, count in _left(found.graph).items()))
+        for name, each in found.profile.items():
+            for reason, count in each.declined.most_common(_REASONS):
+                say(console, f"{name} declined {count} times: {reason}")
+    say(console, found.headline)

@@ -8,14 +8,14 @@ from graphrewrite import Graph, Module, Rule
 from graphrewrite.errors import UnknownGraphError, did_you_mean
 from graphrewrite.formats import load
 from graphrewrite.hierarchy.blocks import main_graph
-from graphrewrite.lowering import ModelError, from_onnx
+from graphrewrite.lowering import TARGETS, ModelError, Target, from_onnx
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.digraph_rules import GraphRule
-from graphrewrite.rewriting.rule_sets import Named, NamingError, named
+from graphrewrite.rewriting.rule_sets import Named, NamingError, attribute_named, named
 from graphrewrite.runtime.plugins import plugin
 from graphrewrite.types import Stream
 
-__all__ = ["graph_in", "network_in", "read_model", "rule_named", "rules_named"]
+__all__ = ["graph_in", "network_in", "read_model", "rule_named", "rules_named", "target_named"]
 
 _DOCUMENTS = (".txt", ".graph", ".json", ".npz")
 _FORMS = (".onnx", *_DOCUMENTS)
@@ -76,6 +76,20 @@ def rule_named(target: str, plugins: tuple[str, ...] = ()) -> Rule | GraphRule:
     names = list(dict.fromkeys(rule.name for rule in rules))
     shown = f"{', '.join(names[:_SHOWN])}{' …' if len(names) > _SHOWN else ''}"
     raise NamingError(f"{target!r} stands for {len(found)} rules; name one of them: {shown}")
+
+
+def target_named(name: str) -> Target:
+    """Return the target that a name denotes: one of the library, or of a module."""
+    if name in TARGETS:
+        return TARGETS[name]
+    if ":" not in name:
+        raise NamingError(
+            f"there is no target {name!r}{did_you_mean(name, TARGETS)}; write package.module:NAME for yours"
+        )
+    found = attribute_named(name, folder=Path.cwd())
+    if not isinstance(found, Target):
+        raise NamingError(f"{name!r} is a {type(found).__name__}, no graphrewrite.lowering.Target")
+    return found
 
 
 def _ops() -> tuple[Op, ...]:

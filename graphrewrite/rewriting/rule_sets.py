@@ -19,7 +19,7 @@ from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.passes import Pass, Pipeline
 from graphrewrite.rewriting.rule.declaration import Rule
 
-__all__ = ["Named", "NamingError", "named"]
+__all__ = ["Named", "NamingError", "attribute_named", "named"]
 
 _SHOWN = 8
 """Names that an error lists."""
@@ -87,6 +87,23 @@ def named(
             seen[word] += 1
             subjects.append(Named(target, word if seen[word] == 1 else f"{word}-{seen[word]}", member))
     return subjects
+
+
+def attribute_named(target: str, *, folder: Path | None = None) -> Any:
+    """Return what ``package.module:NAME`` denotes.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Where modules are looked for after all other places.
+
+    Examples
+    --------
+    >>> attribute_named("graphrewrite.rules:drop_identity").name
+    'drop_identity'
+    """
+    module_name, _, name = target.partition(":")
+    return _attribute(_module(module_name, target, folder), name, target)
 
 
 def _denoted(target: str, folder: Path | None) -> Iterable[Any]:

@@ -58,7 +58,7 @@ def write_channel_shuffle_by_transpose(x):
 
 
 @rule
-def drop_where(c: Constant, x, y):
+def write_constant_where_by_expand(c: Constant, x, y):
     """A choice that is the same everywhere is what it chooses (ONNX specification, Where)."""
     choice = op.where(c, x, y)
     yield choice
@@ -101,6 +101,6 @@ LOWER_MOVEMENT = (
     write_space_to_depth_by_transpose,
     write_channel_shuffle_by_transpose,
     write_split_by_slices,
-    drop_where,
+    write_constant_where_by_expand,
 )
 """Data movement by reshapes, transposes and slices."""

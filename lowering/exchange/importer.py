@@ -364,10 +364,10 @@ class Importer:
 
     def remove_consumed(self) -> None:
         """Remove nodes that were only used to compute attributes, as exporters write shapes for a reshape."""
-        pending = list(self.consumed)
+        pending, inputs = list(self.consumed), {*self.graph.inputs}
         while pending:
             node = pending.pop()
-            if node not in self.graph or node in self.graph.inputs or any(True for _ in self.graph.successors(node)):
+            if node not in self.graph or node in inputs or any(True for _ in self.graph.successors(node)):
                 continue
             pending += [operand.node for operand in self.graph.operands(node)]
             self.graph.remove_node(node)

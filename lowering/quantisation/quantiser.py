@@ -46,7 +46,7 @@ from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.types import sizes_in, solved, with_sizes_in
 
-__all__ = ["CARRIERS", "LAYERS", "in_fixed_point", "prepared", "quantise"]
+__all__ = ["CARRIERS", "LAYERS", "PREPARE", "in_fixed_point", "prepared", "quantise"]
 
 _JOINS = frozenset({"concat", "pad"})
 """Ops that combine several formats, followed by a quantise node where these differ."""
@@ -204,20 +204,23 @@ def prepared(
     """Return a network with all that can be folded into its layers, and checked samples by input."""
     graph = flattened(graph, implementations or {})  # a name that nobody has must not pass for the op
     refuse_unknown(without_predicates(graph))
-    first = (
-        *SINK_TRANSPOSES,
-        *POOL_POSITIONS,
-        *BY_WINDOWS,
-        write_conv_transpose_by_blocks,
-        *COMPARISONS_AS_SIGNS,
-        scale_rows_before_sign,
-        spread_operand,
-        *LOWER_SUMS,
-    )
-    folded = recorded(graph, (*first, *FOLDING, *RULES), steps)
+    folded = recorded(graph, (*PREPARE, *FOLDING, *RULES), steps)
     inputs = checked_samples(folded, samples)
     check_weights(without_predicates(folded))
     return folded, inputs
+
+
+PREPARE = (
+    *SINK_TRANSPOSES,
+    *POOL_POSITIONS,
+    *BY_WINDOWS,
+    write_conv_transpose_by_blocks,
+    *COMPARISONS_AS_SIGNS,
+    scale_rows_before_sign,
+    spread_operand,
+    *LOWER_SUMS,
+)
+"""Rules that write a network by layers and functions that are quantised."""
 
 
 class _Quantiser:

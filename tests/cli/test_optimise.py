@@ -62,11 +62,34 @@ def test_the_result_is_smaller_and_computes_the_same(model, tmp_path, name, read
 
 def test_a_trained_network_is_folded_and_keeps_its_free_batch(tmp_path):
     out = tmp_path / "smaller.onnx"
-    data = json.loads(done("optimise", "digits", "-o", out, "--fold", "--json").stdout)
+    data = json.loads(done("optimise", "digits", "-o", out, "--approximate", "--json").stdout)
     assert data["equal"] is True
     assert data["rules"]["fold_batch_norm"] == 2
     assert data["after"] < data["before"]
     assert from_onnx(out).result_type("input").shape == ("N", 1, 8, 8)
+
+
+def test_what_a_target_lacks_is_written_by_other_ops(tmp_path, monkeypatch):
+    name = own_module(
+        "targets_of_a_test",
+        "from graphrewrite.lowering import Target\nPLAIN = Target('plain', ops=frozenset({'neg', 'maximum'}))",
+        tmp_path,
+        monkeypatch,
+    )
+    file = tmp_path / "net.txt"
+    file.write_text(TEXT)
+    told = done("optimise", file, "-o", tmp_path / "out.txt", "--target", f"{name}:PLAIN", "--report").stdout
+    assert "left: 1 maximum" in told
+
+
+def test_sizes_and_reasons_are_reported(tmp_path):
+    out = tmp_path / "smaller.onnx"
+    told = done("optimise", "digits", "-o", out, "--approximate", "--check", "3", "--report").stdout
+    for line in ("multiply-accumulates", "peak memory, bytes", "left: 2 relu", "declined"):
+        assert line in told
+    data = json.loads(done("optimise", "digits", "-o", out, "--approximate", "--json").stdout)
+    assert data["sizes"]["operations"] == [10, 8]
+    assert data["left"]["conv"] == 2
 
 
 def test_a_wrong_rule_writes_nothing(model, mine, tmp_path):
@@ -76,7 +99,7 @@ def test_a_wrong_rule_writes_nothing(model, mine, tmp_path):
     assert "the outputs differ, and nothing is written: output y" in result.stdout
     assert "seed 0" in result.stdout
     assert not out.exists()
-    told = done("optimise", model, "-o", out, "--rules", f"{mine}:relu_by_abs", "--no-check").stdout
+    told = done("optimise", model, "-o", out, "--rules", f"{mine}:relu_by_abs", "--check", "0").stdout
     assert "outputs were not compared" in told
     assert out.exists()
 
@@ -94,5 +117,9 @@ def test_refusals(model, mine, tmp_path):
     refused(2, "no such thing|unknown", "optimise", model, "-o", tmp_path / "o.txt", "--rules", f"{mine}:unknow")
     refused(11, "ValueError: no such thing", "optimise", model, "-o", tmp_path / "o.txt", "--rules", f"{mine}:unknown")
     refused(3, "no file", "optimise", tmp_path / "nte.txt", "-o", tmp_path / "o.txt")
+    assert run("optimise", model, "-o", tmp_path / "o.txt", "--rules", "a:B", "--approximate").exit_code == 2
+    refused(2, "did you mean 'onnx'", "optimise", model, "-o", tmp_path / "o.txt", "--target", "onx")
+    refused(2, "is a int, no", "optimise", model, "-o", tmp_path / "o.txt", "--target", "os:O_RDONLY")
+    assert not (tmp_path / "o.txt").exists()
     assert run("optimise", model, "-o", tmp_path / "o.svg").exit_code == 2
     assert run("optimise", model).exit_code == 2

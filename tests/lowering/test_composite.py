@@ -12,7 +12,7 @@ from graphrewrite.errors import GraphRewriteError, TypeMismatchError, UnknownOpE
 from graphrewrite.lowering import LOWER_COMPOSITE, lower_composite
 from graphrewrite.lowering.composite import lowered_ops
 from graphrewrite.lowering.composite.activations import write_gelu_by_erf
-from graphrewrite.lowering.composite.movement import drop_where, write_split_by_slices
+from graphrewrite.lowering.composite.movement import write_constant_where_by_expand, write_split_by_slices
 from graphrewrite.lowering.composite.products import write_conv_transpose_by_conv, write_pointwise_conv_by_matmul
 from graphrewrite.lowering.composite.quantised import write_quantize_linear_by_round
 from graphrewrite.lowering.composite.recurrent import unroll_lstm, unroll_rnn
@@ -188,7 +188,7 @@ DECLINED = [
     (write_reduce_mean_by_sum, "b = reduce_mean(x, axes=[0])", "only run time tells how many entries there are"),
     (write_hardmax_by_arg_max, "b = hardmax(x, axis=0)", "only run time tells how many"),
     (write_gelu_by_erf, 'b = gelu(x, approximate="tanh")', "approximate"),
-    (drop_where, "c = greater(x, x)\nb = where(c, x, x)", "constant"),
+    (write_constant_where_by_expand, "c = greater(x, x)\nb = where(c, x, x)", "constant"),
     (
         unroll_rnn,
         "w = input() : f32[1,2,4]\nr = input() : f32[1,2,2]\nc = input() : f32[1,4]\nh = input() : f32[1,3,2]\n"

@@ -28,8 +28,11 @@ from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, outline_nodes
+from graphrewrite.rules.quantised import MERGE_ROUNDINGS
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
 from tests.support.bordered_pools import bordered_pools
+from tests.support.concatenations import cut_values, joined_values
+from tests.support.divisors import FORMS, tame_arithmetic
 from tests.support.matrix_products import (
     counted_products,
     probabilities,
@@ -43,6 +46,7 @@ from tests.support.matrix_products import (
 from tests.support.plain_norms import plain_norms
 from tests.support.profiles import fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
+from tests.support.stored_numbers import stored_again
 from tests.support.transposed_networks import between_transposes, stored_positions
 
 pytestmark = [
@@ -147,6 +151,13 @@ ON = {
     "rules.drop_norm": plain_norms(),
     "rules.fold_pad_into_max_pool": bordered_pools(),
     "rules.FOLDING": _on_each(rules.FOLDING, plain_norms(), bordered_pools()),
+    "rules.drop_empty_operand": joined_values(empty=True),
+    "rules.concat_of_slices": cut_values(),
+    "rules.concat_before_step": joined_values(),
+    "rules.slice_after_step": cut_values(joined=False),
+    "rules.divide_zero": tame_arithmetic(FORMS[:1]),
+    "rules.APPROXIMATE": tame_arithmetic(),
+    "rules.SHARED_STEPS": joined_values() | cut_values(joined=False),
     "lowering.prequantised.COUNT_SIGNS": sums_of_signs(),
     "lowering.MAP_COUNTING": counted_products(),
     "lowering.shift_add.add_in_trees": scalar_products(),
@@ -159,6 +170,10 @@ ON = {
     "lowering.prequantised.transposes.multiply_stored_positions": _on_each(
         (multiply_stored_positions,), stored_positions()
     ),
+    "rules.quantised.skip_rounding": stored_again(),
+    "rules.quantised.skip_rounding_of_stored": stored_again(),
+    "rules.MERGE_ROUNDINGS": stored_again(),
+    "rules.APPROXIMATE": _on_each(tuple(m for m in rules.APPROXIMATE if m not in MERGE_ROUNDINGS), stored_again()),
     "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.rules.identities import merge_clips
+from graphrewrite.rules.limits import merge_clips
 
 LIMITS = [None, -1.0, -0.0, 0.0, 1.0]
 NUMBERS = [-2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, np.nan, np.inf, -np.inf]

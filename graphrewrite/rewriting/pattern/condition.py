@@ -24,7 +24,8 @@ class Literal:
     Attributes
     ----------
     value : ndarray
-        A number, or an array that is compared entry by entry; of a set, its members. 0 is not -0.
+        A number, or an array that is compared entry by entry; of a set, its members. 0 is not -0, and 0.1 is the float
+        next to it in the type of the constant, as in a graph.
     members : bool
         Whether any of the values matches.
     """
@@ -43,10 +44,14 @@ class Literal:
         """Tell whether every entry of an array matches the literal."""
         if array.size == 0:
             return False
+        value = self.value
+        if value.dtype.kind == "f" and array.dtype.kind == "f":
+            with np.errstate(over="ignore", under="ignore"):
+                value = value.astype(array.dtype)
         if self.members:
-            return bool(np.isin(array, self.value).all()) and self._has_signs_of(array)
+            return bool(np.isin(array, value).all()) and self._has_signs_of(array)
         try:
-            return bool(np.all(array == self.value)) and self._has_signs_of(array)
+            return bool(np.all(array == value)) and self._has_signs_of(array)
         except ValueError:  # shapes that do not broadcast are not equal
             return False
 

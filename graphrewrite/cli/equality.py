@@ -1,0 +1,69 @@
+"""Comparing a model with what it was rewritten to, on generated inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphrewrite.errors import UnknownOpError
+
+if TYPE_CHECKING:
+    from graphrewrite.rewriting.traces import Trace
+    from graphrewrite.testing.subject import Transformation
+
+__all__ = ["Comparison", "compared"]
+
+
+class Comparison(NamedTuple):
+    """What a comparison of outputs found.
+
+    Attributes
+    ----------
+    difference : str, optional
+        What differs.
+    verdict : str
+        What to say.
+    is_equal : bool, optional
+        None where nothing was compared.
+    """
+
+    difference: str | None
+    verdict: str
+    is_equal: bool | None = None
+
+
+def compared(found: Trace, rules: Transformation, seeds: Iterable[int]) -> Comparison:
+    """Compare the outputs before and after a rewrite, bit for bit if all rules that fired are exact."""
+    from graphrewrite.testing.comparison import NoVerdictError, difference
+    from graphrewrite.testing.engines import ENGINES
+    from graphrewrite.testing.strategies.inputs import batch_for
+    from graphrewrite.testing.subject import Subject
+
+    before, after = found.before, found.graph
+    subject = Subject(rules)
+    fired = {getattr(member, "keeps", "exact") for member in subject.members if member.name in found.counts}
+    is_exact = fired <= {"exact"} and len(subject.members) == len(subject.names)
+    by_engine, why_not = False, ""
+    for seed in seeds:
+        inputs = batch_for(before, seed, moderate=not is_exact)
+        shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.items())
+        try:
+            unlike = difference(before, after, inputs, keeps="exact" if is_exact else "rounding", tolerance=None)
+        except (NoVerdictError, UnknownOpError) as error:
+            return Comparison(None, f"outputs were not compared: the model cannot be evaluated ({error})")
+        if unlike is None and find_spec("onnxruntime") is not None and not why_not:
+            try:
+                unlike = ENGINES["onnxruntime"](before, after, batch_for(before, seed, moderate=True))
+                by_engine = True
+            except NoVerdictError as error:
+                why_not = f"; not by onnxruntime: {error}"
+        if unlike is not None and "assumes" in fired:
+            return Comparison(None, f"outputs differ, as rules that assume something may: {unlike.reason}", False)
+        if unlike is not None:
+            verdict = f"the outputs differ, and nothing is written: {unlike.reason}; inputs {shapes}, seed {seed}"
+            return Comparison(unlike.reason, verdict, False)
+    how = "equal bit for bit" if is_exact else "equal within rounding"
+    where = f"on generated {shapes or 'nothing, for there is no input'}"
+    engines = ", and within rounding as onnxruntime computes them" if by_engine else why_not
+    return Comparison(None, f"{how}: {', '.join(before.outputs)}, {where}{engines}", True)

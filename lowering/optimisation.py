@@ -1,0 +1,122 @@
+"""Optimising a network for a target: the rules of the library, in one function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphrewrite import Graph, Pass, Pipeline, Rule
+from graphrewrite.errors import RuleError, did_you_mean
+from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
+from graphrewrite.lowering.quantisation.quantiser import PREPARE
+from graphrewrite.op import LIBRARY
+from graphrewrite.rules import APPROXIMATE, FOLDING, RULES
+
+__all__ = ["HARDWARE", "INTEGER", "ONNX", "TARGETS", "Target", "optimise"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a network is optimised for.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    fused : tuple of Rule and Pass
+        Rules that make the forms that it likes. Those that are not exact apply where approximation is allowed.
+    ops : frozenset of str, optional
+        The ops that it has; by default all. An op that it has stays, even if `lowerings` could write it by others.
+    lowerings : tuple of Rule and Pass
+        Rules that write ops that it does not have by others.
+
+    Raises
+    ------
+    RuleError
+        If there is no op of a name in `ops`.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> small = Target("small", ops=frozenset({"add", "sub", "mul", "exp", "reciprocal"}))
+    >>> g = Graph.parse('''graph g
+    ... x = input() : f32[N,3]
+    ... a = sigmoid(x)
+    ... y = output(a)''')
+    >>> print(optimise(g, small))
+    graph g
+    x = input() : f32[N,3]
+    neg_1 = neg(x) : f32[N,3]
+    exp_1 = exp(neg_1) : f32[N,3]
+    constant_1 = constant(value=1.0) : f32[]
+    add_1 = add(exp_1, constant_1) : f32[N,3]
+    reciprocal_1 = reciprocal(add_1) : f32[N,3]
+    y = output(reciprocal_1)
+    """
+
+    name: str
+    fused: tuple[Rule | Pass, ...] = ()
+    ops: frozenset[str] | None = None
+    lowerings: tuple[Rule | Pass, ...] = LOWER_COMPOSITE
+
+    def __post_init__(self) -> None:
+        for name in sorted(self.ops or ()):
+            if name not in LIBRARY:
+                raise RuleError(f"target {self.name!r} has no op {name!r}{did_you_mean(name, LIBRARY)}")
+
+    def pipeline(self, *, approximate: bool = False, also: Sequence[Rule | Pass] = ()) -> Pipeline:
+        """Return the phases in which a network is optimised for it: clean-up, and what it lacks by other ops.
+
+        Parameters
+        ----------
+        approximate : bool
+            Whether results may change by rounding, and of numbers that are not finite.
+        also : sequence of Rule and Pass
+            Further rules, which apply in any case.
+        """
+        folding = (*FOLDING, *APPROXIMATE) if approximate else ()
+        fused = (member for member in self.fused if approximate or member.keeps == "exact")
+        rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
+        if self.ops is None:
+            return Pipeline(rules, name=self.name)
+        lowerings = tuple(member for member in self.lowerings if not lowered_ops(member) & self.ops)
+        return Pipeline(rules, (*lowerings, *RULES), name=self.name)
+
+
+ONNX = Target("onnx")
+"""Files that other runtimes read: ops for which ONNX has one."""
+INTEGER = Target("integer", fused=PREPARE)
+"""Networks that are quantised next: layers, and positions where `quantise` has them."""
+HARDWARE = Target("hardware", fused=PREPARE)
+"""Networks that become hardware: as for `INTEGER`."""
+TARGETS = {target.name: target for target in (ONNX, INTEGER, HARDWARE)}
+"""The targets of the library by name."""
+
+
+def optimise(graph: Graph, target: Target = ONNX, *, approximate: bool = False) -> Graph:
+    """Return a graph that computes the same with less.
+
+    Parameters
+    ----------
+    graph : Graph
+        A network; it is untouched.
+    target : Target
+        What it is for.
+    approximate : bool
+        Whether results may change by rounding, and of numbers that are not finite. Without it, all bits are the same
+        but where the target lacks an op.
+
+    Returns
+    -------
+    Graph
+        With the same inputs and outputs.
+
+    Examples
+    --------
+    >>> from graphrewrite import models
+    >>> from graphrewrite.lowering import from_onnx
+    >>> network = from_onnx(models.path("digits"))
+    >>> len(network), len(optimise(network)), len(optimise(network, approximate=True))
+    (24, 24, 16)
+    """
+    return target.pipeline(approximate=approximate)(graph)

@@ -1,0 +1,108 @@
+"""Borders of borders, and repetitions of repetitions: explicit broadcasting, and none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphrewrite import decline, op, rule
+from graphrewrite.rules.known_values import as_stored
+from graphrewrite.types import as_size
+
+__all__ = [
+    "drop_repetition",
+    "drop_repetition_in_order",
+    "merge_expands",
+    "merge_pads",
+    "merge_tiles",
+    "tile_as_expand",
+]
+
+
+@rule
+def merge_pads(x):
+    """A border around a border of the same number, or of the same outermost entries, is one border."""
+    inner = op.pad(x)
+    outer = op.pad(inner)
+    yield outer
+    if inner.mode != outer.mode or outer.mode not in ("constant", "edge"):
+        return decline("their modes differ, or the border mirrors the other one", at=outer)
+    if outer.mode == "constant" and _fill(inner) != _fill(outer):
+        return decline("they are borders of two numbers", at=outer)
+    pads = tuple(zip(inner.pads, outer.pads, strict=True))
+    if outer.mode == "edge" and any(isinstance(pad, int) and pad < 0 for pad in (*inner.pads, *outer.pads)):
+        return decline("a part is taken away, of which the border repeats entries", at=outer)
+    for own, other in pads:
+        if not isinstance(own, int) or not isinstance(other, int):
+            return decline("a size is symbolic", at=outer)
+        if min(own, own + other) < 0 < max(own, other):
+            return decline("what the one takes away the other does not give back", at=outer)
+    return op.pad(x, like=outer, pads=tuple(own + other for own, other in pads))
+
+
+def _fill(node):
+    """The number of a border as it is stored, as text: 0.0 is not -0.0, and NaN is NaN."""
+    return str(as_stored(node.fill, node.type.element))
+
+
+@rule(shared="keep")
+def merge_expands(x):
+    """Of two repetitions up to a shape only the last shape counts."""
+    inner = op.expand(x)
+    outer = op.expand(inner)
+    yield outer
+    result = op.expand(x, shape=outer.shape)
+    return result if result.type == outer.type else decline("its axes have names", at=outer)
+
+
+@rule(shared="keep")
+def merge_tiles(x):
+    """Repetitions of repetitions along the same axes are repeated as often as both together."""
+    inner = op.tile(x)
+    outer = op.tile(inner)
+    yield outer
+    pairs = zip(inner.repeats, outer.repeats, strict=True)
+    return op.tile(x, repeats=tuple(as_size(own) * as_size(other) for own, other in pairs))
+
+
+@rule
+def tile_as_expand(x):
+    """Single entries that are repeated along their axes are spread over them."""
+    tiled = op.tile(x)
+    yield tiled
+    if any(count != 1 != size for count, size in zip(tiled.repeats, x.shape, strict=True)):
+        return decline("several entries of an axis are repeated", at=tiled)
+    return op.expand(x, shape=tiled.shape)
+
+
+_IN_EITHER_ORDER: Any = (
+    op.add | op.mul | op.maximum | op.minimum | op.equal | op.logical_and | op.logical_or | op.logical_xor
+    | op.bitwise_and | op.bitwise_or | op.bitwise_xor
+)  # fmt: skip
+_IN_ORDER: Any = (
+    op.sub | op.div | op.mod | op.pow | op.prelu | op.fma | op.where | op.less | op.less_or_equal | op.greater
+    | op.greater_or_equal | op.bit_shift
+)  # fmt: skip
+"""Ops that repeat operands of axes of size 1 themselves."""
+
+
+@rule(shared="keep")
+def drop_repetition(x, y):
+    """An operand that is spread over the axes of another one need not be, where the op does that itself."""
+    repeated = op.expand(x)
+    result = _IN_EITHER_ORDER(repeated, y)
+    yield result
+    first, _ = result.graph.operands(result.node)
+    alone = result.op(x, y, like=result) if first == repeated.operand else result.op(y, x, like=result)
+    return alone if alone.type == result.type else decline("no other operand has that shape", at=result)
+
+
+@rule(shared="keep")
+def drop_repetition_in_order(before, x, after):
+    """So it is in a difference, a comparison or a choice."""
+    repeated = op.expand(x)
+    result = _IN_ORDER(*before, repeated, *after)
+    yield result
+    if result.op is op.prelu and not before:
+        return decline("slopes do not broadcast what they are slopes of", at=result)
+    alone = result.op(*before, x, *after, like=result)
+    return alone if alone.type == result.type else decline("no other operand has that shape", at=result)

@@ -1,0 +1,41 @@
+"""Casts in a row, of which one is enough."""
+
+from __future__ import annotations
+
+from graphrewrite import decline, op, rule
+from graphrewrite.rules.known_values import is_held
+from graphrewrite.types import integer_limits
+
+__all__ = ["merge_bit_casts", "merge_casts"]
+
+
+@rule(shared="keep")
+def merge_casts(x):
+    """Of two casts in a row only the second counts, where the first keeps every number, or the bits that are left."""
+    inner = op.cast(x)
+    outer = op.cast(inner)
+    yield outer
+    own, between, last = (each.type.element for each in (x, inner, outer))
+    if not is_held(between, own, x.fact()) and not _keeps_lower_bits(own, between, last):
+        return decline(f"{inner.type.element} does not hold every number; known is: {x.fact()}", at=x)
+    return op.cast(x, like=outer)
+
+
+def _keeps_lower_bits(*elements):
+    """Whether integers wrap around to types of ever fewer bits: what is left is the same."""
+    limits = [integer_limits(element) for element in elements]
+    if any(limit is None for limit in limits):
+        return False
+    counts = [high - low for low, high in limits]
+    return counts[1] >= counts[2]
+
+
+@rule(shared="keep")
+def merge_bit_casts(x):
+    """Bits that are read as two types in a row are read as the second one."""
+    inner = op.bit_cast(x)
+    outer = op.bit_cast(inner)
+    yield outer
+    if inner.type.element == "bool":
+        return decline("a truth value keeps one bit", at=inner)
+    return op.bit_cast(x, like=outer)

@@ -1,0 +1,94 @@
+"""Concatenations: of concatenations, of nothing, and of values that the same step makes."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from graphrewrite import decline, op, rule
+
+__all__ = ["concat_before_step", "drop_empty_operand", "merge_concats", "slice_after_step"]
+
+_STEPS = (
+    op.relu | op.leaky_relu | op.clip | op.hard_tanh | op.sigmoid | op.tanh | op.hard_sigmoid | op.hard_swish | op.elu
+    | op.selu | op.celu | op.gelu | op.silu | op.mish | op.softplus | op.softsign | op.threshold | op.neg | op.abs
+    | op.exp | op.log | op.sqrt | op.erf | op.reciprocal | op.floor | op.ceil | op.round | op.sign | op.cast
+    | op.logical_not | op.bitwise_not | op.is_nan | op.sin | op.cos
+)  # fmt: skip
+"""Ops of one operand that treat each entry alike, wherever it is."""
+
+
+Empty = Annotated[Any, rule.where(lambda x: 0 in x.shape, "it has no entries")]
+
+
+@rule
+def merge_concats(before, xs, after):
+    """A concatenation within another one along the same axis is a part of it."""
+    inner = op.concat(*xs)
+    outer = op.concat(*before, inner, *after)
+    yield outer
+    rank = len(outer.shape)
+    if inner.axis % rank != outer.axis % rank:
+        return decline("they are along different axes", at=inner)
+    return op.concat(*before, *xs, *after, like=outer)
+
+
+@rule
+def drop_empty_operand(before, x: Empty, after):
+    """What has no entries along the axis adds nothing to a concatenation."""
+    joined = op.concat(*before, x, *after)
+    yield joined
+    if x.shape[joined.axis % len(x.shape)] != 0:
+        return decline("it has entries", at=x)
+    if not before and not after:
+        return decline("it is the only operand", at=joined)
+    result = op.concat(*before, *after, like=joined)
+    return result if result.type == joined.type else decline("it alone knows the names of the axes", at=x)
+
+
+@rule
+def concat_before_step(x, rest):
+    """Values that the same step makes may be concatenated before it: there is one step instead of several."""
+    first = _STEPS(x)
+    joined = op.concat(first, *rest)
+    yield joined
+    if not rest:
+        return decline("there is one operand", at=joined)
+    for other in rest:
+        if _step(other) != _step(first) or other.readers > 1:
+            return decline("another step makes it, or it has other readers", at=other)
+    result = first.op(op.concat(x, *map(_operand, rest), axis=joined.axis), like=first)
+    return (
+        result if result.type == joined.type else decline("some of the operands know the names of the axes", at=joined)
+    )
+
+
+@rule
+def slice_after_step(x):
+    """Slices that go through the same step may be cut after it, if they are no less than the whole."""
+    parts = rule.every(x, lambda: _STEPS(op.slice(x)))
+    yield parts
+    first, *others = parts.nodes
+    if any(_step(other) != _step(first) for other in others):
+        return decline("they go through different steps", at=first)
+    cut = [_operand(part) for part in parts.nodes]
+    if _entries(x) is None or sum(map(_entries, cut)) < _entries(x):
+        return decline("the whole is more than its parts, or its size is not known", at=x)
+    whole = first.op(x, like=first, annotations={})
+    return [op.slice(whole, like=part) for part in cut]
+
+
+def _step(node):
+    """What two steps have in common that are the same: op and attributes."""
+    return node.op_name, node.graph.attributes(node.node)
+
+
+def _operand(node):
+    return node.replay.bound(node.graph.operands(node.node)[0])
+
+
+def _entries(value):
+    """The number of entries, of each frame where there are any number of them."""
+    batch, *sizes = value.shape or (1,)
+    known = [size for size in (batch, *sizes) if isinstance(size, int)]
+    return math.prod(known) if len(known) >= len(sizes) else None

@@ -1,0 +1,190 @@
+"""Quantising and dequantising by scales and zero points, as ONNX writes quantised networks.
+
+Integers move instead of floats: what only moves entries is done before they are dequantised, and after they are
+quantised: `MOVE_INTEGERS` is exact. `MERGE_ROUNDINGS` takes a rounding away where another one
+follows: results change by a step of a grid, so that its rules say what they assume.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Constant, decline, op, rule
+from graphrewrite.types import element_dtype, integer_limits
+
+__all__ = [
+    "MERGE_ROUNDINGS",
+    "MOVE_INTEGERS",
+    "concat_before_dequantising",
+    "drop_limit_before_quantising",
+    "drop_quantise_again",
+    "move_before_dequantising",
+    "quantise_before_concat",
+    "quantise_before_moving",
+    "skip_rounding",
+    "skip_rounding_of_stored",
+]
+
+_WIDEST = 1 << 16
+"""So many stored numbers are tried one by one."""
+_MOVING = reduce(
+    or_,
+    (getattr(op, name) for name in ("reshape", "flatten", "squeeze", "unsqueeze", "slice", "tile", "expand")),
+)
+"""Ops whose results are entries of their operand."""
+
+
+def _is_single(*params: Any) -> bool:
+    """Whether a scale, and a zero point if there is one, are one number."""
+    return all(param is None or param.value.size == 1 for param in params)
+
+
+def _is_positive(scale: Any) -> bool:
+    return bool(np.all(np.isfinite(scale.value) & (scale.value > 0)))
+
+
+@rule(shared="keep")
+def drop_quantise_again(x, s: Constant, z: Constant | None = None):
+    """Stored numbers read and stored again by one scale are the same: tried for every number that there is."""
+    real = op.dequantize_linear(x, s, z)
+    stored = op.quantize_linear(real, s, z)
+    yield stored
+    known = integer_limits(x.type.element)
+    if x.type != stored.type or known is None or known[1] - known[0] >= _WIDEST:
+        return decline("not one small type of integers", at=stored)
+    if real.block_size or stored.block_size or (not _is_single(s, z) and real.axis != stored.axis):
+        return decline("scales of blocks, or of two axes", at=stored)
+    every = np.arange(known[0], known[1] + 1).astype(element_dtype(x.type.element))
+    params = [param.value.reshape(-1) for param in (s, z) if param is not None]
+    table = np.broadcast_to(every, (max(map(np.size, params)), len(every)))
+    read = op.dequantize_linear(table, *params, axis=0, element=real.type.element)
+    again = op.quantize_linear(read, *params, axis=0, element=x.type.element if z is None else None)
+    return x if np.array_equal(again, table) else decline("some stored number becomes another one", at=stored)
+
+
+@rule(shared="keep")
+def drop_limit_before_quantising(x, s: Constant, z: Constant | None = None):
+    """A limit at which the stored number has its own limit changes nothing, for storing is monotone."""
+    limited = (op.relu | op.clip)(x)
+    stored = op.quantize_linear(limited, s, z)
+    yield stored
+    known = integer_limits(stored.type.element)
+    if known is None or stored.block_size or not _is_positive(s):
+        return decline("no integers, or scales of blocks", at=stored)
+    if x.type != limited.type:
+        return decline("the limit broadcasts", at=limited)
+    bounds = (0.0, None) if limited.op_name == "relu" else (limited.low, limited.high)
+    params = [param.value.reshape(-1) for param in (s, z) if param is not None]
+    channels = max(param.size for param in params)
+    for bound, end in zip(bounds, known, strict=True):
+        if bound is None:
+            continue
+        limit = np.full((channels, 1), bound).astype(element_dtype(x.type.element))
+        if (
+            op.quantize_linear(limit, *params, axis=0, element=stored.type.element if z is None else None) != end
+        ).any():
+            return decline(f"numbers beyond {bound} are stored within their limits", at=limited)
+    return op.quantize_linear(x, *((s,) if z is None else (s, z)), like=stored)
+
+
+@rule
+def move_before_dequantising(x, s: Constant, z: Constant | None = None):
+    """Moving numbers of one scale is moving the stored ones."""
+    real = op.dequantize_linear(x, s, z)
+    moved = _MOVING(real)
+    yield moved
+    if not _is_single(s, z) or real.block_size:
+        return decline("its scale differs from entry to entry", at=real)
+    return op.dequantize_linear(moved.op(x, like=moved), *_scalars(s, z), like=real)
+
+
+@rule
+def quantise_before_moving(x, s: Constant, z: Constant | None = None):
+    """Storing moved numbers by one scale is moving stored ones."""
+    moved = _MOVING(x)
+    stored = op.quantize_linear(moved, s, z)
+    yield stored
+    if not _is_single(s, z) or stored.block_size:
+        return decline("its scale differs from entry to entry", at=stored)
+    return moved.op(op.quantize_linear(x, *_scalars(s, z), like=stored), like=moved)
+
+
+def _scalars(*params: Any) -> list[np.ndarray]:
+    """Parameters of one number, which fit every shape."""
+    return [param.value.reshape(()) for param in params if param is not None]
+
+
+@rule
+def concat_before_dequantising(x, y, others, s: Constant, z: Constant | None = None):
+    """Concatenating numbers of one scale is concatenating the stored ones."""
+    first = op.dequantize_linear(x, s, z)
+    concatenation = op.concat(first, op.dequantize_linear(y, s, z), *others)
+    yield concatenation
+    if not _is_single(s, z) or first.block_size:
+        return decline("its scale differs from entry to entry", at=first)
+    if x.type.element != y.type.element:
+        return decline("the element types differ", at=concatenation)
+    stored = op.concat(x, y, like=concatenation)
+    real = op.dequantize_linear(stored, *_scalars(s, z), like=first)
+    return op.concat(real, *others, like=concatenation) if others else real
+
+
+@rule
+def quantise_before_concat(x, others, t, s: Constant, u=None, z: Constant | None = None):
+    """Of concatenated numbers some of which were stored, all are stored before."""
+    concatenation = op.concat(op.dequantize_linear(x, t, u), *others)
+    stored = op.quantize_linear(concatenation, s, z)
+    yield stored
+    if not _is_single(s, z) or stored.block_size:
+        return decline("its scale differs from entry to entry", at=stored)
+    parts = _operands_of(concatenation)
+    return op.concat(*(op.quantize_linear(part, *_scalars(s, z), like=stored) for part in parts), like=concatenation)
+
+
+def _operands_of(node: Any) -> list[Any]:
+    """All operands of a matched node, also those that the pattern does not name."""
+    return [node.replay.bound(operand) for operand in node.graph.operands(node.node)]
+
+
+@rule(keeps="assumes")
+def skip_rounding(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
+    """Of two roundings in a row the last one alone is done: it is assumed that the first one is not wanted.
+
+    Results differ by a step of the second grid, and by more where the first one saturates.
+    """
+    inner = op.quantize_linear(x, s, z)
+    stored = op.quantize_linear(op.dequantize_linear(inner, s, z), t, u)
+    yield stored
+    if x.type.element != t.type.element:
+        return decline("it would compute in another type", at=stored)
+    return op.quantize_linear(x, t, *([] if u is None else [u]), like=stored)
+
+
+@rule(keeps="assumes")
+def skip_rounding_of_stored(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
+    """Stored numbers are read at once, not stored in between by another scale: it is assumed that this is not wanted.
+
+    Results differ by a step of the scale in between, and by more where it saturates.
+    """
+    first = op.dequantize_linear(x, s, z)
+    last = op.dequantize_linear(op.quantize_linear(first, t, u), t, u)
+    yield last
+    return first if first.type == last.type else decline("the types differ", at=last)
+
+
+MOVE_INTEGERS = (
+    drop_quantise_again,
+    drop_limit_before_quantising,
+    move_before_dequantising,
+    quantise_before_moving,
+    concat_before_dequantising,
+    quantise_before_concat,
+)
+"""Stored integers move, and are not stored again: the same bits."""
+
+MERGE_ROUNDINGS = (skip_rounding, skip_rounding_of_stored)
+"""Roundings to a grid are skipped next to others."""

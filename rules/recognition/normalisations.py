@@ -1,0 +1,285 @@
+"""Normalisations from means, products and roots."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import Constant, decline, op, rule
+from graphrewrite.types import element_dtype, element_kind
+
+__all__ = [
+    "RECOGNISE_NORMALISATIONS",
+    "channel_norm_takes_constant",
+    "layer_norm_takes_factor",
+    "layer_norm_takes_term",
+    "recognise_group_norm",
+    "recognise_instance_norm",
+    "recognise_layer_norm",
+    "recognise_layer_norm_of_line",
+    "recognise_rms_norm",
+    "recognise_rms_norm_by_inverse",
+    "recognise_rms_norm_of_factor",
+    "recognise_rms_norm_of_product",
+    "recognise_rms_norm_of_quotient",
+    "rms_norm_takes_factor",
+]
+
+
+def _square(x):
+    return op.mul(x, x) | op.pow(x, 2)
+
+
+def _inverse(power, root):
+    """The inverse of a root, which exporters write in three ways."""
+    return op.reciprocal(root) | op.div(1, root) | op.pow(power, -0.5)
+
+
+def _rms_norm(x, mean, epsilon, result, gain=None):
+    """The norm of a mean of squares, if it is one over the last axes."""
+    if x.type != result.type or x.type.layout is not None:
+        return decline("a constant broadcasts its operand, or its axes have names", at=result)
+    axes = _last_axes(x, mean)
+    if axes is None or element_kind(x.type.element) != "float":
+        return decline("its mean is not one over the last axes, or of no floats", at=mean)
+    if epsilon.value.size != 1 or not epsilon.value.item() > 0:
+        return decline("what is added to the mean is not one number above 0", at=epsilon)
+    normalised = x.shape[axes:]
+    if gain is None:
+        if any(isinstance(size, str) for size in normalised):
+            return decline("a size of its normalised axes is symbolic", at=result)
+        gain = np.ones(normalised, element_dtype(x.type.element))
+    elif not _broadcasts(gain.shape, normalised):
+        return decline("its factor does not broadcast to the normalised axes", at=result)
+    return op.rms_norm(x, gain, axis=axes - len(x.shape), epsilon=epsilon.value.item())
+
+
+def _last_axes(x, mean):
+    """The first of the axes of a mean, if these are the last ones and stay; else None."""
+    if mean.axes is None or not mean.keep_dims or 0 in x.shape:
+        return None
+    rank = len(x.shape)
+    axes = sorted(axis % rank for axis in mean.axes)
+    return axes[0] if axes == list(range(rank - len(axes), rank)) and axes else None
+
+
+def _broadcasts(shape, whole):
+    last = whole[len(whole) - len(shape) :]
+    return len(shape) <= len(whole) and all(a in (1, b) for a, b in zip(shape, last, strict=True))
+
+
+@rule(keeps="rounding")
+def recognise_rms_norm(x, epsilon: Constant):
+    """Entries divided by the root of the mean of their squares and a little more (Zhang and Sennrich 2019)."""
+    mean = op.reduce_mean(_square(x))
+    power = op.add(mean, epsilon)
+    quotient = op.div(x, op.sqrt(power) | op.pow(power, 0.5))
+    yield quotient
+    return _rms_norm(x, mean, epsilon, quotient)
+
+
+@rule(keeps="rounding")
+def recognise_rms_norm_by_inverse(x, epsilon: Constant):
+    """The same, as a product with the inverse of the root."""
+    mean = op.reduce_mean(_square(x))
+    power = op.add(mean, epsilon)
+    product = op.mul(x, _inverse(power, op.sqrt(power) | op.pow(power, 0.5)))
+    yield product
+    return _rms_norm(x, mean, epsilon, product)
+
+
+@rule(keeps="rounding")
+def recognise_rms_norm_of_factor(x, epsilon: Constant, gain):
+    """The same, where the gain is multiplied with the inverse before."""
+    mean = op.reduce_mean(_square(x))
+    power = op.add(mean, epsilon)
+    product = op.mul(x, op.mul(_inverse(power, op.sqrt(power) | op.pow(power, 0.5)), gain))
+    yield product
+    return _rms_norm(x, mean, epsilon, product, gain)
+
+
+@rule(keeps="rounding")
+def recognise_rms_norm_of_product(x, epsilon: Constant, gain):
+    """The same, where the gain is multiplied with the entries before."""
+    mean = op.reduce_mean(_square(x))
+    power = op.add(mean, epsilon)
+    product = op.mul(op.mul(x, gain), _inverse(power, op.sqrt(power) | op.pow(power, 0.5)))
+    yield product
+    return _rms_norm(x, mean, epsilon, product, gain)
+
+
+@rule(keeps="rounding")
+def recognise_rms_norm_of_quotient(x, epsilon: Constant, gain):
+    """The same, where the entries and the gain are multiplied before they are divided by the root."""
+    mean = op.reduce_mean(_square(x))
+    power = op.add(mean, epsilon)
+    quotient = op.div(op.mul(x, gain), op.sqrt(power) | op.pow(power, 0.5))
+    yield quotient
+    return _rms_norm(x, mean, epsilon, quotient, gain)
+
+
+@rule(keeps="rounding")
+def recognise_layer_norm(x, gain):
+    """The root-mean-square norm of deviations from a mean is a layer norm (Ba et al. 2016)."""
+    mean = op.reduce_mean(x)
+    centred = op.sub(x, mean)
+    norm = op.rms_norm(centred, gain)
+    yield norm
+    if x.type != centred.type:
+        return decline("its mean broadcasts it", at=centred)
+    if _last_axes(x, mean) != norm.axis % len(x.shape):
+        return decline("its mean is not one over the axes of the norm", at=mean)
+    return op.layer_norm(x, gain, like=norm)
+
+
+@rule(keeps="rounding")
+def recognise_layer_norm_of_line(x, epsilon: Constant, gain, shift):
+    """So is x · scale + (shift - mean · scale), as TensorFlow writes it, where the scale is gain / root."""
+    mean = op.reduce_mean(x)
+    centred = op.sub(x, mean) | op.sub(mean, x)
+    variance = op.reduce_mean(_square(centred))
+    power = op.add(variance, epsilon)
+    scale = op.mul(_inverse(power, op.sqrt(power) | op.pow(power, 0.5)), gain)
+    line = op.add(op.mul(x, scale), op.sub(shift, op.mul(mean, scale)))
+    yield line
+    axis = _last_axes(x, mean)
+    if axis is None or element_kind(x.type.element) != "float" or axis != _last_axes(x, variance):
+        return decline("its mean and its variance are not over the same last axes, or of no floats", at=variance)
+    if epsilon.value.size != 1 or not epsilon.value.item() > 0:
+        return decline("what is added to the variance is not one number above 0", at=epsilon)
+    if x.type != line.type or x.type.layout is not None:
+        return decline("a constant broadcasts its operand, or its axes have names", at=line)
+    if not all(_broadcasts(each.shape, x.shape[axis:]) for each in (gain, shift)):
+        return decline("its gain or shift does not broadcast to the normalised axes", at=line)
+    return op.layer_norm(x, gain, shift, axis=axis - len(x.shape), epsilon=epsilon.value.item())
+
+
+def _parameter(c, whole):
+    """A factor or addend of normalised entries as a parameter of a norm, or None where it does not broadcast to them."""
+    if not c.is_constant:
+        return c if _broadcasts(c.shape, whole) else None
+    more = max(c.value.ndim - len(whole), 0)
+    entries = c.value.reshape(c.value.shape[more:]) if set(c.value.shape[:more]) <= {1} else c.value
+    if not _broadcasts(entries.shape, whole):
+        return None
+    return entries if any(isinstance(size, str) for size in whole) else np.broadcast_to(entries, whole)
+
+
+@rule(keeps="rounding")
+def layer_norm_takes_factor(x, gain: Constant, c, shift: Constant | None = None):
+    """A factor of normalised entries belongs to the gain of a norm, and to its shift."""
+    norm = op.layer_norm(x, gain, shift)
+    product = op.mul(norm, c)
+    yield product
+    return _with_factor(x, norm, gain, c, product, shift)
+
+
+@rule(keeps="rounding")
+def rms_norm_takes_factor(x, gain: Constant, c):
+    """So it does of a norm without a shift."""
+    norm = op.rms_norm(x, gain)
+    product = op.mul(norm, c)
+    yield product
+    return _with_factor(x, norm, gain, c, product)
+
+
+def _with_factor(x, norm, gain, c, product, shift=None):
+    factor = _parameter(c, _normalised(x, norm))
+    if x.type != product.type or factor is None:
+        return decline("the factor does not broadcast to the normalised axes", at=c)
+    if not c.is_constant and (shift is not None or not (gain.value == 1).all()):
+        return decline("the factor is no constant, and there is another one", at=c)
+    new = gain.value * factor if c.is_constant else factor
+    return norm.op(x, new, *([] if shift is None else [shift.value * factor]), like=norm)
+
+
+def _normalised(x, norm):
+    return x.shape[norm.axis % len(x.shape) :]
+
+
+@rule(keeps="rounding")
+def layer_norm_takes_term(x, gain, c, shift: Constant | None = None):
+    """An addend of normalised entries belongs to the shift of a norm."""
+    norm = op.layer_norm(x, gain, shift)
+    total = op.add(norm, c)
+    yield total
+    term = _parameter(c, _normalised(x, norm))
+    if x.type != total.type or term is None:
+        return decline("the addend does not broadcast to the normalised axes", at=c)
+    if shift is None:
+        return op.layer_norm(x, gain, term, like=norm)
+    if not c.is_constant:
+        return decline("the addend is no constant, and there is another one", at=c)
+    return op.layer_norm(x, gain, shift.value + term, like=norm)
+
+
+def _by_channel(x, c):
+    """One entry a channel, or None where a constant has others."""
+    shape = (1, x.shape[1], *[1] * (len(x.shape) - 2))
+    fits = c.value.ndim <= len(shape) and not isinstance(shape[1], str) and _broadcasts(c.value.shape, shape)
+    return np.broadcast_to(c.value, shape).reshape(-1) if fits else None
+
+
+@rule(keeps="rounding")
+def recognise_instance_norm(x, c: Constant):
+    """A layer norm over all positions, with a factor or addend for each channel (Ulyanov et al. 2016)."""
+    norm = op.layer_norm(x, 1)
+    result = (op.mul | op.add)(norm, c)
+    yield result
+    if x.type != result.type or len(x.shape) < 3 or norm.axis % len(x.shape) != 2 or x.type.layout is not None:
+        return decline("its normalised axes are not all positions", at=norm)
+    entries = _by_channel(x, c)
+    if entries is None:
+        return decline("the constant is not one number a channel", at=c)
+    if result.op is op.mul:
+        return op.instance_norm(x, entries, np.zeros_like(entries), epsilon=norm.epsilon)
+    return op.instance_norm(x, np.ones_like(entries), entries, epsilon=norm.epsilon)
+
+
+@rule(keeps="rounding")
+def recognise_group_norm(x, gain: Constant, shift: Constant):
+    """A norm of the groups of channels as if each were one (Wu and He 2018), as PyTorch exports it."""
+    grouped = op.reshape(x)
+    norm = op.instance_norm(grouped, gain, shift)
+    result = op.reshape(norm)
+    yield result
+    if x.type != result.type or x.type.layout is not None or len(x.shape) < 3 or 0 in x.shape:
+        return decline("its shape is another one afterwards, or its axes have names", at=result)
+    (batch, channels, *_), (same, groups, *_) = x.shape, grouped.shape
+    if batch != same or isinstance(channels, str) or isinstance(groups, str) or channels % groups:
+        return decline("it does not make groups of the channels of each sample", at=grouped)
+    gains, shifts = (np.repeat(each.value, channels // groups) for each in (gain, shift))
+    return op.group_norm(x, gains, shifts, groups=groups, epsilon=norm.epsilon)
+
+
+@rule(keeps="rounding")
+def channel_norm_takes_constant(x, gain: Constant, shift: Constant, c: Constant):
+    """A factor or addend for each channel belongs to the gain and the shift of a norm of channels."""
+    norm = (op.instance_norm | op.group_norm)(x, gain, shift)
+    result = (op.mul | op.add)(norm, c)
+    yield result
+    if x.type != result.type or x.type.layout is not None:
+        return decline("the constant broadcasts the channels, or the axes have names", at=result)
+    entries = _by_channel(x, c)
+    if entries is None:
+        return decline("the constant is not one number a channel", at=c)
+    if result.op is op.mul:
+        return norm.op(x, gain.value * entries, shift.value * entries, like=norm)
+    return norm.op(x, gain, shift.value + entries, like=norm)
+
+
+RECOGNISE_NORMALISATIONS = (
+    recognise_rms_norm,
+    recognise_rms_norm_by_inverse,
+    recognise_rms_norm_of_factor,
+    recognise_rms_norm_of_product,
+    recognise_rms_norm_of_quotient,
+    recognise_layer_norm,
+    recognise_layer_norm_of_line,
+    layer_norm_takes_factor,
+    rms_norm_takes_factor,
+    layer_norm_takes_term,
+    recognise_instance_norm,
+    recognise_group_norm,
+    channel_norm_takes_constant,
+)
+"""Normalisations from means, products and roots, which take up factors and addends."""

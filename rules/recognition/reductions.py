@@ -1,0 +1,144 @@
+"""Softmaxes and other reductions from exponentials, sums and maxima."""
+
+from __future__ import annotations
+
+from graphrewrite import decline, op, rule
+from graphrewrite.types import element_kind
+
+__all__ = [
+    "RECOGNISE_REDUCTIONS",
+    "drop_subtracted_maximum",
+    "recognise_log_softmax",
+    "recognise_log_softmax_of_softmax",
+    "recognise_reduce_l1",
+    "recognise_reduce_l2",
+    "recognise_reduce_log_sum_exp",
+    "recognise_reduce_sum_square",
+    "recognise_softmax",
+    "recognise_softmax_by_reciprocal",
+]
+
+_ELSEWHERE = "the sum is not over one axis, or does not meet the entries that were summed"
+
+
+def _axis(x, reduced, shaped):
+    """The one axis that a reduction is over, if its result meets the operand with this axis of size 1; else None."""
+    axes = range(len(x.shape)) if reduced.axes is None else reduced.axes
+    if len(axes) != 1 or x.type.layout is not None or 0 in x.shape:
+        return None
+    axis = axes[0] % len(x.shape)
+    kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    small = (shaped or reduced).shape
+    return axis if (*[1] * (len(kept) - len(small)), *small) == kept else None
+
+
+@rule(keeps="assumes")
+def recognise_softmax(x):
+    """Exponentials divided by their sum are a softmax; assumes that no exponential overflows, and not all are 0."""
+    shares = op.exp(x)
+    total = op.reduce_sum(shares)
+    shaped = op.reshape(total) | op.unsqueeze(total)
+    quotient = op.div(shares, op.expand(shaped | total) | shaped | total)
+    yield quotient
+    return _softmax(x, total, shaped, quotient)
+
+
+@rule(keeps="assumes")
+def recognise_softmax_by_reciprocal(x):
+    """So are they times the reciprocal of the sum; assumes the same."""
+    shares = op.exp(x)
+    total = op.reduce_sum(shares)
+    shaped = op.reshape(total) | op.unsqueeze(total)
+    spread = op.expand(shaped | total) | shaped | total
+    product = op.mul(shares, op.reciprocal(spread) | op.div(1, spread))
+    yield product
+    return _softmax(x, total, shaped, product)
+
+
+def _softmax(x, total, shaped, result):
+    axis = _axis(x, total, shaped)
+    if axis is None or x.type != result.type:
+        return decline(_ELSEWHERE, at=total)
+    return op.softmax(x, axis=axis)
+
+
+@rule(keeps="rounding")
+def drop_subtracted_maximum(x):
+    """A softmax subtracts the greatest entry itself."""
+    most = op.reduce_max(x)
+    shaped = op.reshape(most) | op.unsqueeze(most)
+    soft = (op.softmax | op.log_softmax)(op.sub(x, op.expand(shaped | most) | shaped | most))
+    yield soft
+    if x.type != soft.type or _axis(x, most, shaped) != soft.axis % len(x.shape):
+        return decline("the maximum is not over the axis of the softmax", at=most)
+    return soft.op(x, like=soft)
+
+
+@rule(keeps="assumes")
+def recognise_reduce_log_sum_exp(x):
+    """The logarithm of a sum of exponentials is an op that does not overflow; assumes that no exponential does."""
+    total = op.reduce_sum(op.exp(x))
+    yield op.log(total)
+    return op.reduce_log_sum_exp(x, axes=total.axes, keep_dims=total.keep_dims)
+
+
+@rule(keeps="rounding")
+def recognise_log_softmax(x):
+    """An operand less the logarithm of the sum of its exponentials is a log-softmax (ONNX LogSoftmax)."""
+    total = op.reduce_log_sum_exp(x)
+    shaped = op.reshape(total) | op.unsqueeze(total)
+    difference = op.sub(x, op.expand(shaped | total) | shaped | total)
+    yield difference
+    axis = _axis(x, total, shaped)
+    if axis is None or x.type != difference.type:
+        return decline(_ELSEWHERE, at=total)
+    return op.log_softmax(x, axis=axis)
+
+
+@rule(keeps="assumes")
+def recognise_log_softmax_of_softmax(x):
+    """So is the logarithm of a softmax; assumes that no share is so small that it is 0."""
+    soft = op.softmax(x)
+    yield op.log(soft)
+    return op.log_softmax(x, axis=soft.axis)
+
+
+@rule
+def recognise_reduce_l1(x):
+    """A sum of absolute values (ONNX specification, ReduceL1)."""
+    total = op.reduce_sum(op.abs(x))
+    yield total
+    return op.reduce_l1(x, like=total)
+
+
+@rule(keeps="rounding")
+def recognise_reduce_sum_square(x):
+    """A sum of squares (ONNX specification, ReduceSumSquare)."""
+    power = op.pow(x, 2)
+    total = op.reduce_sum(op.mul(x, x) | power)
+    yield total
+    if power and (power.type != x.type or element_kind(x.type.element) != "float"):
+        return decline("the exponent broadcasts it, or integers, whose powers saturate", at=power)
+    return op.reduce_sum_square(x, like=total)
+
+
+@rule(keeps="rounding")
+def recognise_reduce_l2(x):
+    """The root of a sum of squares (ONNX specification, ReduceL2)."""
+    total = op.reduce_sum_square(x)
+    yield op.sqrt(total)
+    return op.reduce_l2(x, like=total)
+
+
+RECOGNISE_REDUCTIONS = (
+    recognise_softmax,
+    recognise_softmax_by_reciprocal,
+    drop_subtracted_maximum,
+    recognise_reduce_log_sum_exp,
+    recognise_log_softmax,
+    recognise_log_softmax_of_softmax,
+    recognise_reduce_l1,
+    recognise_reduce_sum_square,
+    recognise_reduce_l2,
+)
+"""Softmaxes and other reductions from exponentials, sums and maxima."""

@@ -1,0 +1,58 @@
+"""Optimising for a target: what it has stays, what it lacks is written by other ops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, evaluate, models
+from graphrewrite.errors import RuleError
+from graphrewrite.lowering import HARDWARE, INTEGER, ONNX, TARGETS, Target, from_onnx, optimise, quantise
+
+GRAPH = """graph g
+x = input() : f32[N,4]
+w = constant(value=[[1.0], [2.0], [0.5], [-1.0]]) : f32[4,1]
+i = identity(x)
+m = matmul(i, w)
+s = softplus(m)
+y = output(s)"""
+
+
+def kinds(graph):
+    return {graph.nodes[node]["type"] for node in graph} - {"input", "output", "constant"}
+
+
+def test_it_is_exact_by_default():
+    graph = Graph.parse(GRAPH)
+    after = optimise(graph)
+    assert kinds(after) == {"matmul", "softplus"}
+    inputs = {"x": np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32)}
+    np.testing.assert_array_equal(evaluate(graph, inputs)["y"], evaluate(after, inputs)["y"])
+
+
+def test_it_folds_where_rounding_is_allowed():
+    assert kinds(optimise(Graph.parse(GRAPH), approximate=True)) == {"linear", "softplus"}
+
+
+def test_what_a_target_has_stays():
+    assert "softplus" not in kinds(optimise(Graph.parse(GRAPH), Target("plain", ops=frozenset({"exp"}))))
+    assert "softplus" in kinds(optimise(Graph.parse(GRAPH), Target("rich", ops=frozenset({"softplus"}))))
+
+
+def test_a_target_names_ops_of_the_library():
+    with pytest.raises(RuleError, match="target 'plain' has no op 'sofplus'; did you mean 'softplus'"):
+        Target("plain", ops=frozenset({"sofplus"}))
+
+
+def test_targets_are_values():
+    assert TARGETS == {"onnx": ONNX, "integer": INTEGER, "hardware": HARDWARE}
+    assert len({ONNX, INTEGER, HARDWARE}) == 3
+    with pytest.raises(AttributeError):
+        ONNX.name = "other"
+
+
+def test_what_is_optimised_for_integers_is_quantised_as_before():
+    graph = from_onnx(models.path("digits"))
+    samples = np.load(models.path("digits").with_suffix(".npz"))["calibration_x"]
+    after = quantise(optimise(graph, INTEGER, approximate=True), samples)
+    assert str(after) == str(quantise(graph, samples))

@@ -1,0 +1,391 @@
+"""Cases of graph optimisation in a notation of their own, as graphs of the library.
+
+The notation has images with channels last, and quantised tensors on which arithmetic computes. Here these are types
+with a layout, and arithmetic between `dequantize_linear` and `quantize_linear`, as ONNX writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Graph, Tensor, evaluate, op
+
+PAGE = Path(__file__).parents[3] / "shared" / "cases" / "graph_optimisation.json"
+CASES = {case["name"]: case for case in json.loads(PAGE.read_text())["cases"]} if PAGE.exists() else {}
+OPTIMISED = {name: case for name, case in CASES.items() if case["kind"] == "graph"}
+
+_ELEMENTS = {"int8": "i8", "f16": "f16", "f32": "f32", "i32": "i32", "i64": "i64", "bool": "bool"}
+_NAMES = {
+    "integer_add": "Add",
+    "add": "Add",
+    "sub": "Sub",
+    "mul": "Mul",
+    "div": "Div",
+    "maximum": "Max",
+    "minimum": "Min",
+    "pow": "Pow",
+    "where": "Select",
+    "batch_norm": "BatchNormalization",
+    "cast": "ConvertTo",
+    "linear": "MatMul",
+    "global_average_pool": "AvgPool",
+    "average_pool": "AvgPool",
+    "resize": "ResizeNearest",
+    "leaky_relu": "LeakyRelu",
+    "prelu": "PRelu",
+    "silu": "Swish",
+    "top_k": "TopK",
+    "reduce_sum": "ReduceAdd",
+    "reduce_mean": "ReduceMean",
+    "softmax": "SoftMax",
+    "lrn": "LRN",
+    "expand": "Broadcast",
+    "channel_shuffle": "ChannelShuffle",
+    "matmul": "MatMul",
+    "quantize_linear": "Quantize",
+    "dequantize_linear": "Dequantize",
+}
+_ARITHMETIC = {"add", "sub", "mul", "div", "maximum", "minimum", "matmul", "linear", "conv", "relu", "integer_add"}
+
+
+_TO_FIRST = (0, 3, 1, 2)
+
+
+@dataclass
+class Quantity:
+    """A quantised value: integers, and what they stand for."""
+
+    stored: Any
+    scale: float
+    offset: int
+
+    @property
+    def real(self) -> Any:
+        return op.dequantize_linear(self.stored, np.float32(self.scale), np.int8(self.offset))
+
+
+def quantity(real: Any, scale: float, offset: int) -> Quantity:
+    """Return a real value quantised to 8 bits."""
+    return Quantity(op.quantize_linear(real, np.float32(scale), np.int8(offset)), scale, offset)
+
+
+@dataclass
+class Translation:
+    """A case as a graph."""
+
+    case: dict[str, Any]
+    graph: Graph = field(init=False)
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.graph = Graph(self.case["name"])
+        random = np.random.default_rng(0)
+        for each in self.case["inputs"]:
+            element, shape = _ELEMENTS[each["dtype"]], tuple(each["shape"])
+            layout = "NHWC" if len(shape) == 4 and self._has_images() else None
+            if each["name"] in self._filters():
+                shape, layout = tuple(shape[axis] for axis in _TO_FIRST), None
+            value = self.graph.input(each["name"], Tensor(element, shape, layout))
+            self.values[each["name"]] = self._stored(value, each)
+        for each in self.case["constants"]:
+            array = _array(each, random)
+            self.values[each["name"]] = self._stored(array, each)
+        for node in self.case["nodes"]:
+            self._add(node)
+        for number, name in enumerate(self.case["outputs"]):
+            value = self._value(name)
+            value = value.stored if isinstance(value, Quantity) else value
+            self.graph.output(f"out{number}", self.graph.constant(value) if isinstance(value, np.ndarray) else value)
+
+    def _value(self, name: str) -> Any:
+        name, _, result = name.partition(":")
+        value = self.values[name]
+        return value[int(result or 0)] if isinstance(value, tuple) else value
+
+    def _filters(self) -> set[str]:
+        """The values that convolutions take as their weights, which the library has with channels first."""
+        found: set[str] = set()
+        for node in reversed(self.case["nodes"]):
+            if node["op"] == "Conv":
+                found.add(node["inputs"][1])
+            elif node["name"] in found:
+                found |= {*node["inputs"]}
+        return found
+
+    def _has_images(self) -> bool:
+        return any(n["op"] in ("Conv", "BatchNormalization", "AvgPool", "MaxPool", "LRN") for n in self.case["nodes"])
+
+    def _stored(self, value: Any, each: dict[str, Any]) -> Any:
+        return Quantity(value, each["scale"], each["offset"]) if "scale" in each else value
+
+    def _add(self, node: dict[str, Any]) -> None:
+        operands = [self._value(each) for each in node["inputs"]]
+        given, kind = node["attrs"], node["op"]
+        name = node["name"]
+        if kind in _STORED and any(isinstance(each, Quantity) for each in operands):
+            one = next(each for each in operands if isinstance(each, Quantity))
+            stored = _STORED[kind]([each.stored if isinstance(each, Quantity) else each for each in operands], given)
+            result: Any = Quantity(stored, one.scale, one.offset)
+        elif kind in ("Quantize", "RescaleQuantized"):
+            real = operands[0].real if kind == "RescaleQuantized" else operands[0]
+            result = quantity(real, given["scale"], given["offset"])
+        elif kind == "Dequantize":
+            result = operands[0].real
+            result = result if given["dtype"] == "f32" else op.cast(result, element=_ELEMENTS[given["dtype"]])
+        elif any(isinstance(each, Quantity) for each in operands[:2]):
+            one = next(each for each in operands if isinstance(each, Quantity))
+            wanted = given.get("out_type") or {"scale": one.scale, "offset": one.offset}
+            real = _FLOAT[kind]([each.real if isinstance(each, Quantity) else each for each in operands], given)
+            result = quantity(real, wanted["scale"], wanted["offset"])
+        elif kind == "Splat" and "scale" in given:
+            real = np.full(given["shape"], given["value"], np.float32)
+            result = quantity(self.graph.constant(real), given["scale"], given["offset"])
+        else:
+            result = _FLOAT[kind](operands, given)
+        self.values[name] = result
+        if node.get("predicate"):
+            self.graph.set_predicate(result.node, self.values[node["predicate"]])
+
+
+def _array(each: dict[str, Any], random: np.random.Generator) -> np.ndarray:
+    shape, start = each["shape"], each["init"]
+    dtype = {"int8": np.int8, "f16": np.float16, "f32": np.float32, "i32": np.int32, "i64": np.int64, "bool": bool}
+    if "random" in start:
+        low, high = start["random"]
+        drawn = random.integers(low, high + 1, shape) if each["dtype"] == "int8" else random.uniform(low, high, shape)
+    elif "fill" in start:
+        drawn = np.full(shape, start["fill"])
+    else:
+        drawn = np.array([float(entry) for entry in np.ravel(start["values"])]).reshape(shape)
+    return np.asarray(drawn).astype(dtype[each["dtype"]])
+
+
+def _conv(operands: list[Any], given: dict[str, Any]) -> Any:
+    x, w, b = operands
+    w = w.transpose(_TO_FIRST) if isinstance(w, np.ndarray) else w
+    dilation = given["dilation"] if isinstance(given["dilation"], list) else [given["dilation"]] * 2
+    return op.conv(
+        x,
+        w,
+        b,
+        strides=tuple(given["strides"]),
+        pads=tuple(given["pads"]),
+        groups=given["group"],
+        dilations=tuple(dilation),
+    )
+
+
+def _batch_norm(operands: list[Any], given: dict[str, Any]) -> Any:
+    x, others, channel = operands[0], operands[1:], given["channel_idx"]
+    rank = len(x.type.shape)
+    if rank == 4:
+        wanted = "NHWC" if channel == 3 else "NCHW"
+        if x.type.layout != wanted:
+            x = op.name_axes(x, layout=wanted)
+        return op.batch_norm(x, *others, epsilon=given["epsilon"])
+    if channel == 1:
+        return op.batch_norm(x, *others, epsilon=given["epsilon"])
+    order = (0, channel, *(axis for axis in range(1, rank) if axis != channel))
+    back = tuple(int(axis) for axis in np.argsort(order))
+    return op.transpose(op.batch_norm(op.transpose(x, perm=order), *others, epsilon=given["epsilon"]), perm=back)
+
+
+def _pool(kind: Any) -> Callable[[list[Any], dict[str, Any]], Any]:
+    def pool(operands: list[Any], given: dict[str, Any]) -> Any:
+        kernel, strides = tuple(given["kernel"]), tuple(given["strides"])
+        return kind(operands[0], kernel=kernel, strides=strides, pads=tuple(given["pads"]))
+
+    return pool
+
+
+def _slice(operands: list[Any], given: dict[str, Any]) -> Any:
+    return op.slice(operands[0], starts=tuple(given["start"]), ends=tuple(given["stop"]))
+
+
+def _tile(operands: list[Any], given: dict[str, Any]) -> Any:
+    repeats = [1] * len(_shape(operands[0]))
+    repeats[given["axis"]] = given["count"]
+    return op.tile(operands[0], repeats=tuple(repeats))
+
+
+def _shape(value: Any) -> tuple[Any, ...]:
+    return value.shape if isinstance(value, np.ndarray) else value.type.shape
+
+
+def _pad(operands: list[Any], given: dict[str, Any]) -> Any:
+    return op.pad(operands[0], pads=tuple(given["pads"]), fill=given["value"], mode=given["mode"])
+
+
+def _broadcast(operands: list[Any], given: dict[str, Any]) -> Any:
+    (x,), shape = operands, tuple(given["shape"])
+    behind = len(shape) - given["axis"] - len(_shape(x))
+    if behind:
+        x = op.reshape(x, shape=(*_shape(x), *[1] * behind))
+    return op.expand(x, shape=shape)
+
+
+def _top_k(operands: list[Any], given: dict[str, Any]) -> Any:
+    return op.top_k(operands[0], k=given["k"])
+
+
+def _resize(operands: list[Any], given: dict[str, Any]) -> Any:
+    sizes = tuple(given["shape"])
+    return op.resize(operands[0], sizes=sizes, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+
+def _binary(kind: Any) -> Callable[[list[Any], dict[str, Any]], Any]:
+    return lambda operands, given: kind(*operands)
+
+
+def _reduced(kind: Any) -> Callable[[list[Any], dict[str, Any]], Any]:
+    return lambda operands, given: kind(operands[0], axes=tuple(given["axes"]), keep_dims=False)
+
+
+_STORED: dict[str, Callable[[list[Any], dict[str, Any]], Any]] = {
+    "Slice": _slice,
+    "Tile": _tile,
+    "Concat": lambda operands, given: op.concat(*operands, axis=given["axis"]),
+    "Reshape": lambda operands, given: op.reshape(operands[0], shape=tuple(given["shape"])),
+    "Transpose": lambda operands, given: op.transpose(operands[0], perm=tuple(given["perm"])),
+    "Select": lambda operands, given: op.where(*operands),
+}
+_FLOAT: dict[str, Callable[[list[Any], dict[str, Any]], Any]] = {
+    **_STORED,
+    "Add": _binary(op.add),
+    "Sub": _binary(op.sub),
+    "Mul": _binary(op.mul),
+    "Div": _binary(op.div),
+    "Max": _binary(op.maximum),
+    "Min": _binary(op.minimum),
+    "Pow": _binary(op.pow),
+    "Abs": _binary(op.abs),
+    "Sin": _binary(op.sin),
+    "Exp": _binary(op.exp),
+    "Tanh": _binary(op.tanh),
+    "Sigmoid": _binary(op.sigmoid),
+    "Relu": _binary(op.relu),
+    "Swish": _binary(op.silu),
+    "MatMul": _binary(op.matmul),
+    "BatchMatMul": _binary(op.matmul),
+    "FullyConnected": lambda operands, given: op.add(op.matmul(operands[0], operands[1]), operands[2]),
+    "BatchedAdd": _binary(op.add),
+    "LeakyRelu": lambda operands, given: op.leaky_relu(operands[0], alpha=given["alpha"]),
+    "Clip": lambda operands, given: op.clip(operands[0], low=given["min"], high=given["max"]),
+    "ConvertTo": lambda operands, given: op.cast(operands[0], element=_ELEMENTS[given["dtype"]]),
+    "Splat": lambda operands, given: np.full(given["shape"], given["value"], np.float32),
+    "LRN": lambda operands, given: op.lrn(operands[0], size=5),
+    "Conv": _conv,
+    "BatchNormalization": _batch_norm,
+    "AvgPool": _pool(op.average_pool),
+    "MaxPool": _pool(op.max_pool),
+    "AdaptiveAvgPool": lambda operands, given: op.global_average_pool(operands[0]),
+    "Pad": _pad,
+    "Broadcast": _broadcast,
+    "TopK": _top_k,
+    "ResizeNearest": _resize,
+    "ReduceAdd": _reduced(op.reduce_sum),
+    "ReduceMean": _reduced(op.reduce_mean),
+}
+
+
+def counted(graph: Graph) -> Counter[str]:
+    """Count the ops of a graph in the words of the notation: quantised arithmetic is one op, and constants are none."""
+    kinds = {node: graph.nodes[node]["type"] for node in graph}
+    within: set[str] = set()
+    for node, kind in kinds.items():
+        source = graph.operands(node)[0].node if kind == "quantize_linear" else None
+        if source is None or kinds[source] not in _ARITHMETIC:
+            continue
+        read = [each.node for each in graph.operands(source)]
+        if any(kinds[each] == "dequantize_linear" for each in read):
+            within |= {node, *(each for each in read if kinds[each] == "dequantize_linear")}
+    found: Counter[str] = Counter()
+    for node, kind in kinds.items():
+        if kind in ("input", "output", "constant", "name_axes") or node in within:
+            continue
+        if kind == "quantize_linear" and kinds[graph.operands(node)[0].node] == "dequantize_linear":
+            found["RescaleQuantized"] += 1
+        elif kind == "dequantize_linear" and all(kinds[r] == "quantize_linear" for r in graph.successors(node)):
+            continue
+        else:
+            found[_name_of(graph, node)] += 1
+    return found
+
+
+def expected_ops(case: dict[str, Any]) -> Counter[str] | None:
+    """Return the ops that a case expects: splats are constants, and a product is one op with a bias or without."""
+    ops = case["expected"].get("ops")
+    if ops is None:
+        return None
+    found: Counter[str] = Counter()
+    for name, count in ops.items():
+        if name != "Splat":
+            found[_SAME.get(name, name)] += count
+    return +found
+
+
+_SAME = {"FullyConnected": "MatMul", "BatchedAdd": "Add"}
+
+
+def complaints(case: dict[str, Any], before: Graph, after: Graph) -> list[str]:
+    """Return what a graph has that a case does not want: fewer ops than it asks for are no complaint."""
+    expected, found, wanted = case["expected"], counted(after), expected_ops(case)
+    said = []
+    if wanted is not None and found != wanted and (expected.get("unchanged") or found.total() >= wanted.total()):
+        said.append(f"{dict(found)} instead of {dict(wanted)}")
+    if wanted is None and "node_count" in expected and found.total() > expected["node_count"]:
+        said.append(f"{found.total()} ops instead of {expected['node_count']}")
+    said += [f"{name} is left" for name in expected.get("absent_ops", ()) if found[_SAME.get(name, name)]]
+    for name, count in expected.get("present_ops", {}).items():
+        if found[_SAME.get(name, name)] != count:
+            said.append(f"{name}: {found[_SAME.get(name, name)]} instead of {count}")
+    for number, name in enumerate(expected.get("output_is_input", ())):
+        if after.operands(f"out{number}")[0].node != name:
+            said.append(f"output {number} is not {name}")
+    if expected.get("equivalent"):
+        given = inputs_of(before)
+        ours, theirs = evaluate(before, given), evaluate(after, given)
+        said += [f"values of {name}" for name in ours if not _close(ours[name], theirs[name], expected)]
+    return said
+
+
+def _name_of(graph: Graph, node: str) -> str:
+    kind = graph.nodes[node]["type"]
+    if kind == "matmul" and all(len(graph.result_type(*each).shape) > 2 for each in graph.operands(node)):
+        return "BatchMatMul"
+    return _NAMES.get(kind, kind.title().replace("_", ""))
+
+
+def _close(one: np.ndarray, other: np.ndarray, expected: dict[str, Any]) -> bool:
+    """Tell whether two outputs agree as a case asks."""
+    atol = expected.get("atol_lsb") or expected.get("atol") or 1e-5
+    return one.shape == other.shape and np.allclose(
+        one.astype(np.float64), other.astype(np.float64), rtol=1e-4, atol=atol, equal_nan=True
+    )
+
+
+def inputs_of(graph: Graph) -> dict[str, np.ndarray]:
+    """Return inputs of a graph: small numbers above zero, so that quotients and powers are defined."""
+    random = np.random.default_rng(1)
+    found = {}
+    for name in graph.inputs:
+        kind = graph.result_type(name)
+        shape = tuple(int(size) for size in kind.shape)
+        if kind.element == "bool":
+            found[name] = random.integers(0, 2, shape).astype(bool)
+        elif kind.element in ("i8", "i32", "i64"):
+            found[name] = random.integers(-100, 100, shape).astype(
+                {"i8": np.int8, "i32": np.int32}.get(kind.element, np.int64)
+            )
+        else:
+            low = 0.1 if math.prod(shape) else 0
+            found[name] = random.uniform(low, 2, shape).astype(np.float16 if kind.element == "f16" else np.float32)
+    return found

@@ -1,0 +1,81 @@
+"""Quantising and dequantising by scales and zero points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, evaluate, rewrite
+from graphrewrite.rules import MERGE_ROUNDINGS, RULES
+from graphrewrite.rules.quantised import drop_limit_before_quantising, drop_quantise_again
+
+
+def kinds(graph):
+    return sorted(graph.nodes[node]["type"] for node in graph if graph.nodes[node]["type"] not in ("constant", "input"))
+
+
+def parse(lines, element="u8", scale=0.1, zero=3):
+    return Graph.parse(f"""graph g
+x = input() : {element}[N,4]
+s = constant(value={scale}) : f32[]
+z = constant(value={zero}) : {element}[]
+d = dequantize_linear(x, s, z)
+{lines}
+y = output(last)""")
+
+
+def test_stored_numbers_are_not_stored_again():
+    assert kinds(rewrite(parse("last = quantize_linear(d, s, z)"), RULES)) == ["output"]
+
+
+@pytest.mark.parametrize("scale", [1e-46, 1e38])
+def test_unless_the_scale_leaves_the_floats(scale):
+    graph = parse("last = quantize_linear(d, s, z)", scale=scale)
+    assert len(rewrite(graph, drop_quantise_again)) == len(graph)
+
+
+def test_integers_move_instead_of_floats():
+    after = rewrite(
+        parse("""r = reshape(d, shape=[-1, 2, 2])
+c = concat(r, r, axis=1)
+last = quantize_linear(c, s, z)"""),
+        RULES,
+    )
+    assert kinds(after) == ["concat", "output", "reshape"]
+    assert {after.result_type(node).element for node in after if after.nodes[node]["type"] == "reshape"} == {"u8"}
+
+
+@pytest.mark.parametrize(
+    ("limit", "zero", "is_dropped"),
+    [
+        ("relu(a)", 0, True),
+        ("relu(a)", 1, False),
+        ("clip(a, low=-0.3)", 3, True),
+        ("clip(a, low=-0.26)", 3, True),  # which rounds to the least number as well
+        ("clip(a, low=-0.2)", 3, False),
+        ("clip(a, low=-0.3, high=25.2)", 3, True),
+        ("clip(a, low=-0.3, high=25.0)", 3, False),
+    ],
+)
+def test_limits_beyond_those_of_the_stored_type_are_dropped(limit, zero, is_dropped):
+    graph = Graph.parse(f"""graph g
+a = input() : f32[N]
+s = constant(value=0.1) : f32[]
+z = constant(value={zero}) : u8[]
+c = {limit}
+y = quantize_linear(c, s, z)
+out = output(y)""")
+    after = rewrite(graph, drop_limit_before_quantising)
+    assert (len(after) < len(graph)) == is_dropped
+    inputs = {"a": np.linspace(-40, 40, 4001, dtype=np.float32)}
+    assert np.array_equal(evaluate(graph, inputs)["out"], evaluate(after, inputs)["out"])
+
+
+def test_of_two_roundings_the_last_one_is_left_if_one_asks_for_it():
+    graph = parse("""t = constant(value=0.3) : f32[]
+q = quantize_linear(d, t, z)
+e = dequantize_linear(q, t, z)
+r = sigmoid(e)
+last = quantize_linear(r, s, z)""")
+    assert kinds(rewrite(graph, RULES)).count("quantize_linear") == 2
+    assert kinds(rewrite(graph, [*RULES, *MERGE_ROUNDINGS])).count("quantize_linear") == 1

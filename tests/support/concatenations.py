@@ -1,0 +1,56 @@
+"""Concatenations of values that have something in common, which generated graphs seldom have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import strategies as st
+
+from graphrewrite import Graph, Tensor, op
+from graphrewrite.graph import Value
+
+STEPS: list[Callable[[Value], Value]] = [
+    op.relu,
+    op.tanh,
+    op.exp,
+    op.neg,
+    lambda x: op.clip(x, low=-1.0, high=2.0),
+    lambda x: op.leaky_relu(x, alpha=0.25),
+    lambda x: op.cast(x, element="f16"),
+]
+
+
+@st.composite
+def joined_values(draw: st.DrawFn, *, empty: bool = False) -> Graph:
+    """A concatenation of values that the same step makes; some of them have no entries, if asked for."""
+    graph = Graph("joined")
+    shape = draw(st.sampled_from([(3,), (2, 3), ("N", 2, 2)]))
+    axis = draw(st.integers(1 if shape[0] == "N" else 0, len(shape) - 1))
+    sizes = draw(st.lists(st.integers(0 if empty else 1, 3), min_size=2, max_size=4))
+    if empty:
+        sizes[draw(st.integers(0, len(sizes) - 1))] = 0
+    element = draw(st.sampled_from(["f32", "f64", "f16"]))
+    kinds = [Tensor(element, (*shape[:axis], size, *shape[axis + 1 :])) for size in sizes]
+    values = [graph.input(f"x{i}", kind) for i, kind in enumerate(kinds)]
+    step = op.identity if empty else draw(st.sampled_from(STEPS))
+    graph.output("y", op.neg(op.concat(*map(step, values), axis=draw(st.sampled_from([axis, axis - len(shape)])))))
+    return graph
+
+
+@st.composite
+def cut_values(draw: st.DrawFn, *, joined: bool = True) -> Graph:
+    """Slices of one value, side by side as a rule, that are joined again, or go through the same step."""
+    graph = Graph("cut")
+    size, rows = draw(st.integers(2, 6)), draw(st.sampled_from([2, "N"]))
+    x = graph.input("x", Tensor(draw(st.sampled_from(["f32", "i64"] if joined else ["f32", "f64"])), (rows, size)))
+    ends = [0, *sorted(draw(st.sets(st.integers(1, size - 1), max_size=3))), draw(st.sampled_from([size, 1 << 31]))]
+    parts = [op.slice(x, starts=(low,), ends=(high,), axes=(1,)) for low, high in zip(ends, ends[1:], strict=False)]
+    if draw(st.booleans()):
+        steps = (draw(st.sampled_from([-1, 2])),)
+        parts.append(op.slice(x, starts=(draw(st.integers(-size, size)),), ends=(-1,), axes=(1,), steps=steps))
+    if joined:
+        graph.output("y", op.concat(*parts, axis=1))
+    step = draw(st.sampled_from(STEPS[:-1])) if not joined else op.abs
+    for i, part in enumerate(parts if not joined or draw(st.booleans()) else ()):
+        graph.output(f"z{i}", step(part))
+    return graph
