@@ -10,7 +10,7 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.quantisation.quantiser import PREPARE
 from graphrewrite.op import LIBRARY
-from graphrewrite.rules import APPROXIMATE, FOLDING, RULES
+from graphrewrite.rules import APPROXIMATE, FEWER_TRANSPOSES, FOLDING, RULES
 
 __all__ = ["HARDWARE", "INTEGER", "ONNX", "TARGETS", "Target", "optimise"]
 
@@ -83,7 +83,7 @@ class Target:
         return Pipeline(rules, (*lowerings, *RULES), name=self.name)
 
 
-ONNX = Target("onnx")
+ONNX = Target("onnx", fused=FEWER_TRANSPOSES)
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE)
 """Networks that are quantised next: layers, and positions where `quantise` has them."""

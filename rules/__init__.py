@@ -165,6 +165,16 @@ from graphrewrite.rules.shapes import (
     transpose_as_reshape,
     write_as_reshape,
 )
+from graphrewrite.rules.sinking import (
+    clip_before_rearranging,
+    reshape_after,
+    reshape_after_in_order,
+    tile_after_transpose,
+    tile_before_transpose,
+    transpose_after,
+    transpose_after_in_order,
+    transpose_after_sum,
+)
 from graphrewrite.rules.slices import (
     concat_of_slices,
     crop_as_slice,
@@ -185,7 +195,9 @@ from graphrewrite.rules.windows import (
 __all__ = [
     "APPROXIMATE",
     "BROADCASTING",
+    "FEWER_TRANSPOSES",
     "FOLDING",
+    "REARRANGE_LAST",
     "RECOGNITION",
     "RULES",
     "SHARED_STEPS",
@@ -199,6 +211,7 @@ __all__ = [
     "cancel_transposes_of_sums",
     "choose_branch",
     "choose_equal_branches",
+    "clip_before_rearranging",
     "compute_known_number",
     "concat_before_step",
     "concat_of_slices",
@@ -306,6 +319,8 @@ __all__ = [
     "power_as_root",
     "power_as_square",
     "reduce_one_as_reshape",
+    "reshape_after",
+    "reshape_after_in_order",
     "scale_layer_norm",
     "scale_norm",
     "slice_after_step",
@@ -315,7 +330,12 @@ __all__ = [
     "subtract_itself",
     "subtract_layer",
     "subtract_norm",
+    "tile_after_transpose",
     "tile_as_expand",
+    "tile_before_transpose",
+    "transpose_after",
+    "transpose_after_in_order",
+    "transpose_after_sum",
     "transpose_as_reshape",
     "unroll_loops",
     "where_as_truth",
@@ -470,6 +490,26 @@ SHARED_STEPS = (
     slice_after_step,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
+
+FEWER_TRANSPOSES = (
+    cancel_transposes,
+    cancel_transposes_of_sums,
+)
+"""Transposes moved where fewer of them are left; the second passes sums, which may be rounded in another order."""
+
+REARRANGE_LAST = (
+    transpose_after,
+    transpose_after_in_order,
+    reshape_after,
+    reshape_after_in_order,
+    tile_after_transpose,
+    merge_transposes,
+    drop_transpose,
+    merge_reshapes,
+    drop_reshape,
+)
+"""Transposes and reshapes behind all ops that they do not concern, so that layers meet what follows them: exact;
+opt-in, for there may be as many of them as before."""
 
 
 def __dir__() -> list[str]:
