@@ -10,7 +10,16 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.quantisation.quantiser import PREPARE
 from graphrewrite.op import LIBRARY
-from graphrewrite.rules import APPROXIMATE, FEWER_TRANSPOSES, FOLDING, RULES
+from graphrewrite.rules import (
+    APPROXIMATE,
+    AS_LAYERS,
+    BROADCASTING,
+    FEWER_TRANSPOSES,
+    FOLDING,
+    RECOGNITION,
+    RULES,
+    SHARED_STEPS,
+)
 
 __all__ = ["HARDWARE", "INTEGER", "ONNX", "TARGETS", "Target", "optimise"]
 
@@ -29,6 +38,8 @@ class Target:
         The ops that it has; by default all. An op that it has stays, even if `lowerings` could write it by others.
     lowerings : tuple of Rule and Pass
         Rules that write ops that it does not have by others.
+    is_of_layers : bool
+        Whether pools and norms become convolutions, `AS_LAYERS`, where approximation is allowed.
 
     Raises
     ------
@@ -58,6 +69,7 @@ class Target:
     fused: tuple[Rule | Pass, ...] = ()
     ops: frozenset[str] | None = None
     lowerings: tuple[Rule | Pass, ...] = LOWER_COMPOSITE
+    is_of_layers: bool = False
 
     def __post_init__(self) -> None:
         for name in sorted(self.ops or ()):
@@ -74,7 +86,9 @@ class Target:
         also : sequence of Rule and Pass
             Further rules, which apply in any case.
         """
-        folding = (*FOLDING, *APPROXIMATE) if approximate else ()
+        folding: Sequence[Rule | Pass] = (*FOLDING, *APPROXIMATE) if approximate else ()
+        if not self.is_of_layers:
+            folding = [member for member in folding if member not in AS_LAYERS]
         fused = (member for member in self.fused if approximate or member.keeps == "exact")
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
         if self.ops is None:
@@ -83,11 +97,11 @@ class Target:
         return Pipeline(rules, (*lowerings, *RULES), name=self.name)
 
 
-ONNX = Target("onnx", fused=FEWER_TRANSPOSES)
+ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *FEWER_TRANSPOSES))
 """Files that other runtimes read: ops for which ONNX has one."""
-INTEGER = Target("integer", fused=PREPARE)
+INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)
 """Networks that are quantised next: layers, and positions where `quantise` has them."""
-HARDWARE = Target("hardware", fused=PREPARE)
+HARDWARE = Target("hardware", fused=PREPARE, is_of_layers=True)
 """Networks that become hardware: as for `INTEGER`."""
 TARGETS = {target.name: target for target in (ONNX, INTEGER, HARDWARE)}
 """The targets of the library by name."""

@@ -1,9 +1,9 @@
 """Transformations: rules and passes that stay on their level.
 
-Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. `FOLDING` moves float
-arithmetic from run time into the weights, which keeps results only within rounding; it is opt-in, and quantising, which
-rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `APPROXIMATE` has what is right for most
-numbers; both are opt-in.
+Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. The others are opt-in.
+`FOLDING` moves float arithmetic from run time into the weights, which keeps results only within rounding; quantising,
+which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts. `APPROXIMATE` has what is right for
+most numbers, and each of its rules says for which.
 
 Examples
 --------
@@ -194,6 +194,7 @@ from graphrewrite.rules.windows import (
 
 __all__ = [
     "APPROXIMATE",
+    "AS_LAYERS",
     "BROADCASTING",
     "FEWER_TRANSPOSES",
     "FOLDING",
@@ -420,6 +421,9 @@ RULES = (
 )
 """Exact clean-up: the same bits before and after."""
 
+AS_LAYERS = (average_pool_as_conv, global_average_pool_as_conv, batch_norm_as_layer)
+"""Pools and norms as convolutions, for targets whose arithmetic is in layers: the same within float rounding."""
+
 FOLDING = (
     gemm_as_linear,
     matmul_as_linear,
@@ -429,8 +433,6 @@ FOLDING = (
     fold_pad_into_average_pool,
     fold_pad_into_max_pool,
     crop_window,
-    average_pool_as_conv,
-    global_average_pool_as_conv,
     divide_as_multiply,
     subtract_as_add,
     norm_before_reshape,
@@ -446,7 +448,7 @@ FOLDING = (
     scale_layer_norm,
     add_to_layer_norm,
     fold_batch_norm,
-    batch_norm_as_layer,
+    *AS_LAYERS,
     merge_layers,
     fold_input_scale,
     fold_input_offset,

@@ -25,12 +25,15 @@ __all__ = [
     "move_before_dequantising",
     "quantise_before_concat",
     "quantise_before_moving",
+    "skip_narrow_type",
     "skip_rounding",
     "skip_rounding_of_stored",
+    "store_without_cast",
 ]
 
 _WIDEST = 1 << 16
 """So many stored numbers are tried one by one."""
+_NARROW = frozenset({"f16", "bf16"})
 _MOVING = reduce(
     or_,
     (getattr(op, name) for name in ("reshape", "flatten", "squeeze", "unsqueeze", "slice", "tile", "expand")),
@@ -136,7 +139,8 @@ def concat_before_dequantising(x, y, others, s: Constant, z: Constant | None = N
 @rule
 def quantise_before_concat(x, others, t, s: Constant, u=None, z: Constant | None = None):
     """Of concatenated numbers some of which were stored, all are stored before."""
-    concatenation = op.concat(op.dequantize_linear(x, t, u), *others)
+    real = op.dequantize_linear(x, t, u)
+    concatenation = op.concat(real, *others) | op.concat(op.cast(real), *others)
     stored = op.quantize_linear(concatenation, s, z)
     yield stored
     if not _is_single(s, z) or stored.block_size:
@@ -176,6 +180,25 @@ def skip_rounding_of_stored(x, s: Constant, t: Constant, z: Constant | None = No
     return first if first.type == last.type else decline("the types differ", at=last)
 
 
+@rule(keeps="assumes")
+def skip_narrow_type(x):
+    """Numbers narrowed and widened again stay: it is assumed that the narrow type has them, but for rounding."""
+    wide = op.cast(op.cast(x, element=rule.where(lambda kind: kind in _NARROW, "it is narrow")))
+    yield wide
+    return x if x.type == wide.type else decline("the types differ", at=wide)
+
+
+@rule(keeps="assumes")
+def store_without_cast(x, s: Constant, z: Constant | None = None):
+    """Numbers are stored without being narrowed: it is assumed that the narrow type has them, but for rounding."""
+    narrow = op.cast(x, element=rule.where(lambda kind: kind in _NARROW, "it is narrow"))
+    stored = op.quantize_linear(narrow, s, z)
+    yield stored
+    if x.type.element not in ("f32", "f64"):
+        return decline("it does not narrow", at=narrow)
+    return op.quantize_linear(x, s, *([] if z is None else [z]), like=stored)
+
+
 MOVE_INTEGERS = (
     drop_quantise_again,
     drop_limit_before_quantising,
@@ -186,5 +209,5 @@ MOVE_INTEGERS = (
 )
 """Stored integers move, and are not stored again: the same bits."""
 
-MERGE_ROUNDINGS = (skip_rounding, skip_rounding_of_stored)
+MERGE_ROUNDINGS = (skip_rounding, skip_rounding_of_stored, skip_narrow_type, store_without_cast)
 """Roundings to a grid are skipped next to others."""

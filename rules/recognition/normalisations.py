@@ -154,7 +154,7 @@ def recognise_layer_norm_of_line(x, epsilon: Constant, gain, shift):
 
 
 def _parameter(c, whole):
-    """A factor or addend of normalised entries as a parameter of a norm, or None where it does not broadcast to them."""
+    """A factor or addend of normalised entries as a parameter of a norm; None where it does not broadcast to them."""
     if not c.is_constant:
         return c if _broadcasts(c.shape, whole) else None
     more = max(c.value.ndim - len(whole), 0)

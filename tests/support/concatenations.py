@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from hypothesis import strategies as st
 
@@ -44,7 +45,7 @@ def cut_values(draw: st.DrawFn, *, joined: bool = True) -> Graph:
     size, rows = draw(st.integers(2, 6)), draw(st.sampled_from([2, "N"]))
     x = graph.input("x", Tensor(draw(st.sampled_from(["f32", "i64"] if joined else ["f32", "f64"])), (rows, size)))
     ends = [0, *sorted(draw(st.sets(st.integers(1, size - 1), max_size=3))), draw(st.sampled_from([size, 1 << 31]))]
-    parts = [op.slice(x, starts=(low,), ends=(high,), axes=(1,)) for low, high in zip(ends, ends[1:], strict=False)]
+    parts = [op.slice(x, starts=(low,), ends=(high,), axes=(1,)) for low, high in pairwise(ends)]
     if draw(st.booleans()):
         steps = (draw(st.sampled_from([-1, 2])),)
         parts.append(op.slice(x, starts=(draw(st.integers(-size, size)),), ends=(-1,), axes=(1,), steps=steps))
