@@ -42,12 +42,11 @@ def cancel_transposes_of_sums(graph: Graph) -> list[str]:
 
 def _cancelled(graph: Graph, *, rounds: bool) -> list[str]:
     kinds = Counter(tuple(data["perm"]) for data in graph.nodes.values() if data.get("type") == "transpose")
-    reshapes = [node for node, data in graph.nodes.items() if data.get("type") == "reshape"]
+    reshapes = any(data.get("type") == "reshape" for data in graph.nodes.values())
     removed: list[str] = []
     for perm in sorted(kinds.keys() | {inverse(perm) for perm in kinds}):
-        back = inverse(perm)
-        is_alone = kinds[perm] < 2 if perm == back else not (kinds[perm] and kinds[back])
-        if perm != tuple(sorted(perm)) and not (is_alone and not reshapes):
+        is_alone = sum(kinds[each] for each in {perm, inverse(perm)}) < 2 and not reshapes
+        if perm != tuple(sorted(perm)) and not is_alone:
             removed += _Region(graph, perm, rounds).cut()
     return removed
 
@@ -142,7 +141,7 @@ class _Region:
 
     def cut(self) -> list[str]:
         """Rebuild the region with the fewest transposes, if these are fewer; return the nodes that are gone."""
-        if not self.entries or not self.exits:
+        if len(self.entries) + len(self.exits) < 2:
             return []
         flow, cost = nx.DiGraph(), 0
         flow.add_nodes_from((_AS_IT_IS, _BEFORE))

@@ -113,3 +113,27 @@ def test_a_reshape_that_moves_ones_counts_as_a_transpose():
         u = transpose(p, perm=[0,3,1,2])
         y = output(u)""")
     assert not _rearrangements(rewrite(graph, (*RULES, cancel_transposes)))
+
+
+def test_transposes_that_meet_in_a_sum_are_one():
+    graph = Graph.parse("""graph g
+        x = input() : f32[N,5,10,15]
+        z = input() : f32[N,5,10,15]
+        t = transpose(x, perm=[0,3,1,2])
+        u = transpose(z, perm=[0,3,1,2])
+        a = add(t, u)
+        p = pow(a, u)
+        y = output(p)""")
+    assert _counts(rewrite(graph, cancel_transposes))["transpose"] == 1
+
+
+def test_a_value_is_transposed_once_before_several_steps():
+    graph = Graph.parse("""graph g
+        x = input() : f32[N,5,10,15]
+        a = relu(x)
+        b = neg(x)
+        t = transpose(a, perm=[0,3,1,2])
+        u = transpose(b, perm=[0,3,1,2])
+        y = output(t)
+        z = output(u)""")
+    assert _counts(rewrite(graph, cancel_transposes))["transpose"] == 1
