@@ -10,7 +10,16 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.quantisation.quantiser import PREPARE
 from graphrewrite.op import LIBRARY
-from graphrewrite.rules import APPROXIMATE, AS_LAYERS, BROADCASTING, FOLDING, RECOGNITION, RULES, SHARED_STEPS
+from graphrewrite.rules import (
+    APPROXIMATE,
+    AS_LAYERS,
+    BROADCASTING,
+    FEWER_TRANSPOSES,
+    FOLDING,
+    RECOGNITION,
+    RULES,
+    SHARED_STEPS,
+)
 
 __all__ = ["HARDWARE", "INTEGER", "ONNX", "TARGETS", "Target", "optimise"]
 
@@ -92,7 +101,7 @@ class Target:
         return Pipeline(*phases, *([self.finish] if self.finish else ()), name=self.name)
 
 
-ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION))
+ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *FEWER_TRANSPOSES))
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)
 """Networks that are quantised next: layers, and positions where `quantise` has them."""

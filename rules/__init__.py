@@ -140,6 +140,7 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
+from graphrewrite.rules.layouts import cancel_transposes, cancel_transposes_of_sums
 from graphrewrite.rules.limits import (
     merge_clips,
     write_choice_as_relu,
@@ -171,7 +172,7 @@ from graphrewrite.rules.products import (
     multiply_equal_matrices_once,
 )
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
-from graphrewrite.rules.recognition import RECOGNITION
+from graphrewrite.rules.recognition import RECOGNITION as _RECOGNITION
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -180,6 +181,16 @@ from graphrewrite.rules.shapes import (
     permute_linear_weights,
     transpose_as_reshape,
     write_as_reshape,
+)
+from graphrewrite.rules.sinking import (
+    clip_before_rearranging,
+    reshape_after,
+    reshape_after_in_order,
+    tile_after_transpose,
+    tile_before_transpose,
+    transpose_after,
+    transpose_after_in_order,
+    transpose_after_sum,
 )
 from graphrewrite.rules.slices import (
     concat_of_slices,
@@ -202,9 +213,11 @@ __all__ = [
     "APPROXIMATE",
     "AS_LAYERS",
     "BROADCASTING",
+    "FEWER_TRANSPOSES",
     "FOLDING",
     "MERGE_PRODUCTS",
     "PRODUCTS",
+    "REARRANGE_LAST",
     "RECOGNITION",
     "RULES",
     "SHARED_STEPS",
@@ -214,8 +227,11 @@ __all__ = [
     "add_to_norm",
     "average_pool_as_conv",
     "batch_norm_as_layer",
+    "cancel_transposes",
+    "cancel_transposes_of_sums",
     "choose_branch",
     "choose_equal_branches",
+    "clip_before_rearranging",
     "compute_known_number",
     "concat_before_step",
     "concat_of_slices",
@@ -331,6 +347,8 @@ __all__ = [
     "power_as_root",
     "power_as_square",
     "reduce_one_as_reshape",
+    "reshape_after",
+    "reshape_after_in_order",
     "scale_layer_norm",
     "scale_norm",
     "slice_after_step",
@@ -340,7 +358,12 @@ __all__ = [
     "subtract_itself",
     "subtract_layer",
     "subtract_norm",
+    "tile_after_transpose",
     "tile_as_expand",
+    "tile_before_transpose",
+    "transpose_after",
+    "transpose_after_in_order",
+    "transpose_after_sum",
     "transpose_as_reshape",
     "unroll_loops",
     "where_as_truth",
@@ -510,6 +533,7 @@ SHARED_STEPS = (
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
 
 RECOGNITION = (
+    *_RECOGNITION,
     write_extreme_as_clip,
     write_extreme_as_slope,
     write_choice_as_relu,
@@ -518,6 +542,25 @@ RECOGNITION = (
     write_opposite_choice_as_slope,
 )
 """Composite ops made of their parts; opt-in."""
+FEWER_TRANSPOSES = (
+    cancel_transposes,
+    cancel_transposes_of_sums,
+)
+"""Transposes moved where fewer of them are left; the second passes sums, which may be rounded in another order."""
+
+REARRANGE_LAST = (
+    transpose_after,
+    transpose_after_in_order,
+    reshape_after,
+    reshape_after_in_order,
+    tile_after_transpose,
+    merge_transposes,
+    drop_transpose,
+    merge_reshapes,
+    drop_reshape,
+)
+"""Transposes and reshapes behind all ops that they do not concern, so that layers meet what follows them: exact;
+opt-in, for there may be as many of them as before."""
 
 
 def __dir__() -> list[str]:

@@ -59,7 +59,7 @@ def factor_before_product(x, w: Constant, c: Constant):
 
 def _moved(layer, *, least):
     """A layer whose results are put on other axes."""
-    return rule.repeated(layer, lambda below: (op.reshape | op.transpose)(below), least=least)
+    return rule.repeated(layer, op.reshape | op.transpose, least=least)
 
 
 def _with_factor(x, w, b, c, linear, moved):

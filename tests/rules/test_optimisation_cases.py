@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from graphrewrite.lowering import ONNX, lower_composite, optimise
-from graphrewrite.rules import fuse_activations
+from graphrewrite.lowering import ONNX, Target, lower_composite, optimise
+from graphrewrite.rules import MERGE_PRODUCTS, fuse_activations
 from tests.rules.optimisation_cases import CASES, OPTIMISED, Translation, complaints, ops_named
 
 pytestmark = pytest.mark.skipif(not CASES, reason="the cases are not part of the project")
@@ -34,8 +32,9 @@ def optimised(case, graph):
     """Optimise the graph of a case as its stage asks; what it is lowered to are the ops that its target has."""
     if case["stage"] == "lower":
         return lower_composite(graph, keep=ops_named(case))
-    target = replace(ONNX, finish=(fuse_activations,)) if "backend_fuses" in case.get("options", {}) else ONNX
-    return optimise(graph, target, approximate=True)
+    fused = ONNX.fused if case["passes"] == "default" else (*ONNX.fused, *MERGE_PRODUCTS)
+    finish = (fuse_activations,) if "backend_fuses" in case.get("options", {}) else ()
+    return optimise(graph, Target("case", fused=fused, finish=finish), approximate=True)
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIMISED if name not in WAITING])
