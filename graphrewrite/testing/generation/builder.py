@@ -15,13 +15,13 @@ from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick, Unfit
-from graphrewrite.testing.generation.experience import accepted, counts_of, taken
+from graphrewrite.testing.generation.experience import accepted, counts_of, some_kind, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
-from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, SIZES, USUAL, kind_of
+from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of
 from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
+from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, elements_with, links, propose, sources
 from graphrewrite.testing.generation.suggested import shapes_of
 from graphrewrite.testing.generation.tables import CONTINUOUS
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
@@ -50,6 +50,8 @@ class Builder:
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
     open_sizes : bool
         Whether any size of an input may be symbolic; else that of the batch alone.
+    sparingly : bool
+        Whether as little as possible is found out about the ops: for graphs that have few ops of many.
     """
 
     def __init__(
@@ -60,9 +62,10 @@ class Builder:
         *,
         every_type: bool = False,
         open_sizes: bool = False,
+        sparingly: bool = False,
     ) -> None:
         self.pick, self.ops, self.batch, self.every_type = pick, tuple(ops), batch, every_type
-        self.open_sizes = open_sizes
+        self.open_sizes, self.sparingly = open_sizes, sparingly
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
@@ -116,7 +119,7 @@ class Builder:
         if way > 13:
             self.repeat()
             return
-        if way > 6:
+        if way > 6 and not self.sparingly:
             self.pair()
             return
         last = self.computed[-1] if self.computed else None
@@ -149,7 +152,7 @@ class Builder:
         link = self.pick(found)
         family, elements = link.kind.family, [link.element]
         if family == link.result.family:  # hardly any op makes one element type of another within a family
-            elements += self.elements(reader, family)
+            elements += self.wanted(elements_taken(reader, family), family)
         for attempt in range(2 * _LOOKS):
             kind = self.fresh(self.pick(elements), link.kind.rank, stream=family == "stream")
             turn = self.pick(range(TURNS)) if attempt or self.chance(3) else link.turn
@@ -165,12 +168,12 @@ class Builder:
 
     def first(self, op: Op) -> Value | None:
         """Return a value that an op takes as its first operand; None where nothing is known about it."""
-        kinds = list(taken(op))
-        if not kinds:
+        kind_taken = some_kind(op, self.pick) if self.sparingly else self.any_kind(op)
+        if kind_taken is None:
             return None
-        floats = [kind for kind in kinds if kind.family == "float"]
-        family, rank = self.pick(floats or kinds) if self.pick((True, True, False)) else self.pick(kinds)
-        elements = self.elements(op, family)
+        family, rank = kind_taken
+        known = elements_with(op, kind_taken) if self.sparingly else elements_taken(op, family)
+        elements = self.wanted(known, family)
         element = elements[0] if self.pick((True, False)) else self.pick(elements)
         kind = self.fresh(element, rank, stream=family == "stream")
         shapes = shapes_of(op, rank)
@@ -179,9 +182,17 @@ class Builder:
         found = self.pool.get(kind, ())
         return self.pick(found) if found and self.pick((True, False)) else self.value(kind)
 
-    def elements(self, op: Op, family: str) -> list[Element]:
-        """Return the element types of a family that an op takes as its first operand's."""
-        return [e for e in elements_taken(op, family) if self.every_type or e in USUAL[family]]
+    def any_kind(self, op: Op) -> Kind | None:
+        """Return one of all kinds of first operands that an op takes, or of those of floats; None if none is known."""
+        kinds = list(taken(op))
+        if not kinds:
+            return None
+        floats = [kind for kind in kinds if kind.family == "float"]
+        return self.pick(floats or kinds) if self.pick((True, True, False)) else self.pick(kinds)
+
+    def wanted(self, elements: Sequence[Element], family: str) -> list[Element]:
+        """Return those of some element types of a family that values may be of."""
+        return [e for e in elements if self.every_type or e in USUAL[family]]
 
     def fresh(self, element: Element, rank: int, *, stream: bool = False) -> Type:
         """Return a small type with so many axes."""
