@@ -31,3 +31,21 @@ X = np.zeros((0, 2, 3))
 )
 def test_a_batch_may_be_empty(result, shape):
     assert result().shape == shape
+
+
+U8 = FixedPoint(False, 8, 8)
+GRAMS = {"mode": "TF", "pool": (0, 1), "starts": (0,), "indexes": (0, 1), "weights": None, "longest": 1, "skips": 0}
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (lambda: op.conv(np.ones((2, 0, 3)), np.ones((1, 0, 2)), np.ones(1)), np.ones((2, 1, 2))),
+        (lambda: op.conv(np.ones((2, 0, 3)), np.ones((1, 0, 2))), np.zeros((2, 1, 2))),
+        (lambda: op.integer_softmax(np.ones((2, 0), int), table=(2,), shift=0, element=U8), np.ones((2, 0))),
+        (lambda: op.tfidf_vectorize(np.ones((0,), int), **GRAMS), np.zeros(2)),
+    ],
+    ids=["conv with a bias", "conv", "integer_softmax", "tfidf_vectorize"],
+)
+def test_there_may_be_no_channels(result, expected):
+    np.testing.assert_array_equal(result(), expected)

@@ -11,17 +11,27 @@ import numpy as np
 
 from graphrewrite.errors import AttributeValueError, TypeMismatchError
 from graphrewrite.graph import Graph, Value
+from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick, Unfit
+from graphrewrite.testing.generation.edges import WITHOUT_NAN
 from graphrewrite.testing.generation.experience import accepted, counts_of, some_kind, taken
 from graphrewrite.testing.generation.fitting import Case
-from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
+from graphrewrite.testing.generation.indices import Limits, limits_in, limits_of_operand, within
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of
 from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, elements_with, links, propose, sources
+from graphrewrite.testing.generation.proposing import (
+    TURNS,
+    Link,
+    elements_taken,
+    elements_with,
+    links,
+    propose,
+    sources,
+)
 from graphrewrite.testing.generation.suggested import shapes_of
 from graphrewrite.testing.generation.tables import CONTINUOUS
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
@@ -52,6 +62,8 @@ class Builder:
         Whether any size of an input may be symbolic; else that of the batch alone.
     sparingly : bool
         Whether as little as possible is found out about the ops: for graphs that have few ops of many.
+    sizes : sequence of int
+        Sizes of inputs; what they lead to may have others.
     """
 
     def __init__(
@@ -63,9 +75,10 @@ class Builder:
         every_type: bool = False,
         open_sizes: bool = False,
         sparingly: bool = False,
+        sizes: Sequence[int] = SIZES,
     ) -> None:
         self.pick, self.ops, self.batch, self.every_type = pick, tuple(ops), batch, every_type
-        self.open_sizes, self.sparingly = open_sizes, sparingly
+        self.open_sizes, self.sparingly, self.sizes = open_sizes, sparingly, sizes
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
@@ -161,6 +174,19 @@ class Builder:
                 self.node(reader, self._case(source, self.value(kind), case))
                 return
 
+    def nest(self) -> None:
+        """Add a node that is a graph of its own, of one or two nodes; none whose operands not every number may be."""
+        inner = Builder(self.pick, self.ops, self.batch, every_type=self.every_type, sparingly=True)
+        for _ in range(self.pick((1, 2))):
+            inner.step()
+        body = inner.finish([])
+        body.name = f"block_{len(self.graph.ops)}"
+        is_any = not limits_in(body) and not any(data["type"] in WITHOUT_NAN for data in body.nodes.values())
+        if is_any and body.inputs and inner.computed:
+            values = graph_op(body)(*(self.value(kind) for kind in body.input_types))
+            for value in values if isinstance(values, tuple) else (values,):
+                self.computed.append(self.offer(value))
+
     def source(self, op: Op, reader: Op | None = None) -> Value | None:
         """Add a node of an op without operands, such as a counter, which another one can read where that is given."""
         cases = [c for c in sources(op) if reader is None or counts_of(reader, kind_of(c.results[0]))]
@@ -196,8 +222,8 @@ class Builder:
 
     def fresh(self, element: Element, rank: int, *, stream: bool = False) -> Type:
         """Return a small type with so many axes."""
-        sizes = (self.pick(SIZES),) * rank  # equal sizes are common: only they hide that axes were exchanged
-        sizes = sizes if self.pick((True, False)) else tuple(self.pick(SIZES) for _ in range(rank))
+        sizes = (self.pick(self.sizes),) * rank  # equal sizes are common: only they hide that axes were exchanged
+        sizes = sizes if self.pick((True, False)) else tuple(self.pick(self.sizes) for _ in range(rank))
         if stream:
             return Stream(element, sizes)  # type: ignore[arg-type]  # the elements of that family are formats
         shape: tuple[Dimension, ...] = (self.batch, *sizes[1:])[:rank]
@@ -225,6 +251,8 @@ class Builder:
         """Add a node as a case has it, with operands that are there or new."""
         if any("-" in str(size) for kind in case.types for size in kind.shape):
             return None  # it would be negative if the other size is large
+        if any(kind.unknowns for kind in case.types[1:]):
+            return None  # only the data decide what sizes the others must have
         names = (*op.operands[1:], *op.operands[-1:] * len(case.types))
         rest = []
         for position, (kind, name) in enumerate(zip(case.types[1:], names, strict=False), start=1):
@@ -258,6 +286,8 @@ class Builder:
         for position, value in enumerate(operands):
             limits = limits_of_operand(op, position, types, {**op.attributes, **attributes})
             data = self.graph.nodes[value.node]
+            if limits is not None and limits[1] < limits[0]:
+                return False
             if limits is None or data["type"] == "input":
                 continue
             if data["type"] != "constant" or not np.array_equal(within(data["value"], limits), data["value"]):

@@ -73,7 +73,7 @@ def some_kind(op: Op, pick: Pick) -> Kind | None:
     >>> some_kind(op.softmax, lambda options: options[0]), some_kind(op.conv, lambda options: options[-1])
     (Kind(family='float', rank=2), Kind(family='float', rank=3))
     """
-    first, others = _searched(_model(op)), [family for family in FAMILIES if family != "string"]
+    first, others = _searched(_model(op)), [family for family in FAMILIES if family not in ("stream", "string")]
     if first is None:
         return None
     at = pick(range(len(RANKS)))

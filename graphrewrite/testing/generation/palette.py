@@ -7,6 +7,7 @@ from functools import lru_cache
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.demand import Pick
+from graphrewrite.testing.generation.edges import REFUSES_NAN
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 
 __all__ = ["few_ops", "other_ops", "usual_ops"]
@@ -25,9 +26,12 @@ def usual_ops() -> tuple[Op, ...]:
 
 @lru_cache(maxsize=1)
 def other_ops() -> tuple[Op, ...]:
-    """Return all other ops of the library that compute alike whenever they are asked, those of hardware excepted."""
-    usual = {*DEFAULT_OPS}
-    return tuple(op for op in LIBRARY.values() if op.name not in usual and op.level != "structure" and not op.stateful)
+    """Return all other ops of the library that compute alike whenever they are asked.
+
+    Without those of hardware, and those that refuse NaN, which others give.
+    """
+    without = {*DEFAULT_OPS, *REFUSES_NAN}
+    return tuple(op for op in LIBRARY.values() if op.name not in without and op.level != "structure")
 
 
 def few_ops(pick: Pick) -> tuple[Op, ...]:

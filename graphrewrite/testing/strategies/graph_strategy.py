@@ -13,10 +13,12 @@ from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.testing.generation.beside_values import annotate, order
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.exploring import telling_plans
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
+from graphrewrite.testing.generation.kinds import SIZES
 from graphrewrite.testing.generation.palette import few_ops, usual_ops
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
@@ -116,8 +118,9 @@ _ENDS = 16
 _DRAWN = st.binary(min_size=_ENDS + _MOST * _RECORD, max_size=_ENDS + _MOST * _RECORD)
 """All choices of a graph: those of its outputs, and a record for each node. A record that begins with a small number is
 no node, so that zeros are nodes less."""
-_CHOSEN = st.binary(min_size=16, max_size=16)
-"""What a graph is made of."""
+_CHOSEN = st.binary(min_size=3 * _ENDS, max_size=3 * _ENDS)
+"""What a graph is made of, and what it has beside that."""
+_ONE_IN_6, _ONE_IN_12 = (*[False] * 5, True), (*[False] * 11, True)
 _ABSENT = 128
 _BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
 
@@ -132,23 +135,36 @@ def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool, open_sizes: bool) -
 
 @st.composite
 def _of_all(draw: Any, every_type: bool, open_sizes: bool) -> Graph:
-    """Graphs of the usual ops, and as many with some of all ops."""
+    """Graphs of the usual ops, and as many with some of all ops; a few of either have what most graphs have not."""
     pick = picking(draw)
     chosen, drawn = draw(_CHOSEN), draw(_DRAWN)
-    pick.begin(chosen)
+    pick.begin(chosen[:_ENDS])
     is_usual = pick((True, False))
     ops = usual_ops() if is_usual else few_ops(pick)
-    batch = pick(_BATCHES)
-    builder = Builder(pick, ops, batch, every_type=every_type, open_sizes=open_sizes, sparingly=not is_usual)
-    return _built(builder, pick, drawn)
+    builder = Builder(
+        pick,
+        ops,
+        pick(_BATCHES),
+        every_type=every_type or (not is_usual and pick(_ONE_IN_6)),
+        open_sizes=open_sizes,
+        sparingly=not is_usual,
+        sizes=(1, 2, 0) if pick(_ONE_IN_12) else SIZES,
+    )
+    graph = _built(builder, pick, drawn, nests=pick(_ONE_IN_12))
+    pick.begin(chosen[_ENDS:])
+    for change in (annotate, order):
+        if pick(_ONE_IN_12):
+            change(graph, pick)
+    return graph
 
 
-def _built(builder: Builder, pick: Choices, drawn: bytes) -> Graph:
-    """A graph with a node for each record that says so."""
+def _built(builder: Builder, pick: Choices, drawn: bytes, *, nests: bool = False) -> Graph:
+    """A graph with a node for each record that says so, and perhaps one with a graph inside."""
     for start in range(_ENDS, len(drawn), _RECORD):
         if drawn[start] >= _ABSENT:
             pick.begin(drawn[start + 1 : start + _RECORD])
-            builder.step()
+            builder.nest() if nests else builder.step()
+            nests = False
     pick.begin(drawn[1:_ENDS])
     return builder.finish([])
 
