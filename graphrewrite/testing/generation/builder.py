@@ -229,7 +229,7 @@ class Builder:
         shape: tuple[Dimension, ...] = (self.batch, *sizes[1:])[:rank]
         if self.open_sizes:
             shape = (*shape[:1], *(self.pick((size, size, self.pick(EXPRESSIONS))) for size in shape[1:]))
-        if isinstance(element, Quantised) and rank > 1 and shape[1] == sizes[1] and self.chance(3):
+        if isinstance(element, Quantised) and rank > 1 and 0 != sizes[1] == shape[1] and self.chance(3):
             element = Quantised("i8", (0.5, 0.25, 2.0)[: int(sizes[1])], axis=1)
         layout = self.pick(LAYOUTS[rank]) if self.every_type and rank in LAYOUTS and self.chance(8) else None
         return Tensor(element, shape, layout)
