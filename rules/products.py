@@ -59,7 +59,12 @@ def factor_before_product(x, w: Constant, c: Constant):
 
 def _moved(layer, *, least):
     """A layer whose results are put on other axes."""
-    return rule.repeated(layer, op.reshape | op.transpose, least=least)
+    return rule.repeated(layer, _rearranged, least=least)
+
+
+def _rearranged(below):
+    """A reshape or a transpose of one operand."""
+    return (op.reshape | op.transpose)(below)
 
 
 def _with_factor(x, w, b, c, linear, moved):
