@@ -14,12 +14,8 @@ WAITING = frozenset(
     {
         "bn_after_conv_reshape_flat",
         "bn_after_conv_reshape_whc",
-        "broadcast_batch_matmul",
         "matmul_add_to_fc",
-        "merge_matmuls_skip_dependent",
         "merge_ten_batched_adds",
-        "sink_transpose_below_arith",
-        "sink_transpose_below_concat",
         "slice_concat_adjacent_axis",
     }
 )
