@@ -2,8 +2,8 @@
 
 Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. The others are opt-in.
 `FOLDING` moves float arithmetic from run time into the weights, which keeps results only within rounding; quantising,
-which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts. `APPROXIMATE` has what is right for
-most numbers, and each of its rules says for which.
+which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, `PRODUCTS` fewer products of matrices
+and `MERGE_PRODUCTS` larger ones. `APPROXIMATE` has what is right for most numbers; each of its rules says for which.
 
 Examples
 --------
@@ -91,6 +91,7 @@ from graphrewrite.rules.concats import (
     slice_after_step,
 )
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
+from graphrewrite.rules.fusing import fuse_activations, fusing
 from graphrewrite.rules.identities import (
     choose_equal_branches,
     drop_cast_to_fixed_and_back,
@@ -139,9 +140,11 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
+from graphrewrite.rules.layouts import cancel_transposes, cancel_transposes_of_sums
 from graphrewrite.rules.limits import (
     merge_clips,
 )
+from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.norms import (
     add_to_layer_norm,
@@ -152,6 +155,16 @@ from graphrewrite.rules.norms import (
     subtract_norm,
 )
 from graphrewrite.rules.outlining import outline_nodes
+from graphrewrite.rules.products import (
+    PRODUCTS,
+    constant_behind_reshape,
+    drop_repeated_matrix,
+    factor_after_product,
+    factor_before_product,
+    factor_behind_movement,
+    factor_of_scores,
+    multiply_equal_matrices_once,
+)
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
 from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.shapes import (
@@ -162,6 +175,16 @@ from graphrewrite.rules.shapes import (
     permute_linear_weights,
     transpose_as_reshape,
     write_as_reshape,
+)
+from graphrewrite.rules.sinking import (
+    clip_before_rearranging,
+    reshape_after,
+    reshape_after_in_order,
+    tile_after_transpose,
+    tile_before_transpose,
+    transpose_after,
+    transpose_after_in_order,
+    transpose_after_sum,
 )
 from graphrewrite.rules.slices import (
     concat_of_slices,
@@ -184,7 +207,11 @@ __all__ = [
     "APPROXIMATE",
     "AS_LAYERS",
     "BROADCASTING",
+    "FEWER_TRANSPOSES",
     "FOLDING",
+    "MERGE_PRODUCTS",
+    "PRODUCTS",
+    "REARRANGE_LAST",
     "RECOGNITION",
     "RULES",
     "SHARED_STEPS",
@@ -194,12 +221,16 @@ __all__ = [
     "add_to_norm",
     "average_pool_as_conv",
     "batch_norm_as_layer",
+    "cancel_transposes",
+    "cancel_transposes_of_sums",
     "choose_branch",
     "choose_equal_branches",
+    "clip_before_rearranging",
     "compute_known_number",
     "concat_before_step",
     "concat_of_slices",
     "constant_before_reshape",
+    "constant_behind_reshape",
     "constant_last",
     "crop_as_slice",
     "crop_window",
@@ -230,6 +261,7 @@ __all__ = [
     "drop_relu",
     "drop_relu_of_clip",
     "drop_repeated",
+    "drop_repeated_matrix",
     "drop_repeated_relu",
     "drop_repetition",
     "drop_repetition_in_order",
@@ -249,6 +281,10 @@ __all__ = [
     "drop_zero_addend",
     "eliminate_dead_nodes",
     "eliminate_independent_nodes",
+    "factor_after_product",
+    "factor_before_product",
+    "factor_behind_movement",
+    "factor_of_scores",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_offset",
@@ -259,6 +295,8 @@ __all__ = [
     "fold_scale",
     "fold_sign",
     "fold_sign_before",
+    "fuse_activations",
+    "fusing",
     "gather_as_slice",
     "gemm_as_linear",
     "global_average_pool_as_conv",
@@ -288,6 +326,7 @@ __all__ = [
     "merge_transposes",
     "multiply_by_reciprocal",
     "multiply_by_zero",
+    "multiply_equal_matrices_once",
     "multiply_without_signs",
     "negate_difference",
     "negate_from_zero",
@@ -302,6 +341,8 @@ __all__ = [
     "power_as_root",
     "power_as_square",
     "reduce_one_as_reshape",
+    "reshape_after",
+    "reshape_after_in_order",
     "scale_layer_norm",
     "scale_norm",
     "slice_after_step",
@@ -311,7 +352,12 @@ __all__ = [
     "subtract_itself",
     "subtract_layer",
     "subtract_norm",
+    "tile_after_transpose",
     "tile_as_expand",
+    "tile_before_transpose",
+    "transpose_after",
+    "transpose_after_in_order",
+    "transpose_after_sum",
     "transpose_as_reshape",
     "unroll_loops",
     "where_as_truth",
@@ -427,6 +473,13 @@ FOLDING = (
     fold_input_scale,
     fold_input_offset,
     permute_linear_weights,
+    factor_after_product,
+    factor_before_product,
+    factor_behind_movement,
+    factor_of_scores,
+    constant_behind_reshape,
+    multiply_equal_matrices_once,
+    drop_repeated_matrix,
 )
 """Arithmetic folded into weights: the same within float rounding."""
 
@@ -466,6 +519,26 @@ SHARED_STEPS = (
     slice_after_step,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
+
+FEWER_TRANSPOSES = (
+    cancel_transposes,
+    cancel_transposes_of_sums,
+)
+"""Transposes moved where fewer of them are left; the second passes sums, which may be rounded in another order."""
+
+REARRANGE_LAST = (
+    transpose_after,
+    transpose_after_in_order,
+    reshape_after,
+    reshape_after_in_order,
+    tile_after_transpose,
+    merge_transposes,
+    drop_transpose,
+    merge_reshapes,
+    drop_reshape,
+)
+"""Transposes and reshapes behind all ops that they do not concern, so that layers meet what follows them: exact;
+opt-in, for there may be as many of them as before."""
 
 
 def __dir__() -> list[str]:

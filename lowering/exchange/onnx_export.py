@@ -47,9 +47,9 @@ def to_onnx(
     ----------
     graph : Graph
         A graph of the level ``nn``. Of a node that is a graph, or names one as its implementation, the nodes of that
-        are written; where the graph is of no module and none are passed, such a name stays an annotation. Ops that ONNX
-        lacks (``linear``, ``fma``, ``softmin``) are written as functions of the domain ``graphrewrite``, or by other ops
-        (``channel_shuffle``); generic nodes are written as they were imported.
+        are written; where the graph is of no module and none are passed, such a name stays an annotation. Ops that
+        ONNX lacks are written as functions of the domain ``graphrewrite`` (``linear``, ``fma``, ``softmin``) or by
+        other ops (``channel_shuffle``); generic nodes are written as they were imported.
     path : str or Path, optional
         A file to write. What was there before is replaced in one step.
     opset : int, optional

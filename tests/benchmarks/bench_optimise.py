@@ -2,8 +2,8 @@
 
     make bench PYTEST="-k optimise" PEERS=path/to/python
 
-Nodes of the ONNX file are counted, with those of nested graphs and functions, without constants. Time is that of the processor, with
-reading and writing; each optimiser runs in a process of its own.
+Nodes of the ONNX file are counted, with those of nested graphs and functions, without constants. Time is that of the
+processor, with reading and writing; each optimiser runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def test_what_is_left(peers: str, tmp_path: Path) -> None:
         found = {how: run(peers, model, how, tmp_path) for how in OPTIMISERS}
         if found["none"] is None:
             pytest.fail(f"{model} cannot be read")
-        cells = ["–" if each is None else f"{each[0]} ({each[1]:.2f} s)" for each in found.values()]
+        cells = ["-" if each is None else f"{each[0]} ({each[1]:.2f} s)" for each in found.values()]
         rows.append((model.stem.removeprefix("light_"), *cells))
         ours = found["ours"]
         assert ours is not None, model
