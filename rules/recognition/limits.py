@@ -1,20 +1,26 @@
-"""Limits and rectifiers from their parts: extremes with a number, and choices by sign."""
+"""Limits, rectifiers and slopes from their parts: extremes with a number, and choices by sign."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
+import numpy as np
+
 from graphrewrite import decline, op, rule
 from graphrewrite.rewriting.facts import numbers
+from graphrewrite.rules.arithmetic import Floats
 from graphrewrite.rules.limits import limits_of
 
 __all__ = [
     "RECOGNISE_LIMITS",
     "recognise_chosen_relu",
+    "recognise_chosen_slope",
     "recognise_clip",
     "recognise_clip_of_extremes",
     "recognise_other_relu",
+    "recognise_other_slope",
     "recognise_relu",
+    "recognise_slope",
 ]
 
 _is_one_number = numbers.predicate(
@@ -92,11 +98,63 @@ def recognise_other_relu(x, zero: Zero, other: Zero):
     return op.relu(x) if x.type == chosen.type else decline("it is broadcast", at=chosen)
 
 
+def _slope(x, s):
+    """X with a slope below zero: of one number, or as the op broadcasts it."""
+    number = s.fact().number
+    return op.prelu(x, s) if number is None else op.leaky_relu(x, alpha=number)
+
+
+def _is_slope(x, s, fits):
+    """Whether a value holds finite slopes that fit, and broadcasts to x."""
+    number = s.fact().number
+    if number is None and not s.is_constant:
+        return False
+    slopes = np.asarray(s.value if number is None else number, np.float64)
+    is_shared = len(s.shape) <= len(x.shape) and op.mul(x, s).type == x.type
+    return bool(is_shared and np.isfinite(slopes).all() and fits(slopes).all())
+
+
+@rule(keeps="rounding")
+def recognise_slope(x: Floats, s):
+    """The greater of x and s · x, for s at most 1, is x above zero and s · x below; so is the lesser for s from 1."""
+    extreme = (op.maximum | op.minimum)(x, op.mul(x, s))
+    yield extreme
+    is_greatest = extreme.op is op.maximum
+    if not _is_slope(x, s, lambda slopes: slopes <= 1 if is_greatest else slopes >= 1):
+        return decline("it is no slope that is known to be on that side of 1", at=s)
+    return _slope(x, s)
+
+
+@rule(keeps="rounding")
+def recognise_chosen_slope(x: Floats, zero: Zero, s):
+    """X where it is positive, and s · x elsewhere, has a slope below zero."""
+    positive = (op.greater | op.greater_or_equal)(x, zero) | (op.less | op.less_or_equal)(zero, x)
+    chosen = op.where(positive, x, op.mul(x, s))
+    yield chosen
+    if x.type != chosen.type or not _is_slope(x, s, np.isfinite):
+        return decline("its slopes are not known, or it is broadcast", at=chosen)
+    return _slope(x, s)
+
+
+@rule(keeps="rounding")
+def recognise_other_slope(x: Floats, zero: Zero, s):
+    """So has s · x where x is negative, and x elsewhere."""
+    negative = (op.less | op.less_or_equal)(x, zero) | (op.greater | op.greater_or_equal)(zero, x)
+    chosen = op.where(negative, op.mul(x, s), x)
+    yield chosen
+    if x.type != chosen.type or not _is_slope(x, s, np.isfinite):
+        return decline("its slopes are not known, or it is broadcast", at=chosen)
+    return _slope(x, s)
+
+
 RECOGNISE_LIMITS = (
     recognise_relu,
     recognise_clip_of_extremes,
     recognise_clip,
     recognise_chosen_relu,
     recognise_other_relu,
+    recognise_slope,
+    recognise_chosen_slope,
+    recognise_other_slope,
 )
-"""Limits from extremes and choices."""
+"""Limits and slopes from extremes and choices."""
