@@ -88,6 +88,7 @@ from graphrewrite.rules.concats import (
     concat_before_step,
     drop_empty_operand,
     merge_concats,
+    slice_after_pair,
     slice_after_step,
 )
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
@@ -187,6 +188,7 @@ from graphrewrite.rules.sinking import (
     transpose_after_sum,
 )
 from graphrewrite.rules.slices import (
+    concat_of_rows,
     concat_of_slices,
     crop_as_slice,
     gather_as_slice,
@@ -228,6 +230,7 @@ __all__ = [
     "clip_before_rearranging",
     "compute_known_number",
     "concat_before_step",
+    "concat_of_rows",
     "concat_of_slices",
     "constant_before_reshape",
     "constant_behind_reshape",
@@ -345,6 +348,7 @@ __all__ = [
     "reshape_after_in_order",
     "scale_layer_norm",
     "scale_norm",
+    "slice_after_pair",
     "slice_after_step",
     "slice_before_expand",
     "slice_of_concat",
@@ -517,6 +521,8 @@ BROADCASTING = (
 SHARED_STEPS = (
     concat_before_step,
     slice_after_step,
+    slice_after_pair,
+    concat_of_rows,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
 
