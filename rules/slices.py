@@ -143,7 +143,8 @@ def slice_of_concat(xs):
     known = next((i for i, size in enumerate(sizes) if not isinstance(size, int)), len(sizes))
     whole = sum(sizes[:known])
     start, end, step = bounds.pop(axis)
-    if known < len(sizes) and not all(isinstance(p, int) and 0 <= p <= whole for p in (start, end)):
+    last = whole if step > 0 else whole - 1
+    if known < len(sizes) and not all(isinstance(p, int) and 0 <= p <= last for p in (start, end)):
         return decline(f"where axis {axis} begins or ends depends on its size", at=part)
     positions = _positions(whole, (start, end, step))
     if not positions:
@@ -206,10 +207,11 @@ def _side_by_side(size, first, second):
             return None
         return _bounds(range(one[0], two[-1] + step, step), size)
     (start, end, step), (begin, until, stride) = first, second
-    is_plain = all(isinstance(number, int) and number >= 0 for number in (start, end, begin, until))
-    if is_plain and step == stride == 1 and end == begin and start <= end <= until:
-        return (start, until, 1)
-    return None
+    if step != 1 or stride != 1 or end != begin:
+        return None
+    # A symbolic bound lies inside of the axis, and between those beside it; of numbers that has to be seen.
+    numbers = [bound for bound in (start, end, until) if isinstance(bound, int)]
+    return (start, until, 1) if min(numbers, default=0) >= 0 and numbers == sorted(numbers) else None
 
 
 def _steps(positions):
