@@ -88,6 +88,7 @@ from graphrewrite.rules.concats import (
     concat_before_step,
     drop_empty_operand,
     merge_concats,
+    slice_after_pair,
     slice_after_step,
 )
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
@@ -143,12 +144,6 @@ from graphrewrite.rules.layers import (
 from graphrewrite.rules.layouts import cancel_transposes, cancel_transposes_of_sums
 from graphrewrite.rules.limits import (
     merge_clips,
-    write_choice_as_relu,
-    write_choice_as_slope,
-    write_extreme_as_clip,
-    write_extreme_as_slope,
-    write_opposite_choice_as_relu,
-    write_opposite_choice_as_slope,
 )
 from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
@@ -172,7 +167,7 @@ from graphrewrite.rules.products import (
     multiply_equal_matrices_once,
 )
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
-from graphrewrite.rules.recognition import RECOGNITION as _RECOGNITION
+from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -193,6 +188,7 @@ from graphrewrite.rules.sinking import (
     transpose_after_sum,
 )
 from graphrewrite.rules.slices import (
+    concat_of_rows,
     concat_of_slices,
     crop_as_slice,
     gather_as_slice,
@@ -234,6 +230,7 @@ __all__ = [
     "clip_before_rearranging",
     "compute_known_number",
     "concat_before_step",
+    "concat_of_rows",
     "concat_of_slices",
     "constant_before_reshape",
     "constant_behind_reshape",
@@ -351,6 +348,7 @@ __all__ = [
     "reshape_after_in_order",
     "scale_layer_norm",
     "scale_norm",
+    "slice_after_pair",
     "slice_after_step",
     "slice_before_expand",
     "slice_of_concat",
@@ -369,14 +367,8 @@ __all__ = [
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",
-    "write_choice_as_relu",
-    "write_choice_as_slope",
     "write_difference",
     "write_difference_as_sum",
-    "write_extreme_as_clip",
-    "write_extreme_as_slope",
-    "write_opposite_choice_as_relu",
-    "write_opposite_choice_as_slope",
 ]
 
 RULES = (
@@ -529,19 +521,11 @@ BROADCASTING = (
 SHARED_STEPS = (
     concat_before_step,
     slice_after_step,
+    slice_after_pair,
+    concat_of_rows,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
 
-RECOGNITION = (
-    *_RECOGNITION,
-    write_extreme_as_clip,
-    write_extreme_as_slope,
-    write_choice_as_relu,
-    write_opposite_choice_as_relu,
-    write_choice_as_slope,
-    write_opposite_choice_as_slope,
-)
-"""Composite ops made of their parts; opt-in."""
 FEWER_TRANSPOSES = (
     cancel_transposes,
     cancel_transposes_of_sums,

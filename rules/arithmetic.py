@@ -133,10 +133,10 @@ _ASSOCIATIVE = (
 )  # fmt: skip
 
 
-def _no_constant(c, d):
-    """The reason why two constants do not make one, or an empty text."""
-    if None not in (c.type.layout, d.type.layout) and c.type.layout != d.type.layout:
-        return "the constants name their axes in two ways"
+def _no_constant(x, c, d):
+    """The reason why two constants do not make one for x, or an empty text."""
+    if len({value.type.layout for value in (x, c, d)} - {None}) > 1:
+        return "their axes are named in two ways"
     shape = np.broadcast_shapes(c.shape, d.shape)
     return "" if math.prod(shape) <= max(c.value.size, d.value.size) else "the constant would be larger than both"
 
@@ -154,7 +154,7 @@ def merge_constants(x, c: Constant, d: Constant):
         return decline("sums and products of floats are rounded", at=outer)
     if is_float and _have_two_zeros(c.value, d.value):
         return decline("of two zeros either may be the extreme", at=outer)
-    if reason := _no_constant(c, d):
+    if reason := _no_constant(x, c, d):
         return decline(reason, at=outer)
     return outer.op(x, outer.op(c, d))
 
@@ -194,7 +194,7 @@ def merge_integer_offsets(x: Integers, c: Constant, d: Constant):
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)
     total = (op.add | op.sub)(right | left, d)
     yield total
-    if reason := _no_constant(c, d):
+    if reason := _no_constant(x, c, d):
         return decline(reason, at=total)
     return _moved(x, *_combined(right, c, op.neg(d) if total.op is op.sub else d))
 
@@ -205,7 +205,7 @@ def merge_integer_differences(x: Integers, c: Constant, d: Constant):
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)
     difference = op.sub(d, right | left)
     yield difference
-    if reason := _no_constant(c, d):
+    if reason := _no_constant(x, c, d):
         return decline(reason, at=difference)
     sign, offset = _combined(right, c, op.neg(d))
     return _moved(x, -sign, op.neg(offset))
@@ -217,7 +217,7 @@ def merge_offsets(x: Floats, c: Constant, d: Constant):
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)
     total = (op.add | op.sub)(right | left, d)
     yield total
-    if reason := _no_constant(c, d):
+    if reason := _no_constant(x, c, d):
         return decline(reason, at=total)
     return _moved(x, *_combined(right, c, op.neg(d) if total.op is op.sub else d))
 
@@ -228,7 +228,7 @@ def merge_differences(x: Floats, c: Constant, d: Constant):
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)
     difference = op.sub(d, right | left)
     yield difference
-    if reason := _no_constant(c, d):
+    if reason := _no_constant(x, c, d):
         return decline(reason, at=difference)
     sign, offset = _combined(right, c, op.neg(d))
     return _moved(x, -sign, op.neg(offset))
@@ -251,7 +251,7 @@ def merge_factors(x: Floats, c: Constant, d: Constant):
     right, left = (op.mul | op.div)(x, c), op.div(c, x)
     product = (op.mul | op.div)(right | left, d)
     yield product
-    if reason := _no_constant(c, d):
+    if reason := _no_constant(x, c, d):
         return decline(reason, at=product)
     if right and right.op is product.op:
         return _multiplied(product.op, x, op.mul(c, d), c, d)
@@ -266,7 +266,7 @@ def merge_quotients(x: Floats, c: Constant, d: Constant):
     right, left = (op.mul | op.div)(x, c), op.div(c, x)
     quotient = op.div(d, right | left)
     yield quotient
-    if reason := _no_constant(c, d):
+    if reason := _no_constant(x, c, d):
         return decline(reason, at=quotient)
     if right and right.op is op.div:
         return _multiplied(None, x, op.mul(d, c), c, d)

@@ -6,8 +6,9 @@ import math
 from typing import Annotated, Any
 
 from graphrewrite import decline, op, rule
+from graphrewrite.rules.slices import taken
 
-__all__ = ["concat_before_step", "drop_empty_operand", "merge_concats", "slice_after_step"]
+__all__ = ["concat_before_step", "drop_empty_operand", "merge_concats", "slice_after_pair", "slice_after_step"]
 
 _STEPS = (
     op.relu | op.leaky_relu | op.clip | op.hard_tanh | op.sigmoid | op.tanh | op.hard_sigmoid | op.hard_swish | op.elu
@@ -76,6 +77,39 @@ def slice_after_step(x):
         return decline("the whole is more than its parts, or its size is not known", at=x)
     whole = first.op(x, like=first, annotations={})
     return [op.slice(whole, like=part) for part in cut]
+
+
+_PAIRS = (
+    op.add | op.sub | op.mul | op.div | op.mod | op.maximum | op.minimum | op.pow | op.equal | op.less | op.greater
+    | op.less_or_equal | op.greater_or_equal | op.logical_and | op.logical_or | op.logical_xor | op.bitwise_and
+    | op.bitwise_or | op.bitwise_xor
+)  # fmt: skip
+
+
+@rule
+def slice_after_pair(x, y):
+    """So may slices that meet the same operand, which is the same for all of their entries."""
+    parts = rule.every(x, lambda: _PAIRS(op.slice(x), y))
+    yield parts
+    first, *others = parts.nodes
+    if any(_step(other) != _step(first) for other in others):
+        return decline("they go through different steps", at=first)
+    if any(operand != y.operand for part in parts.nodes for operand in part.graph.operands(part.node)[1:]):
+        return decline("the slice is not the first operand", at=first)
+    cut = [_operand(part) for part in parts.nodes]
+    if _entries(x) is None or sum(map(_entries, cut)) < _entries(x):
+        return decline("the whole is more than its parts, or its size is not known", at=x)
+    added = len(x.shape) - len(y.shape)
+    for part, node in zip(cut, parts.nodes, strict=True):
+        if node.type.shape != part.type.shape or {*taken(part, x.shape)} & _axes_of(y, added):
+            return decline("the operand differs along a sliced axis, or broadcasts the slice", at=part)
+    whole = first.op(x, y, like=first, annotations={})
+    return [op.slice(whole, like=part) for part in cut]
+
+
+def _axes_of(value, added):
+    """The axes along which a value has more than one entry, counted behind those that broadcasting adds."""
+    return {axis + added for axis, size in enumerate(value.shape) if size != 1}
 
 
 def _step(node):

@@ -196,6 +196,9 @@ def drop_neutral_one(x):
     yield same
     if x.type != same.type:
         return decline("the constant broadcasts the other operand", at=same)
+    # The exponent may be real, and integers to its power are computed in double precision.
+    if same.op is op.pow and not _is_exact_in_doubles(x):
+        return decline(f"a double does not hold every number of {x.type.element}", at=x)
     return x
 
 

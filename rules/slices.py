@@ -6,6 +6,7 @@ size it is a range of positions, with which Python computes.
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import Any
 
 from graphrewrite import Constant, decline, op, rule
@@ -13,6 +14,7 @@ from graphrewrite.op.tensor.slice_sizes import FAR, picked
 from graphrewrite.rules.shapes import reshaped
 
 __all__ = [
+    "concat_of_rows",
     "concat_of_slices",
     "crop_as_slice",
     "gather_as_slice",
@@ -193,6 +195,8 @@ def concat_of_slices(before, x, after):
 
 def _side_by_side(size, first, second):
     """The bounds that take what two bounds take one after the other; None if none do."""
+    if first is None:
+        return None
     if isinstance(size, int):
         one, two = _positions(size, first), _positions(size, second)
         if not one or not two:
@@ -213,6 +217,39 @@ def _steps(positions):
 
 
 @rule
+def concat_of_rows(x, rest):
+    """Single rows along one axis that are joined along another one are a slice of them all, in another shape."""
+    first = op.slice(x)
+    joined = op.concat(first, *rest)
+    yield joined
+    rank, axis = len(joined.shape), joined.axis % len(joined.shape)
+    if any(other.op_name != "slice" or other.readers > 1 or _source(other) != x.operand for other in rest):
+        return decline("an operand is no slice of the same value, or has other readers", at=joined)
+    bounds = [taken(part, x.shape) for part in (first, *rest)]
+    among = [at for at in range(rank) if any(each.get(at) != bounds[0].get(at) for each in bounds)]
+    if len(among) != 1 or among == [axis]:
+        return decline("they do not differ along one other axis", at=joined)
+    (along,) = among
+    if any(part.shape[along] != 1 for part in (first, *rest)):
+        return decline("they are more than single rows", at=joined)
+    rows = reduce(partial(_side_by_side, x.shape[along]), [each.get(along, _ALL) for each in bounds])
+    if rows is None or len(rest) < 2:
+        return decline("they do not lie side by side, or would be no fewer ops", at=joined)
+    part = sliced(x, {**bounds[0], along: rows})
+    order = [at for at in range(rank) if at != along]
+    order.insert(order.index(axis), along)
+    if joined.type.layout is not None or (order != sorted(order) and len(rest) < 3):
+        return decline("its axes have names, which a reshape forgets, or there would be no fewer ops", at=joined)
+    moved = part if order == sorted(order) else op.transpose(part, perm=order)
+    result = reshaped(moved, joined)
+    return result if result.type == joined.type else decline("its channels have different scales", at=joined)
+
+
+def _source(part):
+    return part.graph.operands(part.node)[0]
+
+
+@rule
 def crop_as_slice(x):
     """A border that only takes entries away is a slice."""
     padded = op.pad(x)
@@ -220,7 +257,8 @@ def crop_as_slice(x):
     rank, pads = len(x.shape), padded.pads
     if not all(isinstance(pad, int) and pad <= 0 for pad in pads) or not any(pads):
         return decline("there is a border", at=padded)
-    return sliced(x, {axis: (-pads[axis], pads[rank + axis] or FAR, 1) for axis in range(rank)})
+    part = sliced(x, {axis: (-pads[axis], pads[rank + axis] or FAR, 1) for axis in range(rank)})
+    return part if part.type == padded.type else decline("the sizes are written in another way", at=padded)
 
 
 @rule

@@ -24,12 +24,14 @@ y = output(softmax_1)
 from __future__ import annotations
 
 from graphrewrite.rules.recognition.activations import RECOGNISE_ACTIVATIONS
+from graphrewrite.rules.recognition.limits import RECOGNISE_LIMITS
 from graphrewrite.rules.recognition.movement import RECOGNISE_MOVEMENT
 from graphrewrite.rules.recognition.normalisations import RECOGNISE_NORMALISATIONS
 from graphrewrite.rules.recognition.reductions import RECOGNISE_REDUCTIONS
 
 __all__ = [
     "RECOGNISE_ACTIVATIONS",
+    "RECOGNISE_LIMITS",
     "RECOGNISE_MOVEMENT",
     "RECOGNISE_NORMALISATIONS",
     "RECOGNISE_REDUCTIONS",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 RECOGNITION = (
+    *RECOGNISE_LIMITS,
     *RECOGNISE_ACTIVATIONS,
     *RECOGNISE_REDUCTIONS,
     *RECOGNISE_NORMALISATIONS,

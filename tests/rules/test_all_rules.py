@@ -30,7 +30,7 @@ from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, outline_nodes
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
 from tests.support.bordered_pools import bordered_pools
-from tests.support.concatenations import cut_values, joined_values
+from tests.support.concatenations import cut_pairs, cut_values, joined_rows, joined_values
 from tests.support.divisors import FORMS, tame_arithmetic
 from tests.support.matrix_products import (
     counted_products,
@@ -151,7 +151,9 @@ ON = {
     "rules.slice_after_step": cut_values(joined=False),
     "rules.divide_zero": tame_arithmetic(FORMS[:1]),
     "rules.APPROXIMATE": st.deferred(lambda: tame_arithmetic() | stored_again()),
-    "rules.SHARED_STEPS": joined_values() | cut_values(joined=False),
+    "rules.slice_after_pair": cut_pairs(),
+    "rules.concat_of_rows": joined_rows(),
+    "rules.SHARED_STEPS": joined_values() | cut_values(joined=False) | cut_pairs() | joined_rows(),
     "rules.cancel_transposes": between_transposes(),
     "rules.cancel_transposes_of_sums": between_transposes(),
     "rules.FEWER_TRANSPOSES": between_transposes(),

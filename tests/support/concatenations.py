@@ -55,3 +55,35 @@ def cut_values(draw: st.DrawFn, *, joined: bool = True) -> Graph:
     for i, part in enumerate(parts if not joined or draw(st.booleans()) else ()):
         graph.output(f"z{i}", step(part))
     return graph
+
+
+@st.composite
+def cut_pairs(draw: st.DrawFn) -> Graph:
+    """Slices of one value that meet the same operand, which seldom differs along the sliced axis."""
+    graph = Graph("pairs")
+    size, rows = draw(st.integers(2, 5)), draw(st.sampled_from([2, "N"]))
+    x = graph.input("x", Tensor("f32", (rows, size)))
+    shape = draw(st.sampled_from([(), (1,), (rows, 1), (1, 1), (1, 1, 1), (rows, 2)]))
+    y = graph.input("y", Tensor("f32", shape))
+    between = size // 2 if shape != (rows, 2) else 2
+    cuts = [(0, between), (between, size)] if shape != (rows, 2) else [(0, 2), (size - 2, size)]
+    step = draw(st.sampled_from([op.add, op.sub, op.mul, op.maximum, op.less]))
+    turned = draw(st.booleans())
+    for i, (low, high) in enumerate(cuts):
+        part = op.slice(x, starts=(low,), ends=(high,), axes=(1,))
+        graph.output(f"z{i}", step(y, part) if turned else step(part, y))
+    return graph
+
+
+@st.composite
+def joined_rows(draw: st.DrawFn) -> Graph:
+    """Single rows of a value along one axis, which are joined along another one."""
+    graph = Graph("rows")
+    shape = [draw(st.integers(3, 4)), draw(st.integers(1, 3)), draw(st.integers(3, 4))]
+    x = graph.input("x", Tensor("f32", tuple(shape)))
+    along, axis = draw(st.sampled_from([(0, 1), (2, 1), (0, 2), (2, 0), (0, 0)]))
+    first, step = draw(st.sampled_from([(0, 1), (1, 1), (2, -1), (0, 2)]))
+    places = [first + step * i for i in range(4) if 0 <= first + step * i < shape[along]]
+    rows = [op.slice(x, starts=(i,), ends=(i + 1,), axes=(along,)) for i in places]
+    graph.output("y", op.concat(*rows, axis=axis))
+    return graph
