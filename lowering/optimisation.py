@@ -10,7 +10,18 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.quantisation.quantiser import PREPARE
 from graphrewrite.op import LIBRARY
-from graphrewrite.rules import APPROXIMATE, AS_LAYERS, BROADCASTING, FOLDING, RECOGNITION, RULES, SHARED_STEPS
+from graphrewrite.rules import (
+    APPROXIMATE,
+    AS_LAYERS,
+    BROADCASTING,
+    FOLDING,
+    MERGE_PRODUCTS,
+    PRODUCTS,
+    RECOGNITION,
+    ROWS,
+    RULES,
+    SHARED_STEPS,
+)
 
 __all__ = ["HARDWARE", "INTEGER", "ONNX", "TARGETS", "Target", "optimise"]
 
@@ -25,6 +36,8 @@ class Target:
         Its name.
     fused : tuple of Rule and Pass
         Rules that make the forms that it likes. Those that are not exact apply where approximation is allowed.
+    enlarged : tuple of tuple of Rule and Pass
+        Sets of rules that make larger ops of these, one after the other; where approximation is allowed.
     ops : frozenset of str, optional
         The ops that it has; by default all. An op that it has stays, even if `lowerings` could write it by others.
     lowerings : tuple of Rule and Pass
@@ -58,6 +71,7 @@ class Target:
 
     name: str
     fused: tuple[Rule | Pass, ...] = ()
+    enlarged: tuple[tuple[Rule | Pass, ...], ...] = ()
     ops: frozenset[str] | None = None
     lowerings: tuple[Rule | Pass, ...] = LOWER_COMPOSITE
     is_of_layers: bool = False
@@ -82,13 +96,14 @@ class Target:
             folding = [member for member in folding if member not in AS_LAYERS]
         fused = (member for member in self.fused if approximate or member.keeps == "exact")
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
-        if self.ops is None:
-            return Pipeline(rules, name=self.name)
-        lowerings = tuple(member for member in self.lowerings if not lowered_ops(member) & self.ops)
-        return Pipeline(rules, (*lowerings, *RULES), name=self.name)
+        phases = [rules, *((*rules, *larger) for larger in self.enlarged if approximate)]
+        if self.ops is not None:
+            lowerings = (member for member in self.lowerings if not lowered_ops(member) & self.ops)
+            phases.append((*lowerings, *RULES))
+        return Pipeline(*phases, name=self.name)
 
 
-ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION))
+ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *PRODUCTS), enlarged=(ROWS, MERGE_PRODUCTS))
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)
 """Networks that are quantised next: layers, and positions where `quantise` has them."""

@@ -2,8 +2,9 @@
 
 Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. The others are opt-in.
 `FOLDING` moves float arithmetic from run time into the weights, which keeps results only within rounding; quantising,
-which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, `PRODUCTS` fewer products of matrices
-and `MERGE_PRODUCTS` larger ones. `APPROXIMATE` has what is right for most numbers; each of its rules says for which.
+which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `PRODUCTS` fewer products of
+matrices; `ROWS` and then `MERGE_PRODUCTS` make larger ones. `APPROXIMATE` has what is right for most numbers, and each
+of its rules says for which.
 
 Examples
 --------
@@ -157,15 +158,12 @@ from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.products import (
     PRODUCTS,
     constant_behind_reshape,
-    drop_repeated_matrix,
     factor_after_product,
     factor_before_product,
-    factor_behind_movement,
-    factor_of_scores,
-    multiply_equal_matrices_once,
 )
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
 from graphrewrite.rules.recognition import RECOGNITION
+from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -200,6 +198,7 @@ __all__ = [
     "MERGE_PRODUCTS",
     "PRODUCTS",
     "RECOGNITION",
+    "ROWS",
     "RULES",
     "SHARED_STEPS",
     "abs_of_square",
@@ -245,7 +244,6 @@ __all__ = [
     "drop_relu",
     "drop_relu_of_clip",
     "drop_repeated",
-    "drop_repeated_matrix",
     "drop_repeated_relu",
     "drop_repetition",
     "drop_repetition_in_order",
@@ -267,8 +265,6 @@ __all__ = [
     "eliminate_independent_nodes",
     "factor_after_product",
     "factor_before_product",
-    "factor_behind_movement",
-    "factor_of_scores",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_offset",
@@ -309,7 +305,6 @@ __all__ = [
     "multiply_as_negative",
     "multiply_by_reciprocal",
     "multiply_by_zero",
-    "multiply_equal_matrices_once",
     "multiply_without_signs",
     "negate_difference",
     "negate_from_zero",
@@ -452,11 +447,7 @@ FOLDING = (
     permute_linear_weights,
     factor_after_product,
     factor_before_product,
-    factor_behind_movement,
-    factor_of_scores,
     constant_behind_reshape,
-    multiply_equal_matrices_once,
-    drop_repeated_matrix,
 )
 """Arithmetic folded into weights: the same within float rounding."""
 

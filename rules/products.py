@@ -57,9 +57,13 @@ def factor_before_product(x, w: Constant, c: Constant):
     return op.matmul(x, w.value * factors.reshape(-1, 1))
 
 
+def _movement(x):
+    return (op.reshape | op.transpose)(x)
+
+
 def _moved(layer, *, least):
     """A layer whose results are put on other axes."""
-    return rule.repeated(layer, lambda below: (op.reshape | op.transpose)(below), least=least)
+    return rule.repeated(layer, _movement, least=least)
 
 
 def _with_factor(x, w, b, c, linear, moved):
@@ -232,5 +236,9 @@ PRODUCTS = (
     merge_products,
     add_products,
     add_layers,
+    factor_behind_movement,
+    factor_of_scores,
+    multiply_equal_matrices_once,
+    drop_repeated_matrix,
 )
-"""Fewer matrix products, and those of other kinds: with sums, transposes and each other's weights."""
+"""Fewer products of matrices: with what is around them, and with each other's weights."""
