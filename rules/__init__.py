@@ -119,6 +119,7 @@ from graphrewrite.rules.identities import (
 )
 from graphrewrite.rules.known_values import (
     compute_known_number,
+    compute_known_sizes,
     drop_abs,
     drop_add_zero,
     drop_cast_there_and_back,
@@ -180,6 +181,7 @@ from graphrewrite.rules.slices import (
     merge_slices,
     slice_before_expand,
     slice_of_concat,
+    slice_of_sizes,
 )
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.windows import (
@@ -210,6 +212,7 @@ __all__ = [
     "choose_branch",
     "choose_equal_branches",
     "compute_known_number",
+    "compute_known_sizes",
     "concat_before_step",
     "concat_of_slices",
     "constant_before_reshape",
@@ -324,6 +327,7 @@ __all__ = [
     "slice_after_step",
     "slice_before_expand",
     "slice_of_concat",
+    "slice_of_sizes",
     "subtract_as_add",
     "subtract_itself",
     "subtract_layer",
@@ -377,6 +381,7 @@ RULES = (
     crop_as_slice,
     merge_slices,
     slice_of_concat,
+    slice_of_sizes,
     concat_of_slices,
     merge_concats,
     drop_empty_operand,
@@ -399,6 +404,7 @@ RULES = (
     drop_shift_there_and_back,
     drop_cast_there_and_back,
     compute_known_number,
+    compute_known_sizes,
     write_as_reshape,
     drop_reshape,
     merge_reshapes,
