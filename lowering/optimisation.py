@@ -14,6 +14,7 @@ from graphrewrite.rules import (
     APPROXIMATE,
     AS_LAYERS,
     BROADCASTING,
+    FEWER_TRANSPOSES,
     FOLDING,
     MERGE_PRODUCTS,
     PRODUCTS,
@@ -42,6 +43,8 @@ class Target:
         The ops that it has; by default all. An op that it has stays, even if `lowerings` could write it by others.
     lowerings : tuple of Rule and Pass
         Rules that write ops that it does not have by others.
+    finish : tuple of Rule and Pass
+        What is done once, when nothing else is left to do, such as `fuse_activations`.
     is_of_layers : bool
         Whether pools and norms become convolutions, `AS_LAYERS`, where approximation is allowed.
 
@@ -74,6 +77,7 @@ class Target:
     enlarged: tuple[tuple[Rule | Pass, ...], ...] = ()
     ops: frozenset[str] | None = None
     lowerings: tuple[Rule | Pass, ...] = LOWER_COMPOSITE
+    finish: tuple[Rule | Pass, ...] = ()
     is_of_layers: bool = False
 
     def __post_init__(self) -> None:
@@ -100,10 +104,14 @@ class Target:
         if self.ops is not None:
             lowerings = (member for member in self.lowerings if not lowered_ops(member) & self.ops)
             phases.append((*lowerings, *RULES))
-        return Pipeline(*phases, name=self.name)
+        return Pipeline(*phases, *([self.finish] if self.finish else ()), name=self.name)
 
 
-ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *PRODUCTS), enlarged=(ROWS, MERGE_PRODUCTS))
+ONNX = Target(
+    "onnx",
+    fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *PRODUCTS, *FEWER_TRANSPOSES),
+    enlarged=(ROWS, MERGE_PRODUCTS),
+)
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)
 """Networks that are quantised next: layers, and positions where `quantise` has them."""

@@ -67,7 +67,6 @@ from graphrewrite.rules.arithmetic import (
     merge_integer_offsets,
     merge_offsets,
     merge_quotients,
-    multiply_as_negative,
     multiply_without_signs,
     negate_integer_from_zero,
     write_difference,
@@ -93,6 +92,7 @@ from graphrewrite.rules.concats import (
     slice_after_step,
 )
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
+from graphrewrite.rules.fusing import fuse_activations, fusing
 from graphrewrite.rules.identities import (
     choose_equal_branches,
     drop_cast_to_fixed_and_back,
@@ -142,8 +142,15 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
+from graphrewrite.rules.layouts import cancel_transposes, cancel_transposes_of_sums
 from graphrewrite.rules.limits import (
     merge_clips,
+    write_choice_as_relu,
+    write_choice_as_slope,
+    write_extreme_as_clip,
+    write_extreme_as_slope,
+    write_opposite_choice_as_relu,
+    write_opposite_choice_as_slope,
 )
 from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
@@ -163,7 +170,7 @@ from graphrewrite.rules.products import (
     factor_before_product,
 )
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
-from graphrewrite.rules.recognition import RECOGNITION
+from graphrewrite.rules.recognition import RECOGNITION as _RECOGNITION
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
     drop_reshape,
@@ -173,6 +180,16 @@ from graphrewrite.rules.shapes import (
     permute_linear_weights,
     transpose_as_reshape,
     write_as_reshape,
+)
+from graphrewrite.rules.sinking import (
+    clip_before_rearranging,
+    reshape_after,
+    reshape_after_in_order,
+    tile_after_transpose,
+    tile_before_transpose,
+    transpose_after,
+    transpose_after_in_order,
+    transpose_after_sum,
 )
 from graphrewrite.rules.slices import (
     concat_of_slices,
@@ -196,9 +213,11 @@ __all__ = [
     "APPROXIMATE",
     "AS_LAYERS",
     "BROADCASTING",
+    "FEWER_TRANSPOSES",
     "FOLDING",
     "MERGE_PRODUCTS",
     "PRODUCTS",
+    "REARRANGE_LAST",
     "RECOGNITION",
     "ROWS",
     "RULES",
@@ -209,8 +228,11 @@ __all__ = [
     "add_to_norm",
     "average_pool_as_conv",
     "batch_norm_as_layer",
+    "cancel_transposes",
+    "cancel_transposes_of_sums",
     "choose_branch",
     "choose_equal_branches",
+    "clip_before_rearranging",
     "compute_known_number",
     "compute_known_sizes",
     "concat_before_step",
@@ -278,6 +300,8 @@ __all__ = [
     "fold_scale",
     "fold_sign",
     "fold_sign_before",
+    "fuse_activations",
+    "fusing",
     "gather_as_slice",
     "gemm_as_linear",
     "global_average_pool_as_conv",
@@ -305,7 +329,6 @@ __all__ = [
     "merge_tiles",
     "merge_transfers",
     "merge_transposes",
-    "multiply_as_negative",
     "multiply_by_reciprocal",
     "multiply_by_zero",
     "multiply_without_signs",
@@ -322,6 +345,8 @@ __all__ = [
     "power_as_root",
     "power_as_square",
     "reduce_one_as_reshape",
+    "reshape_after",
+    "reshape_after_in_order",
     "scale_layer_norm",
     "scale_norm",
     "slice_after_step",
@@ -332,14 +357,25 @@ __all__ = [
     "subtract_itself",
     "subtract_layer",
     "subtract_norm",
+    "tile_after_transpose",
     "tile_as_expand",
+    "tile_before_transpose",
+    "transpose_after",
+    "transpose_after_in_order",
+    "transpose_after_sum",
     "transpose_as_reshape",
     "unroll_loops",
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",
+    "write_choice_as_relu",
+    "write_choice_as_slope",
     "write_difference",
     "write_difference_as_sum",
+    "write_extreme_as_clip",
+    "write_extreme_as_slope",
+    "write_opposite_choice_as_relu",
+    "write_opposite_choice_as_slope",
 ]
 
 RULES = (
@@ -363,11 +399,8 @@ RULES = (
     choose_equal_branches,
     where_as_truth,
     where_of_opposite,
-    merge_casts,
-    merge_bit_casts,
     drop_minus_zero,
     negate_integer_from_zero,
-    multiply_as_negative,
     constant_last,
     write_difference,
     write_difference_as_sum,
@@ -403,6 +436,8 @@ RULES = (
     drop_mask,
     drop_shift_there_and_back,
     drop_cast_there_and_back,
+    merge_casts,
+    merge_bit_casts,
     compute_known_number,
     compute_known_sizes,
     write_as_reshape,
@@ -493,6 +528,36 @@ SHARED_STEPS = (
     slice_after_step,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
+
+RECOGNITION = (
+    *_RECOGNITION,
+    write_extreme_as_clip,
+    write_extreme_as_slope,
+    write_choice_as_relu,
+    write_opposite_choice_as_relu,
+    write_choice_as_slope,
+    write_opposite_choice_as_slope,
+)
+"""Composite ops made of their parts; opt-in."""
+FEWER_TRANSPOSES = (
+    cancel_transposes,
+    cancel_transposes_of_sums,
+)
+"""Transposes moved where fewer of them are left; the second passes sums, which may be rounded in another order."""
+
+REARRANGE_LAST = (
+    transpose_after,
+    transpose_after_in_order,
+    reshape_after,
+    reshape_after_in_order,
+    tile_after_transpose,
+    merge_transposes,
+    drop_transpose,
+    merge_reshapes,
+    drop_reshape,
+)
+"""Transposes and reshapes behind all ops that they do not concern, so that layers meet what follows them: exact;
+opt-in, for there may be as many of them as before."""
 
 
 def __dir__() -> list[str]:

@@ -58,13 +58,14 @@ def factor_before_product(x, w: Constant, c: Constant):
     return op.matmul(x, w.value * factors.reshape(-1, 1))
 
 
-def _movement(x):
-    return (op.reshape | op.transpose)(x)
-
-
 def _moved(layer, *, least):
     """A layer whose results are put on other axes."""
-    return rule.repeated(layer, _movement, least=least)
+    return rule.repeated(layer, _rearranged, least=least)
+
+
+def _rearranged(below):
+    """A reshape or a transpose of one operand."""
+    return (op.reshape | op.transpose)(below)
 
 
 def _with_factor(x, w, b, c, linear, moved):

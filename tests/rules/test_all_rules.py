@@ -46,7 +46,7 @@ from tests.support.plain_norms import plain_norms
 from tests.support.profiles import fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.stored_numbers import stored_again
-from tests.support.transposed_networks import stored_positions
+from tests.support.transposed_networks import between_transposes, stored_positions
 
 pytestmark = [
     pytest.mark.slow,
@@ -152,6 +152,9 @@ ON = {
     "rules.divide_zero": tame_arithmetic(FORMS[:1]),
     "rules.APPROXIMATE": st.deferred(lambda: tame_arithmetic() | stored_again()),
     "rules.SHARED_STEPS": joined_values() | cut_values(joined=False),
+    "rules.cancel_transposes": between_transposes(),
+    "rules.cancel_transposes_of_sums": between_transposes(),
+    "rules.FEWER_TRANSPOSES": between_transposes(),
     "rules.drop_norm": plain_norms(),
     "rules.fold_pad_into_max_pool": bordered_pools(),
     "rules.FOLDING": _on_each(rules.FOLDING, plain_norms(), bordered_pools()),
@@ -167,6 +170,7 @@ ON = {
     "lowering.prequantised.transposes.multiply_stored_positions": _on_each(
         (multiply_stored_positions,), stored_positions()
     ),
+    "rules.fuse_activations": graphs(ops=["linear", "relu", "clip", "tanh"]),
     "rules.quantised.skip_rounding": stored_again(),
     "rules.quantised.skip_rounding_of_stored": stored_again(),
     "rules.quantised.skip_narrow_type": stored_again(),

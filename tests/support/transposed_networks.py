@@ -47,3 +47,47 @@ def channels_last(build: Callable[[Value], Value], *shape: int) -> Graph:
     g = Graph("last")
     g.output("y", build(g.input("x", Tensor("f32", ("N", *shape)))))
     return g
+
+
+_FORMS: tuple[Callable[..., Value], ...] = (
+    op.relu,
+    lambda x: op.clip(x, low=-1, high=2),
+    lambda x: op.cast(op.cast(x, element="f64"), element="f32"),
+    lambda x: op.add(x, np.arange(x.shape[-1], dtype=np.float32)),
+    lambda x: op.mul(np.float32(0.5), x),
+    lambda x: op.sub(np.ones(x.shape[-2:], np.float32), x),
+    lambda x: op.pad(x, pads=(0, 1, *[0] * (2 * len(x.shape) - 3), 1)),
+    lambda x: op.slice(x, starts=(0,), ends=(x.shape[-1],), axes=(-1,)),
+    lambda x: op.maximum(op.reduce_max(x, axes=(-1,)), x),
+    lambda x: op.concat(x, x, axis=1),
+    lambda x: op.cum_sum(x, axis=-2),
+    lambda x: op.softmax(x, axis=1),
+    lambda x: op.sub(x, op.reduce_mean(x, axes=(1,))),
+    lambda x: op.max_pool(x, kernel=(1,) * (len(x.shape) - 2)),
+)
+"""Ops that may come before a transpose, and one that may not."""
+
+
+@st.composite
+def between_transposes(draw: st.DrawFn) -> Graph:
+    """Return networks with many transposes by a few permutations, that meet or do not."""
+    rank = draw(st.sampled_from([3, 4]))
+    perms = [(0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1)), (0, *range(rank - 1, 0, -1))]
+    graph = Graph("between")
+    sizes = draw(st.sampled_from([(2, 2, 2), (2, 3, 4), (1, 1, 3), (3, 1, 1)]))
+    values = [graph.input("x", Tensor("f32", ("N", *sizes[: rank - 1])))]
+    for _ in range(draw(st.integers(3, 14))):
+        x = draw(st.sampled_from(values[-4:]))
+        alike = [v for v in values if v.shape == x.shape]
+        match draw(st.sampled_from(["transpose", "transpose", "form", "form", "two"])):
+            case "transpose":
+                values.append(op.transpose(x, perm=draw(st.sampled_from(perms))))
+            case "form":
+                values.append(draw(st.sampled_from(_FORMS))(x))
+            case _:
+                binary = draw(st.sampled_from([op.add, op.mul, op.maximum, lambda a, b: op.concat(a, b, axis=2)]))
+                values.append(binary(x, draw(st.sampled_from(alike))))
+    graph.output("y", values[-1])
+    if draw(st.booleans()):
+        graph.output("z", draw(st.sampled_from(values)))
+    return graph

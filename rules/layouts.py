@@ -1,0 +1,259 @@
+"""Networks between transposes, as those of frameworks with channels last: on which side of each op they come.
+
+Every value of a region of ops that do not care where their axes are can be computed as it is, or with its axes as they
+are before a transpose. Where two neighbours differ, a transpose comes between. The fewest transposes are a minimum cut
+(Ford and Fulkerson 1956) between what has to be as it is and what comes from transposes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+
+import networkx as nx
+from networkx.algorithms.flow import shortest_augmenting_path
+
+from graphrewrite import Graph, op
+from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import inherit, move_slot, remove, rewire
+from graphrewrite.op.reserved_keys import attributes_in
+from graphrewrite.rewriting.passes import pass_
+from graphrewrite.rules.permuted_axes import Moved, inverse, moved, moves_ones, stretched
+from graphrewrite.types import Tensor
+
+__all__ = ["cancel_transposes", "cancel_transposes_of_sums"]
+
+_AS_IT_IS, _BEFORE = ("as it is", ""), ("before", "")
+"""The two ends of the flow: what has its axes as they are, and what has them as before the transpose."""
+
+
+@partial(pass_, keeps="exact")
+def cancel_transposes(graph: Graph) -> list[str]:
+    """Move transposes past ops that do not care where their axes are, where fewer of them are left."""
+    return _cancelled(graph, rounds=False)
+
+
+@partial(pass_, keeps="rounding")
+def cancel_transposes_of_sums(graph: Graph) -> list[str]:
+    """Do so past sums as well, which may be rounded in another order."""
+    return _cancelled(graph, rounds=True)
+
+
+def _cancelled(graph: Graph, *, rounds: bool) -> list[str]:
+    kinds = Counter(tuple(data["perm"]) for data in graph.nodes.values() if data.get("type") == "transpose")
+    reshapes = any(data.get("type") == "reshape" for data in graph.nodes.values())
+    removed: list[str] = []
+    for perm in sorted(kinds.keys() | {inverse(perm) for perm in kinds}):
+        is_alone = sum(kinds[each] for each in {perm, inverse(perm)}) < 2 and not reshapes
+        if perm != tuple(sorted(perm)) and not is_alone:
+            removed += _Region(graph, perm, rounds).cut()
+    return removed
+
+
+@dataclass
+class _Region:
+    """Ops that can be computed before a transpose by a permutation instead of after it.
+
+    Attributes
+    ----------
+    entries : dict
+        Transposes by the permutation, with the value that each of them reads.
+    exits : set
+        Transposes back.
+    inside : dict
+        Ops with what they have to be told before the transpose.
+    rounds : bool
+        Whether sums may be rounded in another order.
+    """
+
+    graph: Graph
+    perm: tuple[int, ...]
+    rounds: bool
+    entries: dict[str, Operand] = field(default_factory=dict)
+    exits: dict[str, Operand] = field(default_factory=dict)
+    inside: dict[str, Moved] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        back, reached = inverse(self.perm), set()
+        for node in self.graph.in_order():
+            operands = self.graph.operands(node)
+            if not operands or self.graph.predicate(node) is not None:
+                continue
+            # A permutation that undoes itself is an entry, or an exit if there is an entry before it.
+            comes_after = operands[0].node in reached
+            if self._is_transpose(node, self.perm) and not (back == self.perm and comes_after):
+                self.entries[node] = operands[0]
+                reached.add(node)
+            elif self._is_transpose(node, back):
+                self.exits[node] = operands[0]
+            elif (change := self._moved(node)) is not None:
+                self.inside[node] = change
+                if any(operand.node in reached for operand in self._permuted(node)):
+                    reached.add(node)
+
+    def _kind(self, value: Operand) -> Tensor | None:
+        """The type of a value if its axes may be permuted."""
+        kind = self.graph.result_type(*value)
+        is_plain = isinstance(kind, Tensor) and kind.layout is None and isinstance(kind.element, str)
+        return kind if is_plain and isinstance(kind, Tensor) else None
+
+    def _is_transpose(self, node: str, perm: tuple[int, ...]) -> bool:
+        """Tell whether a node is a transpose, or a reshape that is one."""
+        data = self.graph.nodes[node]
+        if data["type"] not in ("transpose", "reshape"):
+            return False
+        before, after = self._kind(self.graph.operands(node)[0]), self._kind(Operand(node))
+        if before is None or after is None:
+            return False
+        if data["type"] == "transpose":
+            return tuple(data["perm"]) == perm
+        return moves_ones(before.shape, after.shape, perm)
+
+    def _permuted(self, node: str) -> tuple[Operand, ...]:
+        """The operands whose axes are permuted with those of the result, without constants and single numbers."""
+        return tuple(o for o in self.graph.operands(node)[: self.inside[node].slots] if not self._is_anywhere(o))
+
+    def _is_anywhere(self, value: Operand) -> bool:
+        """Tell whether a value is the same before a transpose, or costs no transpose there."""
+        if self.graph.nodes[value.node]["type"] == "constant":
+            return True
+        kind = self._kind(value)
+        return kind is not None and set(kind.shape) <= {1} and len(kind.shape) < len(self.perm)
+
+    def _moved(self, node: str) -> Moved | None:
+        """What an op has to be told before the transpose, or None if it has to stay behind it."""
+        name, rank = self.graph.nodes[node]["type"], len(self.perm)
+        if name == "output" or (result := self._kind(Operand(node))) is None or len(result.shape) != rank:
+            return None
+        change = moved(name, self.graph.attributes(node), self.perm, rounds=self.rounds)
+        if change is None:
+            return None
+        for value in self.graph.operands(node)[: change.slots]:
+            kind = self._kind(value)
+            if kind is None or len(kind.shape) > rank:
+                return None
+            if len(kind.shape) != rank and (name == "concat" or not self._is_anywhere(value)):
+                return None
+        return change
+
+    # ------------------------------------------------------------------ the minimum cut
+
+    def cut(self) -> list[str]:
+        """Rebuild the region with the fewest transposes, if these are fewer; return the nodes that are gone."""
+        if len(self.entries) + len(self.exits) < 2:
+            return []
+        flow, cost = nx.DiGraph(), 0
+        flow.add_nodes_from((_AS_IT_IS, _BEFORE))
+        for value in self._values():
+            own, readers = self._side(value.node), self._sides_of_readers(value)
+            others = sorted(readers - {own})
+            cost += _BEFORE in others or (own == _BEFORE and bool(others))
+            # One transpose serves all readers on the other side: an edge of capacity 1, behind which all is connected.
+            for other in others:
+                flow.add_edge((*value, "forth"), other)
+                flow.add_edge(other, (*value, "back"))
+            if others:
+                flow.add_edge(own, (*value, "forth"), capacity=1)
+                flow.add_edge((*value, "back"), own, capacity=1)
+        least, (_, before) = nx.minimum_cut(flow, _AS_IT_IS, _BEFORE, flow_func=shortest_augmenting_path)
+        if least >= cost:
+            return []
+        return _Rebuilding(self, [node for node in self.inside if (node,) in before]).run()
+
+    def _values(self) -> list[Operand]:
+        """All values that a transpose may follow."""
+        values = dict.fromkeys(Operand(node) for node in (*self.entries, *self.inside))
+        for node in self.inside:
+            values.update(dict.fromkeys(self._permuted(node)))
+        return list(values | dict.fromkeys(self.exits.values()))
+
+    def _side(self, node: str) -> tuple[str, ...]:
+        return _BEFORE if node in self.entries else (node,) if node in self.inside else _AS_IT_IS
+
+    def _sides_of_readers(self, value: Operand) -> set[tuple[str, ...]]:
+        readers = [reader for reader in self.graph.readers(value.node) if reader.result == value.result]
+        return {self.side_read_by(reader.node, reader.slot) for reader in readers}
+
+    def side_read_by(self, reader: str, slot: int) -> tuple[str, ...]:
+        """Return the side on which a node reads an operand."""
+        if reader in self.exits:
+            return _BEFORE
+        change = self.inside.get(reader)
+        is_permuted = change is not None and (change.slots is None or slot < change.slots)
+        return (reader,) if is_permuted else _AS_IT_IS
+
+
+class _Rebuilding:
+    """The region of a graph, with some of its ops before the transpose."""
+
+    def __init__(self, region: _Region, moved_nodes: list[str]) -> None:
+        self.region, self.graph, self.moved = region, region.graph, dict.fromkeys(moved_nodes)
+        self.before: dict[Operand, Operand] = {}  # of values, those with axes as before the transpose
+        self.behind: dict[Operand, Operand] = {}  # of values of ops that are moved, those with axes as they were
+        for node, value in region.exits.items():
+            self.before.setdefault(value, Operand(node))
+
+    def run(self) -> list[str]:
+        """Build the ops before the transpose, let all others read what they need, and remove the old ones."""
+        graph, region = self.graph, self.region
+        for node in self.moved:
+            self.build(node)
+        for node, value in region.exits.items():
+            if value.node in self.moved or value.node in region.entries:
+                rewire(graph, node, self.value_before(value))
+        for node in self.moved:
+            for reader in graph.readers(node):
+                if reader.node not in self.moved and reader.node not in region.exits:
+                    move_slot(graph, reader.node, reader.slot, self.value_behind(Operand(node)))
+        removed, _ = remove(graph, [*self.moved, *region.exits, *region.entries])
+        return removed
+
+    def build(self, node: str) -> None:
+        """Build an op before the transpose."""
+        graph, change = self.graph, self.region.inside[node]
+        kind = graph.op(node)
+        operands = [
+            self.value_before(operand) if change.slots is None or slot < change.slots else operand
+            for slot, operand in enumerate(graph.operands(node))
+        ]
+        attributes = {**attributes_in(graph.nodes[node], kind), **change.attributes}
+        made = graph.add(kind, [graph.value(*o) for o in operands], attributes, origin=graph.origin(node))
+        inherit(graph, made.node, node)
+        self.before[Operand(node)] = Operand(made.node)
+
+    def value_before(self, value: Operand) -> Operand:
+        """Return a value with its axes as before the transpose."""
+        region, graph = self.region, self.graph
+        if value.node in region.entries:
+            return self.value_behind(region.entries[value.node])
+        if value.node not in self.moved and value not in self.before:
+            if graph.nodes[value.node]["type"] == "constant":
+                self.before[value] = self.constant_before(value)
+            elif len(graph.result_type(*value).shape) < len(region.perm):
+                self.before[value] = value
+            else:
+                self.before[value] = self.transposed(value, inverse(region.perm))
+        return self.before[value]
+
+    def constant_before(self, value: Operand) -> Operand:
+        """Return a constant with its axes as before the transpose; a single number broadcasts as it is."""
+        graph, kind = self.graph, self.graph.result_type(*value)
+        if set(kind.shape) <= {1} and len(kind.shape) < len(self.region.perm):
+            return value
+        entries = stretched(graph.nodes[value.node]["value"], self.region.perm)
+        made = graph.constant(entries, type=Tensor(kind.element, entries.shape), origin=graph.origin(value.node))
+        return Operand(made.node)
+
+    def value_behind(self, value: Operand) -> Operand:
+        """Return a value with its axes as they were."""
+        if value.node not in self.moved:
+            return value
+        if value not in self.behind:
+            self.behind[value] = self.transposed(self.before[value], self.region.perm)
+        return self.behind[value]
+
+    def transposed(self, value: Operand, perm: tuple[int, ...]) -> Operand:
+        """Return the transpose of a value."""
+        graph = self.graph
+        return Operand(graph.add(op.transpose, [graph.value(*value)], {"perm": perm}, origin=[value.node]).node)
