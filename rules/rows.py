@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.sinking import reshape_after, reshape_after_in_order
 from graphrewrite.types import product as product_of
 from graphrewrite.types import symbols
 
 __all__ = [
     "ROWS",
     "rows_as_layer",
-    "sink_rows_below_activation",
     "sink_rows_below_norm",
     "sink_rows_below_pair",
     "sink_rows_below_rms_norm",
@@ -44,23 +44,9 @@ def _rows(y, shaped):
     return "its axes have names" if y.type.layout is not None or shaped.type.layout is not None else ""
 
 
-@rule
-def sink_rows_below_activation(y):
-    """An activation of rows may come before they are put on several axes."""
-    shaped = op.reshape(y)
-    result = (
-        op.relu | op.gelu | op.silu | op.tanh | op.sigmoid | op.leaky_relu | op.clip | op.hard_swish | op.hard_sigmoid
-        | op.mish | op.softplus | op.elu
-    )(shaped)  # fmt: skip
-    yield result
-    if reason := _rows(y, shaped):
-        return decline(reason, at=shaped)
-    return op.reshape(result.op(y, like=result), like=shaped)
-
-
 @rule(keeps="rounding")
 def sink_rows_below_norm(y, gain, shift=None):
-    """So may a norm of each row."""
+    """A norm of each row may come before rows are put on several axes."""
     shaped = op.reshape(y)
     norm = op.layer_norm(shaped, gain, shift)
     yield norm
@@ -100,7 +86,8 @@ def sink_rows_below_pair(x, y):
 
 ROWS = (
     rows_as_layer,
-    sink_rows_below_activation,
+    reshape_after,
+    reshape_after_in_order,
     sink_rows_below_norm,
     sink_rows_below_rms_norm,
     sink_rows_below_pair,
