@@ -31,6 +31,8 @@ def rows_as_layer(x, w: Constant):
         return decline("an operand is a matrix already, or there are no rows", at=product)
     if x.type.layout is not None or w.type.layout is not None:
         return decline("the axes of its operands have names, which a layer reads in another way", at=product)
+    if x.op_name == "dequantize_linear":
+        return decline("its operand is quantised: runtimes multiply the integers, on all axes", at=x)
     if any(len(symbols(size)) > 1 for size in product.shape if isinstance(size, str)):
         return decline("a size has several names", at=product)
     rows = op.reshape(x, shape=(product_of(x.shape[:-1]), x.shape[-1]))
