@@ -16,7 +16,10 @@ from graphrewrite.rules import (
     BROADCASTING,
     FEWER_TRANSPOSES,
     FOLDING,
+    MERGE_PRODUCTS,
+    PRODUCTS,
     RECOGNITION,
+    ROWS,
     RULES,
     SHARED_STEPS,
 )
@@ -34,6 +37,8 @@ class Target:
         Its name.
     fused : tuple of Rule and Pass
         Rules that make the forms that it likes. Those that are not exact apply where approximation is allowed.
+    enlarged : tuple of tuple of Rule and Pass
+        Sets of rules that make larger ops of these, one after the other; where approximation is allowed.
     ops : frozenset of str, optional
         The ops that it has; by default all. An op that it has stays, even if `lowerings` could write it by others.
     lowerings : tuple of Rule and Pass
@@ -69,6 +74,7 @@ class Target:
 
     name: str
     fused: tuple[Rule | Pass, ...] = ()
+    enlarged: tuple[tuple[Rule | Pass, ...], ...] = ()
     ops: frozenset[str] | None = None
     lowerings: tuple[Rule | Pass, ...] = LOWER_COMPOSITE
     finish: tuple[Rule | Pass, ...] = ()
@@ -94,14 +100,18 @@ class Target:
             folding = [member for member in folding if member not in AS_LAYERS]
         fused = (member for member in self.fused if approximate or member.keeps == "exact")
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
-        phases = [rules]
+        phases = [rules, *((*rules, *larger) for larger in self.enlarged if approximate)]
         if self.ops is not None:
             lowerings = (member for member in self.lowerings if not lowered_ops(member) & self.ops)
             phases.append((*lowerings, *RULES))
         return Pipeline(*phases, *([self.finish] if self.finish else ()), name=self.name)
 
 
-ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *FEWER_TRANSPOSES))
+ONNX = Target(
+    "onnx",
+    fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *PRODUCTS, *FEWER_TRANSPOSES),
+    enlarged=(ROWS, MERGE_PRODUCTS),
+)
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)
 """Networks that are quantised next: layers, and positions where `quantise` has them."""

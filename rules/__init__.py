@@ -2,8 +2,9 @@
 
 Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. The others are opt-in.
 `FOLDING` moves float arithmetic from run time into the weights, which keeps results only within rounding; quantising,
-which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, `PRODUCTS` fewer products of matrices
-and `MERGE_PRODUCTS` larger ones. `APPROXIMATE` has what is right for most numbers; each of its rules says for which.
+which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `PRODUCTS` fewer products of
+matrices; `ROWS` and then `MERGE_PRODUCTS` make larger ones. `APPROXIMATE` has what is right for most numbers, and each
+of its rules says for which.
 
 Examples
 --------
@@ -119,6 +120,7 @@ from graphrewrite.rules.identities import (
 )
 from graphrewrite.rules.known_values import (
     compute_known_number,
+    compute_known_sizes,
     drop_abs,
     drop_add_zero,
     drop_cast_there_and_back,
@@ -159,15 +161,12 @@ from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.products import (
     PRODUCTS,
     constant_behind_reshape,
-    drop_repeated_matrix,
     factor_after_product,
     factor_before_product,
-    factor_behind_movement,
-    factor_of_scores,
-    multiply_equal_matrices_once,
 )
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
 from graphrewrite.rules.recognition import RECOGNITION
+from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -195,6 +194,7 @@ from graphrewrite.rules.slices import (
     merge_slices,
     slice_before_expand,
     slice_of_concat,
+    slice_of_sizes,
 )
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.windows import (
@@ -215,6 +215,7 @@ __all__ = [
     "PRODUCTS",
     "REARRANGE_LAST",
     "RECOGNITION",
+    "ROWS",
     "RULES",
     "SHARED_STEPS",
     "abs_of_square",
@@ -229,6 +230,7 @@ __all__ = [
     "choose_equal_branches",
     "clip_before_rearranging",
     "compute_known_number",
+    "compute_known_sizes",
     "concat_before_step",
     "concat_of_rows",
     "concat_of_slices",
@@ -264,7 +266,6 @@ __all__ = [
     "drop_relu",
     "drop_relu_of_clip",
     "drop_repeated",
-    "drop_repeated_matrix",
     "drop_repeated_relu",
     "drop_repetition",
     "drop_repetition_in_order",
@@ -286,8 +287,6 @@ __all__ = [
     "eliminate_independent_nodes",
     "factor_after_product",
     "factor_before_product",
-    "factor_behind_movement",
-    "factor_of_scores",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_offset",
@@ -329,7 +328,6 @@ __all__ = [
     "merge_transposes",
     "multiply_by_reciprocal",
     "multiply_by_zero",
-    "multiply_equal_matrices_once",
     "multiply_without_signs",
     "negate_difference",
     "negate_from_zero",
@@ -352,6 +350,7 @@ __all__ = [
     "slice_after_step",
     "slice_before_expand",
     "slice_of_concat",
+    "slice_of_sizes",
     "subtract_as_add",
     "subtract_itself",
     "subtract_layer",
@@ -407,6 +406,7 @@ RULES = (
     crop_as_slice,
     merge_slices,
     slice_of_concat,
+    slice_of_sizes,
     concat_of_slices,
     merge_concats,
     drop_empty_operand,
@@ -431,6 +431,7 @@ RULES = (
     merge_casts,
     merge_bit_casts,
     compute_known_number,
+    compute_known_sizes,
     write_as_reshape,
     drop_reshape,
     merge_reshapes,
@@ -479,11 +480,7 @@ FOLDING = (
     permute_linear_weights,
     factor_after_product,
     factor_before_product,
-    factor_behind_movement,
-    factor_of_scores,
     constant_behind_reshape,
-    multiply_equal_matrices_once,
-    drop_repeated_matrix,
 )
 """Arithmetic folded into weights: the same within float rounding."""
 

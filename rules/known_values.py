@@ -17,6 +17,7 @@ from graphrewrite.types import element_dtype, element_of, integer_limits
 __all__ = [
     "as_stored",
     "compute_known_number",
+    "compute_known_sizes",
     "drop_abs",
     "drop_add_zero",
     "drop_cast_there_and_back",
@@ -201,6 +202,17 @@ def is_held(element, own, fact: Fact):
     limits = _WHOLE.get(element) or integer_limits(element)
     is_plain = fact.whole and fact.is_finite and not fact.minus_zero
     return limits is not None and is_plain and fact.is_within(*limits)
+
+
+@rule
+def compute_known_sizes(x):
+    """Sizes that are numbers are a constant."""
+    found = op.shape(x)
+    yield found
+    sizes = x.shape[found.start : found.end]
+    if any(isinstance(size, str) for size in sizes):
+        return decline("a size is symbolic", at=x)
+    return op.constant(value=np.array(sizes, np.int64))
 
 
 @rule

@@ -22,6 +22,7 @@ __all__ = [
     "gemm_takes_transpose",
     "merge_products",
     "multiply_equal_matrices_once",
+    "one_factor_of_product",
     "sum_as_gemm",
 ]
 
@@ -104,6 +105,19 @@ def factor_of_scores(x, w: Constant, b: Constant, c: Constant, y):
         return decline("the factor is not one number", at=c)
     new = _with_factor(x, w, b, c, linear, moved)
     return op.matmul(new, y) if left else op.matmul(y, new)
+
+
+@rule(keeps="rounding")
+def one_factor_of_product(x, y, c: Constant, d: Constant):
+    """Factors of both operands of a product are one of the product, such as the roots that PyTorch scales scores by."""
+    first, second = op.mul(x, c), op.mul(y, d)
+    product = op.matmul(first, second)
+    yield product
+    if c.value.size != 1 or d.value.size != 1 or x.type != first.type or y.type != second.type:
+        return decline("a factor is not one number", at=product)
+    if x.type.element not in ("f32", "f64"):
+        return decline("without the factors, sums of half precision overflow sooner", at=product)
+    return op.mul(op.matmul(x, y), (c.value * d.value).reshape(()))
 
 
 @rule(keeps="rounding")
@@ -237,5 +251,10 @@ PRODUCTS = (
     merge_products,
     add_products,
     add_layers,
+    factor_behind_movement,
+    factor_of_scores,
+    one_factor_of_product,
+    multiply_equal_matrices_once,
+    drop_repeated_matrix,
 )
-"""Fewer matrix products, and those of other kinds: with sums, transposes and each other's weights."""
+"""Fewer products of matrices: with what is around them, and with each other's weights."""

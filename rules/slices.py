@@ -21,6 +21,7 @@ __all__ = [
     "merge_slices",
     "slice_before_expand",
     "slice_of_concat",
+    "slice_of_sizes",
     "sliced",
     "taken",
 ]
@@ -287,6 +288,20 @@ def gather_as_slice(x, i: Constant):
     if picked_.type.layout is not None or picked_.type.element != x.type.element:
         return decline("its axes have names or channels, which a reshape forgets", at=picked_)
     return reshaped(part, picked_)
+
+
+@rule(shared="keep")
+def slice_of_sizes(x):
+    """Some of the sizes of a value, one after the other, are those from an axis to another one."""
+    sizes = op.shape(x)
+    part = op.slice(sizes)
+    yield part
+    bounds = taken(part, sizes.shape).get(0, _ALL)
+    positions = _positions(sizes.shape[0], bounds)
+    if not positions or positions.step != 1:
+        return decline("it takes none, or not one after the other", at=part)
+    first = range(len(x.shape))[slice(sizes.start, sizes.end)].start + positions.start
+    return op.shape(x, start=first, end=first + len(positions))
 
 
 @rule(shared="keep")

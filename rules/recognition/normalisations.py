@@ -29,9 +29,19 @@ def _square(x):
     return op.mul(x, x) | op.pow(x, 2)
 
 
-def _inverse(power, root):
+def _root(power):
+    return op.sqrt(power) | op.pow(power, 0.5)
+
+
+def _inverse(power):
     """The inverse of a root, which exporters write in three ways."""
+    root = _root(power)
     return op.reciprocal(root) | op.div(1, root) | op.pow(power, -0.5)
+
+
+def _scale(power, gain):
+    """A gain times the inverse of a root."""
+    return op.mul(_inverse(power), gain) | op.div(gain, _root(power))
 
 
 def _rms_norm(x, mean, epsilon, result, gain=None):
@@ -83,7 +93,7 @@ def recognise_rms_norm(x, epsilon: Constant):
     """Entries divided by the root of the mean of their squares and a little more (Zhang and Sennrich 2019)."""
     mean = op.reduce_mean(_square(x))
     power = op.add(mean, epsilon)
-    quotient = op.div(x, op.sqrt(power) | op.pow(power, 0.5))
+    quotient = op.div(x, _root(power))
     yield quotient
     return _rms_norm(x, mean, epsilon, quotient)
 
@@ -93,7 +103,7 @@ def recognise_rms_norm_by_inverse(x, epsilon: Constant):
     """The same, as a product with the inverse of the root."""
     mean = op.reduce_mean(_square(x))
     power = op.add(mean, epsilon)
-    product = op.mul(x, _inverse(power, op.sqrt(power) | op.pow(power, 0.5)))
+    product = op.mul(x, _inverse(power))
     yield product
     return _rms_norm(x, mean, epsilon, product)
 
@@ -103,7 +113,7 @@ def recognise_rms_norm_of_factor(x, epsilon: Constant, gain):
     """The same, where the gain is multiplied with the inverse before."""
     mean = op.reduce_mean(_square(x))
     power = op.add(mean, epsilon)
-    product = op.mul(x, op.mul(_inverse(power, op.sqrt(power) | op.pow(power, 0.5)), gain))
+    product = op.mul(x, _scale(power, gain))
     yield product
     return _rms_norm(x, mean, epsilon, product, gain)
 
@@ -113,7 +123,7 @@ def recognise_rms_norm_of_product(x, epsilon: Constant, gain):
     """The same, where the gain is multiplied with the entries before."""
     mean = op.reduce_mean(_square(x))
     power = op.add(mean, epsilon)
-    product = op.mul(op.mul(x, gain), _inverse(power, op.sqrt(power) | op.pow(power, 0.5)))
+    product = op.mul(op.mul(x, gain), _inverse(power))
     yield product
     return _rms_norm(x, mean, epsilon, product, gain)
 
@@ -123,7 +133,7 @@ def recognise_rms_norm_of_quotient(x, epsilon: Constant, gain):
     """The same, where the entries and the gain are multiplied before they are divided by the root."""
     mean = op.reduce_mean(_square(x))
     power = op.add(mean, epsilon)
-    quotient = op.div(op.mul(x, gain), op.sqrt(power) | op.pow(power, 0.5))
+    quotient = op.div(op.mul(x, gain), _root(power))
     yield quotient
     return _rms_norm(x, mean, epsilon, quotient, gain)
 
@@ -149,7 +159,7 @@ def recognise_layer_norm_of_line(x, epsilon: Constant, gain, shift):
     centred = op.sub(x, mean) | op.sub(mean, x)
     variance = op.reduce_mean(_square(centred))
     power = op.add(variance, epsilon)
-    scale = op.mul(_inverse(power, op.sqrt(power) | op.pow(power, 0.5)), gain)
+    scale = _scale(power, gain)
     offset = op.sub(shift, op.mul(mean, scale)) | op.add(op.mul(op.neg(mean), scale), shift)
     line = op.add(op.mul(x, scale), offset)
     yield line

@@ -14,7 +14,6 @@ WAITING = frozenset(
     {
         "bn_after_conv_reshape_flat",
         "bn_after_conv_reshape_whc",
-        "matmul_add_to_fc",
         "merge_ten_batched_adds",
         "slice_concat_adjacent_axis",
     }

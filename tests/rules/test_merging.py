@@ -1,0 +1,29 @@
+"""Products that share an operand."""
+
+from __future__ import annotations
+
+from graphrewrite import op, rewrite
+from graphrewrite.rules import MERGE_PRODUCTS
+from tests.rules.matrix_graphs import SEQUENCES, graph_of, ops, rewritten, weights
+
+
+def test_layers_of_one_operand_are_one():
+    def three(x):
+        return tuple(op.linear(x, weights(n, 4), weights(n)) for n in (2, 3, 5))
+
+    assert ops(rewritten(graph_of(three, ("N", 4)), MERGE_PRODUCTS)) == ["linear", "split"]
+
+
+def test_products_of_one_operand_are_one_whoever_else_reads_it():
+    graph = graph_of(lambda x: (op.matmul(x, weights(4, 2)), op.relu(x), op.matmul(x, weights(4, 3))), SEQUENCES)
+    assert sorted(ops(rewritten(graph, MERGE_PRODUCTS))) == ["matmul", "relu", "split"]
+
+
+def test_products_of_one_matrix_are_one():
+    graph = graph_of(lambda x, y, z, w: tuple(op.matmul(each, w) for each in (x, y, z)), (2, 4), (3, 4), (1, 4), (4, 6))
+    assert ops(rewritten(graph, MERGE_PRODUCTS)) == ["concat", "matmul", "split"]
+
+
+def test_products_that_need_each_other_stay():
+    graph = graph_of(lambda x, w: op.matmul(op.relu(op.matmul(x, w)), w), (2, 4), (4, 4))
+    assert rewrite(graph, MERGE_PRODUCTS) == graph
