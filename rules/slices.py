@@ -21,6 +21,7 @@ __all__ = [
     "merge_slices",
     "slice_before_expand",
     "slice_of_concat",
+    "slice_of_pad",
     "slice_of_sizes",
     "sliced",
     "taken",
@@ -302,6 +303,41 @@ def slice_of_sizes(x):
         return decline("it takes none, or not one after the other", at=part)
     first = range(len(x.shape))[slice(sizes.start, sizes.end)].start + positions.start
     return op.shape(x, start=first, end=first + len(positions))
+
+
+@rule
+def slice_of_pad(x):
+    """A slice of a value with a border is one of the value, with what it takes of the border."""
+    padded = op.pad(x)
+    part = op.slice(padded)
+    yield part
+    rank, pads, own = len(x.shape), list(padded.pads), {}
+    for axis, (start, end, step) in taken(part, padded.shape).items():
+        ends = _without_border(padded.shape[axis], (start, end, step), pads[axis], pads[rank + axis])
+        if ends is None:
+            return decline(f"it takes the border of axis {axis} alone, or symbolic sizes", at=part)
+        (pads[axis], first), (pads[rank + axis], last) = ends
+        own[axis] = (first, -last or FAR, 1)
+        if isinstance(x.shape[axis], int) and first + last >= x.shape[axis]:
+            return decline(f"it takes nothing of axis {axis} but its border", at=part)
+    if padded.mode != "constant" and any(bounds != _ALL for bounds in own.values()):
+        return decline("the border repeats entries that it leaves out", at=padded)
+    inside = sliced(x, own)
+    result = op.pad(inside, like=padded, pads=pads) if any(pads) else inside
+    return result if result.type == part.type else decline("the sizes are written in another way", at=part)
+
+
+def _without_border(size, bounds, before, behind):
+    """What a slice leaves of a border, and takes away of the value, at each end of an axis; None if it is not known."""
+    start, end, step = bounds
+    if not all(isinstance(number, int) for number in (*bounds, before, behind)) or min(before, behind) < 0:
+        return None
+    if isinstance(size, int) and 0 <= end < FAR:
+        end = end - size or FAR
+    if step != 1 or start < 0 or 0 <= end < FAR:
+        return None
+    away = 0 if end >= FAR else -end
+    return (max(before - start, 0), max(start - before, 0)), (max(behind - away, 0), max(away - behind, 0))
 
 
 @rule(shared="keep")

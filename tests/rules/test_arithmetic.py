@@ -77,4 +77,4 @@ def test_a_constant_comes_last(of):
 
     graph = rewrite(graph_of(lambda x: of(C, x), FLOAT), RULES)
     node = graph.operands("y")[0].node
-    assert [o.node for o in graph.operands(node)][0] == "x0"
+    assert next(o.node for o in graph.operands(node)) == "x0"

@@ -22,11 +22,6 @@ FORMS = {
         [IMAGE],
         ["pad"] * 2,
     ),
-    "of two zeros": (
-        lambda x: op.pad(op.pad(x, pads=(0, 1, 0, 0)), pads=(0, 1, 0, 0), fill=-0.0),
-        [IMAGE],
-        ["pad"] * 2,
-    ),
     "mirrored": (
         lambda x: op.pad(op.pad(x, pads=(0, 1, 0, 0), mode="reflect"), pads=(0, 1, 0, 0), mode="reflect"),
         [IMAGE],
