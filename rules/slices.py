@@ -236,7 +236,7 @@ def concat_of_rows(x, rest):
     (along,) = among
     if any(part.shape[along] != 1 for part in (first, *rest)):
         return decline("they are more than single rows", at=joined)
-    rows = reduce(partial(_side_by_side, x.shape[along]), [each.get(along, _ALL) for each in bounds])
+    rows: Any = reduce(partial(_side_by_side, x.shape[along]), [each.get(along, _ALL) for each in bounds])
     if rows is None or len(rest) < 2:
         return decline("they do not lie side by side, or would be no fewer ops", at=joined)
     part = sliced(x, {**bounds[0], along: rows})
