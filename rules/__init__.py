@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from graphrewrite.errors import no_attribute
 from graphrewrite.rules.affine import (
-    constant_before_reshape,
     divide_as_multiply,
     fold_batch_norm,
     fold_bias,
@@ -33,9 +32,17 @@ from graphrewrite.rules.affine import (
     fold_input_scale,
     fold_scale,
     negate_layer,
-    norm_before_reshape,
     subtract_as_add,
     subtract_layer,
+)
+from graphrewrite.rules.affine_before_moves import (
+    constant_before_reshape,
+    constant_before_transpose,
+    norm_before_names,
+    norm_before_reshape,
+    norm_before_slice,
+    norm_before_transpose,
+    slice_before_norm,
 )
 from graphrewrite.rules.approximations import (
     abs_of_square,
@@ -217,6 +224,7 @@ __all__ = [
     "concat_before_step",
     "concat_of_slices",
     "constant_before_reshape",
+    "constant_before_transpose",
     "constant_last",
     "crop_as_slice",
     "crop_window",
@@ -311,7 +319,10 @@ __all__ = [
     "negate_from_zero",
     "negate_integer_from_zero",
     "negate_layer",
+    "norm_before_names",
     "norm_before_reshape",
+    "norm_before_slice",
+    "norm_before_transpose",
     "outline",
     "outline_nodes",
     "permute_linear_weights",
@@ -326,6 +337,7 @@ __all__ = [
     "scale_norm",
     "slice_after_step",
     "slice_before_expand",
+    "slice_before_norm",
     "slice_of_concat",
     "subtract_as_add",
     "subtract_itself",
@@ -436,7 +448,12 @@ FOLDING = (
     divide_as_multiply,
     subtract_as_add,
     norm_before_reshape,
+    norm_before_names,
+    norm_before_transpose,
+    norm_before_slice,
+    slice_before_norm,
     constant_before_reshape,
+    constant_before_transpose,
     fold_bias,
     fold_scale,
     negate_layer,

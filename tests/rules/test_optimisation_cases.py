@@ -11,8 +11,6 @@ pytestmark = pytest.mark.skipif(not CASES, reason="the cases are not part of the
 
 WAITING = frozenset(
     {
-        "bn_after_conv_reshape_flat",
-        "bn_after_conv_reshape_whc",
         "broadcast_batch_matmul",
         "fuse_conv_clip",
         "fuse_conv_relu",
@@ -20,8 +18,6 @@ WAITING = frozenset(
         "matmul_add_to_fc",
         "merge_matmuls_skip_dependent",
         "merge_ten_batched_adds",
-        "sink_transpose_below_arith",
-        "sink_transpose_below_concat",
         "slice_concat_adjacent_axis",
     }
 )
