@@ -13,6 +13,7 @@ from graphrewrite.op import LIBRARY
 from graphrewrite.rules import (
     APPROXIMATE,
     AS_LAYERS,
+    AS_MEANS,
     BROADCASTING,
     FEWER_TRANSPOSES,
     FOLDING,
@@ -97,7 +98,7 @@ class Target:
         return Pipeline(rules, (*lowerings, *RULES), name=self.name)
 
 
-ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *FEWER_TRANSPOSES))
+ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *AS_MEANS, *FEWER_TRANSPOSES))
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)
 """Networks that are quantised next: layers, and positions where `quantise` has them."""

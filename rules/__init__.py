@@ -137,6 +137,14 @@ from graphrewrite.rules.known_values import (
     drop_shift_there_and_back,
     drop_where,
 )
+from graphrewrite.rules.layer_forms import (
+    average_pool_as_global,
+    conv_as_linear,
+    linear_as_conv,
+    mean_as_pool,
+    pointwise_conv_as_matmul,
+    pool_as_mean,
+)
 from graphrewrite.rules.layer_pairs import merge_layers
 from graphrewrite.rules.layers import (
     add_bias,
@@ -201,7 +209,10 @@ from graphrewrite.rules.windows import (
 
 __all__ = [
     "APPROXIMATE",
+    "AS_CONVOLUTIONS",
     "AS_LAYERS",
+    "AS_MEANS",
+    "AS_PRODUCTS",
     "BROADCASTING",
     "FEWER_TRANSPOSES",
     "FOLDING",
@@ -214,6 +225,7 @@ __all__ = [
     "add_to_layer_norm",
     "add_to_norm",
     "average_pool_as_conv",
+    "average_pool_as_global",
     "batch_norm_as_layer",
     "cancel_transposes",
     "cancel_transposes_of_sums",
@@ -226,6 +238,7 @@ __all__ = [
     "constant_before_reshape",
     "constant_before_transpose",
     "constant_last",
+    "conv_as_linear",
     "crop_as_slice",
     "crop_window",
     "divide_as_multiply",
@@ -289,8 +302,10 @@ __all__ = [
     "global_average_pool_as_conv",
     "inline",
     "insert_transfers",
+    "linear_as_conv",
     "matmul_as_linear",
     "matmul_of_weights_as_linear",
+    "mean_as_pool",
     "merge_bit_casts",
     "merge_casts",
     "merge_clips",
@@ -326,6 +341,8 @@ __all__ = [
     "outline",
     "outline_nodes",
     "permute_linear_weights",
+    "pointwise_conv_as_matmul",
+    "pool_as_mean",
     "pool_before_relu",
     "power_as_reciprocal",
     "power_as_root",
@@ -509,6 +526,15 @@ SHARED_STEPS = (
     slice_after_step,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
+
+AS_CONVOLUTIONS = (linear_as_conv, mean_as_pool)
+"""Matrix products and means as convolutions and pools, for targets of images; opt-in."""
+
+AS_PRODUCTS = (conv_as_linear, pointwise_conv_as_matmul)
+"""Convolutions of one window, or of single positions, as matrix products; opt-in."""
+
+AS_MEANS = (average_pool_as_global, pool_as_mean)
+"""Pools over all positions as means, with one op less behind them; opt-in."""
 
 FEWER_TRANSPOSES = (
     cancel_transposes,
