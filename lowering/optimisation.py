@@ -39,6 +39,8 @@ class Target:
         The ops that it has; by default all. An op that it has stays, even if `lowerings` could write it by others.
     lowerings : tuple of Rule and Pass
         Rules that write ops that it does not have by others.
+    finish : tuple of Rule and Pass
+        What is done once, when nothing else is left to do, such as `fuse_activations`.
     is_of_layers : bool
         Whether pools and norms become convolutions, `AS_LAYERS`, where approximation is allowed.
 
@@ -70,6 +72,7 @@ class Target:
     fused: tuple[Rule | Pass, ...] = ()
     ops: frozenset[str] | None = None
     lowerings: tuple[Rule | Pass, ...] = LOWER_COMPOSITE
+    finish: tuple[Rule | Pass, ...] = ()
     is_of_layers: bool = False
 
     def __post_init__(self) -> None:
@@ -92,10 +95,11 @@ class Target:
             folding = [member for member in folding if member not in AS_LAYERS]
         fused = (member for member in self.fused if approximate or member.keeps == "exact")
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
-        if self.ops is None:
-            return Pipeline(rules, name=self.name)
-        lowerings = tuple(member for member in self.lowerings if not lowered_ops(member) & self.ops)
-        return Pipeline(rules, (*lowerings, *RULES), name=self.name)
+        phases = [rules]
+        if self.ops is not None:
+            lowerings = (member for member in self.lowerings if not lowered_ops(member) & self.ops)
+            phases.append((*lowerings, *RULES))
+        return Pipeline(*phases, *([self.finish] if self.finish else ()), name=self.name)
 
 
 ONNX = Target("onnx", fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *AS_MEANS, *FEWER_TRANSPOSES))

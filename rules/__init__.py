@@ -2,8 +2,8 @@
 
 Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. The others are opt-in.
 `FOLDING` moves float arithmetic from run time into the weights, which keeps results only within rounding; quantising,
-which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts. `APPROXIMATE` has what is right for
-most numbers, and each of its rules says for which.
+which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, `PRODUCTS` fewer products of matrices
+and `MERGE_PRODUCTS` larger ones. `APPROXIMATE` has what is right for most numbers; each of its rules says for which.
 
 Examples
 --------
@@ -73,7 +73,6 @@ from graphrewrite.rules.arithmetic import (
     merge_integer_offsets,
     merge_offsets,
     merge_quotients,
-    multiply_as_negative,
     multiply_without_signs,
     negate_integer_from_zero,
     write_difference,
@@ -99,6 +98,7 @@ from graphrewrite.rules.concats import (
     slice_after_step,
 )
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
+from graphrewrite.rules.fusing import fuse_activations, fusing
 from graphrewrite.rules.identities import (
     choose_equal_branches,
     drop_cast_to_fixed_and_back,
@@ -158,7 +158,14 @@ from graphrewrite.rules.layers import (
 from graphrewrite.rules.layouts import cancel_transposes, cancel_transposes_of_sums
 from graphrewrite.rules.limits import (
     merge_clips,
+    write_choice_as_relu,
+    write_choice_as_slope,
+    write_extreme_as_clip,
+    write_extreme_as_slope,
+    write_opposite_choice_as_relu,
+    write_opposite_choice_as_slope,
 )
+from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.norms import (
     add_to_layer_norm,
@@ -169,8 +176,18 @@ from graphrewrite.rules.norms import (
     subtract_norm,
 )
 from graphrewrite.rules.outlining import outline_nodes
+from graphrewrite.rules.products import (
+    PRODUCTS,
+    constant_behind_reshape,
+    drop_repeated_matrix,
+    factor_after_product,
+    factor_before_product,
+    factor_behind_movement,
+    factor_of_scores,
+    multiply_equal_matrices_once,
+)
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, MOVE_INTEGERS
-from graphrewrite.rules.recognition import RECOGNITION
+from graphrewrite.rules.recognition import RECOGNITION as _RECOGNITION
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -216,6 +233,8 @@ __all__ = [
     "BROADCASTING",
     "FEWER_TRANSPOSES",
     "FOLDING",
+    "MERGE_PRODUCTS",
+    "PRODUCTS",
     "REARRANGE_LAST",
     "RECOGNITION",
     "RULES",
@@ -237,6 +256,7 @@ __all__ = [
     "concat_of_slices",
     "constant_before_reshape",
     "constant_before_transpose",
+    "constant_behind_reshape",
     "constant_last",
     "conv_as_linear",
     "crop_as_slice",
@@ -268,6 +288,7 @@ __all__ = [
     "drop_relu",
     "drop_relu_of_clip",
     "drop_repeated",
+    "drop_repeated_matrix",
     "drop_repeated_relu",
     "drop_repetition",
     "drop_repetition_in_order",
@@ -287,6 +308,10 @@ __all__ = [
     "drop_zero_addend",
     "eliminate_dead_nodes",
     "eliminate_independent_nodes",
+    "factor_after_product",
+    "factor_before_product",
+    "factor_behind_movement",
+    "factor_of_scores",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_offset",
@@ -297,6 +322,8 @@ __all__ = [
     "fold_scale",
     "fold_sign",
     "fold_sign_before",
+    "fuse_activations",
+    "fusing",
     "gather_as_slice",
     "gemm_as_linear",
     "global_average_pool_as_conv",
@@ -326,9 +353,9 @@ __all__ = [
     "merge_tiles",
     "merge_transfers",
     "merge_transposes",
-    "multiply_as_negative",
     "multiply_by_reciprocal",
     "multiply_by_zero",
+    "multiply_equal_matrices_once",
     "multiply_without_signs",
     "negate_difference",
     "negate_from_zero",
@@ -371,8 +398,14 @@ __all__ = [
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",
+    "write_choice_as_relu",
+    "write_choice_as_slope",
     "write_difference",
     "write_difference_as_sum",
+    "write_extreme_as_clip",
+    "write_extreme_as_slope",
+    "write_opposite_choice_as_relu",
+    "write_opposite_choice_as_slope",
 ]
 
 RULES = (
@@ -396,11 +429,8 @@ RULES = (
     choose_equal_branches,
     where_as_truth,
     where_of_opposite,
-    merge_casts,
-    merge_bit_casts,
     drop_minus_zero,
     negate_integer_from_zero,
-    multiply_as_negative,
     constant_last,
     write_difference,
     write_difference_as_sum,
@@ -435,6 +465,8 @@ RULES = (
     drop_mask,
     drop_shift_there_and_back,
     drop_cast_there_and_back,
+    merge_casts,
+    merge_bit_casts,
     compute_known_number,
     write_as_reshape,
     drop_reshape,
@@ -487,6 +519,13 @@ FOLDING = (
     fold_input_scale,
     fold_input_offset,
     permute_linear_weights,
+    factor_after_product,
+    factor_before_product,
+    factor_behind_movement,
+    factor_of_scores,
+    constant_behind_reshape,
+    multiply_equal_matrices_once,
+    drop_repeated_matrix,
 )
 """Arithmetic folded into weights: the same within float rounding."""
 
@@ -536,6 +575,16 @@ AS_PRODUCTS = (conv_as_linear, pointwise_conv_as_matmul)
 AS_MEANS = (average_pool_as_global, pool_as_mean)
 """Pools over all positions as means, with one op less behind them; opt-in."""
 
+RECOGNITION = (
+    *_RECOGNITION,
+    write_extreme_as_clip,
+    write_extreme_as_slope,
+    write_choice_as_relu,
+    write_opposite_choice_as_relu,
+    write_choice_as_slope,
+    write_opposite_choice_as_slope,
+)
+"""Composite ops made of their parts; opt-in."""
 FEWER_TRANSPOSES = (
     cancel_transposes,
     cancel_transposes_of_sums,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,7 +25,6 @@ __all__ = [
     "merge_integer_offsets",
     "merge_offsets",
     "merge_quotients",
-    "multiply_as_negative",
     "multiply_without_signs",
     "negate_integer_from_zero",
     "write_difference",
@@ -33,7 +33,13 @@ __all__ = [
 
 
 Integers = Annotated[Any, rule.where(lambda x: element_kind(x.type.element) == "integer", "it holds integers")]
-Floats = Annotated[Any, rule.where(lambda x: element_kind(x.type.element) == "float", "it holds floats")]
+Floats = Annotated[
+    Any,
+    rule.where(
+        lambda x: element_kind(x.type.element) == "float" and x.type.element not in SMALL_FLOATS,
+        "it holds floats of 16 bits or more",
+    ),
+]
 
 
 def _has_negatives(kind):
@@ -68,18 +74,6 @@ def negate_integer_from_zero(x: Integers):
     yield difference
     if x.type != difference.type:
         return decline("the constant broadcasts the other operand", at=difference)
-    return op.neg(x)
-
-
-@rule
-def multiply_as_negative(x):
-    """X · -1 and x / -1 are -x (IEEE 754-2019, 6.3)."""
-    product = (op.mul | op.div)(x, -1)
-    yield product
-    if x.type != product.type:
-        return decline("the constant broadcasts the other operand", at=product)
-    if not _has_negatives(x.type):
-        return decline("floats of 8 or 4 bits need not have a negative", at=product)
     return op.neg(x)
 
 
@@ -139,9 +133,12 @@ _ASSOCIATIVE = (
 )  # fmt: skip
 
 
-def _is_worth(combined, *parts):
-    """Whether a constant that is computed of others is no larger than the larger of them."""
-    return combined.size <= max(part.value.size for part in parts)
+def _no_constant(c, d):
+    """The reason why two constants do not make one, or an empty text."""
+    if None not in (c.type.layout, d.type.layout) and c.type.layout != d.type.layout:
+        return "the constants name their axes in two ways"
+    shape = np.broadcast_shapes(c.shape, d.shape)
+    return "" if math.prod(shape) <= max(c.value.size, d.value.size) else "the constant would be larger than both"
 
 
 @rule
@@ -157,10 +154,9 @@ def merge_constants(x, c: Constant, d: Constant):
         return decline("sums and products of floats are rounded", at=outer)
     if is_float and _have_two_zeros(c.value, d.value):
         return decline("of two zeros either may be the extreme", at=outer)
-    combined = outer.op(c, d)
-    if not _is_worth(combined.value, c, d):
-        return decline("the constant would be larger than both", at=outer)
-    return outer.op(x, combined)
+    if reason := _no_constant(c, d):
+        return decline(reason, at=outer)
+    return outer.op(x, outer.op(c, d))
 
 
 def _have_two_zeros(c, d):
@@ -198,15 +194,21 @@ def merge_integer_offsets(x: Integers, c: Constant, d: Constant):
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)
     total = (op.add | op.sub)(right | left, d)
     yield total
-    return _moved(x, *_combined(right, c, op.neg(d) if total.op is op.sub else d), c, d)
+    if reason := _no_constant(c, d):
+        return decline(reason, at=total)
+    return _moved(x, *_combined(right, c, op.neg(d) if total.op is op.sub else d))
 
 
 @rule
 def merge_integer_differences(x: Integers, c: Constant, d: Constant):
     """So are those of which the rest is subtracted: d - (x + c) is (d - c) - x."""
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)
-    yield op.sub(d, right | left)
-    return _taken_from(x, right, c, d)
+    difference = op.sub(d, right | left)
+    yield difference
+    if reason := _no_constant(c, d):
+        return decline(reason, at=difference)
+    sign, offset = _combined(right, c, op.neg(d))
+    return _moved(x, -sign, op.neg(offset))
 
 
 @rule(keeps="rounding")
@@ -215,15 +217,21 @@ def merge_offsets(x: Floats, c: Constant, d: Constant):
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)
     total = (op.add | op.sub)(right | left, d)
     yield total
-    return _moved(x, *_combined(right, c, op.neg(d) if total.op is op.sub else d), c, d)
+    if reason := _no_constant(c, d):
+        return decline(reason, at=total)
+    return _moved(x, *_combined(right, c, op.neg(d) if total.op is op.sub else d))
 
 
 @rule(keeps="rounding")
 def merge_differences(x: Floats, c: Constant, d: Constant):
     """So are those of which the rest is subtracted: d - (x + c) is (d - c) - x."""
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)
-    yield op.sub(d, right | left)
-    return _taken_from(x, right, c, d)
+    difference = op.sub(d, right | left)
+    yield difference
+    if reason := _no_constant(c, d):
+        return decline(reason, at=difference)
+    sign, offset = _combined(right, c, op.neg(d))
+    return _moved(x, -sign, op.neg(offset))
 
 
 def _combined(right, c, d):
@@ -233,14 +241,7 @@ def _combined(right, c, d):
     return -1, op.add(d, c)
 
 
-def _taken_from(x, right, c, d):
-    sign, offset = _combined(right, c, op.neg(d))
-    return _moved(x, -sign, op.neg(offset), c, d)
-
-
-def _moved(x, sign, offset, c, d):
-    if not _is_worth(offset.value, c, d):
-        return decline("the constant would be larger than both", at=d)
+def _moved(x, sign, offset):
     return op.add(x, offset) if sign > 0 else op.sub(offset, x)
 
 
@@ -250,6 +251,8 @@ def merge_factors(x: Floats, c: Constant, d: Constant):
     right, left = (op.mul | op.div)(x, c), op.div(c, x)
     product = (op.mul | op.div)(right | left, d)
     yield product
+    if reason := _no_constant(c, d):
+        return decline(reason, at=product)
     if right and right.op is product.op:
         return _multiplied(product.op, x, op.mul(c, d), c, d)
     if right:
@@ -261,7 +264,10 @@ def merge_factors(x: Floats, c: Constant, d: Constant):
 def merge_quotients(x: Floats, c: Constant, d: Constant):
     """So are those by which a constant is divided: d / (x · c) is (d / c) / x."""
     right, left = (op.mul | op.div)(x, c), op.div(c, x)
-    yield op.div(d, right | left)
+    quotient = op.div(d, right | left)
+    yield quotient
+    if reason := _no_constant(c, d):
+        return decline(reason, at=quotient)
     if right and right.op is op.div:
         return _multiplied(None, x, op.mul(d, c), c, d)
     return _multiplied(None if right else op.mul, x, op.div(d, c), c, d)
@@ -269,8 +275,6 @@ def merge_quotients(x: Floats, c: Constant, d: Constant):
 
 def _multiplied(by, x, factor, c, d):
     """X by a factor, or the factor divided by x, if it has the precision of its parts."""
-    if not _is_worth(factor.value, c, d):
-        return decline("the constant would be larger than both", at=d)
     if not all(map(_is_normal, (factor.value, c.value, d.value))):
         return decline("a factor is 0, too small, or not finite", at=d)
     return op.div(factor, x) if by is None else by(x, factor)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite import decline, op, rule
-from graphrewrite.rules.known_values import as_stored
 from graphrewrite.types import as_size
 
 __all__ = [
@@ -26,7 +25,7 @@ def merge_pads(x):
     yield outer
     if inner.mode != outer.mode or outer.mode not in ("constant", "edge"):
         return decline("their modes differ, or the border mirrors the other one", at=outer)
-    if outer.mode == "constant" and _fill(inner) != _fill(outer):
+    if outer.mode == "constant" and not _are_equal(inner.fill, outer.fill):
         return decline("they are borders of two numbers", at=outer)
     pads = tuple(zip(inner.pads, outer.pads, strict=True))
     if outer.mode == "edge" and any(isinstance(pad, int) and pad < 0 for pad in (*inner.pads, *outer.pads)):
@@ -39,9 +38,9 @@ def merge_pads(x):
     return op.pad(x, like=outer, pads=tuple(own + other for own, other in pads))
 
 
-def _fill(node):
-    """The number of a border as it is stored, as text: 0.0 is not -0.0, and NaN is NaN."""
-    return str(as_stored(node.fill, node.type.element))
+def _are_equal(one, other):
+    """Whether two numbers are the same: 0.0 is not -0.0, and NaN is NaN."""
+    return str(one) == str(other) or one == other != 0
 
 
 @rule(shared="keep")
@@ -91,6 +90,8 @@ def drop_repetition(x, y):
     repeated = op.expand(x)
     result = _IN_EITHER_ORDER(repeated, y)
     yield result
+    if x.type.layout != repeated.type.layout:
+        return decline("it loses the names of its axes", at=repeated)
     first, _ = result.graph.operands(result.node)
     alone = result.op(x, y, like=result) if first == repeated.operand else result.op(y, x, like=result)
     return alone if alone.type == result.type else decline("no other operand has that shape", at=result)
@@ -104,5 +105,7 @@ def drop_repetition_in_order(before, x, after):
     yield result
     if result.op is op.prelu and not before:
         return decline("slopes do not broadcast what they are slopes of", at=result)
+    if x.type.layout != repeated.type.layout:
+        return decline("it loses the names of its axes", at=repeated)
     alone = result.op(*before, x, *after, like=result)
     return alone if alone.type == result.type else decline("no other operand has that shape", at=result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rules.known_values import is_held
-from graphrewrite.types import integer_limits
+from graphrewrite.types import element_kind, integer_limits
 
 __all__ = ["merge_bit_casts", "merge_casts"]
 
@@ -18,6 +18,10 @@ def merge_casts(x):
     own, between, last = (each.type.element for each in (x, inner, outer))
     if not is_held(between, own, x.fact()) and not _keeps_lower_bits(own, between, last):
         return decline(f"{inner.type.element} does not hold every number; known is: {x.fact()}", at=x)
+    limits = integer_limits(last)
+    is_real, was_real = (element_kind(element) == "float" for element in (between, own))
+    if limits is not None and is_real != was_real and not x.fact().is_within(*limits):
+        return decline("floats beyond an integer type become its nearest number, and integers wrap around", at=outer)
     return op.cast(x, like=outer)
 
 

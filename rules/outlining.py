@@ -54,6 +54,29 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
     r = relu(n) : f32[N]
     y = output(r)
     """
+    inside, view, op = _planned(graph, nodes, name)
+
+    def put_node(changed: Graph) -> list[str]:
+        """Put a node of the op in place of the nodes."""
+        return _put(changed, inside, view, op)
+
+    return Pass("outline_nodes", put_node)(graph), op
+
+
+def outline_in_place(graph: Graph, nodes: Iterable[str], name: str) -> list[str]:
+    """Put one node in place of some of a graph, which changes; return the nodes that are gone."""
+    return _put(graph, *_planned(graph, nodes, name))
+
+
+def _put(graph: Graph, inside: set[str], view: GraphView, op: GraphOp) -> list[str]:
+    edit = _outlined(graph, inside, view.input_operands, view.output_operands, op)
+    graph.adopt(op)
+    apply_edit(graph, edit)
+    return list(edit.removed)
+
+
+def _planned(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> tuple[set[str], GraphView, GraphOp]:
+    """Return the nodes that become one, what they read and give, and the op that this one is of."""
     order: dict[str, tuple[Operand, ...]] = {"inputs": (), "outputs": ()}
     if isinstance(nodes, GraphView):
         if nodes.graph is not graph:
@@ -70,16 +93,7 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
     _check_convex(graph, inside)
     body = extract(view).graph
     body.ops = {kind: op for kind, op in body.ops.items() if any(d.get("type") == kind for d in body._node.values())}
-    op = graph_op(body)
-
-    def put_node(changed: Graph) -> list[str]:
-        """Put a node of the op in place of the nodes."""
-        edit = _outlined(changed, inside, view.input_operands, view.output_operands, op)
-        changed.adopt(op)
-        apply_edit(changed, edit)
-        return edit.removed
-
-    return Pass("outline_nodes", put_node)(graph), op
+    return inside, view, graph_op(body)
 
 
 def _is_constant(graph: Graph, node: str) -> bool:

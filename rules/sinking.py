@@ -30,7 +30,8 @@ def _any_of(names):
 
 _COMMUTING = {name for name in ELEMENTWISE if LIBRARY[name].commutative}
 """Ops of operands in any order, and of one."""
-_ENTRIES = {*ELEMENTWISE, "dequantize_linear", "quantize_linear"}
+_ENTRIES = {*ELEMENTWISE, "quantize_linear"}
+"""Ops that treat each entry by itself; integers are dequantised last, by `MOVE_INTEGERS`."""
 _IN_ANY_ORDER, _IN_ORDER = _any_of(_COMMUTING), _any_of(AXIS_BY_AXIS - _COMMUTING)
 _ENTRIES_IN_ORDER, _SUMS = _any_of(_ENTRIES - _COMMUTING), _any_of(SUMS)
 
@@ -123,7 +124,7 @@ def _reshaped_after(x, before, shaped, after, computed):
     """A reshape behind an op instead of before it."""
     if shaped.shape != computed.shape or not _is_plain(x, shaped, computed, *before, *after):
         return decline("it has another shape, or its axes have names", at=computed)
-    if before and computed.op_name in ("dequantize_linear", "quantize_linear"):
+    if before and computed.op_name == "quantize_linear":
         return decline("it is a scale", at=computed)
     others = [[_unshaped(value, x) for value in values] for values in (before, after)]
     if any(value is None for values in others for value in values):

@@ -158,7 +158,8 @@ def slice_of_concat(xs):
     if positions.step < 0:
         pieces.reverse()
     parts = [sliced(*piece) for piece in pieces]
-    return parts[0] if len(parts) == 1 else op.concat(*parts, axis=axis)
+    result = parts[0] if len(parts) == 1 else op.concat(*parts, axis=axis)
+    return result if result.type == part.type else decline("an operand does not know the names of the axes", at=part)
 
 
 def _those_in(positions, low, high):

@@ -16,6 +16,7 @@ from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.node_edges import slots_of
 from graphrewrite.graph import Graph
 from graphrewrite.graph.validation import unsound_edge, unsound_node
+from graphrewrite.hierarchy.graph_ops import nested_ops
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.op.generic_op import generic
 from graphrewrite.op.given_ops import GivenOps
@@ -178,7 +179,7 @@ def to_elastic_ai(thing: nx.DiGraph | Module, *, legacy: bool = False) -> dict[s
     Raises
     ------
     SerialError
-        If a value cannot be stored, with its path.
+        If a value cannot be stored, with its path, or a graph alone has graphs in it.
 
     Examples
     --------
@@ -191,6 +192,8 @@ def to_elastic_ai(thing: nx.DiGraph | Module, *, legacy: bool = False) -> dict[s
         return {name: _written(graph, legacy, path / name, name=name) for name, graph in thing.items()}
     if not isinstance(thing, nx.DiGraph) or thing.is_multigraph():
         raise SerialError(f"expected a Graph, networkx.DiGraph or Module, got {type(thing).__name__}")
+    if isinstance(thing, Graph) and (inner := nested_ops(thing)):
+        raise SerialError(f"a graph alone has no place for the graph {inner[0].name!r} in it; write a Module of both")
     return _written(thing, legacy, path)
 
 

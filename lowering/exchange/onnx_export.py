@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphrewrite import Graph
+from graphrewrite import Graph, rewrite
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.hierarchy.implementations import Library, implemented
+from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.exporter import Exporter, by_our_op, opset_needed
@@ -46,9 +47,9 @@ def to_onnx(
     ----------
     graph : Graph
         A graph of the level ``nn``. Of a node that is a graph, or names one as its implementation, the nodes of that
-        are written; where the graph is of no module and none are passed, such a name stays an annotation. Ops that ONNX
-        lacks (``linear``, ``fma``, ``softmin``) are written as functions of the domain ``graphrewrite``; generic nodes
-        are written as they were imported.
+        are written; where the graph is of no module and none are passed, such a name stays an annotation. Ops that
+        ONNX lacks are written as functions of the domain ``graphrewrite`` (``linear``, ``fma``, ``softmin``) or by
+        other ops (``channel_shuffle``); generic nodes are written as they were imported.
     path : str or Path, optional
         A file to write. What was there before is replaced in one step.
     opset : int, optional
@@ -100,6 +101,7 @@ def to_onnx(
     given = {} if implementations is None and source.library is not None else implementations
     source = implemented(source, given)
     source = flatten(source, lambda flat, node: flat.nodes[node]["type"] in every)
+    source = _without_lacking(source, every)
     exporter = Exporter(source, every, opset or max(_OPSET, opset_needed(source, every)))
     model = exporter.run()
     try:
@@ -111,3 +113,10 @@ def to_onnx(
     else:
         write(model, exporter.large, Path(path), external_data=external_data)
     return model
+
+
+def _without_lacking(graph: Graph, written: Container[str]) -> Graph:
+    """Return a graph with composite ops that cannot be written by others that can."""
+    lacking = {kind for node in graph if (kind := graph.nodes[node]["type"]) not in written}
+    members = [member for member in LOWER_COMPOSITE if lowered_ops(member) & lacking]
+    return rewrite(graph, members) if members else graph

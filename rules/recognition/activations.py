@@ -16,13 +16,19 @@ __all__ = [
     "recognise_gelu_halved_inside",
     "recognise_gelu_halved_last",
     "recognise_hard_sigmoid",
+    "recognise_hard_sigmoid_divided_by_six",
     "recognise_hard_sigmoid_of_six",
     "recognise_hard_swish",
+    "recognise_hard_swish_divided_by_six",
     "recognise_hard_swish_of_six",
-    "recognise_leaky_relu",
+    "recognise_hard_swish_of_sixth",
     "recognise_mish",
     "recognise_prelu",
+    "recognise_prelu_of_difference",
+    "recognise_prelu_of_relus",
+    "recognise_scaled_silu",
     "recognise_sigmoid",
+    "recognise_sigmoid_of_reciprocal",
     "recognise_sigmoid_of_tanh",
     "recognise_silu",
     "recognise_silu_of_exp",
@@ -40,7 +46,7 @@ def _halved(x):
 
 
 def _through_erf(x):
-    return op.erf(op.mul(x, math.sqrt(0.5)) | op.div(x, math.sqrt(2)))
+    return op.erf(op.mul(x, {math.sqrt(0.5), 1 / math.sqrt(2)}) | op.div(x, math.sqrt(2)))
 
 
 def _through_tanh(x):
@@ -256,32 +262,10 @@ def _hard_swish(x, result):
     return op.hard_swish(x)
 
 
-@rule
-def recognise_leaky_relu(x, slope: Constant):
-    """The greater of x and its multiple of at most 1 is x above zero, and the multiple below."""
-    greatest = op.maximum(x, op.mul(x, slope))
-    yield greatest
-    return _leaky(x, slope, greatest)
-
-
-def _leaky(x, slope, result):
-    if x.type != result.type or element_kind(x.type.element) != "float":
-        return decline(_NO_FLOAT, at=result)
-    # A slope of 0 makes NaN of infinity, one below 0 turns the sign of zeros, where a maximum is free to choose.
-    if not ((slope.value > 0) & (slope.value <= 1)).all():
-        return decline("a slope is not above 0, or more than 1", at=slope)
-    return _rectified(x, slope.value)
-
-
-def _rectified(x, slopes):
-    number = float(slopes.flat[0])
-    return op.leaky_relu(x, alpha=number) if (slopes == slopes.flat[0]).all() else op.prelu(x, slopes)
-
-
 @rule(keeps="rounding")
 def recognise_prelu(x, slope: Constant):
     """The positive part and a multiple of the negative part, which is at most 0 (He et al. 2015)."""
-    negative = op.minimum(x, 0) | op.neg(op.relu(op.neg(x)))
+    negative = op.minimum(x, 0) | op.clip(x, low=None, high=0) | op.neg(op.relu(op.neg(x)))
     total = op.add(op.relu(x) | op.maximum(x, 0), op.mul(negative, slope))
     yield total
     return _parts(x, slope, slope.value, total)
@@ -308,25 +292,8 @@ def _parts(x, slope, slopes, result):
         return decline(_NO_FLOAT, at=result)
     if not slopes.size:
         return decline("it has no entries", at=slope)
-    return _rectified(x, slopes)
-
-
-@rule(keeps="rounding")
-def recognise_chosen_leaky_relu(x, slope: Constant):
-    """A choice by sign between x and its multiple is a leaky rectifier."""
-    is_positive = op.greater(x, 0) | op.greater_or_equal(x, 0)
-    chosen = op.where(is_positive, x, op.mul(x, slope))
-    yield chosen
-    return _parts(x, slope, slope.value, chosen)
-
-
-@rule(keeps="rounding")
-def recognise_other_leaky_relu(x, slope: Constant):
-    """The same, chosen by the other sign; of NaN it is the same."""
-    is_negative = op.less(x, 0) | op.less_or_equal(x, 0)
-    chosen = op.where(is_negative, op.mul(x, slope), x)
-    yield chosen
-    return _parts(x, slope, slope.value, chosen)
+    number = float(slopes.flat[0])
+    return op.leaky_relu(x, alpha=number) if (slopes == slopes.flat[0]).all() else op.prelu(x, slopes)
 
 
 RECOGNISE_ACTIVATIONS = (
@@ -350,11 +317,8 @@ RECOGNISE_ACTIVATIONS = (
     recognise_hard_swish_of_six,
     recognise_hard_swish_divided_by_six,
     recognise_hard_swish_of_sixth,
-    recognise_leaky_relu,
     recognise_prelu,
     recognise_prelu_of_relus,
     recognise_prelu_of_difference,
-    recognise_chosen_leaky_relu,
-    recognise_other_leaky_relu,
 )
 """Activations from exponentials, limits and choices."""

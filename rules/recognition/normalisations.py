@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.affine import per_channel
+from graphrewrite.rules.norms import add_to_layer_norm, add_to_norm, scale_layer_norm, scale_norm
 from graphrewrite.types import element_dtype, element_kind
 
 __all__ = [
     "RECOGNISE_NORMALISATIONS",
-    "channel_norm_takes_constant",
-    "layer_norm_takes_factor",
-    "layer_norm_takes_term",
+    "recognise_gain",
     "recognise_group_norm",
     "recognise_instance_norm",
     "recognise_layer_norm",
@@ -21,7 +21,7 @@ __all__ = [
     "recognise_rms_norm_of_factor",
     "recognise_rms_norm_of_product",
     "recognise_rms_norm_of_quotient",
-    "rms_norm_takes_factor",
+    "recognise_shift",
 ]
 
 
@@ -48,7 +48,7 @@ def _rms_norm(x, mean, epsilon, result, gain=None):
         if any(isinstance(size, str) for size in normalised):
             return decline("a size of its normalised axes is symbolic", at=result)
         gain = np.ones(normalised, element_dtype(x.type.element))
-    elif not _broadcasts(gain.shape, normalised):
+    elif (gain := _parameter(gain, normalised)) is None:
         return decline("its factor does not broadcast to the normalised axes", at=result)
     return op.rms_norm(x, gain, axis=axes - len(x.shape), epsilon=epsilon.value.item())
 
@@ -65,6 +65,17 @@ def _last_axes(x, mean):
 def _broadcasts(shape, whole):
     last = whole[len(whole) - len(shape) :]
     return len(shape) <= len(whole) and all(a in (1, b) for a, b in zip(shape, last, strict=True))
+
+
+def _parameter(c, whole):
+    """A factor or addend of normalised entries as a parameter of a norm; None where it does not broadcast to them."""
+    if not c.is_constant:
+        return c if _broadcasts(c.shape, whole) else None
+    more = max(c.value.ndim - len(whole), 0)
+    entries = c.value.reshape(c.value.shape[more:]) if set(c.value.shape[:more]) <= {1} else c.value
+    if not _broadcasts(entries.shape, whole):
+        return None
+    return entries if any(isinstance(size, str) for size in whole) else np.broadcast_to(entries, whole)
 
 
 @rule(keeps="rounding")
@@ -133,13 +144,14 @@ def recognise_layer_norm(x, gain):
 
 @rule(keeps="rounding")
 def recognise_layer_norm_of_line(x, epsilon: Constant, gain, shift):
-    """So is x · scale + (shift - mean · scale), as TensorFlow writes it, where the scale is gain / root."""
+    """So is x · scale + (shift - mean · scale), as TensorFlow and Keras write it, for a scale of gain / root."""
     mean = op.reduce_mean(x)
     centred = op.sub(x, mean) | op.sub(mean, x)
     variance = op.reduce_mean(_square(centred))
     power = op.add(variance, epsilon)
     scale = op.mul(_inverse(power, op.sqrt(power) | op.pow(power, 0.5)), gain)
-    line = op.add(op.mul(x, scale), op.sub(shift, op.mul(mean, scale)))
+    offset = op.sub(shift, op.mul(mean, scale)) | op.add(op.mul(op.neg(mean), scale), shift)
+    line = op.add(op.mul(x, scale), offset)
     yield line
     axis = _last_axes(x, mean)
     if axis is None or element_kind(x.type.element) != "float" or axis != _last_axes(x, variance):
@@ -148,75 +160,34 @@ def recognise_layer_norm_of_line(x, epsilon: Constant, gain, shift):
         return decline("what is added to the variance is not one number above 0", at=epsilon)
     if x.type != line.type or x.type.layout is not None:
         return decline("a constant broadcasts its operand, or its axes have names", at=line)
-    if not all(_broadcasts(each.shape, x.shape[axis:]) for each in (gain, shift)):
+    parameters = [_parameter(each, x.shape[axis:]) for each in (gain, shift)]
+    if any(each is None for each in parameters):
         return decline("its gain or shift does not broadcast to the normalised axes", at=line)
-    return op.layer_norm(x, gain, shift, axis=axis - len(x.shape), epsilon=epsilon.value.item())
-
-
-def _parameter(c, whole):
-    """A factor or addend of normalised entries as a parameter of a norm; None where it does not broadcast to them."""
-    if not c.is_constant:
-        return c if _broadcasts(c.shape, whole) else None
-    more = max(c.value.ndim - len(whole), 0)
-    entries = c.value.reshape(c.value.shape[more:]) if set(c.value.shape[:more]) <= {1} else c.value
-    if not _broadcasts(entries.shape, whole):
-        return None
-    return entries if any(isinstance(size, str) for size in whole) else np.broadcast_to(entries, whole)
+    return op.layer_norm(x, *parameters, axis=axis - len(x.shape), epsilon=epsilon.value.item())
 
 
 @rule(keeps="rounding")
-def layer_norm_takes_factor(x, gain: Constant, c, shift: Constant | None = None):
-    """A factor of normalised entries belongs to the gain of a norm, and to its shift."""
-    norm = op.layer_norm(x, gain, shift)
+def recognise_gain(x, c):
+    """A factor of normalised entries is the gain of a norm that has none, also where it is no constant."""
+    norm = (op.layer_norm | op.rms_norm)(x, 1)
     product = op.mul(norm, c)
     yield product
-    return _with_factor(x, norm, gain, c, product, shift)
-
-
-@rule(keeps="rounding")
-def rms_norm_takes_factor(x, gain: Constant, c):
-    """So it does of a norm without a shift."""
-    norm = op.rms_norm(x, gain)
-    product = op.mul(norm, c)
-    yield product
-    return _with_factor(x, norm, gain, c, product)
-
-
-def _with_factor(x, norm, gain, c, product, shift=None):
-    factor = _parameter(c, _normalised(x, norm))
+    factor = _parameter(c, x.shape[norm.axis % len(x.shape) :])
     if x.type != product.type or factor is None:
         return decline("the factor does not broadcast to the normalised axes", at=c)
-    if not c.is_constant and (shift is not None or not (gain.value == 1).all()):
-        return decline("the factor is no constant, and there is another one", at=c)
-    new = gain.value * factor if c.is_constant else factor
-    return norm.op(x, new, *([] if shift is None else [shift.value * factor]), like=norm)
-
-
-def _normalised(x, norm):
-    return x.shape[norm.axis % len(x.shape) :]
+    return norm.op(x, factor, like=norm)
 
 
 @rule(keeps="rounding")
-def layer_norm_takes_term(x, gain, c, shift: Constant | None = None):
-    """An addend of normalised entries belongs to the shift of a norm."""
-    norm = op.layer_norm(x, gain, shift)
+def recognise_shift(x, gain, c):
+    """So is an addend the shift of a norm that has none."""
+    norm = op.layer_norm(x, gain)
     total = op.add(norm, c)
     yield total
-    term = _parameter(c, _normalised(x, norm))
+    term = _parameter(c, x.shape[norm.axis % len(x.shape) :])
     if x.type != total.type or term is None:
         return decline("the addend does not broadcast to the normalised axes", at=c)
-    if shift is None:
-        return op.layer_norm(x, gain, term, like=norm)
-    if not c.is_constant:
-        return decline("the addend is no constant, and there is another one", at=c)
-    return op.layer_norm(x, gain, shift.value + term, like=norm)
-
-
-def _by_channel(x, c):
-    """One entry a channel, or None where a constant has others."""
-    shape = (1, x.shape[1], *[1] * (len(x.shape) - 2))
-    fits = c.value.ndim <= len(shape) and not isinstance(shape[1], str) and _broadcasts(c.value.shape, shape)
-    return np.broadcast_to(c.value, shape).reshape(-1) if fits else None
+    return op.layer_norm(x, gain, term, like=norm)
 
 
 @rule(keeps="rounding")
@@ -227,7 +198,7 @@ def recognise_instance_norm(x, c: Constant):
     yield result
     if x.type != result.type or len(x.shape) < 3 or norm.axis % len(x.shape) != 2 or x.type.layout is not None:
         return decline("its normalised axes are not all positions", at=norm)
-    entries = _by_channel(x, c)
+    entries = per_channel(c, norm)
     if entries is None:
         return decline("the constant is not one number a channel", at=c)
     if result.op is op.mul:
@@ -251,22 +222,6 @@ def recognise_group_norm(x, gain: Constant, shift: Constant):
     return op.group_norm(x, gains, shifts, groups=groups, epsilon=norm.epsilon)
 
 
-@rule(keeps="rounding")
-def channel_norm_takes_constant(x, gain: Constant, shift: Constant, c: Constant):
-    """A factor or addend for each channel belongs to the gain and the shift of a norm of channels."""
-    norm = (op.instance_norm | op.group_norm)(x, gain, shift)
-    result = (op.mul | op.add)(norm, c)
-    yield result
-    if x.type != result.type or x.type.layout is not None:
-        return decline("the constant broadcasts the channels, or the axes have names", at=result)
-    entries = _by_channel(x, c)
-    if entries is None:
-        return decline("the constant is not one number a channel", at=c)
-    if result.op is op.mul:
-        return norm.op(x, gain.value * entries, shift.value * entries, like=norm)
-    return norm.op(x, gain, shift.value + entries, like=norm)
-
-
 RECOGNISE_NORMALISATIONS = (
     recognise_rms_norm,
     recognise_rms_norm_by_inverse,
@@ -275,11 +230,13 @@ RECOGNISE_NORMALISATIONS = (
     recognise_rms_norm_of_quotient,
     recognise_layer_norm,
     recognise_layer_norm_of_line,
-    layer_norm_takes_factor,
-    rms_norm_takes_factor,
-    layer_norm_takes_term,
+    recognise_gain,
+    recognise_shift,
     recognise_instance_norm,
     recognise_group_norm,
-    channel_norm_takes_constant,
+    scale_layer_norm,
+    add_to_layer_norm,
+    scale_norm,
+    add_to_norm,
 )
-"""Normalisations from means, products and roots, which take up factors and addends."""
+"""Normalisations from means, products and roots, and their gains and shifts."""

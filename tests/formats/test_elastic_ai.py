@@ -15,6 +15,7 @@ from graphrewrite import Graph, Module, Tensor, op, verify
 from graphrewrite.errors import SerialError
 from graphrewrite.formats import from_dict, load, to_dict
 from graphrewrite.formats.elastic_ai import is_elastic_ai
+from graphrewrite.hierarchy.graph_ops import nested_graphs
 from graphrewrite.hierarchy.renaming import renamed
 from graphrewrite.testing import graphs
 
@@ -58,6 +59,10 @@ def test_what_is_read_is_written_again(data: dict[str, Any], legacy: bool) -> No
 @given(graphs())
 def test_graphs_of_this_library_come_back(graph: Graph) -> None:
     for form in ("elastic-ai", "elastic-ai-legacy"):
+        if len(list(nested_graphs(graph))) > 1:  # for which it has no form
+            with pytest.raises(SerialError, match=r"cannot be stored|has no place"):
+                to_dict(graph, form=form)
+            continue
         data = json.loads(json.dumps(to_dict(graph, form=form)))
         assert is_elastic_ai(data)
         back = from_dict(data)

@@ -133,6 +133,7 @@ def shuffled(graph: Graph, seed: int) -> Graph:
     rng.shuffle(nodes)
     rng.shuffle(edges)
     new = Graph(**graph.graph)
+    new.ops.update(graph.ops)
     new.add_nodes_from((n, dict(d)) for n, d in nodes)
     for a, b, data in edges:
         slots = list(data["slots"])

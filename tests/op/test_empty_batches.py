@@ -31,3 +31,23 @@ X = np.zeros((0, 2, 3))
 )
 def test_a_batch_may_be_empty(result, shape):
     assert result().shape == shape
+
+
+U8 = FixedPoint(False, 8, 8)
+GRAMS = {"mode": "TF", "pool": (0, 1), "starts": (0,), "indexes": (0, 1), "weights": None, "longest": 1, "skips": 0}
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (lambda: op.conv(np.ones((2, 0, 3)), np.ones((1, 0, 2)), np.ones(1)), np.ones((2, 1, 2))),
+        (lambda: op.conv(np.ones((2, 0, 3)), np.ones((1, 0, 2))), np.zeros((2, 1, 2))),
+        (lambda: op.integer_softmax(np.ones((2, 0), int), table=(2,), shift=0, element=U8), np.ones((2, 0))),
+        (lambda: op.global_average_pool(np.ones((1, 2, 0))), np.full((1, 2, 1), np.nan)),
+        (lambda: op.global_average_pool(np.ones((1, 1, 0, 2), np.int8)), np.zeros((1, 1, 1, 1))),
+        (lambda: op.tfidf_vectorize(np.ones((0,), int), **GRAMS), np.zeros(2)),
+    ],
+    ids=["conv with a bias", "conv", "integer_softmax", "mean", "mean of integers", "tfidf_vectorize"],
+)
+def test_an_axis_may_be_empty(result, expected):
+    np.testing.assert_array_equal(result(), expected)

@@ -170,6 +170,7 @@ ON = {
     "lowering.prequantised.transposes.multiply_stored_positions": _on_each(
         (multiply_stored_positions,), stored_positions()
     ),
+    "rules.fuse_activations": graphs(ops=["linear", "relu", "clip", "tanh"]),
     "rules.quantised.skip_rounding": stored_again(),
     "rules.quantised.skip_rounding_of_stored": stored_again(),
     "rules.quantised.skip_narrow_type": stored_again(),

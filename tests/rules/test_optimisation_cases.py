@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from graphrewrite.lowering import lower_composite, optimise
+from graphrewrite.lowering import ONNX, Target, lower_composite, optimise
+from graphrewrite.rules import MERGE_PRODUCTS, fuse_activations
 from tests.rules.optimisation_cases import CASES, OPTIMISED, Translation, complaints, ops_named
 
 pytestmark = pytest.mark.skipif(not CASES, reason="the cases are not part of the project")
 
 WAITING = frozenset(
     {
-        "broadcast_batch_matmul",
-        "fuse_conv_clip",
-        "fuse_conv_relu",
-        "fuse_conv_tanh",
         "matmul_add_to_fc",
-        "merge_matmuls_skip_dependent",
         "merge_ten_batched_adds",
         "slice_concat_adjacent_axis",
     }
@@ -30,7 +26,9 @@ def optimised(case, graph):
     """Optimise the graph of a case as its stage asks; what it is lowered to are the ops that its target has."""
     if case["stage"] == "lower":
         return lower_composite(graph, keep=ops_named(case))
-    return optimise(graph, approximate=True)
+    fused = ONNX.fused if case["passes"] == "default" else (*ONNX.fused, *MERGE_PRODUCTS)
+    finish = (fuse_activations,) if "backend_fuses" in case.get("options", {}) else ()
+    return optimise(graph, Target("case", fused=fused, finish=finish), approximate=True)
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIMISED if name not in WAITING])

@@ -213,7 +213,7 @@ class _Reading:
         return names
 
     def _annotations(self, graph: Graph, path: JsonPath) -> None:
-        """Move the annotations of nodes to their place: the data itself. All else is structural, or an attribute."""
+        """Move the annotations of nodes to the data itself, all else being structural or an attribute; read sizes."""
         for name, data in graph._node.items():
             op, here = find_op(data.get("type"), graph.ops), path / name
             annotations = data.pop("annotations", {})
@@ -229,6 +229,9 @@ class _Reading:
             for key in annotations:
                 if key in STRUCTURAL or is_attribute(key, op):
                     (here / "annotations" / key).fail("is no annotation: write it beside them")
+            for key in () if op is None else op.sized & data.keys():
+                with suppress(GraphRewriteError):  # the verifier says what is wrong with it
+                    data[key] = op.as_attributes({key: data[key]})[key]  # symbolic sizes are written as texts
             data.update(annotations)
             here.check(unsound_node(data))
 

@@ -92,7 +92,8 @@ def integer_softmax(
     """
     entries = np.asarray(table, np.int64)
     wide = x.astype(np.int64)
-    distance = (wide.max(axis=1, keepdims=True) - wide) >> shift
+    greatest = wide.max(axis=1, keepdims=True, initial=np.iinfo(np.int64).min)  # without channels there is none
+    distance = (greatest - wide) >> shift
     powers = entries[np.minimum(distance, len(entries) - 1)]
     quotients = (powers << (element.fraction + 1)) // powers.sum(axis=1, keepdims=True)
     return np.asarray(np.minimum((quotients + 1) >> 1, element.maximum).astype(element.dtype))

@@ -52,6 +52,9 @@ def correlate(
     if not result.size:
         return result
     bias = None if b is None else b.reshape(-1, *[1] * len(results))
+    if not w.size:  # sums of nothing
+        result[...] = 0 if bias is None else bias
+        return result
     weights = w.reshape(groups, len(w) // groups, -1)
     windows = _windows(x.shape[1:], w.shape[2:], results, strides, pads, dilations, x.itemsize)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # also of superfluous windows

@@ -14,7 +14,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.op.domain import FLOATS, one_element
 from graphrewrite.op.nn.convolution import infer_conv, per_axis
-from graphrewrite.op.nn.sampling import interpolated
+from graphrewrite.op.nn.sampling import check_positions, interpolated
 from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.types import Tensor, element_dtype
 
@@ -36,6 +36,7 @@ def _infer(
 ) -> Tensor:
     one_element(x, w, offset, b, mask)
     result = infer_conv(x, w, b, strides=strides, pads=pads, dilations=dilations, groups=groups)
+    check_positions(x)
     rank, entries = len(w.shape) - 2, math.prod(int(k) for k in w.shape[2:])
     channels = x.shape[1]
     if offset_groups < 1 or not isinstance(channels, int) or channels % offset_groups:

@@ -258,6 +258,9 @@ def global_average_pool(x: np.ndarray) -> np.ndarray:
     >>> global_average_pool(np.arange(4.0).reshape(1, 1, 2, 2)).tolist()
     [[[[1.5]]]]
     """
+    if 0 in x.shape[2:]:  # the mean of nothing, as of reduce_mean
+        nothing = 0 if x.dtype.kind in "iu" else np.nan
+        return np.full((*x.shape[:2], *[1] * (x.ndim - 2)), nothing, x.dtype)
     return x.mean(axis=tuple(range(2, x.ndim)), keepdims=True, dtype=x.dtype)
 
 

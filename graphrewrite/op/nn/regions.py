@@ -9,7 +9,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import FLOATS, check_elements, one_element
-from graphrewrite.op.nn.sampling import check_word
+from graphrewrite.op.nn.sampling import check_positions, check_word
 from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.op.tensor.cutting import check_indices
 from graphrewrite.op.tensor.gathering import check_bounds
@@ -40,6 +40,7 @@ def _infer(
     check_word("coordinate_transformation_mode", coordinate_transformation_mode, _COORDINATES)
     if len(x.shape) != 4 or len(rois.shape) != 2 or rois.shape[1] != 4:
         raise TypeMismatchError(f"images [N,C,H,W] need regions [R,4], as x1, y1, x2, y2, got {x} and {rois}")
+    check_positions(x)
     if indices.shape != rois.shape[:1]:
         raise TypeMismatchError(f"the regions {rois} need the index of an image each, got {indices}")
     if output_height < 1 or output_width < 1 or sampling_ratio < 0:

@@ -15,7 +15,7 @@ from graphrewrite.op.domain import FLOATS, NUMBERS, check_elements
 from graphrewrite.op.precision import narrowed, truncated, widened
 from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["affine_grid", "check_word", "grid_sample", "interpolated"]
+__all__ = ["affine_grid", "check_positions", "check_word", "grid_sample", "interpolated"]
 
 _SLOPE = -0.75
 """Of the cubic weights at 1."""
@@ -32,6 +32,18 @@ def check_word(name: str, word: str, known: Sequence[str]) -> None:
         raise TypeMismatchError(f"{name} is one of {shown}, got {word!r}{did_you_mean(str(word), known)}")
 
 
+def check_positions(x: Tensor) -> None:
+    """Raise if images have no entry along an axis, so that nothing lies at any position.
+
+    Examples
+    --------
+    >>> check_positions(Tensor("f32", ("N", 0, 2)))
+    """
+    for axis, size in enumerate(x.shape[2:], start=2):
+        if size == 0:
+            raise TypeMismatchError(f"axis {axis} of {x} is empty: nothing can be interpolated")
+
+
 def _infer_grid_sample(x: Tensor, grid: Tensor, *, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
     check_elements(NUMBERS, [x])
     check_elements(FLOATS, [grid])
@@ -42,6 +54,7 @@ def _infer_grid_sample(x: Tensor, grid: Tensor, *, mode: str, padding_mode: str,
         raise TypeMismatchError(
             f"an image [N,C,D1,…,Dr] needs a grid [N,O1,…,Or,r], one coordinate an axis, got {x} and {grid}"
         )
+    check_positions(x)
     if x.shape[0] != grid.shape[0]:
         raise TypeMismatchError(f"{x} and the grid {grid} differ in the size of the batch")
     return Tensor(x.element, (*x.shape[:2], *grid.shape[1:-1]))

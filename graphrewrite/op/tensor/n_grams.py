@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -97,7 +98,7 @@ def tfidf_vectorize(
     [2.0, 2.0, 2.0]
     """
     grams = [gram for each in _grams(pool, starts) for gram in each]
-    rows = x.reshape(-1, x.shape[-1]).tolist()
+    rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]).tolist()
     result = np.zeros((len(rows), max(indexes, default=-1) + 1), np.float32)
     for row, words in zip(result, rows, strict=True):
         counts = Counter(_met(words, shortest, longest, skips))

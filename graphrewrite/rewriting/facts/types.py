@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphrewrite.graph.unknown_sizes import settled
 from graphrewrite.rewriting.facts.analysis import Analysis, AppliedOp
 from graphrewrite.types import EdgeType, Stream, Tensor
 
@@ -13,7 +14,8 @@ __all__ = ["types"]
 def _inferred(node: AppliedOp) -> Any:
     if not node.sources:  # inputs and constants say what they are
         return node.results if len(node.results) > 1 else node.type
-    found = node.op.result_types(node.facts, dict(node.attributes))
+    # Which unknown size of the graph a new one is, only the graph says.
+    found = settled(node.op.result_types(node.facts, dict(node.attributes)), node.results)
     return found if len(found) > 1 else found[0]
 
 

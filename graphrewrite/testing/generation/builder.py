@@ -11,17 +11,27 @@ import numpy as np
 
 from graphrewrite.errors import AttributeValueError, TypeMismatchError
 from graphrewrite.graph import Graph, Value
+from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick, Unfit
-from graphrewrite.testing.generation.experience import accepted, counts_of, taken
+from graphrewrite.testing.generation.edges import WITHOUT_NAN
+from graphrewrite.testing.generation.experience import accepted, counts_of, some_kind, taken
 from graphrewrite.testing.generation.fitting import Case
-from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
-from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, SIZES, USUAL, kind_of
+from graphrewrite.testing.generation.indices import Limits, limits_in, limits_of_operand, within
+from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of
 from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
+from graphrewrite.testing.generation.proposing import (
+    TURNS,
+    Link,
+    elements_taken,
+    elements_with,
+    links,
+    propose,
+    sources,
+)
 from graphrewrite.testing.generation.suggested import shapes_of
 from graphrewrite.testing.generation.tables import CONTINUOUS
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
@@ -50,6 +60,10 @@ class Builder:
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
     open_sizes : bool
         Whether any size of an input may be symbolic; else that of the batch alone.
+    sparingly : bool
+        Whether as little as possible is found out about the ops: for graphs that have few ops of many.
+    sizes : sequence of int
+        Sizes of inputs; what they lead to may have others.
     """
 
     def __init__(
@@ -60,9 +74,11 @@ class Builder:
         *,
         every_type: bool = False,
         open_sizes: bool = False,
+        sparingly: bool = False,
+        sizes: Sequence[int] = SIZES,
     ) -> None:
         self.pick, self.ops, self.batch, self.every_type = pick, tuple(ops), batch, every_type
-        self.open_sizes = open_sizes
+        self.open_sizes, self.sparingly, self.sizes = open_sizes, sparingly, sizes
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
@@ -116,7 +132,7 @@ class Builder:
         if way > 13:
             self.repeat()
             return
-        if way > 6:
+        if way > 6 and not self.sparingly:
             self.pair()
             return
         last = self.computed[-1] if self.computed else None
@@ -149,7 +165,7 @@ class Builder:
         link = self.pick(found)
         family, elements = link.kind.family, [link.element]
         if family == link.result.family:  # hardly any op makes one element type of another within a family
-            elements += self.elements(reader, family)
+            elements += self.wanted(elements_taken(reader, family), family)
         for attempt in range(2 * _LOOKS):
             kind = self.fresh(self.pick(elements), link.kind.rank, stream=family == "stream")
             turn = self.pick(range(TURNS)) if attempt or self.chance(3) else link.turn
@@ -158,6 +174,19 @@ class Builder:
                 self.node(reader, self._case(source, self.value(kind), case))
                 return
 
+    def nest(self) -> None:
+        """Add a node that is a graph of its own, of one or two nodes; none whose operands not every number may be."""
+        inner = Builder(self.pick, self.ops, self.batch, every_type=self.every_type, sparingly=True)
+        for _ in range(self.pick((1, 2))):
+            inner.step()
+        body = inner.finish([])
+        body.name = f"block_{len(self.graph.ops)}"
+        is_any = not limits_in(body) and not any(data["type"] in WITHOUT_NAN for data in body.nodes.values())
+        if is_any and body.inputs and inner.computed:
+            values = graph_op(body)(*(self.value(kind) for kind in body.input_types))
+            for value in values if isinstance(values, tuple) else (values,):
+                self.computed.append(self.offer(value))
+
     def source(self, op: Op, reader: Op | None = None) -> Value | None:
         """Add a node of an op without operands, such as a counter, which another one can read where that is given."""
         cases = [c for c in sources(op) if reader is None or counts_of(reader, kind_of(c.results[0]))]
@@ -165,12 +194,12 @@ class Builder:
 
     def first(self, op: Op) -> Value | None:
         """Return a value that an op takes as its first operand; None where nothing is known about it."""
-        kinds = list(taken(op))
-        if not kinds:
+        kind_taken = some_kind(op, self.pick) if self.sparingly else self.any_kind(op)
+        if kind_taken is None:
             return None
-        floats = [kind for kind in kinds if kind.family == "float"]
-        family, rank = self.pick(floats or kinds) if self.pick((True, True, False)) else self.pick(kinds)
-        elements = self.elements(op, family)
+        family, rank = kind_taken
+        known = elements_with(op, kind_taken) if self.sparingly else elements_taken(op, family)
+        elements = self.wanted(known, family)
         element = elements[0] if self.pick((True, False)) else self.pick(elements)
         kind = self.fresh(element, rank, stream=family == "stream")
         shapes = shapes_of(op, rank)
@@ -179,20 +208,28 @@ class Builder:
         found = self.pool.get(kind, ())
         return self.pick(found) if found and self.pick((True, False)) else self.value(kind)
 
-    def elements(self, op: Op, family: str) -> list[Element]:
-        """Return the element types of a family that an op takes as its first operand's."""
-        return [e for e in elements_taken(op, family) if self.every_type or e in USUAL[family]]
+    def any_kind(self, op: Op) -> Kind | None:
+        """Return one of all kinds of first operands that an op takes, or of those of floats; None if none is known."""
+        kinds = list(taken(op))
+        if not kinds:
+            return None
+        floats = [kind for kind in kinds if kind.family == "float"]
+        return self.pick(floats or kinds) if self.pick((True, True, False)) else self.pick(kinds)
+
+    def wanted(self, elements: Sequence[Element], family: str) -> list[Element]:
+        """Return those of some element types of a family that values may be of."""
+        return [e for e in elements if self.every_type or e in USUAL[family]]
 
     def fresh(self, element: Element, rank: int, *, stream: bool = False) -> Type:
         """Return a small type with so many axes."""
-        sizes = (self.pick(SIZES),) * rank  # equal sizes are common: only they hide that axes were exchanged
-        sizes = sizes if self.pick((True, False)) else tuple(self.pick(SIZES) for _ in range(rank))
+        sizes = (self.pick(self.sizes),) * rank  # equal sizes are common: only they hide that axes were exchanged
+        sizes = sizes if self.pick((True, False)) else tuple(self.pick(self.sizes) for _ in range(rank))
         if stream:
             return Stream(element, sizes)  # type: ignore[arg-type]  # the elements of that family are formats
         shape: tuple[Dimension, ...] = (self.batch, *sizes[1:])[:rank]
         if self.open_sizes:
             shape = (*shape[:1], *(self.pick((size, size, self.pick(EXPRESSIONS))) for size in shape[1:]))
-        if isinstance(element, Quantised) and rank > 1 and shape[1] == sizes[1] and self.chance(3):
+        if isinstance(element, Quantised) and rank > 1 and 0 != sizes[1] == shape[1] and self.chance(3):
             element = Quantised("i8", (0.5, 0.25, 2.0)[: int(sizes[1])], axis=1)
         layout = self.pick(LAYOUTS[rank]) if self.every_type and rank in LAYOUTS and self.chance(8) else None
         return Tensor(element, shape, layout)
@@ -214,6 +251,8 @@ class Builder:
         """Add a node as a case has it, with operands that are there or new."""
         if any("-" in str(size) for kind in case.types for size in kind.shape):
             return None  # it would be negative if the other size is large
+        if any(kind.unknowns for kind in case.types[1:]):
+            return None  # only the data decide what sizes the others must have
         names = (*op.operands[1:], *op.operands[-1:] * len(case.types))
         rest = []
         for position, (kind, name) in enumerate(zip(case.types[1:], names, strict=False), start=1):
@@ -247,6 +286,8 @@ class Builder:
         for position, value in enumerate(operands):
             limits = limits_of_operand(op, position, types, {**op.attributes, **attributes})
             data = self.graph.nodes[value.node]
+            if limits is not None and limits[1] < limits[0]:
+                return False
             if limits is None or data["type"] == "input":
                 continue
             if data["type"] != "constant" or not np.array_equal(within(data["value"], limits), data["value"]):

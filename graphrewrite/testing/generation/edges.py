@@ -23,7 +23,7 @@ from graphrewrite.types import (
     small_float,
 )
 
-__all__ = ["STEPS", "WITHOUT_NAN", "edges_of", "formats_in", "limits_of", "numbers_in", "shifts_in"]
+__all__ = ["REFUSES_NAN", "STEPS", "WITHOUT_NAN", "edges_of", "formats_in", "limits_of", "numbers_in", "shifts_in"]
 
 _LARGEST_BF16 = float(np.array([0x7F7F0000], np.uint32).view(np.float32)[0])
 _COMMON = (0, 1, -1)
@@ -41,6 +41,9 @@ _FORMATS = frozenset({"quantise", "to_fixed", "to_quantised"})
 
 WITHOUT_NAN = frozenset({"to_fixed", "quantise", "arg_max", "max_pool", "requantise", "to_quantised"})
 """Ops that make integers of floats, or compare them, which is left open for NaN."""
+
+REFUSES_NAN = frozenset({"to_fixed", "to_quantised"})
+"""Those that refuse it."""
 
 
 def limits_of(element: Element) -> tuple[Any, Any]:

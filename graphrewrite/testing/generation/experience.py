@@ -16,6 +16,7 @@ from typing import Any
 
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.demand import Pick
 from graphrewrite.testing.generation.fitting import computes, fit
 from graphrewrite.testing.generation.kinds import FAMILIES, RANKS, Kind
 from graphrewrite.testing.generation.options import recipes_of
@@ -24,7 +25,7 @@ from graphrewrite.testing.generation.sequences import Recipe, values_made
 from graphrewrite.testing.generation.suggested import may_be_first, starts_of
 from graphrewrite.types import OBJECT, Tensor
 
-__all__ = ["accepted", "counts_of", "forms", "taken"]
+__all__ = ["accepted", "counts_of", "forms", "some_kind", "taken"]
 
 _FAILURES = 3
 """Sequences of one length to try before it counts as a wrong one."""
@@ -59,6 +60,28 @@ def counts_of(op: Op, kind: Kind) -> tuple[int, ...]:
     ((2, 3), ())
     """
     return tuple(count for count in _counts(op) if forms(op, count, kind))
+
+
+def some_kind(op: Op, pick: Pick) -> Kind | None:
+    """Return a kind of first operands that an op takes, mostly of the first family that it does; None if none is known.
+
+    Few kinds are asked about until one is taken: for a few nodes that is quicker than to find out all of them.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> some_kind(op.softmax, lambda options: options[0]), some_kind(op.conv, lambda options: options[-1])
+    (Kind(family='float', rank=2), Kind(family='float', rank=3))
+    """
+    first, others = _searched(_model(op)), [family for family in FAMILIES if family not in ("stream", "string")]
+    if first is None:
+        return None
+    at = pick(range(len(RANKS)))
+    for family in (pick((first, first, pick(others))), first):
+        for rank in (*RANKS[at:], *RANKS[:at]):
+            if counts_of(op, Kind(family, rank)):
+                return Kind(family, rank)
+    return None
 
 
 def _counts(op: Op) -> range:

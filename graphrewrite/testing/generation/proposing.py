@@ -22,7 +22,7 @@ from graphrewrite.testing.generation.sequences import Recipe, values_made
 from graphrewrite.testing.generation.suggested import starts_of
 from graphrewrite.types import Element, FixedPoint, Tensor, Type
 
-__all__ = ["TURNS", "Link", "elements_taken", "links", "propose", "sources"]
+__all__ = ["TURNS", "Link", "elements_taken", "elements_with", "links", "propose", "sources"]
 
 TURNS = 64
 """So many cases there are for each first operand; the first has all attributes at their simplest."""
@@ -137,7 +137,6 @@ def _sizes(first: Type, rank: int, rng: random.Random, *, simple: bool, alike: b
     return tuple(rng.choice((size, 1, 1, 2, 3)) if isinstance(size, int) else 1 for size in own)
 
 
-@lru_cache(maxsize=1 << 12)
 def elements_taken(op: Op, family: str) -> tuple[Element, ...]:
     """Return the element types of a family that an op takes as its first operand's.
 
@@ -147,17 +146,27 @@ def elements_taken(op: Op, family: str) -> tuple[Element, ...]:
     >>> elements_taken(op.relu, "float")
     ('f32', 'f64', 'f16', 'bf16', 'f8e4m3fn')
     """
-    kinds = taken(op)
-    kind = next((kind for kind in kinds if kind.family == family), None)
-    if kind is None:  # texts, of an op that takes numbers as well
-        return ()
-    form = forms(op, kinds[kind][0], kind)[0]
-    found = []
-    for element in FAMILIES[family]:
-        first = form.case.types[0]
-        if element == first.element or tried(op, retyped(first, element=element), form, {}, random.Random(0)):
-            found.append(element)
-    return tuple(found)
+    kind = next((kind for kind in taken(op) if kind.family == family), None)
+    return () if kind is None else elements_with(op, kind)  # texts, of an op that takes numbers as well
+
+
+@lru_cache(maxsize=1 << 12)
+def elements_with(op: Op, kind: Kind) -> tuple[Element, ...]:
+    """Return the element types of a family that an op takes as its first operand's, which has so many axes.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> elements_with(op.matmul_integer, Kind("integer", 2))
+    ('i8', 'u8')
+    """
+    form = forms(op, counts_of(op, kind)[0], kind)[0]
+    first = form.case.types[0]
+    return tuple(
+        element
+        for element in FAMILIES[kind.family]
+        if element == first.element or tried(op, retyped(first, element=element), form, {}, random.Random(0))
+    )
 
 
 class Link(NamedTuple):

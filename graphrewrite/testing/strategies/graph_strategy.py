@@ -13,14 +13,17 @@ from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.testing.generation.beside_values import annotate, order
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.exploring import telling_plans
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
+from graphrewrite.testing.generation.kinds import SIZES
+from graphrewrite.testing.generation.palette import few_ops, usual_ops
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
 from graphrewrite.testing.mentioning import Mentioned
-from graphrewrite.testing.strategies.picking import picking
+from graphrewrite.testing.strategies.picking import Choices, picking
 from graphrewrite.testing.strategies.sending import made_by_call
 from graphrewrite.testing.strategies.shown import as_code
 from graphrewrite.types import Dimension
@@ -71,7 +74,8 @@ def graphs(
     """
     chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
     if containing is None:
-        return as_code(_plain(chosen, every_type, open_sizes))
+        of_all = _of_all(every_type, open_sizes)
+        return as_code(of_all if ops is None else _plain(chosen, every_type, open_sizes))
     pattern = containing.pattern if isinstance(containing, Rule) else containing
     if not isinstance(pattern, Pattern):
         raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
@@ -114,6 +118,9 @@ _ENDS = 16
 _DRAWN = st.binary(min_size=_ENDS + _MOST * _RECORD, max_size=_ENDS + _MOST * _RECORD)
 """All choices of a graph: those of its outputs, and a record for each node. A record that begins with a small number is
 no node, so that zeros are nodes less."""
+_CHOSEN = st.binary(min_size=3 * _ENDS, max_size=3 * _ENDS)
+"""What a graph is made of, and what it has beside that."""
+_ONE_IN_6, _ONE_IN_12 = (*[False] * 5, True), (*[False] * 11, True)
 _ABSENT = 128
 _BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
 
@@ -123,11 +130,41 @@ def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool, open_sizes: bool) -
     pick = picking(draw)
     drawn = draw(_DRAWN)
     pick.begin(drawn[:1])
-    builder = Builder(pick, ops, pick(_BATCHES), every_type=every_type, open_sizes=open_sizes)
+    return _built(Builder(pick, ops, pick(_BATCHES), every_type=every_type, open_sizes=open_sizes), pick, drawn)
+
+
+@st.composite
+def _of_all(draw: Any, every_type: bool, open_sizes: bool) -> Graph:
+    """Graphs of the usual ops, and as many with some of all ops; a few of either have what most graphs have not."""
+    pick = picking(draw)
+    chosen, drawn = draw(_CHOSEN), draw(_DRAWN)
+    pick.begin(chosen[:_ENDS])
+    is_usual = pick((True, False))
+    ops = usual_ops() if is_usual else few_ops(pick)
+    builder = Builder(
+        pick,
+        ops,
+        pick(_BATCHES),
+        every_type=every_type or (not is_usual and pick(_ONE_IN_6)),
+        open_sizes=open_sizes,
+        sparingly=not is_usual,
+        sizes=(1, 2, 0) if pick(_ONE_IN_12) else SIZES,
+    )
+    graph = _built(builder, pick, drawn, nests=pick(_ONE_IN_12))
+    pick.begin(chosen[_ENDS:])
+    for change in (annotate, order):
+        if pick(_ONE_IN_12):
+            change(graph, pick)
+    return graph
+
+
+def _built(builder: Builder, pick: Choices, drawn: bytes, *, nests: bool = False) -> Graph:
+    """A graph with a node for each record that says so, and perhaps one with a graph inside."""
     for start in range(_ENDS, len(drawn), _RECORD):
         if drawn[start] >= _ABSENT:
             pick.begin(drawn[start + 1 : start + _RECORD])
-            builder.step()
+            builder.nest() if nests else builder.step()
+            nests = False
     pick.begin(drawn[1:_ENDS])
     return builder.finish([])
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import op
-from graphrewrite.errors import EvaluationError
+from graphrewrite import Tensor, op
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 small = st.integers(1, 3)
@@ -100,3 +100,18 @@ def test_losses_are_reduced_as_they_say(rng, weighted, ignoring):
     np.testing.assert_allclose(mean, each.sum() / counts.sum())
     with pytest.raises(EvaluationError, match="the target 3 is outside of axis 1"):
         op.nll_loss(x, target + 3 * (target == 0))
+
+
+@pytest.mark.parametrize(
+    ("sampling", "shapes"),
+    [
+        (op.grid_sample, [(1, 2, 2, 0), (1, 3, 3, 2)]),
+        (op.roi_align, [(1, 2, 0, 2), (1, 4), (1,)]),
+        (op.deform_conv, [(1, 1, 0, 2), (1, 1, 1, 1), (1, 2, 2, 4)]),
+    ],
+)
+def test_nothing_is_sampled_of_an_image_without_entries(sampling, shapes):
+    types = [Tensor("i64" if sampling is op.roi_align and len(s) == 1 else "f32", s) for s in shapes]
+    attributes = {"pads": (1, 1, 1, 1)} if sampling is op.deform_conv else {}
+    with pytest.raises(TypeMismatchError, match="is empty: nothing can be interpolated"):
+        sampling.infer(*types, **attributes)

@@ -1,0 +1,59 @@
+"""What a graph has beside the values that it computes: annotations, origins, and edges that only order nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graphrewrite.graph import Graph
+from graphrewrite.op.reserved_keys import is_attribute, is_other_name
+from graphrewrite.testing.generation.demand import Pick
+
+__all__ = ["annotate", "order"]
+
+_ANNOTATIONS: Mapping[str, tuple[Any, ...]] = {
+    "latency": (3, 0),
+    "label": ("encoder.0", ""),
+    "taps": ([1, 2], []),
+    "cost": ({"area": 0.5},),
+    "backend": ("cpu",),
+}
+"""Values by key: of every kind that a graph holds, and one key that the library itself reads."""
+_KINDS = ("control", "memory")
+_MOST = 3
+
+
+def annotate(graph: Graph, pick: Pick) -> None:
+    r"""Annotate a few nodes, in place; some come of nodes of another graph.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
+    >>> annotate(g, lambda options: options[0])
+    >>> g.annotations("x")
+    {'latency': 3}
+    """
+    for _ in range(pick(range(1, _MOST + 1))):
+        node, key = pick(list(graph)), pick([*_ANNOTATIONS])
+        op = graph.op(node)
+        if not is_attribute(key, op) and not is_other_name(key, op):
+            graph.nodes[node][key] = pick(_ANNOTATIONS[key])
+        if pick((False, False, True)) and graph.nodes[node]["type"] not in ("input", "output"):
+            graph.nodes[node]["origin"] = ("layer.0", "layer.1")[: pick((1, 2))]
+
+
+def order(graph: Graph, pick: Pick) -> None:
+    r"""Add a few edges that only order nodes, in place, along the order that there is.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\ny = output(a)\nz = output(x)")
+    >>> order(g, lambda options: options[-1])
+    >>> g.controls("y")
+    (('z', 'memory'),)
+    """
+    nodes = list(graph.in_order())
+    for _ in range(pick(range(1, _MOST + 1))):
+        first, second = pick(range(len(nodes))), pick(range(len(nodes)))
+        if first != second:
+            graph.add_control(nodes[min(first, second)], nodes[max(first, second)], pick(_KINDS))
