@@ -13,6 +13,7 @@ from graphrewrite.op import LIBRARY
 from graphrewrite.rules import (
     APPROXIMATE,
     AS_LAYERS,
+    AS_MEANS,
     BROADCASTING,
     FEWER_TRANSPOSES,
     FOLDING,
@@ -109,7 +110,7 @@ class Target:
 
 ONNX = Target(
     "onnx",
-    fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *PRODUCTS, *FEWER_TRANSPOSES),
+    fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *PRODUCTS, *AS_MEANS, *FEWER_TRANSPOSES),
     enlarged=(ROWS, MERGE_PRODUCTS),
 )
 """Files that other runtimes read: ops for which ONNX has one."""

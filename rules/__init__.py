@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from graphrewrite.errors import no_attribute
 from graphrewrite.rules.affine import (
-    constant_before_reshape,
     divide_as_multiply,
     fold_batch_norm,
     fold_bias,
@@ -34,9 +33,17 @@ from graphrewrite.rules.affine import (
     fold_input_scale,
     fold_scale,
     negate_layer,
-    norm_before_reshape,
     subtract_as_add,
     subtract_layer,
+)
+from graphrewrite.rules.affine_before_moves import (
+    constant_before_reshape,
+    constant_before_transpose,
+    norm_before_names,
+    norm_before_reshape,
+    norm_before_slice,
+    norm_before_transpose,
+    slice_before_norm,
 )
 from graphrewrite.rules.approximations import (
     abs_of_square,
@@ -135,6 +142,14 @@ from graphrewrite.rules.known_values import (
     drop_shift_there_and_back,
     drop_where,
 )
+from graphrewrite.rules.layer_forms import (
+    average_pool_as_global,
+    conv_as_linear,
+    linear_as_conv,
+    mean_as_pool,
+    pointwise_conv_as_matmul,
+    pool_as_mean,
+)
 from graphrewrite.rules.layer_pairs import merge_layers
 from graphrewrite.rules.layers import (
     add_bias,
@@ -210,7 +225,10 @@ from graphrewrite.rules.windows import (
 
 __all__ = [
     "APPROXIMATE",
+    "AS_CONVOLUTIONS",
     "AS_LAYERS",
+    "AS_MEANS",
+    "AS_PRODUCTS",
     "BROADCASTING",
     "FEWER_TRANSPOSES",
     "FOLDING",
@@ -226,6 +244,7 @@ __all__ = [
     "add_to_layer_norm",
     "add_to_norm",
     "average_pool_as_conv",
+    "average_pool_as_global",
     "batch_norm_as_layer",
     "broadcast_constant",
     "broadcast_constant_in_order",
@@ -240,8 +259,10 @@ __all__ = [
     "concat_of_rows",
     "concat_of_slices",
     "constant_before_reshape",
+    "constant_before_transpose",
     "constant_behind_reshape",
     "constant_last",
+    "conv_as_linear",
     "crop_as_slice",
     "crop_window",
     "divide_as_multiply",
@@ -309,8 +330,10 @@ __all__ = [
     "global_average_pool_as_conv",
     "inline",
     "insert_transfers",
+    "linear_as_conv",
     "matmul_as_linear",
     "matmul_of_weights_as_linear",
+    "mean_as_pool",
     "merge_bit_casts",
     "merge_casts",
     "merge_clips",
@@ -338,10 +361,15 @@ __all__ = [
     "negate_from_zero",
     "negate_integer_from_zero",
     "negate_layer",
+    "norm_before_names",
     "norm_before_reshape",
+    "norm_before_slice",
+    "norm_before_transpose",
     "outline",
     "outline_nodes",
     "permute_linear_weights",
+    "pointwise_conv_as_matmul",
+    "pool_as_mean",
     "pool_before_relu",
     "power_as_reciprocal",
     "power_as_root",
@@ -354,6 +382,7 @@ __all__ = [
     "slice_after_pair",
     "slice_after_step",
     "slice_before_expand",
+    "slice_before_norm",
     "slice_of_concat",
     "slice_of_pad",
     "slice_of_sizes",
@@ -470,7 +499,12 @@ FOLDING = (
     divide_as_multiply,
     subtract_as_add,
     norm_before_reshape,
+    norm_before_names,
+    norm_before_transpose,
+    norm_before_slice,
+    slice_before_norm,
     constant_before_reshape,
+    constant_before_transpose,
     fold_bias,
     fold_scale,
     negate_layer,
@@ -531,6 +565,16 @@ SHARED_STEPS = (
     concat_of_rows,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""
+
+AS_CONVOLUTIONS = (linear_as_conv, mean_as_pool)
+"""Matrix products and means as convolutions and pools, for targets of images; opt-in."""
+
+AS_PRODUCTS = (conv_as_linear, pointwise_conv_as_matmul)
+"""Convolutions of one window, or of single positions, as matrix products; opt-in."""
+
+AS_MEANS = (average_pool_as_global, pool_as_mean)
+"""Pools over all positions as means, with one op less behind them; opt-in."""
+
 
 FEWER_TRANSPOSES = (
     cancel_transposes,

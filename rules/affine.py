@@ -9,7 +9,6 @@ from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
     "by_input",
-    "constant_before_reshape",
     "divide_as_multiply",
     "fold_batch_norm",
     "fold_bias",
@@ -17,7 +16,6 @@ __all__ = [
     "fold_input_scale",
     "fold_scale",
     "negate_layer",
-    "norm_before_reshape",
     "per_channel",
     "scale_of",
     "subtract_as_add",
@@ -72,42 +70,6 @@ def _scaled(layer, w, scale):
     inputs, results, *kernel = w.value.shape
     by_group = np.repeat(scale.reshape(layer.groups, results), inputs // layer.groups, axis=0)
     return w.value * by_group.reshape(inputs, results, *[1] * len(kernel))
-
-
-def _around_channels(x, shaped):
-    """The reason why a reshape does more than arrange the positions of each channel anew, or an empty text."""
-    if x.type.layout is not None or shaped.type.layout is not None:
-        return "its axes have names"
-    if len(x.shape) < 2 or x.shape[:2] != shaped.shape[:2]:
-        return "its reshape changes the channels, or the batch"
-    return ""
-
-
-@rule(shared="keep")
-def norm_before_reshape(x, gain, shift, mean, var):
-    """A norm may come before the positions of a channel are arranged anew: PyTorch exports that of vectors so."""
-    shaped = op.reshape(x)
-    norm = op.batch_norm(shaped, gain, shift, mean, var)
-    yield norm
-    if reason := _around_channels(x, shaped):
-        return decline(reason, at=shaped)
-    return op.reshape(op.batch_norm(x, gain, shift, mean, var, like=norm), like=shaped)
-
-
-@rule(shared="keep")
-def constant_before_reshape(x, c: Constant):
-    """So may a factor, or an addend, of each channel."""
-    shaped = op.reshape(x)
-    result = (op.add | op.mul)(shaped, c)
-    yield result
-    if reason := _around_channels(x, shaped):
-        return decline(reason, at=shaped)
-    if isinstance(shaped.shape[1], str) or result.type != shaped.type:
-        return decline("its channels are symbolic, or the constant broadcasts them", at=result)
-    entries = per_channel(c, shaped)
-    if entries is None:
-        return decline("the constant is not one number a channel", at=c)
-    return op.reshape(result.op(x, entries.reshape(-1, *[1] * (len(x.shape) - 2)), like=result), like=shaped)
 
 
 @rule(keeps="rounding")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -73,8 +74,9 @@ def assert_confluent(
         Rules to test; each phase of a pipeline on the result of the phases before.
     on : SearchStrategy of Graph, or Graph, optional
         Graphs to test on; by default graphs that contain patterns of two of the rules.
-    up_to : {"values", "names"}
-        Permitted differences of the ends: in ``"names"`` of nodes only, or in all that leaves the ``"values"`` equal.
+    up_to : {"values", "ops", "names"}
+        Permitted differences of the ends: in ``"names"`` of nodes only, or in all that leaves the ``"values"`` equal;
+        and, of ``"ops"``, as many nodes of each op, so that no order leaves more to compute than another.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
@@ -105,8 +107,8 @@ def assert_confluent(
     ...     print(str(error).splitlines()[0])
     2 rules: refuted: two orders end in graphs that compute different values: output y... is ... or ...
     """
-    if up_to not in ("values", "names"):
-        raise RuleError(f"ends are equal up to 'values' or up to 'names', not {up_to!r}")
+    if up_to not in ("values", "ops", "names"):
+        raise RuleError(f"ends are equal up to 'values', 'ops' or 'names', not {up_to!r}")
     subject = Overlapping(rules)
     if not subject.members:
         raise RuleError(f"{subject.name} is a function, which has one order; give the rules that it applies")
@@ -124,7 +126,9 @@ def _divergence(orders: Orders, inputs: Inputs, *, keeps: str, up_to: str) -> Di
         same = (
             kind
             for kind, first in enumerate(firsts)
-            if up_to == "values" and _difference(orders.graphs[first], graph, inputs, keeps) is None
+            if up_to != "names"
+            and (up_to == "values" or not _unequal_ops(orders.graphs[first], graph))
+            and _difference(orders.graphs[first], graph, inputs, keeps) is None
         )
         kinds[end] = next(same, len(firsts))
         if kinds[end] == len(firsts):
@@ -134,15 +138,26 @@ def _divergence(orders: Orders, inputs: Inputs, *, keeps: str, up_to: str) -> Di
     start, (one, other, *_) = orders.parting(kinds)
     paths = orders.path(start, one), orders.path(start, other)
     reason, row = "two orders end in different graphs", {}
-    if up_to == "values" and isinstance(orders.graphs[one], Graph):
+    different = None
+    if up_to != "names" and isinstance(orders.graphs[one], Graph):
         different = _difference(orders.graphs[one], orders.graphs[other], inputs, keeps)
-        assert different is not None
+    if different is None and up_to == "ops":
+        reason = f"two orders end in graphs of different ops: {_unequal_ops(orders.graphs[one], orders.graphs[other])}"
+    elif different is not None:
         where, _, values = different.reason.partition(" was ")
         difference = f"{where} is {values.replace(' and became ', ' or ')}" if values else different.reason
         reason = f"two orders end in graphs that compute different values: {difference}"
         row = dict(different.inputs)
     claim = f"assert_confluent({{rules}}, on=before{'' if up_to == 'values' else ', up_to=' + repr(up_to)})\n"
     return Divergence(orders.graphs[start], paths[0][-1].graph, reason, row, claim=claim, paths=paths)
+
+
+def _unequal_ops(one: Any, other: Any) -> str:
+    """Return the numbers of nodes of ops that two graphs have differently, in words; constants cost nothing."""
+    ours, theirs = (Counter(data.get("type") for _, data in graph.nodes(data=True)) for graph in (one, other))
+    found = sorted(kind for kind in ours.keys() | theirs.keys() if ours[kind] != theirs[kind] and kind != "constant")
+    counts = [", ".join(f"{counts[kind]} {kind}" for kind in found) for counts in (ours, theirs)]
+    return " or ".join(counts) if found else ""
 
 
 def _difference(one: Any, other: Any, inputs: Inputs, keeps: str) -> Counterexample | None:

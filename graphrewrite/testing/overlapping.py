@@ -11,7 +11,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.graph import Graph
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.rewiring import rewire
 from graphrewrite.op import LIBRARY
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.engine.entry import rewrite
@@ -49,6 +50,8 @@ class Overlapping(Subject):
         of_graphs = [m for m in self.members if isinstance(m, GraphRule)]
         if chosen := [m for m in of_ops if m.name in wanted]:
             kinds.append(_graphs_around(chosen, of_ops))
+            if len(of_ops) < len(self.members):  # a pass may compute what is constant, before a rule or after it
+                kinds.append(_graphs_around(chosen, of_ops).map(_with_computed_constants))
         if drawn := [m for m in of_graphs if m.name in wanted]:
             kinds.append(_digraphs_around(drawn, of_graphs))
         if wanted - {m.name for m in of_ops} - {m.name for m in of_graphs}:
@@ -101,6 +104,18 @@ def _pair(first: Rule, second: Rule, pick: Pick) -> Graph:
         if not builder.graph.succ[root.node] or pick((False, False, True)):
             wanted.append(builder.read(root) if pick((False, False, True)) else root)
     return builder.finish(wanted)
+
+
+def _with_computed_constants(graph: Graph) -> Graph:
+    """Return a graph whose constants of floats are computed from their negatives."""
+    new = graph.copy()
+    for node in graph:
+        data = graph.nodes[node]
+        if data["type"] == "constant" and np.asarray(data["value"]).dtype.kind == "f":
+            negative = new.constant(-np.asarray(data["value"]), type=graph.result_type(node))
+            rewire(new, node, Operand(new.add(LIBRARY["neg"], [negative]).node))
+            new.remove_node(node)
+    return new
 
 
 def check_orders(

@@ -10,15 +10,6 @@ from tests.rules.optimisation_cases import CASES, OPTIMISED, Translation, compla
 
 pytestmark = pytest.mark.skipif(not CASES, reason="the cases are not part of the project")
 
-WAITING = frozenset(
-    {
-        "bn_after_conv_reshape_flat",
-        "bn_after_conv_reshape_whc",
-        "merge_ten_batched_adds",
-        "slice_concat_adjacent_axis",
-    }
-)
-"""Cases whose rules are not there yet."""
 OTHERS = frozenset({"alloc", "ir", "schedule", "predicate"})
 """Kinds of cases about memory, programs and predicates, which other tests have."""
 
@@ -32,20 +23,12 @@ def optimised(case, graph):
     return optimise(graph, Target("case", fused=fused, finish=finish), approximate=True)
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIMISED if name not in WAITING])
+@pytest.mark.parametrize("name", OPTIMISED)
 def test_a_case_is_optimised(name):
     case = OPTIMISED[name]
     before = Translation(case).graph
     assert not complaints(case, before, optimised(case, before))
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIMISED if name in WAITING])
-def test_a_case_that_waits_keeps_its_values(name):
-    case = OPTIMISED[name]
-    before = Translation(case).graph
-    assert not [said for said in complaints(case, before, optimised(case, before)) if said.startswith("values")]
-
-
 def test_every_case_has_its_place():
-    assert OPTIMISED.keys() >= WAITING
     assert {case["kind"] for case in CASES.values()} == {"graph", *OTHERS}

@@ -113,8 +113,25 @@ def test_values_or_names():
     assert_confluent(tested, on=on)
     with pytest.raises(AssertionError, match="different graphs"):
         assert_confluent(tested, on=on, up_to="names")
-    with pytest.raises(RuleError, match="up to 'values' or up to 'names', not 'graphs'"):
+    with pytest.raises(RuleError, match="up to 'values', 'ops' or 'names', not 'graphs'"):
         assert_confluent(tested, up_to="graphs")
+
+
+def test_what_is_left_may_count():
+    tested = [rules.fold_batch_norm, rules.batch_norm_as_layer, rules.eliminate_independent_nodes]
+    message = message_of(assert_confluent, tested, seed=0, up_to="ops")
+    assert re.search("two orders end in graphs of different ops: [12] (conv|linear|conv_transpose)", message)
+    assert "up_to='ops'" in message
+    computed = Graph.parse("""graph g
+        x = input() : f32[N,2,4]
+        v = constant(value=[[[1.0],[2.0]],[[3.0],[4.0]]]) : f32[2,2,1]
+        w = neg(v)
+        b = constant(value=[1.0,2.0]) : f32[2]
+        c = conv(x, w, b)
+        n = batch_norm(c, b, b, b, b)
+        y = output(n)""")
+    message_of(assert_confluent, tested, on=computed, up_to="ops")
+    assert_confluent([*tested, rules.merge_layers], on=computed, up_to="ops")
 
 
 def test_what_never_fires_fails():
