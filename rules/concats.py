@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rules.slices import taken
@@ -19,9 +18,6 @@ _STEPS = (
 """Ops of one operand that treat each entry alike, wherever it is."""
 
 
-Empty = Annotated[Any, rule.where(lambda x: 0 in x.shape, "it has no entries")]
-
-
 @rule
 def merge_concats(before, xs, after):
     """A concatenation within another one along the same axis is a part of it."""
@@ -35,7 +31,7 @@ def merge_concats(before, xs, after):
 
 
 @rule
-def drop_empty_operand(before, x: Empty, after):
+def drop_empty_operand(before, x, after):
     """What has no entries along the axis adds nothing to a concatenation."""
     joined = op.concat(*before, x, *after)
     yield joined

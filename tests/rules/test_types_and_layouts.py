@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Rule, Tensor, evaluate, op, rewrite, verify
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.testing import graphs, inputs_for
@@ -27,7 +27,8 @@ def retyped(graph: Graph, element: str) -> Graph:
         if data["type"] in ("input", "constant") and kind.element == "f32":
             data["result"] = Tensor(element, kind.shape, kind.layout)
             if data["type"] == "constant":
-                data["value"] = hold(element, data["value"])
+                with np.errstate(over="ignore", invalid="ignore"):
+                    data["value"] = hold(element, data["value"])
     infer(made)
     return made
 
@@ -50,7 +51,11 @@ def examine_rule(rule: Rule, graph: Graph, inputs: dict[str, np.ndarray], *, exa
     found = rewrite(graph, [rule])
     verify(found)
     with np.errstate(all="ignore"):
-        before, after = evaluate(graph, inputs), evaluate(found, inputs)
+        try:
+            before = evaluate(graph, inputs)
+        except EvaluationError:
+            return  # a size to which it expands is that of no input
+        after = evaluate(found, inputs)
     for name, array in before.items():
         assert after[name].dtype == array.dtype
         assert after[name].shape == array.shape
@@ -88,7 +93,11 @@ def test_a_rule_takes_every_layout(rule):
             found = rewrite(graph, [rule])
             verify(found)
             with np.errstate(all="ignore"):
-                before, after = evaluate(graph, inputs), evaluate(found, inputs)
+                try:
+                    before = evaluate(graph, inputs)
+                except EvaluationError:
+                    return  # a size to which it expands is that of no input
+                after = evaluate(found, inputs)
             for name, array in before.items():
                 if rule.keeps == "exact":
                     np.testing.assert_array_equal(after[name], array)
