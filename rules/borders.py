@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite import decline, op, rule
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import as_size
 
 __all__ = [
@@ -92,8 +93,8 @@ def drop_repetition(x, y):
     yield result
     if x.type.layout != repeated.type.layout:
         return decline("it loses the names of its axes", at=repeated)
-    first, _ = result.graph.operands(result.node)
-    alone = result.op(x, y, like=result) if first == repeated.operand else result.op(y, x, like=result)
+    is_first = first_operand(result).operand == repeated.operand
+    alone = result.op(x, y, like=result) if is_first else result.op(y, x, like=result)
     return alone if alone.type == result.type else decline("no other operand has that shape", at=result)
 
 
