@@ -43,7 +43,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     fixed: set[str] = set()
     order = list(graph.in_order())
     for node in order:
-        if node not in independent or _is_open(graph, node):
+        if node not in independent or is_ordered(graph, node) or _is_open(graph, node):
             continue
         op = graph.op(node)
         if op.has_state(attributes_in(graph.nodes[node], op)):
