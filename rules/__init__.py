@@ -193,8 +193,10 @@ from graphrewrite.rules.shapes import (
 )
 from graphrewrite.rules.sinking import (
     clip_before_rearranging,
+    greatest_without_transpose,
     reshape_after,
     reshape_after_in_order,
+    sum_without_transpose,
     tile_after_transpose,
     tile_before_transpose,
     transpose_after,
@@ -323,6 +325,7 @@ __all__ = [
     "gather_as_slice",
     "gemm_as_linear",
     "global_average_pool_as_conv",
+    "greatest_without_transpose",
     "inline",
     "insert_transfers",
     "linear_as_conv",
@@ -384,6 +387,7 @@ __all__ = [
     "subtract_itself",
     "subtract_layer",
     "subtract_norm",
+    "sum_without_transpose",
     "tile_after_transpose",
     "tile_as_expand",
     "tile_before_transpose",
@@ -568,10 +572,12 @@ AS_MEANS = (average_pool_as_global, pool_as_mean)
 
 
 FEWER_TRANSPOSES = (
+    greatest_without_transpose,
+    sum_without_transpose,
     cancel_transposes,
     cancel_transposes_of_sums,
 )
-"""Transposes moved where fewer of them are left; the second passes sums, which may be rounded in another order."""
+"""Transposes moved where fewer of them are left; past sums, which may be rounded in another order, by two of them."""
 
 REARRANGE_LAST = (
     transpose_after,
