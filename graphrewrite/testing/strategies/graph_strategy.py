@@ -140,7 +140,7 @@ def _of_all(draw: Any, every_type: bool, open_sizes: bool) -> Graph:
     pick = picking(draw)
     chosen, drawn = draw(_CHOSEN), draw(_DRAWN)
     pick.begin(chosen[:_ENDS])
-    is_usual = pick((True, False))
+    is_usual = pick((True, False, False))  # Hypothesis often draws zeros
     ops = usual_ops() if is_usual else few_ops(pick)
     builder = Builder(
         pick,
