@@ -39,6 +39,7 @@ from graphrewrite.rules.affine import (
 from graphrewrite.rules.affine_before_moves import (
     constant_before_reshape,
     constant_before_transpose,
+    norm_before_concat,
     norm_before_names,
     norm_before_reshape,
     norm_before_slice,
@@ -80,6 +81,8 @@ from graphrewrite.rules.arithmetic import (
     write_difference_as_sum,
 )
 from graphrewrite.rules.borders import (
+    broadcast_constant,
+    broadcast_constant_in_order,
     drop_repetition,
     drop_repetition_in_order,
     merge_expands,
@@ -193,8 +196,10 @@ from graphrewrite.rules.shapes import (
 )
 from graphrewrite.rules.sinking import (
     clip_before_rearranging,
+    greatest_without_transpose,
     reshape_after,
     reshape_after_in_order,
+    sum_without_transpose,
     tile_after_transpose,
     tile_before_transpose,
     transpose_after,
@@ -209,11 +214,13 @@ from graphrewrite.rules.slices import (
     merge_slices,
     slice_before_expand,
     slice_of_concat,
+    slice_of_pad,
     slice_of_sizes,
 )
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.windows import (
     crop_window,
+    dilate_conv,
     fold_pad,
     fold_pad_into_average_pool,
     fold_pad_into_max_pool,
@@ -243,6 +250,8 @@ __all__ = [
     "average_pool_as_conv",
     "average_pool_as_global",
     "batch_norm_as_layer",
+    "broadcast_constant",
+    "broadcast_constant_in_order",
     "cancel_transposes",
     "cancel_transposes_of_sums",
     "choose_branch",
@@ -260,6 +269,7 @@ __all__ = [
     "conv_as_linear",
     "crop_as_slice",
     "crop_window",
+    "dilate_conv",
     "divide_as_multiply",
     "divide_by_reciprocal",
     "divide_zero",
@@ -323,6 +333,7 @@ __all__ = [
     "gather_as_slice",
     "gemm_as_linear",
     "global_average_pool_as_conv",
+    "greatest_without_transpose",
     "inline",
     "insert_transfers",
     "linear_as_conv",
@@ -356,6 +367,7 @@ __all__ = [
     "negate_from_zero",
     "negate_integer_from_zero",
     "negate_layer",
+    "norm_before_concat",
     "norm_before_names",
     "norm_before_reshape",
     "norm_before_slice",
@@ -379,11 +391,13 @@ __all__ = [
     "slice_before_expand",
     "slice_before_norm",
     "slice_of_concat",
+    "slice_of_pad",
     "slice_of_sizes",
     "subtract_as_add",
     "subtract_itself",
     "subtract_layer",
     "subtract_norm",
+    "sum_without_transpose",
     "tile_after_transpose",
     "tile_as_expand",
     "tile_before_transpose",
@@ -435,12 +449,15 @@ RULES = (
     crop_as_slice,
     merge_slices,
     slice_of_concat,
+    slice_of_pad,
     slice_of_sizes,
     concat_of_slices,
     merge_concats,
     drop_empty_operand,
     merge_pads,
     merge_expands,
+    broadcast_constant,
+    broadcast_constant_in_order,
     gather_as_slice,
     slice_before_expand,
     drop_requantise,
@@ -487,11 +504,13 @@ FOLDING = (
     fold_pad_into_average_pool,
     fold_pad_into_max_pool,
     crop_window,
+    dilate_conv,
     divide_as_multiply,
     subtract_as_add,
     norm_before_reshape,
     norm_before_names,
     norm_before_transpose,
+    norm_before_concat,
     norm_before_slice,
     slice_before_norm,
     constant_before_reshape,
@@ -568,10 +587,12 @@ AS_MEANS = (average_pool_as_global, pool_as_mean)
 
 
 FEWER_TRANSPOSES = (
+    greatest_without_transpose,
+    sum_without_transpose,
     cancel_transposes,
     cancel_transposes_of_sums,
 )
-"""Transposes moved where fewer of them are left; the second passes sums, which may be rounded in another order."""
+"""Transposes moved where fewer of them are left; past sums, which may be rounded in another order, by two of them."""
 
 REARRANGE_LAST = (
     transpose_after,
