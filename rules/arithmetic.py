@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
@@ -121,8 +122,7 @@ def constant_last(c: Constant, x):
     """The constant operand of a sum, a product and the like comes last."""
     result = _COMMUTATIVE(c, x)
     yield result
-    first, _ = result.graph.operands(result.node)
-    if x.is_constant or first != c.operand:
+    if x.is_constant or first_operand(result).operand != c.operand:
         return decline("the constant is the last operand", at=result)
     return result.op(x, c, like=result)
 
@@ -236,12 +236,14 @@ def merge_differences(x: Floats, c: Constant, d: Constant):
 
 def _combined(right, c, d):
     """The sign of x, and the offset, in (x + c) + d, (x - c) + d or (c - x) + d."""
-    if right:
-        return 1, op.sub(d, c) if right.op is op.sub else op.add(d, c)
-    return -1, op.add(d, c)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (1 if right else -1), op.sub(d, c) if right and right.op is op.sub else op.add(d, c)
 
 
 def _moved(x, sign, offset):
+    """X plus an offset, or the offset less x."""
+    if not np.isfinite(offset.value).all():
+        return decline("the offset is not finite", at=x)
     return op.add(x, offset) if sign > 0 else op.sub(offset, x)
 
 
@@ -253,11 +255,11 @@ def merge_factors(x: Floats, c: Constant, d: Constant):
     yield product
     if reason := _no_constant(x, c, d):
         return decline(reason, at=product)
-    if right and right.op is product.op:
-        return _multiplied(product.op, x, op.mul(c, d), c, d)
-    if right:
-        return _multiplied(op.mul, x, op.div(c, d) if right.op is op.mul else op.div(d, c), c, d)
-    return _multiplied(None, x, product.op(c, d), c, d)
+    if not right:
+        return _multiplied(None, x, product.op, c, d)
+    if right.op is product.op:
+        return _multiplied(product.op, x, op.mul, c, d)
+    return _multiplied(op.mul, x, op.div, *((c, d) if right.op is op.mul else (d, c)))
 
 
 @rule(keeps="rounding")
@@ -269,12 +271,14 @@ def merge_quotients(x: Floats, c: Constant, d: Constant):
     if reason := _no_constant(x, c, d):
         return decline(reason, at=quotient)
     if right and right.op is op.div:
-        return _multiplied(None, x, op.mul(d, c), c, d)
-    return _multiplied(None if right else op.mul, x, op.div(d, c), c, d)
+        return _multiplied(None, x, op.mul, d, c)
+    return _multiplied(None if right else op.mul, x, op.div, d, c)
 
 
-def _multiplied(by, x, factor, c, d):
-    """X by a factor, or the factor divided by x, if it has the precision of its parts."""
+def _multiplied(by, x, combine, c, d):
+    """X by a factor that is made of two, or the factor divided by x, if it has the precision of its parts."""
+    with np.errstate(all="ignore"):
+        factor = combine(c, d)
     if not all(map(_is_normal, (factor.value, c.value, d.value))):
         return decline("a factor is 0, too small, or not finite", at=d)
     return op.div(factor, x) if by is None else by(x, factor)

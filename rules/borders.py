@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphrewrite import decline, op, rule
+from graphrewrite import Constant, decline, op, rule
 from graphrewrite.types import as_size
 
 __all__ = [
+    "broadcast_constant",
+    "broadcast_constant_in_order",
     "drop_repetition",
     "drop_repetition_in_order",
     "merge_expands",
@@ -85,16 +87,30 @@ _IN_ORDER: Any = (
 
 
 @rule(shared="keep")
+def broadcast_constant(c: Constant, y):
+    """A constant that is spread over the axes of another operand need not be, where the op does that itself."""
+    repeated = op.expand(c)
+    result = _IN_EITHER_ORDER(repeated, y)
+    yield result
+    return _with(c, repeated, result)
+
+
+@rule(shared="keep")
+def broadcast_constant_in_order(before, c: Constant, after):
+    """So it is in a difference, a comparison or a choice."""
+    repeated = op.expand(c)
+    result = _IN_ORDER(*before, repeated, *after)
+    yield result
+    return _with(c, repeated, result)
+
+
+@rule(shared="keep")
 def drop_repetition(x, y):
-    """An operand that is spread over the axes of another one need not be, where the op does that itself."""
+    """No more need any other operand be spread."""
     repeated = op.expand(x)
     result = _IN_EITHER_ORDER(repeated, y)
     yield result
-    if x.type.layout != repeated.type.layout:
-        return decline("it loses the names of its axes", at=repeated)
-    first, _ = result.graph.operands(result.node)
-    alone = result.op(x, y, like=result) if first == repeated.operand else result.op(y, x, like=result)
-    return alone if alone.type == result.type else decline("no other operand has that shape", at=result)
+    return _with(x, repeated, result)
 
 
 @rule(shared="keep")
@@ -103,9 +119,15 @@ def drop_repetition_in_order(before, x, after):
     repeated = op.expand(x)
     result = _IN_ORDER(*before, repeated, *after)
     yield result
-    if result.op is op.prelu and not before:
-        return decline("slopes do not broadcast what they are slopes of", at=result)
+    return _with(x, repeated, result)
+
+
+def _with(x, repeated, result):
+    """The result with an operand in place of its repetition, if the op repeats it as far."""
     if x.type.layout != repeated.type.layout:
         return decline("it loses the names of its axes", at=repeated)
-    alone = result.op(*before, x, *after, like=result)
+    operands = result.graph.operands(result.node)
+    if result.op is op.prelu and operands[0] == repeated.operand:
+        return decline("slopes do not broadcast what they are slopes of", at=result)
+    alone = result.op(*[x if o == repeated.operand else result.replay.bound(o) for o in operands], like=result)
     return alone if alone.type == result.type else decline("no other operand has that shape", at=result)

@@ -27,11 +27,9 @@ def merge_casts(x):
 
 def _keeps_lower_bits(*elements):
     """Whether integers wrap around to types of ever fewer bits: what is left is the same."""
-    limits = [integer_limits(element) for element in elements]
-    if any(limit is None for limit in limits):
-        return False
+    limits = [limit for element in elements if (limit := integer_limits(element)) is not None]
     counts = [high - low for low, high in limits]
-    return counts[1] >= counts[2]
+    return len(limits) == len(elements) and counts[1] >= counts[2]
 
 
 @rule(shared="keep")

@@ -7,6 +7,7 @@ from operator import or_
 
 from graphrewrite import decline, op, rule
 from graphrewrite.op import LIBRARY
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.rules.permuted_axes import AXIS_BY_AXIS, ELEMENTWISE, SUMS, inverse, moved, stretched
 from graphrewrite.rules.shapes import reshaped
 from graphrewrite.types import Tensor
@@ -51,12 +52,7 @@ def _untransposed(value, perm):
         return value
     if value.is_constant:
         return stretched(value.value, perm) if len(value.shape) <= len(perm) else None
-    return _operand(value) if value.op_name == "transpose" and tuple(value.perm) == perm else None
-
-
-def _operand(node):
-    """The first operand of a node that the pattern does not name."""
-    return node.replay.bound(node.graph.operands(node.node)[0])
+    return first_operand(value) if value.op_name == "transpose" and tuple(value.perm) == perm else None
 
 
 def _sunk(x, before, transposed, after, computed, *, rounds):
@@ -174,7 +170,7 @@ def _unshaped(value, x):
         return value.value.reshape(()) if value.is_constant else None
     if value.op_name != "reshape":
         return None
-    operand = _operand(value)
+    operand = first_operand(value)
     return operand if operand.type == x.type else None
 
 

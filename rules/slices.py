@@ -21,6 +21,7 @@ __all__ = [
     "merge_slices",
     "slice_before_expand",
     "slice_of_concat",
+    "slice_of_pad",
     "slice_of_sizes",
     "sliced",
     "taken",
@@ -144,7 +145,8 @@ def slice_of_concat(xs):
     known = next((i for i, size in enumerate(sizes) if not isinstance(size, int)), len(sizes))
     whole = sum(sizes[:known])
     start, end, step = bounds.pop(axis)
-    if known < len(sizes) and not all(isinstance(p, int) and 0 <= p <= whole for p in (start, end)):
+    last = whole if step > 0 else whole - 1
+    if known < len(sizes) and not all(isinstance(p, int) and 0 <= p <= last for p in (start, end)):
         return decline(f"where axis {axis} begins or ends depends on its size", at=part)
     positions = _positions(whole, (start, end, step))
     if not positions:
@@ -207,10 +209,11 @@ def _side_by_side(size, first, second):
             return None
         return _bounds(range(one[0], two[-1] + step, step), size)
     (start, end, step), (begin, until, stride) = first, second
-    is_plain = all(isinstance(number, int) and number >= 0 for number in (start, end, begin, until))
-    if is_plain and step == stride == 1 and end == begin and start <= end <= until:
-        return (start, until, 1)
-    return None
+    if step != 1 or stride != 1 or end != begin:
+        return None
+    # A symbolic bound lies inside of the axis, and between those beside it; of numbers that has to be seen.
+    numbers = [bound for bound in (start, end, until) if isinstance(bound, int)]
+    return (start, until, 1) if min(numbers, default=0) >= 0 and numbers == sorted(numbers) else None
 
 
 def _steps(positions):
@@ -233,7 +236,7 @@ def concat_of_rows(x, rest):
     (along,) = among
     if any(part.shape[along] != 1 for part in (first, *rest)):
         return decline("they are more than single rows", at=joined)
-    rows = reduce(partial(_side_by_side, x.shape[along]), [each.get(along, _ALL) for each in bounds])
+    rows: Any = reduce(partial(_side_by_side, x.shape[along]), [each.get(along, _ALL) for each in bounds])
     if rows is None or len(rest) < 2:
         return decline("they do not lie side by side, or would be no fewer ops", at=joined)
     part = sliced(x, {**bounds[0], along: rows})
@@ -300,6 +303,41 @@ def slice_of_sizes(x):
         return decline("it takes none, or not one after the other", at=part)
     first = range(len(x.shape))[slice(sizes.start, sizes.end)].start + positions.start
     return op.shape(x, start=first, end=first + len(positions))
+
+
+@rule
+def slice_of_pad(x):
+    """A slice of a value with a border is one of the value, with what it takes of the border."""
+    padded = op.pad(x)
+    part = op.slice(padded)
+    yield part
+    rank, pads, own = len(x.shape), list(padded.pads), {}
+    for axis, (start, end, step) in taken(part, padded.shape).items():
+        ends = _without_border(padded.shape[axis], (start, end, step), pads[axis], pads[rank + axis])
+        if ends is None:
+            return decline(f"it takes the border of axis {axis} alone, or symbolic sizes", at=part)
+        (pads[axis], first), (pads[rank + axis], last) = ends
+        own[axis] = (first, -last or FAR, 1)
+        if isinstance(x.shape[axis], int) and first + last >= x.shape[axis]:
+            return decline(f"it takes nothing of axis {axis} but its border", at=part)
+    if padded.mode != "constant" and any(bounds != _ALL for bounds in own.values()):
+        return decline("the border repeats entries that it leaves out", at=padded)
+    inside = sliced(x, own)
+    result = op.pad(inside, like=padded, pads=pads) if any(pads) else inside
+    return result if result.type == part.type else decline("the sizes are written in another way", at=part)
+
+
+def _without_border(size, bounds, before, behind):
+    """What a slice leaves of a border, and takes away of the value, at each end of an axis; None if it is not known."""
+    start, end, step = bounds
+    if not all(isinstance(number, int) for number in (*bounds, before, behind)) or min(before, behind) < 0:
+        return None
+    if isinstance(size, int) and 0 <= end < FAR:
+        end = end - size or FAR
+    if step != 1 or start < 0 or 0 <= end < FAR:
+        return None
+    away = 0 if end >= FAR else -end
+    return (max(before - start, 0), max(start - before, 0)), (max(behind - away, 0), max(away - behind, 0))
 
 
 @rule(shared="keep")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from graphrewrite.op import LIBRARY
@@ -57,16 +56,6 @@ def _is_inf(node: AppliedOp) -> Fact:
     return _decided(False, not below and not above)
 
 
-def _bitwise(function: Callable[[bits.Bits, bits.Bits], bits.Bits]) -> OpFunction:
-    """Return the function of an op on bits, which leaves a type's bits in that type."""
-
-    def of_bits(node: AppliedOp) -> Fact:
-        x, y = node.facts
-        return integers(*_limits(node), *function((x.zeros, x.ones), (y.zeros, y.ones)))
-
-    return of_bits
-
-
 def _limits(node: AppliedOp) -> tuple[Any, Any]:
     """Return a range for the bits of two numbers: what the longer of them needs."""
     count = max((int(limit) + (limit < 0)).bit_length() for fact in node.facts for limit in (fact.low, fact.high))
@@ -102,6 +91,13 @@ def _of_unsigned(x: Fact, top: int) -> bits.Bits:
     return (x.ones & top) | ~top, x.zeros & top
 
 
+def _xor(node: AppliedOp) -> Fact:
+    if node.reads_one_value():
+        return _FALSE
+    x, y = node.facts
+    return integers(*_limits(node), *bits.exclusion((x.zeros, x.ones), (y.zeros, y.ones)))
+
+
 def _logical_not(node: AppliedOp) -> Fact:
     (x,) = node.facts
     return integers(1 - x.high, 1 - x.low)
@@ -130,7 +126,7 @@ LOGIC: dict[Any, OpFunction] = {
         "bitwise_and": _and,
         "bitwise_not": _not,
         "bitwise_or": _or,
-        "bitwise_xor": _bitwise(bits.exclusion),
+        "bitwise_xor": _xor,
         "equal": _equal,
         "greater": _comparison(strict=True, turned=True),
         "greater_or_equal": _comparison(strict=False, turned=True),
@@ -141,7 +137,7 @@ LOGIC: dict[Any, OpFunction] = {
         "logical_and": _and,
         "logical_not": _logical_not,
         "logical_or": _or,
-        "logical_xor": _bitwise(bits.exclusion),
+        "logical_xor": _xor,
     }.items()
 }
 """The functions of ops of logic."""
