@@ -101,7 +101,7 @@ class Target:
             folding = [member for member in folding if member not in AS_LAYERS]
         fused = (member for member in self.fused if approximate or member.keeps == "exact")
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
-        phases = [rules, *((*rules, *larger) for larger in self.enlarged if approximate)]
+        phases = [rules, *((*RULES, *folding, *larger) for larger in self.enlarged if approximate)]
         if self.ops is not None:
             lowerings = (member for member in self.lowerings if not lowered_ops(member) & self.ops)
             phases.append((*lowerings, *RULES))
