@@ -105,7 +105,7 @@ class Target:
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
         phases: list[Any] = [rules]
         if approximate and self.enlarged:
-            phases.append(_if_fewer(Pipeline(*((*rules, *larger) for larger in self.enlarged))))
+            phases.append(_if_fewer(Pipeline(*((*RULES, *folding, *larger) for larger in self.enlarged))))
         if self.ops is not None:
             lowerings = (member for member in self.lowerings if not lowered_ops(member) & self.ops)
             phases.append((*lowerings, *RULES))
