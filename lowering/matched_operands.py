@@ -6,6 +6,7 @@ from collections.abc import Container
 from typing import Annotated, Any
 
 from graphrewrite import FixedPoint, rule
+from graphrewrite.rules.operands import first_operand, operands_of
 
 __all__ = ["REARRANGING", "Mantissas", "computed_from_inputs", "first_operand", "operands_of"]
 
@@ -16,16 +17,6 @@ Mantissas = Annotated[
 
 REARRANGING = ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "name_axes")
 """Ops that change no number, with which the host rearranges inputs."""
-
-
-def operands_of(node: Any) -> list[Any]:
-    """Return all operands of a matched node, also those that the pattern does not name."""
-    return [node.replay.bound(operand) for operand in node.graph.operands(node.node)]
-
-
-def first_operand(node: Any) -> Any:
-    """Return the first operand of a matched node."""
-    return node.replay.bound(node.graph.operands(node.node)[0])
 
 
 def computed_from_inputs(value: Any, kinds: Container[str]) -> bool:

@@ -39,6 +39,7 @@ from graphrewrite.rules.affine import (
 from graphrewrite.rules.affine_before_moves import (
     constant_before_reshape,
     constant_before_transpose,
+    norm_before_concat,
     norm_before_names,
     norm_before_reshape,
     norm_before_slice,
@@ -195,8 +196,10 @@ from graphrewrite.rules.shapes import (
 )
 from graphrewrite.rules.sinking import (
     clip_before_rearranging,
+    greatest_without_transpose,
     reshape_after,
     reshape_after_in_order,
+    sum_without_transpose,
     tile_after_transpose,
     tile_before_transpose,
     transpose_after,
@@ -217,6 +220,7 @@ from graphrewrite.rules.slices import (
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.windows import (
     crop_window,
+    dilate_conv,
     fold_pad,
     fold_pad_into_average_pool,
     fold_pad_into_max_pool,
@@ -265,6 +269,7 @@ __all__ = [
     "conv_as_linear",
     "crop_as_slice",
     "crop_window",
+    "dilate_conv",
     "divide_as_multiply",
     "divide_by_reciprocal",
     "divide_zero",
@@ -328,6 +333,7 @@ __all__ = [
     "gather_as_slice",
     "gemm_as_linear",
     "global_average_pool_as_conv",
+    "greatest_without_transpose",
     "inline",
     "insert_transfers",
     "linear_as_conv",
@@ -361,6 +367,7 @@ __all__ = [
     "negate_from_zero",
     "negate_integer_from_zero",
     "negate_layer",
+    "norm_before_concat",
     "norm_before_names",
     "norm_before_reshape",
     "norm_before_slice",
@@ -390,6 +397,7 @@ __all__ = [
     "subtract_itself",
     "subtract_layer",
     "subtract_norm",
+    "sum_without_transpose",
     "tile_after_transpose",
     "tile_as_expand",
     "tile_before_transpose",
@@ -496,11 +504,13 @@ FOLDING = (
     fold_pad_into_average_pool,
     fold_pad_into_max_pool,
     crop_window,
+    dilate_conv,
     divide_as_multiply,
     subtract_as_add,
     norm_before_reshape,
     norm_before_names,
     norm_before_transpose,
+    norm_before_concat,
     norm_before_slice,
     slice_before_norm,
     constant_before_reshape,
@@ -577,10 +587,12 @@ AS_MEANS = (average_pool_as_global, pool_as_mean)
 
 
 FEWER_TRANSPOSES = (
+    greatest_without_transpose,
+    sum_without_transpose,
     cancel_transposes,
     cancel_transposes_of_sums,
 )
-"""Transposes moved where fewer of them are left; the second passes sums, which may be rounded in another order."""
+"""Transposes moved where fewer of them are left; past sums, which may be rounded in another order, by two of them."""
 
 REARRANGE_LAST = (
     transpose_after,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.types import as_size
 
 __all__ = [
     "constant_before_reshape",
     "constant_before_transpose",
+    "norm_before_concat",
     "norm_before_names",
     "norm_before_reshape",
     "norm_before_slice",
@@ -91,7 +94,7 @@ def _varying(constant, rank):
     return aligned, axes[0] if axes else 1
 
 
-@rule(shared="keep")
+@rule
 def constant_before_reshape(x, c: Constant):
     """A factor, or an addend, of each channel may come before a reshape that keeps the channels."""
     shaped = op.reshape(x)
@@ -107,7 +110,7 @@ def constant_before_reshape(x, c: Constant):
     return op.reshape(result.op(x, entries, like=result), like=shaped)
 
 
-@rule(shared="keep")
+@rule
 def constant_before_transpose(x, w, b: Constant, c: Constant):
     """So it may before a transpose that comes behind a layer, which takes it up."""
     layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)
@@ -153,3 +156,29 @@ def norm_before_slice(x, w: Constant, b: Constant, gain: Constant, shift: Consta
     if _cuts(cut, _channel_axis(layer)):
         return decline("it cuts the channels", at=cut)
     return op.slice(op.batch_norm(layer, gain, shift, mean, var, like=norm), like=cut)
+
+
+def _takes_up(value):
+    """Whether a value is that of a layer with constant weights that nobody else reads."""
+    if value.op_name not in _LAYERS or value.readers > 1:
+        return False
+    _, *weights = value.graph.operands(value.node)
+    return all(value.graph.nodes[weight.node]["type"] == "constant" for weight in weights)
+
+
+@rule
+def norm_before_concat(
+    x, w: Constant, b: Constant, rest, gain: Constant, shift: Constant, mean: Constant, var: Constant
+):
+    """A norm of layers that are joined along the channels is one of each layer, which takes it up."""
+    first = (op.linear | op.conv | op.conv_transpose)(x, w, b)
+    joined = op.concat(first, *rest)
+    norm = op.batch_norm(joined, gain, shift, mean, var)
+    yield norm
+    axis, layers = _channel_axis(joined), (first, *rest)
+    if joined.axis % len(joined.shape) != axis or not all(map(_takes_up, layers)):
+        return decline("not all of them are layers without other readers, joined along the channels", at=joined)
+    ends = np.cumsum([layer.shape[axis] for layer in layers])[:-1]
+    parts = zip(*(np.split(parameter.value, ends) for parameter in (gain, shift, mean, var)), strict=True)
+    normed = [op.batch_norm(layer, *part, like=norm) for layer, part in zip(layers, parts, strict=True)]
+    return op.concat(*normed, like=joined)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
@@ -121,8 +122,7 @@ def constant_last(c: Constant, x):
     """The constant operand of a sum, a product and the like comes last."""
     result = _COMMUTATIVE(c, x)
     yield result
-    first, _ = result.graph.operands(result.node)
-    if x.is_constant or first != c.operand:
+    if x.is_constant or first_operand(result).operand != c.operand:
         return decline("the constant is the last operand", at=result)
     return result.op(x, c, like=result)
 

@@ -10,10 +10,11 @@ from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
+from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.op import identity
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
-from graphrewrite.types import EdgeType, Type, element_kind, sizes_in, solved
+from graphrewrite.types import Dimension, EdgeType, Type, element_kind, pairs_of, sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
@@ -142,11 +143,21 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
             graph.nodes[first].setdefault(annotation, its)
         if annotations or op.name != "constant":
             origins.setdefault(first, dict.fromkeys(graph.origin(first))).update(dict.fromkeys(graph.origin(node)))
+        renamed = _renamed_sizes(graph, node, first)
         graph.remove_node(node)
+        replace_sizes(graph, renamed)
         merged.append(node)
     for node, origin in origins.items():
         graph.nodes[node]["origin"] = tuple(origin)
     return merged
+
+
+def _renamed_sizes(graph: Graph, node: str, first: str) -> dict[str, Dimension]:
+    """Return the unknown sizes of a node that are the same as others of an equal one, and these."""
+    kinds, own = declared_types(graph, node), declared_types(graph, first)
+    if kinds is None or own is None or kinds == own:
+        return {}
+    return solved(pairs_of(kinds, own), {name for kind in kinds for name in kind.unknowns})
 
 
 def _glance(graph: Graph, node: str) -> object:

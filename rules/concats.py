@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from graphrewrite import decline, op, rule
+from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.rules.slices import taken
 
 __all__ = ["concat_before_step", "drop_empty_operand", "merge_concats", "slice_after_pair", "slice_after_step"]
@@ -54,7 +55,7 @@ def concat_before_step(x, rest):
     for other in rest:
         if _step(other) != _step(first) or other.readers > 1:
             return decline("another step makes it, or it has other readers", at=other)
-    result = first.op(op.concat(x, *map(_operand, rest), axis=joined.axis), like=first)
+    result = first.op(op.concat(x, *map(first_operand, rest), axis=joined.axis), like=first)
     return (
         result if result.type == joined.type else decline("some of the operands know the names of the axes", at=joined)
     )
@@ -68,7 +69,7 @@ def slice_after_step(x):
     first, *others = parts.nodes
     if any(_step(other) != _step(first) for other in others):
         return decline("they go through different steps", at=first)
-    cut = [_operand(part) for part in parts.nodes]
+    cut = [first_operand(part) for part in parts.nodes]
     if _entries(x) is None or sum(map(_entries, cut)) < _entries(x):
         return decline("the whole is more than its parts, or its size is not known", at=x)
     whole = first.op(x, like=first, annotations={})
@@ -90,9 +91,9 @@ def slice_after_pair(x, y):
     first, *others = parts.nodes
     if any(_step(other) != _step(first) for other in others):
         return decline("they go through different steps", at=first)
-    if any(operand != y.operand for part in parts.nodes for operand in part.graph.operands(part.node)[1:]):
+    if any(operand.operand != y.operand for part in parts.nodes for operand in operands_of(part)[1:]):
         return decline("the slice is not the first operand", at=first)
-    cut = [_operand(part) for part in parts.nodes]
+    cut = [first_operand(part) for part in parts.nodes]
     if _entries(x) is None or sum(map(_entries, cut)) < _entries(x):
         return decline("the whole is more than its parts, or its size is not known", at=x)
     added = len(x.shape) - len(y.shape)
@@ -111,10 +112,6 @@ def _axes_of(value, added):
 def _step(node):
     """What two steps have in common that are the same: op and attributes."""
     return node.op_name, node.graph.attributes(node.node)
-
-
-def _operand(node):
-    return node.replay.bound(node.graph.operands(node.node)[0])
 
 
 def _entries(value):

@@ -114,6 +114,10 @@ class _Region:
         """The operands whose axes are permuted with those of the result, without constants and single numbers."""
         return tuple(o for o in self.graph.operands(node)[: self.inside[node].slots] if not self._is_anywhere(o))
 
+    def _results(self, node: str) -> list[Operand]:
+        count = self.graph.op(node).number_of_results(self.graph.attributes(node))
+        return [Operand(node, index) for index in range(count)]
+
     def _is_anywhere(self, value: Operand) -> bool:
         """Tell whether a value is the same before a transpose, or costs no transpose there."""
         if self.graph.nodes[value.node]["type"] == "constant":
@@ -124,7 +128,10 @@ class _Region:
     def _moved(self, node: str) -> Moved | None:
         """What an op has to be told before the transpose, or None if it has to stay behind it."""
         name, rank = self.graph.nodes[node]["type"], len(self.perm)
-        if name == "output" or (result := self._kind(Operand(node))) is None or len(result.shape) != rank:
+        if name == "output":
+            return None
+        results = [self._kind(result) for result in self._results(node)]
+        if any(kind is None or len(kind.shape) != rank for kind in results):
             return None
         change = moved(name, self.graph.attributes(node), self.perm, rounds=self.rounds)
         if change is None:
@@ -163,8 +170,9 @@ class _Region:
 
     def _values(self) -> list[Operand]:
         """All values that a transpose may follow."""
-        values = dict.fromkeys(Operand(node) for node in (*self.entries, *self.inside))
+        values = dict.fromkeys(Operand(node) for node in self.entries)
         for node in self.inside:
+            values.update(dict.fromkeys(self._results(node)))
             values.update(dict.fromkeys(self._permuted(node)))
         return list(values | dict.fromkeys(self.exits.values()))
 
@@ -205,7 +213,7 @@ class _Rebuilding:
         for node in self.moved:
             for reader in graph.readers(node):
                 if reader.node not in self.moved and reader.node not in region.exits:
-                    move_slot(graph, reader.node, reader.slot, self.value_behind(Operand(node)))
+                    move_slot(graph, reader.node, reader.slot, self.value_behind(Operand(node, reader.result)))
         removed, _ = remove(graph, [*self.moved, *region.exits, *region.entries])
         return removed
 
@@ -219,8 +227,10 @@ class _Rebuilding:
         ]
         attributes = {**attributes_in(graph.nodes[node], kind), **change.attributes}
         made = graph.add(kind, [graph.value(*o) for o in operands], attributes, origin=graph.origin(node))
-        inherit(graph, made.node, node)
-        self.before[Operand(node)] = Operand(made.node)
+        first, *_ = made if isinstance(made, tuple) else (made,)
+        inherit(graph, first.node, node)
+        for index in range(len(made) if isinstance(made, tuple) else 1):
+            self.before[Operand(node, index)] = Operand(first.node, index)
 
     def value_before(self, value: Operand) -> Operand:
         """Return a value with its axes as before the transpose."""

@@ -34,7 +34,7 @@ ELEMENTWISE = frozenset(
 """Names of ops that treat every entry by itself, and broadcast their operands."""
 AXIS_BY_AXIS = ELEMENTWISE | {
     *("arg_max", "arg_min", "concat", "cum_prod", "cum_sum", "dequantize_linear", "hardmax", "pad", "quantize_linear"),
-    *("reduce_max", "reduce_min", "slice"),
+    *("reduce_max", "reduce_min", "slice", "split"),
 }
 """Names of ops that give the same bits wherever their axes are; no tile, before which there is less to transpose."""
 SUMS = frozenset(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.operands import operands_of
 from graphrewrite.types import element_dtype, integer_limits
 
 __all__ = [
@@ -145,13 +146,8 @@ def quantise_before_concat(x, others, t, s: Constant, u=None, z: Constant | None
     yield stored
     if not _is_single(s, z) or stored.block_size:
         return decline("its scale differs from entry to entry", at=stored)
-    parts = _operands_of(concatenation)
+    parts = operands_of(concatenation)
     return op.concat(*(op.quantize_linear(part, *_scalars(s, z), like=stored) for part in parts), like=concatenation)
-
-
-def _operands_of(node: Any) -> list[Any]:
-    """All operands of a matched node, also those that the pattern does not name."""
-    return [node.replay.bound(operand) for operand in node.graph.operands(node.node)]
 
 
 @rule(keeps="assumes")

@@ -7,14 +7,17 @@ from operator import or_
 
 from graphrewrite import decline, op, rule
 from graphrewrite.op import LIBRARY
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.rules.permuted_axes import AXIS_BY_AXIS, ELEMENTWISE, SUMS, inverse, moved, stretched
 from graphrewrite.rules.shapes import reshaped
 from graphrewrite.types import Tensor
 
 __all__ = [
     "clip_before_rearranging",
+    "greatest_without_transpose",
     "reshape_after",
     "reshape_after_in_order",
+    "sum_without_transpose",
     "tile_after_transpose",
     "tile_before_transpose",
     "transpose_after",
@@ -32,8 +35,10 @@ _COMMUTING = {name for name in ELEMENTWISE if LIBRARY[name].commutative}
 """Ops of operands in any order, and of one."""
 _ENTRIES = {*ELEMENTWISE, "quantize_linear"}
 """Ops that treat each entry by itself; integers are dequantised last, by `MOVE_INTEGERS`."""
-_IN_ANY_ORDER, _IN_ORDER = _any_of(_COMMUTING), _any_of(AXIS_BY_AXIS - _COMMUTING)
+_IN_ANY_ORDER, _IN_ORDER = _any_of(_COMMUTING), _any_of(AXIS_BY_AXIS - _COMMUTING - {"split"})
 _ENTRIES_IN_ORDER, _SUMS = _any_of(_ENTRIES - _COMMUTING), _any_of(SUMS)
+
+_REDUCTIONS = _any_of(name for name in SUMS if name.startswith("reduce_"))
 
 
 def _is_plain(*values):
@@ -47,12 +52,7 @@ def _untransposed(value, perm):
         return value
     if value.is_constant:
         return stretched(value.value, perm) if len(value.shape) <= len(perm) else None
-    return _operand(value) if value.op_name == "transpose" and tuple(value.perm) == perm else None
-
-
-def _operand(node):
-    """The first operand of a node that the pattern does not name."""
-    return node.replay.bound(node.graph.operands(node.node)[0])
+    return first_operand(value) if value.op_name == "transpose" and tuple(value.perm) == perm else None
 
 
 def _sunk(x, before, transposed, after, computed, *, rounds):
@@ -102,6 +102,36 @@ def transpose_after_sum(x):
     return _sunk(x, (), transposed, (), computed, rounds=True)
 
 
+def _reduced_before(x, transposed, reduced):
+    """A reduction along the same axes before they were transposed, if the others keep their order."""
+    rank = len(x.shape)
+    if not _is_plain(x, reduced):
+        return decline("its axes have names", at=reduced)
+    axes = range(rank) if reduced.axes is None else [axis % rank for axis in reduced.axes]
+    left = [p for axis, p in enumerate(transposed.perm) if axis not in axes]
+    if left != sorted(left):
+        return decline("the axes that are left are in another order", at=transposed)
+    return reduced.op(x, like=reduced, axes=tuple(sorted(transposed.perm[axis] for axis in axes)))
+
+
+@rule(shared="keep")
+def greatest_without_transpose(x):
+    """An extreme along axes that go is the same before they are transposed, where the others keep their order."""
+    transposed = op.transpose(x)
+    reduced = (op.reduce_max | op.reduce_min)(transposed, keep_dims=False)
+    yield reduced
+    return _reduced_before(x, transposed, reduced)
+
+
+@rule(keeps="rounding", shared="keep")
+def sum_without_transpose(x):
+    """So is a sum, which may be rounded in another order."""
+    transposed = op.transpose(x)
+    reduced = _REDUCTIONS(transposed, keep_dims=False)
+    yield reduced
+    return _reduced_before(x, transposed, reduced)
+
+
 @rule
 def reshape_after(x, others):
     """A reshape may come behind an op that treats every entry by itself, if the other operands can follow."""
@@ -140,7 +170,7 @@ def _unshaped(value, x):
         return value.value.reshape(()) if value.is_constant else None
     if value.op_name != "reshape":
         return None
-    operand = _operand(value)
+    operand = first_operand(value)
     return operand if operand.type == x.type else None
 
 

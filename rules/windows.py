@@ -8,7 +8,14 @@ from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.op.precision import least_of
 from graphrewrite.types import element_dtype
 
-__all__ = ["crop_window", "fold_pad", "fold_pad_into_average_pool", "fold_pad_into_max_pool", "pool_before_relu"]
+__all__ = [
+    "crop_window",
+    "dilate_conv",
+    "fold_pad",
+    "fold_pad_into_average_pool",
+    "fold_pad_into_max_pool",
+    "pool_before_relu",
+]
 
 
 def _pads(border, reader):
@@ -120,11 +127,35 @@ def crop_window(x, w: Constant, b):
 
 @rule
 def pool_before_relu(x):
-    """Rectifying keeps the order of numbers: the maximum over windows may come first, and leaves fewer to rectify."""
-    rectified = op.relu(x)
-    pool = op.max_pool(rectified)
+    """Limits keep the order of numbers: the maximum over windows may come first, and leaves fewer to limit."""
+    limited = (op.relu | op.clip)(x)
+    pool = op.max_pool(limited)
     yield pool
     windows = {"strides": pool.strides, "pads": pool.pads, "dilations": pool.dilations}
     if has_window_in_border(_positions(pool, x), pool.kernel, ceil_mode=pool.ceil_mode, **windows):
         return decline("a window may lie in the border only, and is then less than any number", at=pool)
-    return op.relu(op.max_pool(x, like=pool), like=rectified)
+    return limited.op(op.max_pool(x, like=pool), like=limited)
+
+
+_SWAPPED = (1, 0, 2, 3)
+"""Batch and channels."""
+
+
+@rule(keeps="rounding")
+def dilate_conv(x, w, bias):
+    """A convolution of every so many positions, which are a batch of their own, is one with holes in its windows.
+
+    TensorFlow writes it so: the positions of a block go to the batch, and come back.
+    """
+    apart = op.space_to_depth(x)
+    conv = op.conv(op.transpose(apart, perm=_SWAPPED), w, *bias)
+    together = op.depth_to_space(op.transpose(conv, perm=_SWAPPED))
+    yield together
+    if (apart.block_size, apart.mode) != (together.block_size, together.mode):
+        return decline("what is put together is not what was taken apart", at=together)
+    if x.type.layout is not None or any(conv.pads) or set(conv.strides) != {1}:
+        return decline("it has steps, or a border around each part, or named axes", at=conv)
+    holes = tuple(step * apart.block_size for step in per_axis(conv.dilations, 2, 1))
+    whole = op.conv(op.transpose(x, perm=_SWAPPED), w, *bias, like=conv, dilations=holes)
+    result = op.transpose(whole, perm=_SWAPPED)
+    return result if result.type == together.type else decline("its sizes are symbolic", at=together)

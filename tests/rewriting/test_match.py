@@ -390,3 +390,16 @@ def test_the_reference_finds_what_it_should_and_nothing_else():
         (Operand("x"), Operand("b")),
         (Operand("x"), Operand("a")),
     ]
+
+
+@pytest.mark.parametrize("element", ["f16", "f32", "f64"])
+def test_a_number_is_the_float_next_to_it_in_the_type_of_the_constant(element):
+    @rule
+    def drop_tenth(x):
+        yield op.mul(x, 0.1)
+        return x
+
+    for number, matches in ((0.1, True), (0.1001, False)):
+        graph = Graph("tenth")
+        graph.output("y", op.mul(graph.input("x", Tensor(element, ("N",))), number))
+        assert bool(drop_tenth.find(graph)) == matches

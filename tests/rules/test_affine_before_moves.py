@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.rules import FOLDING, RULES, norm_before_reshape, slice_before_norm
+from graphrewrite.rules import (
+    FOLDING,
+    RULES,
+    fold_batch_norm,
+    norm_before_concat,
+    norm_before_reshape,
+    slice_before_norm,
+)
 
 RANDOM = np.random.default_rng(0)
 PARAMETERS = [RANDOM.uniform(0.5, 2, 4) for _ in range(4)]
@@ -82,3 +89,19 @@ def test_less_is_normalised(axis, first):
         n for n in made.in_order() if made.operands(n) and made.nodes[made.operands(n)[0].node]["type"] == "relu"
     ]
     assert made.nodes[after]["type"] == first
+
+
+@pytest.mark.parametrize("layout", [None, "NHWC"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_norm_of_joined_layers_is_one_of_each(layout, shared):
+    random = np.random.default_rng(2)
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f64", ("N", 5, 6, 2) if layout else ("N", 2, 5, 6), layout))
+    branches = [op.conv(x, random.normal(size=(n, 2, 1, 1)), random.normal(size=n)) for n in (3, 1)]
+    graph.output("y", _norm(op.concat(*branches, axis=3 if layout else 1)))
+    if shared:
+        graph.output("z", branches[0])
+    made = rewrite(graph, (norm_before_concat, fold_batch_norm))
+    assert ("batch_norm" in _kinds(made)) == shared
+    inputs = {"x": random.normal(size=(2, *graph.result_type("x").shape[1:]))}
+    np.testing.assert_allclose(evaluate(made, inputs)["y"], evaluate(graph, inputs)["y"], rtol=1e-9)

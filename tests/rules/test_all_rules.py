@@ -156,7 +156,7 @@ ON = {
     "rules.SHARED_STEPS": joined_values() | cut_values(joined=False) | cut_pairs() | joined_rows(),
     "rules.cancel_transposes": between_transposes(),
     "rules.cancel_transposes_of_sums": between_transposes(),
-    "rules.FEWER_TRANSPOSES": between_transposes(),
+    "rules.FEWER_TRANSPOSES": _on_each(rules.FEWER_TRANSPOSES, between_transposes()),
     "rules.drop_norm": plain_norms(),
     "rules.fold_pad_into_max_pool": bordered_pools(),
     "rules.FOLDING": _on_each(rules.FOLDING, plain_norms(), bordered_pools()),

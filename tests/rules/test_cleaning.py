@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite import Graph, Tensor, evaluate, op, verify
 from graphrewrite.rules import eliminate_independent_nodes, merge_equal_nodes
 
 F = Tensor("f32", ("N", 2))
@@ -22,6 +22,24 @@ def test_equal_nodes_in_different_places_are_not_merged():
         "relu_1": "dsp",
         "relu_2": None,
     }
+
+
+def test_unknown_sizes_of_equal_nodes_are_one_size():
+    graph = Graph.parse("""graph g
+        x = input() : f32[N]
+        which = input() : bool[N]
+        one = compress(x, which) : f32[?1]
+        other = compress(x, which) : f32[?2]
+        a = relu(one) : f32[?1]
+        b = neg(other) : f32[?2]
+        c = reshape(b, shape=["?2", 1]) : f32[?2,1]
+        y = output(a)
+        z = output(c)""")
+    made = merge_equal_nodes(graph)
+    verify(made)
+    assert "other" not in made
+    assert str(made.result_type("c")) == "f32[?1,1]"
+    assert made.nodes["c"]["shape"] == ("?1", 1)
 
 
 def test_a_value_that_goes_to_two_places_goes_twice():

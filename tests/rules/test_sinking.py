@@ -11,6 +11,8 @@ from graphrewrite.rules import (
     RULES,
     clip_before_rearranging,
     eliminate_dead_nodes,
+    greatest_without_transpose,
+    sum_without_transpose,
     tile_before_transpose,
     transpose_after_sum,
 )
@@ -140,3 +142,10 @@ def test_limits_come_before_all_rearrangements():
 def test_they_agree_with_the_clean_up():
     build = lambda x: op.transpose(op.relu(op.transpose(x, perm=TO_FIRST)), perm=(0, 2, 3, 1))  # noqa: E731
     _check(build, [SHAPE], (*RULES, *REARRANGE_LAST), ["relu"])
+
+
+@pytest.mark.parametrize("name", ["reduce_max", "reduce_mean"])
+@pytest.mark.parametrize(("axes", "left"), [((2, 3), []), ((1,), []), ((0,), ["transpose"]), (None, [])])
+def test_reductions_do_without(name, axes, left):
+    build = lambda x: getattr(op, name)(op.transpose(x, perm=TO_FIRST), axes=axes, keep_dims=False)  # noqa: E731
+    _check(build, [("N", 5, 10, 15)], (greatest_without_transpose, sum_without_transpose), [name, *left])

@@ -10,6 +10,7 @@ from graphrewrite.rules import (
     FOLDING,
     RULES,
     crop_window,
+    dilate_conv,
     fold_pad,
     fold_pad_into_average_pool,
     fold_pad_into_max_pool,
@@ -141,3 +142,19 @@ def test_a_maximum_comes_before_rectifying():
         y = output(m)""")
     made = rewrite(graph, pool_before_relu)
     assert made.nodes[made.operands("y")[0].node]["type"] == "relu"
+
+
+@pytest.mark.parametrize("attributes", [{}, {"groups": 3}, {"dilations": (2, 1)}])
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_positions_taken_apart_are_holes_in_windows(attributes, mode):
+    random = np.random.default_rng(0)
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f64", (2, 3, 12, 10)))
+    w = random.normal(size=(6, 3 // attributes.get("groups", 1), 3, 2))
+    apart = op.space_to_depth(op.transpose(x, perm=(1, 0, 2, 3)), block_size=2, mode=mode)
+    conv = op.conv(op.transpose(apart, perm=(1, 0, 2, 3)), w, random.normal(size=6), **attributes)
+    together = op.depth_to_space(op.transpose(conv, perm=(1, 0, 2, 3)), block_size=2, mode=mode)
+    graph.output("y", op.transpose(together, perm=(1, 0, 2, 3)))
+    made = rewrite(graph, (dilate_conv, *RULES))
+    assert _kinds(made) == ["conv"]
+    _same(made, graph, rtol=1e-12)

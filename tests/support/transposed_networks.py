@@ -61,6 +61,7 @@ _FORMS: tuple[Callable[..., Value], ...] = (
     lambda x: op.maximum(op.reduce_max(x, axes=(-1,)), x),
     lambda x: op.concat(x, x, axis=1),
     lambda x: op.cum_sum(x, axis=-2),
+    lambda x: op.sub(*reversed(op.split(op.concat(x, x, axis=2), sizes=(x.shape[2],) * 2, axis=2))),
     lambda x: op.softmax(x, axis=1),
     lambda x: op.sub(x, op.reduce_mean(x, axes=(1,))),
     lambda x: op.max_pool(x, kernel=(1,) * (len(x.shape) - 2)),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -9,11 +14,14 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from graphrewrite import FixedPoint, Stream
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hierarchy.graph_ops import nested_graphs
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.domain import TEXTS
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.experience import taken
+from graphrewrite.testing.generation.palette import other_ops, usual_ops
 from graphrewrite.testing.generation.proposing import sources
+from graphrewrite.types import Quantised
 from tests.hdl.configurations import BY_NAME, configurations_of
 from tests.support.central_ops import CENTRAL_OPS
 from tests.support.generator_reach import Reached, branches_in, branches_of, possible_pairs
@@ -37,8 +45,102 @@ BRANCHING = [op for op in OPS if op not in HARDWARE]
 IMPOSSIBLE = {("fork", "branches", "another")}
 """Branches that are there by their annotation, and that inference refuses."""
 
+DEFAULTS = 1000
+"""Graphs of which it is counted what those have that are drawn where no ops are named."""
+ALL = {op.name for op in (*usual_ops(), *other_ops())}
+NARROW = {"f8e4m3fn", "f16", "bf16", "u8", "u16", "u32", "u64", "i4", "u4", "i16"}
+
+
+def _types_of(graph):
+    results = [data["result"] for data in graph.nodes.values() if data.get("result") is not None]
+    return [kind for result in results for kind in (result if isinstance(result, tuple) else (result,))]
+
+
+PARTS = {
+    "only usual ops": lambda g: {d["type"] for d in g.nodes.values()} - STRUCTURE <= {op.name for op in usual_ops()},
+    "another op": lambda g: bool({d["type"] for d in g.nodes.values()} & {op.name for op in other_ops()}),
+    "annotations": lambda g: any(g.annotations(n) for n in g),
+    "an origin": lambda g: any("layer.0" in d.get("origin", ()) for d in g.nodes.values()),
+    "an edge that only orders": lambda g: any(g.controls(n) for n in g),
+    "a graph inside": lambda g: len(list(nested_graphs(g))) > 1,
+    "several results": lambda g: any(isinstance(d.get("result"), tuple) for d in g.nodes.values()),
+    "an empty axis": lambda g: any(0 in kind.shape for kind in _types_of(g)),
+    "five axes": lambda g: any(len(kind.shape) == 5 for kind in _types_of(g)),
+    "no axes": lambda g: any(not kind.shape for kind in _types_of(g)),
+    "a size that only the data decide": lambda g: any(kind.unknowns for kind in _types_of(g)),
+    "a rare element type": lambda g: any(kind.element in NARROW for kind in _types_of(g)),
+    "bools": lambda g: any(kind.element == "bool" for kind in _types_of(g)),
+    "quantised numbers": lambda g: any(isinstance(kind.element, Quantised) for kind in _types_of(g)),
+    "a layout": lambda g: any(getattr(kind, "layout", None) for kind in _types_of(g)),
+    "a negative axis": lambda g: any(isinstance(d.get("axis"), int) and d["axis"] < 0 for d in g.nodes.values()),
+}
+"""What a graph may have."""
+FEW_OF_ALL = DEFAULTS // 100
+
+
+def test_default_graphs_have_nearly_all_ops_and_in_a_few_of_200_what_most_have_not():
+    seen, ops = Counter(), Counter()
+
+    def add(graph):
+        seen.update(part for part, has in PARTS.items() if has(graph))
+        ops.update({data["type"] for data in graph.nodes.values()})
+
+    for first in range(0, DEFAULTS, SLICE):
+        each(add, graphs(), SLICE, first)
+    print(f"\n{len(ops.keys() & ALL)} of {len(ALL)} ops in {DEFAULTS} graphs; {dict(seen)}")
+    assert len(ops.keys() & ALL) > 0.9 * len(ALL)
+    assert {part for part in PARTS if seen[part] < FEW_OF_ALL} == set()
+    assert seen["only usual ops"] > DEFAULTS / 3
+
+
+def test_slices_end_beyond_their_axes_and_begin_before_them():
+    seen = Counter()
+
+    def add(graph):
+        for node, data in graph.nodes.items():
+            if data["type"] == "slice":
+                shape = graph.result_type(*graph.operands(node)[0]).shape
+                axes = data.get("axes") or range(len(shape))
+                for axis, start, end in zip(axes, data["starts"], data["ends"], strict=False):
+                    size = shape[axis]
+                    seen.update(beyond=isinstance(size, int) and end > size, negative=start < 0 or end < 0)
+
+    each(add, graphs(ops=["slice"]), SLICE, 0)
+    assert min(seen["beyond"], seen["negative"]) > 10
+
+
+COLD = """
+import time
+from hypothesis import given, settings
+from graphrewrite.testing import graphs
+
+begun = time.process_time()
+
+@settings(max_examples=10, database=None)
+@given(graphs())
+def draw(graph):
+    pass
+
+draw()
+print(time.process_time() - begun)
+"""
+
+
+def test_the_first_graphs_of_a_process_take_less_time_than_a_health_check_allows():
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", COLD], capture_output=True, text=True, env={"PYTHONPATH": root}, check=True
+    )
+    assert float(done.stdout) < 1
+
 
 def drawn(found, ops, count, first=0):
+    each(found.add, graphs(ops=ops, every_type=True), count, first)
+
+
+def each(add, strategy, count, first):
+    """Call a function with each of some graphs."""
+
     @seed(first)
     @settings(
         max_examples=count,
@@ -47,9 +149,9 @@ def drawn(found, ops, count, first=0):
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(graphs(ops=ops, every_type=True))
+    @given(strategy)
     def draw(graph):
-        found.add(graph)
+        add(graph)
 
     draw()
 

@@ -131,7 +131,7 @@ def gelu(x: np.ndarray, *, approximate: str = "none") -> np.ndarray:
     wide = x.astype(np.float64)  # 1 + erf cancels far below zero
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if approximate == "tanh":
-            share = (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3))) / 2
+            share = (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide)))) / 2
         else:
             share = (1 + error_function(wide / math.sqrt(2))) / 2
         return narrowed(_part(wide, share), x)
@@ -158,7 +158,12 @@ def softplus(x: np.ndarray) -> np.ndarray:
     [0.0, 0.693147, 1000.0]
     """
     with np.errstate(under="ignore", invalid="ignore"):
-        return np.logaddexp(x, x.dtype.type(0))
+        return narrowed(_softplus(widened(x)), x)
+
+
+def _softplus(x: np.ndarray) -> np.ndarray:
+    # As np.logaddexp(x, 0), which takes ten times as long.
+    return np.asarray(np.maximum(x, x.dtype.type(0)) + np.log1p(np.exp(-np.abs(x))))
 
 
 @define_op(infer=_same, elements=FLOATS)
@@ -176,7 +181,9 @@ def softsign(x: np.ndarray) -> np.ndarray:
     [-0.5, 0.75, 1.0]
     """
     with np.errstate(invalid="ignore", under="ignore"):
-        return np.where(np.isinf(x), np.sign(x), x / (x.dtype.type(1) + np.abs(x)))
+        ratio = x / (x.dtype.type(1) + np.abs(x))
+        endless = np.isinf(x)
+        return np.where(endless, np.sign(x), ratio) if endless.any() else ratio
 
 
 @define_op(infer=_same, elements=FLOATS)
@@ -215,4 +222,4 @@ def mish(x: np.ndarray) -> np.ndarray:
     """
     wide = widened(x)
     with np.errstate(under="ignore", invalid="ignore"):
-        return narrowed(_part(wide, np.tanh(np.logaddexp(wide, wide.dtype.type(0)))), x)
+        return narrowed(_part(wide, np.tanh(_softplus(wide))), x)

@@ -24,7 +24,10 @@ class Neighbourhood:
 
     def __init__(self, rules: Iterable[Any]) -> None:
         self.is_unbounded = False
-        self.kinds: frozenset[str] | None = frozenset()
+        self.kinds: list[frozenset[str] | None] = []
+        """By distance from an edit, the types of the nodes that it may concern; None for any."""
+        self.above: list[frozenset[str] | None] = []
+        """The same of nodes on the way up from values whose number of readers has changed."""
         self.denied: frozenset[str] | None = frozenset()
         self.radius = 0
         self.several: dict[Any, SeveralUnits] = {}
@@ -39,10 +42,11 @@ class Neighbourhood:
                 continue
             if radius:
                 self.radius = max(self.radius, radius)
-                kinds = rule.definition.root_kinds
-                self.kinds = None if kinds is None or self.kinds is None else self.kinds | kinds
+                _extend(self.kinds, radius, rule)
                 denied = rule.definition.denied_kinds
                 self.denied = None if denied is None or self.denied is None else self.denied | denied
+            if rule.definition.height:
+                _extend(self.above, rule.definition.height, rule)
             for root in rule.pattern.roots:
                 if isinstance(root, Repeated | Every):
                     units = SeveralUnits.of(root)
@@ -51,7 +55,7 @@ class Neighbourhood:
     @property
     def is_asked(self) -> bool:
         """Whether there is any such rule."""
-        return bool(self.radius or self.several or self.reporting)
+        return bool(self.radius or self.above or self.several or self.reporting)
 
     def after(self, graph: Any, edit: Edit, affected: dict[Any, None]) -> None:
         """Add the nodes at which an edit may have enabled a match."""
@@ -59,11 +63,25 @@ class Neighbourhood:
             affected.update(dict.fromkeys(rule.enabled_by(graph, edit)))
         for units in self.several:
             units.after(graph, edit, affected)
+        if self.above:
+            self.climb(graph, edit, affected)
         if not self.radius or not self.allows(graph, edit):
             return
-        for name in nodes_near(graph, edit, self.radius):
-            if self.kinds is None or graph._node[name].get("type") in self.kinds:
+        for name, distance in nodes_near(graph, edit, self.radius).items():
+            kinds = self.kinds[distance]
+            if kinds is None or graph._node[name].get("type") in kinds:
                 affected[name] = None
+
+    def climb(self, graph: Any, edit: Edit, affected: dict[Any, None]) -> None:
+        """Add the nodes above values whose number of readers has changed."""
+        node, succ = graph._node, graph._succ
+        sources = [source for source, *_ in (*edit.linked, *edit.unlinked)]
+        for entry in edit.lost:
+            sources += entry[2] if len(entry) == 4 else entry[:1] if len(entry) == 3 else ()
+        layer: dict[Any, None] = {name: None for name in sources if name in node}
+        for kinds in self.above:
+            affected.update((name, None) for name in layer if kinds is None or node[name].get("type") in kinds)
+            layer = {reader: None for name in layer for reader in succ[name]}
 
     def allows(self, graph: Any, edit: Edit) -> bool:
         """Tell whether an edit may have done away with what a rule forbids, or changed what it asks for."""
@@ -74,6 +92,14 @@ class Neighbourhood:
         data = [graph._node[name] for name in ends if name in graph._node]
         data += [entry[1] for entry in edit.lost if len(entry) == 4]
         return any(each.get("type") in self.denied for each in data)
+
+
+def _extend(kinds: list[frozenset[str] | None], distance: int, rule: PatternRule) -> None:
+    """Add the types of a rule's roots to those of nodes up to a distance."""
+    own = rule.definition.root_kinds
+    kinds += [frozenset()] * (distance + 1 - len(kinds))
+    for at, known in enumerate(kinds[: distance + 1]):
+        kinds[at] = None if own is None or known is None else known | own
 
 
 @dataclass(frozen=True)
@@ -141,15 +167,15 @@ class SeveralUnits:
         return not self.tops or data.get("type") in self.tops
 
 
-def nodes_near(graph: Any, edit: Edit, radius: int) -> dict[Any, None]:
-    """Return the nodes, as keys, within a radius of those that an edit has touched."""
+def nodes_near(graph: Any, edit: Edit, radius: int) -> dict[Any, int]:
+    """Return the nodes within a radius of those that an edit has touched, with their distance from them."""
     node, succ, pred = graph._node, graph._succ, graph._pred
     touched = [name for name, _ in (*edit.added, *edit.changed)]
     touched += [end for source, destination, *_ in (*edit.linked, *edit.unlinked) for end in (source, destination)]
     touched += [end for entry in edit.lost if len(entry) == 4 for end in (*entry[2], *entry[3])]
-    near: dict[Any, None] = dict.fromkeys(name for name in touched if name in node)
+    near: dict[Any, int] = {name: 0 for name in touched if name in node}
     layer = list(near)
-    for _ in range(radius):
-        layer = [m for n in layer for side in (succ[n], pred[n]) for m in side if m not in near]
-        near.update(dict.fromkeys(layer))
+    for distance in range(1, radius + 1):
+        layer = list(dict.fromkeys(m for n in layer for side in (succ[n], pred[n]) for m in side if m not in near))
+        near.update(dict.fromkeys(layer, distance))
     return near

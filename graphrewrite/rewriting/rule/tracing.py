@@ -93,7 +93,7 @@ class Definition:
         if "graph" in used:
             return None
         deep = any(isinstance(t, Without) and height_of(t.term_) > 1 for t in terms)
-        if not (deep or self.pattern.forbidden or "readers" in used):
+        if not (deep or self.pattern.forbidden or ("readers" in used and not self.height)):
             return 0
         # What is forbidden and has no value in common with the roots may go anywhere.
         matched = {id(part) for root in self.pattern.roots for part in walk(root)}
@@ -101,11 +101,20 @@ class Definition:
         return None if is_loose or any(isinstance(t, Repeated) for t in terms) else 2 * len(terms) + 1
 
     @cached_property
+    def height(self) -> int:
+        """Number of nodes from its only root down to those whose readers it may count; 0 if there are none."""
+        roots = self.pattern.roots
+        if "readers" not in self.names_used or len(roots) != 1 or any(map(_is_several, self.pattern.terms)):
+            return 0
+        return height_of(top_of(roots[0])) + 1  # those of operands that the pattern does not name as well
+
+    @cached_property
     def denied_kinds(self) -> frozenset[str] | None:
         """Types of nodes that must not be there, whose changes alone decide beyond the match; None if any node's do."""
         denied = [*self.pattern.forbidden, *(t.term_ for t in self.pattern.terms if isinstance(t, Without))]
         nodes = [part for term in denied for part in walk(term) if isinstance(part, PatternNode)]
-        if "readers" in self.names_used or not all(node.kinds for node in nodes):
+        counts_readers = "readers" in self.names_used and not self.height
+        if counts_readers or not all(node.kinds for node in nodes):
             return None
         return frozenset(kind for node in nodes for kind in node.kinds)
 
@@ -198,6 +207,11 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     around = looks_around(function) or any(looks_around(condition.predicate) for condition in conditions)
     doc = inspect.getdoc(function)
     return Definition(function.__name__, file, line, doc, pattern, names, shared, template, around)
+
+
+def _is_several(term: Any) -> bool:
+    """Whether a term is a run or a group."""
+    return isinstance(term, Repeated | Every)
 
 
 def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -> Pattern:

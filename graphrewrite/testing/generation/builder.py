@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,11 +12,10 @@ from graphrewrite.errors import AttributeValueError, TypeMismatchError
 from graphrewrite.graph import Graph, Value
 from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.edges import WITHOUT_NAN
-from graphrewrite.testing.generation.experience import accepted, counts_of, some_kind, taken
+from graphrewrite.testing.generation.experience import counts_of, some_kind, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_in, limits_of_operand, within
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of
@@ -32,6 +30,7 @@ from graphrewrite.testing.generation.proposing import (
     propose,
     sources,
 )
+from graphrewrite.testing.generation.repeating import repeated
 from graphrewrite.testing.generation.suggested import shapes_of
 from graphrewrite.testing.generation.tables import CONTINUOUS
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
@@ -138,7 +137,7 @@ class Builder:
         last = self.computed[-1] if self.computed else None
         op = self.pick(self.ops)
         if last is not None and way < 6:
-            for _ in range(_LOOKS):
+            for _ in range(1 if self.sparingly else _LOOKS):
                 if op.operands and counts_of(op, kind_of(last.type)):
                     self.node(op, last)
                     return
@@ -146,7 +145,8 @@ class Builder:
         if not op.operands:
             self.source(op)
             return
-        there = [v for v in reversed(self.computed[-8:]) if counts_of(op, kind_of(v.type))]
+        late = self.computed[-2 if self.sparingly else -8 :]
+        there = [v for v in reversed(late) if counts_of(op, kind_of(v.type))]
         self.node(op, self.pick(there) if there and way % 2 else self.first(op))
 
     def pair(self) -> None:
@@ -242,7 +242,7 @@ class Builder:
         if not counts:
             return None
         count, turn = self.pick(counts), self.pick(range(TURNS))
-        case = propose(op, first.type, count, turn) or propose(op, first.type, count, 0)
+        case = propose(op, first.type, count, turn, sparingly=self.sparingly) or propose(op, first.type, count, 0)
         if case is None or (result is not None and case.results[0] != result):
             return None
         return self._case(op, first, case)
@@ -298,7 +298,7 @@ class Builder:
         """Add a node that is equal to one that is there, or nearly."""
         if not self.computed:
             return
-        op, operands, attributes = _repeated(self.graph, self.computed, self.ops, self.pick)
+        op, operands, attributes = repeated(self.graph, self.computed, self.ops, self.pick)
         with suppress(Exception):  # these operands and attributes do not fit, and an inference may not foresee them
             self._add(op, operands, Case((), attributes))
 
@@ -367,42 +367,3 @@ class Builder:
         for index, value in enumerate(chosen):
             self.graph.output("y" if not index else f"y{index}", value)
         return self.graph
-
-
-def _repeated(
-    graph: Graph, computed: Sequence[Value], ops: Sequence[Op], pick: Pick
-) -> tuple[Op, list[Value], dict[str, Any]]:
-    """A node that is equal to one that is there, but for operands' order, an attribute, or its op: it may not fit."""
-    way = pick(("equal", "reversed", "attribute", "op"))
-    with_attributes = [v for v in computed if way == "attribute" and graph.op(v.node).attributes]
-    node = pick(with_attributes or computed).node
-    op = graph.op(node)
-    operands = [graph.value(o.node, o.result) for o in graph.operands(node)]
-    attributes = attributes_in(graph.nodes[node], op)
-    match way:
-        case "reversed":
-            operands.reverse()
-        case "attribute" if operands and op.attributes:
-            attributes = _another(op, operands, attributes, pick)
-        case "op" if operands:
-            alike = [other for other in ops if other.operands and other.required == op.required]
-            return pick(alike or [op]), operands, {}
-    return op, operands, attributes
-
-
-def _another(op: Op, operands: list[Value], attributes: dict[str, Any], pick: Pick) -> dict[str, Any]:
-    """One attribute changed, if possible such that the result keeps its type."""
-    types = tuple(value.type for value in operands)
-    kinds, found = op.result_types(types, attributes), attributes
-    for _ in range(_LOOKS):
-        name = pick(list(op.attributes))
-        recipes = accepted(op, name, len(operands), kind_of(types[0]))
-        if not recipes:
-            continue
-        with suppress(Exception):  # the type has no such value, or the op, which may be a user's, does not take it
-            value = pick(recipes).make(types[0], random.Random(pick(range(256))))
-            if value != attributes.get(name):
-                found = {**attributes, name: value}
-                if op.result_types(types, found) == kinds:
-                    break
-    return found

@@ -25,10 +25,12 @@ from graphrewrite.testing.generation.sequences import Recipe, values_made
 from graphrewrite.testing.generation.suggested import may_be_first, starts_of
 from graphrewrite.types import OBJECT, Tensor
 
-__all__ = ["accepted", "counts_of", "forms", "some_kind", "taken"]
+__all__ = ["accepted", "counts_of", "forms", "some_accepted", "some_kind", "taken"]
 
 _FAILURES = 3
 """Sequences of one length to try before it counts as a wrong one."""
+_ASKED = 8
+"""Recipes to ask about where one will do."""
 _ENOUGH = 14
 """Recipes after which no further sequences of plain numbers are tried."""
 
@@ -71,7 +73,7 @@ def some_kind(op: Op, pick: Pick) -> Kind | None:
     --------
     >>> from graphrewrite import op
     >>> some_kind(op.softmax, lambda options: options[0]), some_kind(op.conv, lambda options: options[-1])
-    (Kind(family='float', rank=2), Kind(family='float', rank=3))
+    (Kind(family='float', rank=2), Kind(family='float', rank=4))
     """
     first, others = _searched(_model(op)), [family for family in FAMILIES if family not in ("stream", "string")]
     if first is None:
@@ -188,6 +190,28 @@ def _others(op: Op, name: str, kind: Kind) -> tuple[Recipe, ...]:
     """Return the recipes for an attribute that make nothing for a kind of operand."""
     rng, first = random.Random(0), starts_of(op, kind)[0]
     return tuple(r for r in recipes_of(op, name) if values_made({name: r}, first, rng) is None)
+
+
+def some_accepted(op: Op, name: str, count: int, kind: Kind, rng: random.Random) -> Recipe | None:
+    """Return one of the recipes for an attribute that an op accepts; None if none of a few is accepted.
+
+    That is quicker than to find out all of them, where few are asked for.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> some_accepted(op.softmax, "axis", 1, Kind("float", 2), random.Random(0)).name
+    '-2'
+    """
+    known, first, recipes = forms(op, count, kind), starts_of(op, kind)[0], list(recipes_of(op, name))
+    rng.shuffle(recipes)
+    for recipe in recipes[: _ASKED if known else 0]:
+        case = tried(op, first, known[0], {name: recipe}, rng, guesses=0)
+        if case is not None and (
+            op.infer_types is elementwise or computes(op, case) or not computes(op, known[0].case)
+        ):
+            return recipe
+    return None
 
 
 def _sides(op: Op, name: str, count: int, kind: Kind) -> list[dict[str, Recipe]]:

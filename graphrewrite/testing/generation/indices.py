@@ -62,8 +62,8 @@ def limits_of_operand(op: Op, position: int, types: Sequence[Type], attributes: 
 
 
 def _least(sizes: Sequence[Dimension]) -> int:
-    """The least size; one that run time decides may be 1."""
-    return min((1 if isinstance(size, str) else size for size in sizes), default=1)
+    """The least size; one that run time decides may be 1, and of what the data decide nothing may be left."""
+    return min((int("?" not in size) if isinstance(size, str) else size for size in sizes), default=1)
 
 
 def limits_in(graph: Graph) -> dict[str, Limits]:

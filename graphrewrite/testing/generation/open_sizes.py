@@ -66,15 +66,18 @@ def holds_for_all(op: Op, types: Sequence[Type], attributes: Mapping[str, Any], 
     names = {name for kind in types for name in _names(kind.shape)}
     if names <= {batch} and not (op.sized or any(batch in kind.shape for kind in types[1:])):
         return True  # a weight that has the size of the batch is another matter
-    for number in NUMBERS:
-        sizes = dict.fromkeys(names, number)
+    numbers = [dict.fromkeys(names, number) for number in NUMBERS]
+    unknown = {name for kind in types for name in kind.unknowns}
+    if unknown:  # of which the data may leave nothing
+        numbers.append({**numbers[0], **dict.fromkeys(unknown, 0)})
+    for sizes in numbers:
         try:
             results = op.result_types(
                 bound(tuple(types), sizes), {key: bound(value, sizes) for key, value in attributes.items()}
             )
         except (GraphRewriteError, ValueError):
             return False
-        if any(0 in kind.shape for kind in results):
+        if any(0 in kind.shape for kind in results) and 0 not in sizes.values():
             return False
     return True
 

@@ -12,7 +12,7 @@ from graphrewrite.testing.generation.tables import DEFAULT_OPS
 
 __all__ = ["few_ops", "other_ops", "usual_ops"]
 
-_USUAL, _OTHERS = 4, 5
+_USUAL, _OTHERS = 3, 5
 """Ops of a graph that has some of all: each such graph leaves out most of them, as swarm testing does (Groce, Zhang,
 Eide, Chen and Regehr: Swarm Testing, ISSTA 2012), so that what two of them do together is met more often, and so that
 little has to be found out about ops for a few graphs."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.demand import Unfit
-from graphrewrite.testing.generation.experience import accepted, counts_of, forms, taken
+from graphrewrite.testing.generation.experience import accepted, counts_of, forms, some_accepted, taken
 from graphrewrite.testing.generation.fitting import Case, computes, fit
 from graphrewrite.testing.generation.joint import at_times, governed, joint_recipes
 from graphrewrite.testing.generation.kinds import FAMILIES, FORMATS, Kind, kind_of, retyped
@@ -34,13 +34,15 @@ _MULTIPLE = 0.5
 
 
 @lru_cache(maxsize=1 << 15)
-def propose(op: Op, first: Type, count: int, turn: int, *, kept: int = 1) -> Case | None:
+def propose(op: Op, first: Type, count: int, turn: int, *, kept: int = 1, sparingly: bool = False) -> Case | None:
     """Return a case of an op whose first operand has a type.
 
     Parameters
     ----------
     kept : int
         How many operands keep their sizes: the first, or none.
+    sparingly : bool
+        Whether as little as possible is found out about the op; then some of its attributes vary less often.
 
     Examples
     --------
@@ -54,7 +56,7 @@ def propose(op: Op, first: Type, count: int, turn: int, *, kept: int = 1) -> Cas
     rng = random.Random(turn)
     for attempt in range(_ATTEMPTS if known else 0):
         form = known[min(attempt, len(known) - 1)] if turn == 0 else _chosen(known, rng)
-        recipes = {} if turn == 0 else _varied(op, count, kind, rng)
+        recipes = {} if turn == 0 else _varied(op, count, kind, rng, sparingly=sparingly)
         case = _case(op, first, form, recipes, rng, simple=turn == 0, kept=kept)
         if case is not None:
             return case
@@ -69,7 +71,7 @@ def _chosen(known: Sequence[Form], rng: random.Random) -> Form:
     return rng.choice(known if len(by_elements) == 1 else rng.choice(list(by_elements.values())))
 
 
-def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Recipe]:
+def _varied(op: Op, count: int, kind: Kind, rng: random.Random, *, sparingly: bool) -> dict[str, Recipe]:
     """Recipes for one attribute, or for about half of them."""
     together = governed(op)
     names = [name for name in op.attributes if name not in together]
@@ -81,9 +83,10 @@ def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Rec
     chosen = [rng.choice(names)] if rng.random() < 0.5 else [name for name in names if rng.random() < 0.6]
     found = {}
     for name in chosen:
-        good = accepted(op, name, count, kind)
-        if good:
-            found[name] = rng.choice(good)
+        good = () if sparingly else accepted(op, name, count, kind)
+        recipe = some_accepted(op, name, count, kind, rng) if sparingly else rng.choice(good) if good else None
+        if recipe is not None:
+            found[name] = recipe
     return found
 
 
@@ -157,8 +160,8 @@ def elements_with(op: Op, kind: Kind) -> tuple[Element, ...]:
     Examples
     --------
     >>> from graphrewrite import op
-    >>> elements_with(op.matmul_integer, Kind("integer", 2))
-    ('i8', 'u8')
+    >>> elements_with(op.erf, Kind("float", 3))
+    ('f32', 'f64', 'f16', 'bf16', 'f8e4m3fn')
     """
     form = forms(op, counts_of(op, kind)[0], kind)[0]
     first = form.case.types[0]
