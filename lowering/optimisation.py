@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from graphrewrite import Graph, Pass, Pipeline, Rule
 from graphrewrite.errors import RuleError, did_you_mean
@@ -39,7 +40,8 @@ class Target:
     fused : tuple of Rule and Pass
         Rules that make the forms that it likes. Those that are not exact apply where approximation is allowed.
     enlarged : tuple of tuple of Rule and Pass
-        Sets of rules that make larger ops of these, one after the other; where approximation is allowed.
+        Sets of rules that make larger ops of these, one after the other; where approximation is allowed, and kept
+        where fewer ops are left.
     ops : frozenset of str, optional
         The ops that it has; by default all. An op that it has stays, even if `lowerings` could write it by others.
     lowerings : tuple of Rule and Pass
@@ -101,11 +103,28 @@ class Target:
             folding = [member for member in folding if member not in AS_LAYERS]
         fused = (member for member in self.fused if approximate or member.keeps == "exact")
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
-        phases = [rules, *((*RULES, *folding, *larger) for larger in self.enlarged if approximate)]
+        phases: list[Any] = [rules]
+        if approximate and self.enlarged:
+            phases.append(_if_fewer(Pipeline(*((*RULES, *folding, *larger) for larger in self.enlarged))))
         if self.ops is not None:
             lowerings = (member for member in self.lowerings if not lowered_ops(member) & self.ops)
             phases.append((*lowerings, *RULES))
         return Pipeline(*phases, *([self.finish] if self.finish else ()), name=self.name)
+
+
+def _if_fewer(phases: Pipeline) -> Callable[[Graph], Graph]:
+    """Return a phase that keeps what others give only where it has fewer ops."""
+
+    def enlarge(graph: Graph) -> Graph:
+        """Make larger ops, where fewer are left."""
+        larger = phases(graph)
+        return larger if _operations(larger) < _operations(graph) else graph
+
+    return enlarge
+
+
+def _operations(graph: Graph) -> int:
+    return sum(graph.nodes[node]["type"] != "constant" for node in graph)
 
 
 ONNX = Target(

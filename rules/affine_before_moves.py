@@ -94,7 +94,7 @@ def _varying(constant, rank):
     return aligned, axes[0] if axes else 1
 
 
-@rule(shared="keep")
+@rule
 def constant_before_reshape(x, c: Constant):
     """A factor, or an addend, of each channel may come before a reshape that keeps the channels."""
     shaped = op.reshape(x)
@@ -110,7 +110,7 @@ def constant_before_reshape(x, c: Constant):
     return op.reshape(result.op(x, entries, like=result), like=shaped)
 
 
-@rule(shared="keep")
+@rule
 def constant_before_transpose(x, w, b: Constant, c: Constant):
     """So it may before a transpose that comes behind a layer, which takes it up."""
     layer = (op.linear | op.conv | op.conv_transpose)(x, w, b)

@@ -8,7 +8,14 @@ import numpy as np
 from hypothesis import given
 
 from graphrewrite import Graph, evaluate, rewrite
-from graphrewrite.rules import FOLDING, RULES, cancel_transposes, cancel_transposes_of_sums
+from graphrewrite.rules import (
+    FEWER_TRANSPOSES,
+    FOLDING,
+    REARRANGE_LAST,
+    RULES,
+    cancel_transposes,
+    cancel_transposes_of_sums,
+)
 from tests.support.profiles import fewer_examples
 from tests.support.transposed_networks import between_transposes
 
@@ -137,3 +144,27 @@ def test_a_value_is_transposed_once_before_several_steps():
         y = output(t)
         z = output(u)""")
     assert _counts(rewrite(graph, cancel_transposes))["transpose"] == 1
+
+
+@given(between_transposes())
+def _they_end(graph: Graph) -> None:
+    rules = dict.fromkeys((*RULES, *FOLDING, *REARRANGE_LAST, *FEWER_TRANSPOSES))
+    made = rewrite(graph, rules)
+    assert _counts(rewrite(made, rules)) == _counts(made)
+
+
+def test_all_rules_about_transposes_end_together():
+    with fewer_examples():
+        _they_end()
+
+
+def test_a_constant_stays_behind_a_reshape_that_others_read():
+    graph = Graph.parse("""graph g
+        x = input() : f32[N,1,1,3]
+        c = constant(value=[2.0]) : f32[1]
+        r = reshape(x, shape=['N',1,3,1])
+        a = add(r, c)
+        t = concat(r, r, axis=2)
+        y = output(a)
+        z = output(t)""")
+    assert rewrite(graph, (*RULES, *FOLDING, *FEWER_TRANSPOSES)) == graph

@@ -181,6 +181,20 @@ def test_attributes_are_reset_and_made_smaller():
     assert {"c = clip(a)", "c = clip(a, high=2)", "c = clip(a, low=-1.5)", "c = clip(a, low=-1.5, high=0)"} <= clips
 
 
+def test_annotations_and_edges_that_only_order_go_where_they_do_not_matter():
+    graph = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nb = relu(a)\ny = output(a)\nz = output(b)")
+    graph.nodes["a"].update(latency=3, label="one", origin=("layer.0",))
+    graph.add_control("x", "b")
+    graph.add_control("a", "b", "memory")
+    case = Case(graph, {"x": np.ones(2, np.float32)})
+    bare = reduced(case, lambda trial: {"neg", "relu"} <= set(kinds(trial.graph)))
+    assert not any(bare.graph.annotations(n) or bare.graph.controls(n) for n in bare.graph)
+    told = reduced(case, lambda trial: any("latency" in data for data in trial.graph.nodes.values()))
+    assert [told.graph.annotations(n) for n in told.graph if told.graph.annotations(n)] == [{"latency": 3}]
+    ordered = reduced(case, lambda trial: any(trial.graph.controls(n) for n in trial.graph))
+    assert sum(len(ordered.graph.controls(n)) for n in ordered.graph) == 1
+
+
 def test_optional_and_further_operands_are_dropped():
     text = """graph g
 x = input() : f32[N,4]

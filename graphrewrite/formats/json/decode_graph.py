@@ -229,9 +229,10 @@ class _Reading:
             for key in annotations:
                 if key in STRUCTURAL or is_attribute(key, op):
                     (here / "annotations" / key).fail("is no annotation: write it beside them")
-            for key in () if op is None else op.sized & data.keys():
-                with suppress(GraphRewriteError):  # the verifier says what is wrong with it
-                    data[key] = op.as_attributes({key: data[key]})[key]  # symbolic sizes are written as texts
+            if op is not None:
+                for key in op.sized & data.keys():
+                    with suppress(GraphRewriteError):  # the verifier says what is wrong with it
+                        data[key] = op.as_attributes({key: data[key]})[key]  # symbolic sizes are written as texts
             data.update(annotations)
             here.check(unsound_node(data))
 

@@ -9,6 +9,7 @@ from time import perf_counter
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.verification import verify
+from graphrewrite.testing.reduction.beside_values import drop_annotations, drop_orders
 from graphrewrite.testing.reduction.case import Case, Step
 from graphrewrite.testing.reduction.digraphs import drop_anything
 from graphrewrite.testing.reduction.names import rename_nodes
@@ -37,7 +38,14 @@ _STRUCTURE: tuple[Step, ...] = (
     merge_leaves,
     drop_operands,
 )
-_DETAILS: tuple[Step, ...] = (reset_attributes, shrink_sizes, shrink_axes, simplify_constants)
+_DETAILS: tuple[Step, ...] = (
+    drop_annotations,
+    drop_orders,
+    reset_attributes,
+    shrink_sizes,
+    shrink_axes,
+    simplify_constants,
+)
 _VALUES: tuple[Step, ...] = (free_constants, take_rows, simplify_inputs, rename_nodes)
 _SECONDS = 8.0
 """Time limit, which only rule sets that are very slow on one graph approach."""
