@@ -72,11 +72,16 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
     body.ops = {kind: op for kind, op in body.ops.items() if any(d.get("type") == kind for d in body._node.values())}
     op = graph_op(body)
 
+    gone: list[str] = []
+
     def put_node(changed: Graph) -> list[str]:
-        """Put a node of the op in place of the nodes."""
+        """Put a node of the op in place of the nodes: of the graph, which comes before graphs that nodes of it hold."""
+        if gone:
+            return []
         edit = _outlined(changed, inside, view.input_operands, view.output_operands, op)
         changed.adopt(op)
         apply_edit(changed, edit)
+        gone.extend(edit.removed)
         return edit.removed
 
     return Pass("outline_nodes", put_node)(graph), op

@@ -489,3 +489,23 @@ def test_nodes_that_run_on_several_backends_are_no_block():
     assert "its nodes run on several backends (None, cpu), and a node on one" in str(
         rule.explain(graph, at="block_2.r")
     )
+
+
+def test_nodes_of_graphs_that_are_attributes_are_other_nodes():
+    graph = Graph.parse("""graph g
+        x = input() : f32[N,3]
+        c = input() : bool[]
+        v = input() : f32[N]
+        n = neg(x)
+        k = cond(c, v, then=body(low), otherwise=body(low))
+        y = output(n)
+        z = output(k)
+
+        body low
+        x = input() : f32[N]
+        n = neg(x)
+        y = output(n)""")
+    outer, block = outline_nodes(graph, ["n"], "block")
+    verify(outer)
+    assert [data["type"] for data in block.body.nodes.values()] == ["input", "neg", "output"]
+    assert outer.nodes["k"]["then"] == graph.nodes["k"]["then"]
