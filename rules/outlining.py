@@ -55,10 +55,14 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
     y = output(r)
     """
     inside, view, op = _planned(graph, nodes, name)
+    gone: list[str] = []
 
     def put_node(changed: Graph) -> list[str]:
-        """Put a node of the op in place of the nodes."""
-        return _put(changed, inside, view, op)
+        """Put a node of the op in place of the nodes: of the graph, which comes before graphs that nodes of it hold."""
+        if gone:
+            return []
+        gone.extend(_put(changed, inside, view, op))
+        return gone
 
     return Pass("outline_nodes", put_node)(graph), op
 

@@ -468,3 +468,11 @@ def test_a_backend_that_is_wanted_inside_of_a_graph_is_asked_for():
         evaluate(graph, {"x": np.ones((2, 4))}, implementations=[Implementation(op.neg, np.negative)])
     gpu = Implementation(op.relu, lambda x: x + 1, backend="gpu")
     assert (evaluate(graph, {"x": np.ones((2, 4))}, implementations=[gpu])["y"] == 2).all()
+
+
+def test_a_cast_gets_no_casts_beside_it():
+    graph = Graph.parse('graph g\nx = input() : f32[N]\nc = cast(x, element="f16")\ny = output(c)')
+    given_ = [Implementation(op.cast, op.cast.function, element="f64")]
+    assert rewrite(graph, insert_conversions(given_)) == graph
+    found = evaluate(graph, {"x": np.float32([1.5])}, implementations=given_)["y"]
+    np.testing.assert_array_equal(found, np.float16([1.5]))

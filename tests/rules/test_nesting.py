@@ -386,7 +386,9 @@ def test_what_is_outlined_and_inlined_gives_the_same_values(data: st.DataObject)
     back = inline(made)
     verify(back)
     assert same_values(back, graph, inputs)
-    counts = [Counter(data["type"] for _, data in g.nodes(data=True) if "value" not in data) for g in (back, graph)]
+    counts = [
+        Counter(data["type"] for _, data in g.nodes(data=True) if "value" not in data) for g in (back, inline(graph))
+    ]
     assert counts[0] == counts[1]
 
 
@@ -489,3 +491,23 @@ def test_nodes_that_run_on_several_backends_are_no_block():
     assert "its nodes run on several backends (None, cpu), and a node on one" in str(
         rule.explain(graph, at="block_2.r")
     )
+
+
+def test_nodes_of_graphs_that_are_attributes_are_other_nodes():
+    graph = Graph.parse("""graph g
+        x = input() : f32[N,3]
+        c = input() : bool[]
+        v = input() : f32[N]
+        n = neg(x)
+        k = cond(c, v, then=body(low), otherwise=body(low))
+        y = output(n)
+        z = output(k)
+
+        body low
+        x = input() : f32[N]
+        n = neg(x)
+        y = output(n)""")
+    outer, block = outline_nodes(graph, ["n"], "block")
+    verify(outer)
+    assert [data["type"] for data in block.body.nodes.values()] == ["input", "neg", "output"]
+    assert outer.nodes["k"]["then"] == graph.nodes["k"]["then"]

@@ -72,7 +72,7 @@ def few_graphs():
 @pytest.mark.usefixtures("few_graphs")
 def test_the_rules_of_the_library_end_alike():
     # Choices between graphs are drawn for the pass alone.
-    assert_confluent([each for each in rules.RULES if each is not rules.choose_branch])
+    assert_confluent([each for each in rules.RULES if each is not rules.choose_branch], seed=1)
 
 
 def test_the_library_writes_a_reshape_in_several_ways():

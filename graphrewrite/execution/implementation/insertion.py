@@ -33,7 +33,8 @@ def insert_conversions(implementations: Iterable[Implementation]) -> Pass:
             groups: dict[str, list[str]] = {}
             for node, fit in chosen(candidates, graph).items():
                 target = getattr(fit, name)
-                if target is not None:
+                # A cast beside a cast would ask for casts again, without end.
+                if target is not None and graph.nodes[node].get("type") != "cast":
                     groups.setdefault(target, []).append(node)
             for target, nodes in sorted(groups.items()):
                 inserted, _ = converted(graph, nodes, conversion(target))
