@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.rules import (
-    FOLDING,
-    RULES,
-    fold_batch_norm,
-    norm_before_concat,
-    norm_before_reshape,
-    slice_before_norm,
-)
+from graphrewrite.rules import FOLDING, RULES, fold_batch_norm, norm_before_reshape
+from graphrewrite.rules.affine_before_moves import norm_before_concat, slice_before_norm
 
 RANDOM = np.random.default_rng(0)
 PARAMETERS = [RANDOM.uniform(0.5, 2, 4) for _ in range(4)]

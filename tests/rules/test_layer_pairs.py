@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.rules import FOLDING, RULES, merge_layers
+from graphrewrite.rules import FOLDING, RULES
+from graphrewrite.rules.layer_pairs import merge_layers
 
 
 def _kinds(graph: Graph) -> list[str]:

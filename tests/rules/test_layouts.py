@@ -8,14 +8,8 @@ import numpy as np
 from hypothesis import given
 
 from graphrewrite import Graph, evaluate, rewrite
-from graphrewrite.rules import (
-    FEWER_TRANSPOSES,
-    FOLDING,
-    REARRANGE_LAST,
-    RULES,
-    cancel_transposes,
-    cancel_transposes_of_sums,
-)
+from graphrewrite.rules import FEWER_TRANSPOSES, FOLDING, REARRANGE_LAST, RULES
+from graphrewrite.rules.layouts import cancel_transposes, cancel_transposes_of_sums
 from tests.support.profiles import fewer_examples
 from tests.support.transposed_networks import between_transposes
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.rules import FOLDING, RULES, drop_norm
+from graphrewrite.rules import FOLDING, RULES
+from graphrewrite.rules.norms import drop_norm
 
 
 def _kinds(graph: Graph) -> list[str]:

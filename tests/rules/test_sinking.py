@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.rules import (
-    REARRANGE_LAST,
-    RULES,
+from graphrewrite.rules import REARRANGE_LAST, RULES, eliminate_dead_nodes
+from graphrewrite.rules.sinking import (
     clip_before_rearranging,
-    eliminate_dead_nodes,
     greatest_without_transpose,
     sum_without_transpose,
     tile_before_transpose,

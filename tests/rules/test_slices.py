@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.rules import RULES, concat_of_rows, concat_of_slices, crop_as_slice, gather_as_slice, merge_slices
-from graphrewrite.rules.slices import slice_of_concat
+from graphrewrite.rules import RULES, concat_of_slices, crop_as_slice, gather_as_slice, merge_slices
+from graphrewrite.rules.slices import concat_of_rows, slice_of_concat
 
 FAR = 1 << 31
 BOUNDS = [

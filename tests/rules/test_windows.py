@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.rules import (
-    FOLDING,
-    RULES,
+from graphrewrite.rules import FOLDING, RULES, fold_pad
+from graphrewrite.rules.windows import (
     crop_window,
     dilate_conv,
-    fold_pad,
     fold_pad_into_average_pool,
     fold_pad_into_max_pool,
     pool_before_relu,
