@@ -63,7 +63,7 @@ def drop_quantise_again(x, s: Constant, z: Constant | None = None):
     if real.block_size or stored.block_size or (not _is_single(s, z) and real.axis != stored.axis):
         return decline("scales of blocks, or of two axes", at=stored)
     every = np.arange(known[0], known[1] + 1).astype(element_dtype(x.type.element))
-    params = [param.value.reshape(-1) for param in (s, z) if param is not None]
+    params = [param.value.reshape(-1) for param in _there(s, z)]
     table = np.broadcast_to(every, (max(map(np.size, params)), len(every)))
     read = op.dequantize_linear(table, *params, axis=0, element=real.type.element)
     again = op.quantize_linear(read, *params, axis=0, element=x.type.element if z is None else None)
@@ -82,7 +82,7 @@ def drop_limit_before_quantising(x, s: Constant, z: Constant | None = None):
     if x.type != limited.type:
         return decline("the limit broadcasts", at=limited)
     bounds = (0.0, None) if limited.op_name == "relu" else (limited.low, limited.high)
-    params = [param.value.reshape(-1) for param in (s, z) if param is not None]
+    params = [param.value.reshape(-1) for param in _there(s, z)]
     channels = max(param.size for param in params)
     for bound, end in zip(bounds, known, strict=True):
         if bound is None:
@@ -92,7 +92,7 @@ def drop_limit_before_quantising(x, s: Constant, z: Constant | None = None):
             op.quantize_linear(limit, *params, axis=0, element=stored.type.element if z is None else None) != end
         ).any():
             return decline(f"numbers beyond {bound} are stored within their limits", at=limited)
-    return op.quantize_linear(x, *((s,) if z is None else (s, z)), like=stored)
+    return op.quantize_linear(x, *_there(s, z), like=stored)
 
 
 @rule
@@ -103,7 +103,7 @@ def move_before_dequantising(x, s: Constant, z: Constant | None = None):
     yield moved
     if not _is_single(s, z) or real.block_size:
         return decline("its scale differs from entry to entry", at=real)
-    return op.dequantize_linear(moved.op(x, like=moved), *_scalars(s, z), like=real)
+    return op.dequantize_linear(moved.op(x, like=moved), *_there(s, z), like=real)
 
 
 @rule
@@ -114,12 +114,12 @@ def quantise_before_moving(x, s: Constant, z: Constant | None = None):
     yield stored
     if not _is_single(s, z) or stored.block_size:
         return decline("its scale differs from entry to entry", at=stored)
-    return moved.op(op.quantize_linear(x, *_scalars(s, z), like=stored), like=moved)
+    return moved.op(op.quantize_linear(x, *_there(s, z), like=stored), like=moved)
 
 
-def _scalars(*params: Any) -> list[np.ndarray]:
-    """Parameters of one number, which fit every shape."""
-    return [param.value.reshape(()) for param in params if param is not None]
+def _there(*params: Any) -> list[Any]:
+    """Parameters that are there: of one number, they fit every shape."""
+    return [param for param in params if param is not None]
 
 
 @rule
@@ -133,7 +133,7 @@ def concat_before_dequantising(x, y, others, s: Constant, z: Constant | None = N
     if x.type.element != y.type.element:
         return decline("the element types differ", at=concatenation)
     stored = op.concat(x, y, like=concatenation)
-    real = op.dequantize_linear(stored, *_scalars(s, z), like=first)
+    real = op.dequantize_linear(stored, *_there(s, z), like=first)
     return op.concat(real, *others, like=concatenation) if others else real
 
 
@@ -147,7 +147,7 @@ def quantise_before_concat(x, others, t, s: Constant, u=None, z: Constant | None
     if not _is_single(s, z) or stored.block_size:
         return decline("its scale differs from entry to entry", at=stored)
     parts = operands_of(concatenation)
-    return op.concat(*(op.quantize_linear(part, *_scalars(s, z), like=stored) for part in parts), like=concatenation)
+    return op.concat(*(op.quantize_linear(part, *_there(s, z), like=stored) for part in parts), like=concatenation)
 
 
 @rule(keeps="assumes")
@@ -161,7 +161,7 @@ def skip_rounding(x, s: Constant, t: Constant, z: Constant | None = None, u: Con
     yield stored
     if x.type.element != t.type.element:
         return decline("it would compute in another type", at=stored)
-    return op.quantize_linear(x, t, *([] if u is None else [u]), like=stored)
+    return op.quantize_linear(x, t, *_there(u), like=stored)
 
 
 @rule(keeps="assumes")
@@ -192,7 +192,7 @@ def store_without_cast(x, s: Constant, z: Constant | None = None):
     yield stored
     if x.type.element not in ("f32", "f64"):
         return decline("it does not narrow", at=narrow)
-    return op.quantize_linear(x, s, *([] if z is None else [z]), like=stored)
+    return op.quantize_linear(x, s, *_there(z), like=stored)
 
 
 MOVE_INTEGERS = (
