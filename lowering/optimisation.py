@@ -19,6 +19,7 @@ from graphrewrite.rules import (
     FEWER_TRANSPOSES,
     FOLDING,
     MERGE_PRODUCTS,
+    MOVE_INTEGERS,
     PRODUCTS,
     RECOGNITION,
     ROWS,
@@ -129,7 +130,7 @@ def _operations(graph: Graph) -> int:
 
 ONNX = Target(
     "onnx",
-    fused=(*BROADCASTING, *SHARED_STEPS, *RECOGNITION, *PRODUCTS, *AS_MEANS, *FEWER_TRANSPOSES),
+    fused=(*BROADCASTING, *SHARED_STEPS, *MOVE_INTEGERS, *RECOGNITION, *PRODUCTS, *AS_MEANS, *FEWER_TRANSPOSES),
     enlarged=(ROWS, MERGE_PRODUCTS),
 )
 """Files that other runtimes read: ops for which ONNX has one."""

@@ -120,7 +120,7 @@ from graphrewrite.rules.opt_in import (
 )
 from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.products import PRODUCTS
-from graphrewrite.rules.quantised import MOVE_INTEGERS
+from graphrewrite.rules.quantised import MOVE_INTEGERS, drop_limit_before_quantising, drop_quantise_again
 from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
@@ -155,6 +155,7 @@ __all__ = [
     "FEWER_TRANSPOSES",
     "FOLDING",
     "MERGE_PRODUCTS",
+    "MOVE_INTEGERS",
     "PRODUCTS",
     "REARRANGE_LAST",
     "RECOGNITION",
@@ -188,11 +189,13 @@ __all__ = [
     "drop_extreme",
     "drop_factor_one",
     "drop_identity",
+    "drop_limit_before_quantising",
     "drop_mask",
     "drop_minus_zero",
     "drop_neutral_one",
     "drop_neutral_zero",
     "drop_pad",
+    "drop_quantise_again",
     "drop_relu",
     "drop_relu_of_clip",
     "drop_repeated",
@@ -336,7 +339,8 @@ RULES = (
     merge_transposes,
     transpose_as_reshape,
     choose_branch,
-    *MOVE_INTEGERS,
+    drop_quantise_again,
+    drop_limit_before_quantising,
     eliminate_dead_nodes,
     eliminate_independent_nodes,
     merge_equal_nodes,

@@ -1,7 +1,7 @@
 """Quantising and dequantising by scales and zero points, as ONNX writes quantised networks.
 
 Integers move instead of floats: what only moves entries is done before they are dequantised, and after they are
-quantised: `MOVE_INTEGERS` is exact. `MERGE_ROUNDINGS` takes a rounding away where another one
+quantised: `MOVE_INTEGERS`, exact and opt-in. `MERGE_ROUNDINGS` takes a rounding away where another one
 follows: results change by a step of a grid, so that its rules say what they assume.
 """
 
@@ -196,14 +196,12 @@ def store_without_cast(x, s: Constant, z: Constant | None = None):
 
 
 MOVE_INTEGERS = (
-    drop_quantise_again,
-    drop_limit_before_quantising,
     move_before_dequantising,
     quantise_before_moving,
     concat_before_dequantising,
     quantise_before_concat,
 )
-"""Stored integers move, and are not stored again: the same bits."""
+"""Stored integers move instead of floats: the same bits; opt-in, for hardware moves what comes of them."""
 
 MERGE_ROUNDINGS = (skip_rounding, skip_rounding_of_stored, skip_narrow_type, store_without_cast)
 """Roundings to a grid are skipped next to others."""

@@ -33,10 +33,13 @@ from graphrewrite.lowering.prequantised.sums_and_products import add_multiples
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
-from graphrewrite.rules import RULES, constant_before_reshape, norm_before_reshape
+from graphrewrite.rules import RULES, constant_before_reshape, norm_before_reshape, write_difference
 from graphrewrite.types import symbols
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
+
+_CLEANING = tuple(member for member in RULES if member is not write_difference)
+"""The library's clean-up; differences stay sums with a negative, which hardware has for constants as well."""
 
 LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_ARITHMETIC, scale_sums, *LOWER_TRAINED)
 """From quantised floats to integers."""
@@ -135,14 +138,14 @@ def to_integer(graph: Graph | Module, *, approximate: bool = False, steps: list[
     # Transposes meet before anything is lowered: mantissas hide the elementwise ops that they could pass.
     first_of_all = (write_split_by_slices, norm_before_reshape, constant_before_reshape, *POOL_POSITIONS)
     flat = flattened(graph)
-    cleaned = recorded(without_predicates(flat), (*first_of_all, *SINK_TRANSPOSES, *RULES), steps)
-    first = lowered = recorded(cleaned, (*SINK_TRANSPOSES, *LOWER_TO_INTEGER, *RULES), steps)
+    cleaned = recorded(without_predicates(flat), (*first_of_all, *SINK_TRANSPOSES, *_CLEANING), steps)
+    first = lowered = recorded(cleaned, (*SINK_TRANSPOSES, *LOWER_TO_INTEGER, *_CLEANING), steps)
     near = (*LOWER_TO_INTEGER, *APPROXIMATE_STEPS) if approximate else LOWER_TO_INTEGER
     # Rules that give up exactness, then those for layers that nobody quantises, run only while something is left: an
     # earlier, exact rule could still match once its operand is lowered.
     for rules in (near, (*near, *LOWER_UNSCALED_LAYERS, add_multiples))[not approximate :]:
         if _left(lowered):
-            lowered = recorded(lowered, (*SINK_TRANSPOSES, *rules, *RULES), steps)
+            lowered = recorded(lowered, (*SINK_TRANSPOSES, *rules, *_CLEANING), steps)
     lowered = recorded(lowered, (*COUNT_SIGNS, *LEAVE_MOVED), steps)
     # Rules for inputs decline every inner quantiser: that is no reason worth naming.
     reasons = [r for r in LOWER_TO_INTEGER if r is not enter_fixed and r not in ENTER_QUANTISED]

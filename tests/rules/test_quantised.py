@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, evaluate, rewrite
-from graphrewrite.rules import MERGE_ROUNDINGS, RULES
-from graphrewrite.rules.quantised import drop_limit_before_quantising, drop_quantise_again
+from graphrewrite.rules import MOVE_INTEGERS, RULES
+from graphrewrite.rules.quantised import MERGE_ROUNDINGS, drop_limit_before_quantising, drop_quantise_again
 
 
 def kinds(graph):
@@ -39,7 +39,7 @@ def test_integers_move_instead_of_floats():
         parse("""r = reshape(d, shape=[-1, 2, 2])
 c = concat(r, r, axis=1)
 last = quantize_linear(c, s, z)"""),
-        RULES,
+        [*RULES, *MOVE_INTEGERS],
     )
     assert kinds(after) == ["concat", "output", "reshape"]
     assert {after.result_type(node).element for node in after if after.nodes[node]["type"] == "reshape"} == {"u8"}
