@@ -84,6 +84,9 @@ class Target:
     finish: tuple[Rule | Pass, ...] = ()
     is_of_layers: bool = False
 
+    def __repr__(self) -> str:
+        return f"<target {self.name}>"
+
     def __post_init__(self) -> None:
         for name in sorted(self.ops or ()):
             if name not in LIBRARY:

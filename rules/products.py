@@ -237,6 +237,8 @@ def sum_as_gemm(x, w, b):
         return decline("an operand is no matrix, or its weights are constant, which makes a layer", at=total)
     if total.shape != (x.shape[0], w.shape[1]):
         return decline("the addend broadcasts the product", at=total)
+    if any(value.type.layout is not None for value in (x, w, b)):
+        return decline("the axes of an operand have names, which the product loses", at=total)
     return op.gemm(x, w, b)
 
 

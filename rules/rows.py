@@ -27,7 +27,7 @@ def rows_as_layer(x, w: Constant):
     """A product of more axes than two with constant weights is a fully-connected layer of all rows."""
     product = op.matmul(x, w)
     yield product
-    if len(x.shape) < 3 or w.value.ndim != 2 or 0 in product.shape:
+    if len(x.shape) < 3 or w.value.ndim != 2 or 0 in (*x.shape, *product.shape):
         return decline("an operand is a matrix already, or there are no rows", at=product)
     if x.type.layout is not None or w.type.layout is not None:
         return decline("the axes of its operands have names, which a layer reads in another way", at=product)

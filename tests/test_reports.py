@@ -15,6 +15,7 @@ import pytest
 
 import graphrewrite
 from graphrewrite import Graph, diff, evaluation, op, rule, trace
+from graphrewrite.cli.equality import Compared
 from graphrewrite.cli.pipeline import Compiled
 from graphrewrite.hdl import CheckReport, CosimulationReport, SynthesisReport
 from graphrewrite.hdl.ghdl.cosimulation import Difference
@@ -61,6 +62,10 @@ JUDGING: dict[type, tuple[list[Any], list[Any]]] = {
     Proof: (
         [Proof("r", [Instance(GRAPH, "proved")])],
         [Proof("r", [Instance(GRAPH, "refuted")]), Proof("r", [], why="there is no graph")],
+    ),
+    Compared: (
+        [Compared(None, "equal", is_equal=True)],
+        [Compared("y differs", "they differ", is_equal=False), Compared(None, "not compared")],
     ),
     Instance: ([Instance(GRAPH, "proved")], [Instance(GRAPH, "refuted"), Instance(GRAPH, "unknown")]),
     type(drop_double_negation.explain(GRAPH, at="m")): (

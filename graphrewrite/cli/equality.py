@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from graphrewrite.rewriting.traces import Trace
     from graphrewrite.testing.subject import Transformation
 
-__all__ = ["Comparison", "compared"]
+__all__ = ["Compared", "compared"]
 
 
-class Comparison(NamedTuple):
+class Compared(NamedTuple):
     """What a comparison of outputs found.
 
     Attributes
@@ -32,8 +32,11 @@ class Comparison(NamedTuple):
     verdict: str
     is_equal: bool | None = None
 
+    def __bool__(self) -> bool:
+        return self.is_equal is True
 
-def compared(found: Trace, rules: Transformation, seeds: Iterable[int]) -> Comparison:
+
+def compared(found: Trace, rules: Transformation, seeds: Iterable[int]) -> Compared:
     """Compare the outputs before and after a rewrite, bit for bit if all rules that fired are exact."""
     from graphrewrite.testing.comparison import NoVerdictError, difference
     from graphrewrite.testing.engines import ENGINES
@@ -51,7 +54,7 @@ def compared(found: Trace, rules: Transformation, seeds: Iterable[int]) -> Compa
         try:
             unlike = difference(before, after, inputs, keeps="exact" if is_exact else "rounding", tolerance=None)
         except (NoVerdictError, UnknownOpError) as error:
-            return Comparison(None, f"outputs were not compared: the model cannot be evaluated ({error})")
+            return Compared(None, f"outputs were not compared: the model cannot be evaluated ({error})")
         if unlike is None and find_spec("onnxruntime") is not None and not why_not:
             try:
                 unlike = ENGINES["onnxruntime"](before, after, batch_for(before, seed, moderate=True))
@@ -59,11 +62,11 @@ def compared(found: Trace, rules: Transformation, seeds: Iterable[int]) -> Compa
             except NoVerdictError as error:
                 why_not = f"; not by onnxruntime: {error}"
         if unlike is not None and "assumes" in fired:
-            return Comparison(None, f"outputs differ, as rules that assume something may: {unlike.reason}", False)
+            return Compared(None, f"outputs differ, as rules that assume something may: {unlike.reason}", False)
         if unlike is not None:
             verdict = f"the outputs differ, and nothing is written: {unlike.reason}; inputs {shapes}, seed {seed}"
-            return Comparison(unlike.reason, verdict, False)
+            return Compared(unlike.reason, verdict, False)
     how = "equal bit for bit" if is_exact else "equal within rounding"
     where = f"on generated {shapes or 'nothing, for there is no input'}"
     engines = ", and within rounding as onnxruntime computes them" if by_engine else why_not
-    return Comparison(None, f"{how}: {', '.join(before.outputs)}, {where}{engines}", True)
+    return Compared(None, f"{how}: {', '.join(before.outputs)}, {where}{engines}", True)

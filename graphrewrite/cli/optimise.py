@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphrewrite.cli.equality import Comparison, compared
+from graphrewrite.cli.equality import Compared, compared
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
 from graphrewrite.cli.option_types import ModelFile, plugin_option
 from graphrewrite.cli.outputs import MODEL, output_option
@@ -103,7 +103,7 @@ def optimise_command(
         with spinner(console, "rewriting"):
             found = traced(graph, rules, names)
             verify(found.graph)
-        comparison = Comparison(None, "outputs were not compared")
+        comparison = Compared(None, "outputs were not compared")
         if checks:
             with spinner(console, "comparing"):
                 comparison = compared(found, rules, range(seed, seed + checks))
@@ -121,7 +121,7 @@ def optimise_command(
         raise SystemExit(UNEQUAL)
 
 
-def _as_data(found: Trace, comparison: Comparison, output: Path) -> dict[str, Any]:
+def _as_data(found: Trace, comparison: Compared, output: Path) -> dict[str, Any]:
     return {
         "before": len(found.before),
         "after": len(found.graph),

@@ -208,6 +208,8 @@ def recognise_instance_norm(x, c: Constant):
     yield result
     if x.type != result.type or len(x.shape) < 3 or norm.axis % len(x.shape) != 2 or x.type.layout is not None:
         return decline("its normalised axes are not all positions", at=norm)
+    if 0 in x.shape or any(isinstance(size, str) for size in x.shape[1:]):
+        return decline("it may have no entries", at=norm)
     entries = per_channel(c, norm)
     if entries is None:
         return decline("the constant is not one number a channel", at=c)

@@ -33,7 +33,7 @@ z = output(m)"""
 
 
 @rule
-def drop_double_negation(x):
+def drop_minus_minus(x):
     """Minus minus x is x."""
     yield op.neg(op.neg(x))
     return x
@@ -225,7 +225,7 @@ def test_a_member_gives_way_to_what_replaces_it():
 def test_what_is_replaced_by_its_input_passes_through():
     graph = example()
     graph.view("v", ["n", "m"])
-    view = rewrite(graph, drop_double_negation).view("v")
+    view = rewrite(graph, drop_minus_minus).view("v")
     assert (len(view), labels(view.input_operands), labels(view.output_operands)) == (0, ["a"], ["a"])
     assert view.evaluate({"a": [[1, 2]]})["a"].tolist() == [[1.0, 2.0]]
 
@@ -311,7 +311,7 @@ def test_a_rewrite_in_place_that_fails_leaves_the_views():
         return op.relu(op.identity(x))
 
     with pytest.raises(RewriteError):
-        rewrite(graph, [drop_double_negation, spin], copy=False, limit=5)
+        rewrite(graph, [drop_minus_minus, spin], copy=False, limit=5)
     assert graph == before
     rewrite(graph, [relu_as_maximum], copy=False)
     assert graph.view("v").nodes == {"n", "m", "maximum_1", "constant_1"}
@@ -321,7 +321,7 @@ def test_views_of_a_plain_digraph_follow():
     graph = example()
     graph.view("v", ["n", "m", "r"])
     plain = nx.DiGraph(graph)
-    after = rewrite(plain, drop_double_negation)
+    after = rewrite(plain, drop_minus_minus)
     assert type(after) is nx.DiGraph
     assert after.graph["views"]["v"] == {"nodes": ("r",), "inputs": (("a", 0),), "outputs": (("r", 0), ("a", 0))} or (
         after.graph["views"]["v"] == {"nodes": ("r",), "inputs": (("a", 0),), "outputs": (("a", 0), ("r", 0))}
@@ -379,7 +379,7 @@ def _place(value: np.ndarray, values: list[np.ndarray]) -> int | None:
 
 @given(viewed())
 def test_in_place_and_by_the_fast_path_it_is_the_same(graph):
-    rules = [r for r in [*RULES, drop_double_negation, relu_as_maximum] if not hasattr(r, "apply_in_place")]
+    rules = [r for r in [*RULES, drop_minus_minus, relu_as_maximum] if not hasattr(r, "apply_in_place")]
     after = rewrite(graph, rules)
     unwatched = graph.copy()
     del unwatched.graph["views"]

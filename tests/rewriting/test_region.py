@@ -19,17 +19,17 @@ CHAIN = "graph g\nx = input() : f32[N]\na = neg(x)\nb = neg(a)\nc = neg(b)\nd = 
 
 
 @rule
-def drop_double_negation(x):
+def drop_minus_minus(x):
     """Minus minus x is x."""
     yield op.neg(op.neg(x))
     return x
 
 
-@given(graphs(containing=drop_double_negation) | graphs(), st.data())
+@given(graphs(containing=drop_minus_minus) | graphs(), st.data())
 def test_only_the_region_changes_and_all_of_it_does(graph, data):
     nodes = [n for n in graph if graph.nodes[n]["type"] not in ("input", "output", "constant")]
     chosen = data.draw(st.lists(st.sampled_from(nodes), unique=True)) if nodes else []
-    rules = (drop_double_negation, *OWN)
+    rules = (drop_minus_minus, *OWN)
     view = graph.view("part", chosen)
     after = rewrite(graph, rules, at=view, verify=True)
     outside = [n for n in nodes if n not in chosen]
@@ -45,19 +45,19 @@ def test_only_the_region_changes_and_all_of_it_does(graph, data):
 def test_a_view_is_rewritten_until_no_rule_matches_in_it():
     graph = Graph.parse(CHAIN)
     view = graph.view("tail", ["b", "c", "d"])
-    after = rewrite(graph, (drop_double_negation, *RULES), at=view)
+    after = rewrite(graph, (drop_minus_minus, *RULES), at=view)
     assert str(after.view("tail")) == "<view tail: 1 node, (a) -> (d)>"
-    assert len(trace(graph, drop_double_negation, at=view).steps) == 1
-    assert rewrite(graph, drop_double_negation, at=view, copy=False) is graph
+    assert len(trace(graph, drop_minus_minus, at=view).steps) == 1
+    assert rewrite(graph, drop_minus_minus, at=view, copy=False) is graph
     with pytest.raises(RuleError, match="of another graph"):
-        rewrite(Graph.parse(CHAIN), drop_double_negation, at=view)
+        rewrite(Graph.parse(CHAIN), drop_minus_minus, at=view)
 
 
 def test_an_operator_is_a_region_too():
     graph = Graph("g")
     minus = Operator(graph, op.neg, name="minus")
     graph.output("y", -minus(minus(-graph.input("x", Tensor("f32", ("N",))))))
-    assert rewrite(graph, drop_double_negation, at=minus).operands("y")[0].node == "neg_4"
+    assert rewrite(graph, drop_minus_minus, at=minus).operands("y")[0].node == "neg_4"
     assert len(show(minus).scenes[0].boxes) == 4  # two nodes, and stubs of what is around
     assert "<svg" in minus._repr_html_() or "neg" in minus._repr_html_()
     minus.set(backend="gpu", implementation="fast")

@@ -12,6 +12,7 @@ from hypothesis import settings
 from graphrewrite import Graph, op, rule, rules
 from graphrewrite.compare.equality import equals
 from graphrewrite.errors import RuleError
+from graphrewrite.rules.layer_pairs import merge_layers
 from graphrewrite.testing import assert_confluent
 from graphrewrite.testing.generation.overlap import plan_overlap
 from graphrewrite.testing.orders import Orders
@@ -131,7 +132,7 @@ def test_what_is_left_may_count():
         n = batch_norm(c, b, b, b, b)
         y = output(n)""")
     message_of(assert_confluent, tested, on=computed, up_to="ops")
-    assert_confluent([*tested, rules.merge_layers], on=computed, up_to="ops")
+    assert_confluent([*tested, merge_layers], on=computed, up_to="ops")
 
 
 def test_what_never_fires_fails():

@@ -35,7 +35,7 @@ def test_texts_in_the_code_of_functions_inside_and_of_those_it_calls():
 
 
 def test_ops_that_keep_a_state_where_the_code_asks_for_that():
-    assert names(merge_equal_nodes.function) == ["register", "delay", "counter"]
+    assert names(merge_equal_nodes.function) == ["maximum", "minimum", "register", "delay", "counter"]
 
 
 def test_of_what_is_not_written_in_python_nothing_is_known():

@@ -245,7 +245,7 @@ def test_samples_prove_nothing():
     assert proof.verdict == "proved for samples"
     assert not proof
     assert proof.sampled.keys() == {"clip.high", "clip.low"}
-    assert "merge_clips: proved for samples of clip.high (some are no whole numbers" in str(proof)
+    assert str(proof).startswith("merge_clips: proved for samples of clip.high (")
 
 
 def test_floats_may_be_moved():
