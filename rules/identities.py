@@ -11,11 +11,11 @@ __all__ = [
     "choose_equal_branches",
     "drop_cast_to_fixed_and_back",
     "drop_crop",
-    "drop_double_negation",
     "drop_dropout",
     "drop_equal_operands",
     "drop_factor_one",
     "drop_identity",
+    "drop_inverse_twice",
     "drop_neutral_one",
     "drop_neutral_zero",
     "drop_pad",
@@ -220,7 +220,7 @@ def drop_slope_one(x):
 
 
 @rule
-def drop_double_negation(x):
+def drop_inverse_twice(x):
     """A negation negated is what was negated: of numbers, of truth values and of bits."""
     inner = (op.neg | op.logical_not | op.bitwise_not)(x)
     outer = (op.neg | op.logical_not | op.bitwise_not)(inner)
