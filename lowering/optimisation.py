@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graphrewrite import Graph, Pass, Pipeline, Rule
@@ -139,7 +139,7 @@ ONNX = Target(
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)
 """Networks that are quantised next: layers, and positions where `quantise` has them."""
-HARDWARE = Target("hardware", fused=PREPARE, is_of_layers=True)
+HARDWARE = replace(INTEGER, name="hardware")
 """Networks that become hardware: as for `INTEGER`."""
 TARGETS = {target.name: target for target in (ONNX, INTEGER, HARDWARE)}
 """The targets of the library by name."""

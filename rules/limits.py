@@ -6,6 +6,7 @@ import math
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rules.known_values import as_stored
+from graphrewrite.types import element_dtype
 
 __all__ = ["limits_of", "merge_clips"]
 
@@ -27,18 +28,22 @@ def merge_clips(x):
         return decline("the inner limits cross", at=outer)
     if c is not None and d is not None and not c <= d:
         return decline("the outer limits cross", at=outer)
-    if any(bound is not None and math.isnan(bound) for bound in (a, b, c, d)):
+    if any(isinstance(bound, float) and math.isnan(bound) for bound in (a, b, c, d)):
         return decline("a limit is NaN", at=outer)
     low, high = c if a is None else inside(a), d if b is None else inside(b)
-    # A number that equals a limit keeps its own zero: one limit more, and -0.0 may become 0.0.
-    stored = [as_stored(bound, x.type.element) for bound in (a, b, c, d, low, high)]
-    zeros = {math.copysign(1.0, bound) for bound in stored if bound == 0}
-    is_moved = (a is not None and stored[0] > 0 == stored[4]) or (b is not None and stored[1] < 0 == stored[5])
-    if len(zeros) > 1 or is_moved:
+    is_float = element_dtype(x.type.element).kind == "f"
+    if is_float and _mixes_zeros((a, b, c, d, low, high), x.type.element):
         return decline("the sign of a zero depends on both", at=outer)
-    if low == 0 and high is None and math.copysign(1.0, low) > 0:
+    if low == 0 and high is None and not (is_float and math.copysign(1.0, low) < 0):
         return op.relu(x)
     return op.clip(x, low=low, high=high)
+
+
+def _mixes_zeros(bounds, element):
+    """Whether zeros of two signs meet: a number that equals a limit keeps its own, and one limit more may change it."""
+    a, b, *_, low, high = stored = [as_stored(bound, element) for bound in bounds]
+    zeros = {math.copysign(1.0, bound) for bound in stored if bound == 0}
+    return len(zeros) > 1 or (a is not None and a > 0 == low) or (b is not None and b < 0 == high)
 
 
 def limits_of(node):
