@@ -6,9 +6,8 @@ from collections.abc import Container
 from typing import Annotated, Any
 
 from graphrewrite import FixedPoint, rule
-from graphrewrite.rules.operands import first_operand, operands_of
 
-__all__ = ["REARRANGING", "Mantissas", "computed_from_inputs", "first_operand", "operands_of"]
+__all__ = ["REARRANGING", "Mantissas", "computed_from_inputs"]
 
 Mantissas = Annotated[
     Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")

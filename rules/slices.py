@@ -11,6 +11,7 @@ from typing import Any
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.tensor.slice_sizes import FAR, picked
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.rules.shapes import reshaped
 
 __all__ = [
@@ -227,7 +228,9 @@ def concat_of_rows(x, rest):
     joined = op.concat(first, *rest)
     yield joined
     rank, axis = len(joined.shape), joined.axis % len(joined.shape)
-    if any(other.op_name != "slice" or other.readers > 1 or _source(other) != x.operand for other in rest):
+    if any(
+        other.op_name != "slice" or other.readers > 1 or first_operand(other).operand != x.operand for other in rest
+    ):
         return decline("an operand is no slice of the same value, or has other readers", at=joined)
     bounds = [taken(part, x.shape) for part in (first, *rest)]
     among = [at for at in range(rank) if any(each.get(at) != bounds[0].get(at) for each in bounds)]
@@ -247,10 +250,6 @@ def concat_of_rows(x, rest):
     moved = part if order == sorted(order) else op.transpose(part, perm=order)
     result = reshaped(moved, joined)
     return result if result.type == joined.type else decline("its channels have different scales", at=joined)
-
-
-def _source(part):
-    return part.graph.operands(part.node)[0]
 
 
 @rule

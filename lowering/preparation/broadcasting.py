@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite import decline, op, rule
-from graphrewrite.lowering.matched_operands import operands_of
+from graphrewrite.rules.operands import operands_of
 
 __all__ = ["spread_operand"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from graphrewrite import Constant, op
 from graphrewrite.lowering.composite.axes import channel_entries
-from graphrewrite.lowering.matched_operands import first_operand
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import element_kind
 
 __all__ = ["ELEMENTWISE", "ONE_BY_ONE", "Chain", "chain_of", "channels_of", "link", "traced", "way"]

@@ -11,11 +11,12 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.composite.axes import positions
-from graphrewrite.lowering.matched_operands import Mantissas, operands_of
+from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.layers import is_single
 from graphrewrite.lowering.prequantised.quantised_inputs import zero_of
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS
 from graphrewrite.op.nn.pooling import has_window_in_border
+from graphrewrite.rules.operands import operands_of
 from graphrewrite.types import integer_limits
 
 __all__ = ["LEAVE_MOVED", "MOVE_SCALES"]

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
-from graphrewrite.lowering.matched_operands import REARRANGING, Mantissas, computed_from_inputs, first_operand
+from graphrewrite.lowering.matched_operands import REARRANGING, Mantissas, computed_from_inputs
 from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
 from graphrewrite.lowering.prequantised.quantisers import quantised_as
 from graphrewrite.lowering.prequantised.rescaling import limits_within
 from graphrewrite.lowering.prequantised.step_lowering import reading
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import element_dtype, integer_limits
 
 __all__ = ["ENTER_QUANTISED", "distances", "zero_of"]

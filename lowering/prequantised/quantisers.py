@@ -9,8 +9,8 @@ import numpy as np
 
 from graphrewrite import FixedPoint, Graph, op
 from graphrewrite.lowering.composite.axes import channel_entries
-from graphrewrite.lowering.matched_operands import operands_of
 from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
+from graphrewrite.rules.operands import operands_of
 from graphrewrite.types import element_dtype, integer_limits
 
 __all__ = ["QUANTISED", "QUANTISERS", "is_quantised", "quantised_as"]

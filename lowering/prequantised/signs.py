@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
-from graphrewrite.lowering.matched_operands import Mantissas, first_operand
+from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.layers import accumulated
 from graphrewrite.lowering.prequantised.quantised_inputs import HostValue
 from graphrewrite.lowering.prequantised.quantisers import quantised_as
 from graphrewrite.lowering.prequantised.rescaling import FEW_STEPS, counted
 from graphrewrite.lowering.prequantised.step_lowering import reading
 from graphrewrite.op.integer.fixed_point import limits
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import element_kind
 
 __all__ = ["COMPARE_SUMS", "COMPARISONS_AS_SIGNS", "COUNT_SIGNS"]

@@ -8,9 +8,10 @@ import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.lowering.composite.axes import channel_entries
-from graphrewrite.lowering.matched_operands import computed_from_inputs, first_operand
+from graphrewrite.lowering.matched_operands import computed_from_inputs
 from graphrewrite.lowering.prequantised.elementwise_chains import ELEMENTWISE, ONE_BY_ONE
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS
+from graphrewrite.rules.operands import first_operand
 
 __all__ = ["SINK_TRANSPOSES"]
 

@@ -11,11 +11,11 @@ from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.maximum import maximum
 from graphrewrite.hdl.components.total import total
 from graphrewrite.hdl.components.window import window
-from graphrewrite.lowering.matched_operands import first_operand
 from graphrewrite.lowering.streaming.bridge import leave, positions_of, too_wide
 from graphrewrite.lowering.streaming.channelwise import in_format
 from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.op.nn.windows import covering_pads
+from graphrewrite.rules.operands import first_operand
 
 __all__ = ["MAP_LAYERS"]
 
