@@ -192,7 +192,9 @@ TRAINED = {
 SETS_OF_ANY = [name for name, found in SETS.items() if not isinstance(found, tuple) or not TRAINED & {*found}]
 IN_OTHERS = [n for n in SETS_OF_ANY if any({*map(id, SETS[n])} < {*map(id, SETS[other])} for other in SETS_OF_ANY)]
 """Parts of larger sets, with which they are tested too."""
-SOME_SETS = [name for name in SETS_OF_ANY if name not in IN_OTHERS or name in some_of(IN_OTHERS, 6)]
+PARTS = [n for n in IN_OTHERS if n.startswith("rules.recognition.")]
+"""Parts of a set that is too large for few graphs: they are always tested."""
+SOME_SETS = [n for n in SETS_OF_ANY if n not in IN_OTHERS or n in PARTS or n in some_of(IN_OTHERS, 6)]
 
 
 OF_PATTERNS = [n for n, member in MEMBERS.items() if isinstance(member, Rule) and n not in ON]
