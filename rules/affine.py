@@ -20,6 +20,7 @@ __all__ = [
     "scale_of",
     "subtract_as_add",
     "subtract_layer",
+    "with_axes",
 ]
 
 
@@ -53,11 +54,16 @@ def _names_axes(x, c):
     return x.type.layout is None and c.type.layout is not None
 
 
+def with_axes(constant, rank):
+    """Return the array of a constant with as many axes as a value, where it has fewer: as it broadcasts."""
+    return constant.value.reshape((1,) * max(rank - constant.value.ndim, 0) + constant.value.shape)
+
+
 def per_channel(constant, layer):
     """Return one entry of a constant for each channel of a value, or None where it is something else."""
     axis, rank = (layer.type.layout or "NC").index("C"), len(layer.shape)
     channels = layer.shape[axis]
-    aligned = constant.value.reshape((1,) * max(rank - constant.value.ndim, 0) + constant.value.shape)
+    aligned = with_axes(constant, rank)
     if aligned.ndim != rank or any(size != 1 for i, size in enumerate(aligned.shape) if i != axis):
         return None
     return np.broadcast_to(aligned.reshape(-1), (channels,)) if aligned.size in (1, channels) else None

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.affine import with_axes
 from graphrewrite.types import as_size
 
 __all__ = [
@@ -87,7 +88,7 @@ def norm_before_transpose(x, gain, shift, mean, var):
 
 def _varying(constant, rank):
     """A constant of that rank, and the axis along which it differs, or None where there are several."""
-    aligned = constant.value.reshape((1,) * max(rank - constant.value.ndim, 0) + constant.value.shape)
+    aligned = with_axes(constant, rank)
     axes = [axis for axis, size in enumerate(aligned.shape) if size != 1]
     if aligned.ndim != rank or len(axes) > 1 or rank < 2:
         return aligned, None

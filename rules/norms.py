@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.rules.affine import per_channel, scale_of
+from graphrewrite.rules.affine import per_channel, scale_of, with_axes
 
 __all__ = [
     "add_to_layer_norm",
@@ -75,7 +75,7 @@ def subtract_norm(x, gain: Constant, shift: Constant, statistics, c: Constant):
 def _over_normalised(constant, norm):
     """The entries of a constant over the normalised axes, or None where it differs along others."""
     rank = len(norm.shape)
-    aligned = constant.value.reshape((1,) * max(rank - constant.value.ndim, 0) + constant.value.shape)
+    aligned = with_axes(constant, rank)
     first = norm.axis % rank
     if aligned.ndim != rank or set(aligned.shape[:first]) - {1}:
         return None

@@ -26,6 +26,7 @@ EXACT = {
     "whole products": (lambda x: op.mul(op.mul(x, 3), 5), [WHOLE], ["mul"]),
     "whole products with channels": (lambda x: op.mul(3, op.mul(np.arange(4, dtype=np.int32), x)), [WHOLE], ["mul"]),
     "extremes": (lambda x: op.maximum(op.maximum(x, 1.0), C), [FLOAT], ["maximum"]),
+    "extremes of two zeros": (lambda x: op.minimum(op.minimum(x, 0.0), -0.0), [FLOAT], ["minimum", "minimum"]),
     "bits": (lambda x: op.bitwise_and(op.bitwise_and(x, 12), 10), [WHOLE], ["bitwise_and"]),
     "float sums stay": (lambda x: op.add(op.add(x, 1.0), 2.0), [FLOAT], ["add", "add"]),
     "float products stay": (lambda x: op.mul(op.mul(x, 1.1), 2.0), [FLOAT], ["mul", "mul"]),
