@@ -142,13 +142,15 @@ begin
     type rows_t is array (0 to STAGES - 1) of row_t;
 
     function combined(a, b : value_t) return value_t is
+      variable result : value_t;
     begin
+      result := a;
       if IS_SUM then
-        return a + b;
+        result := a + b;
       elsif b > a then
-        return b;
+        result := b;
       end if;
-      return a;
+      return result;
     end function;
 
     -- The numbers after the levels above + 1 to below of the tree; entries that are used no more hold zero.
@@ -156,8 +158,11 @@ begin
       variable result : row_t;
       variable count  : positive;
     begin
-      result := row;
-      count  := TAPS;
+      -- One by one: the synthesis of GHDL 2.0 may lose an entry that is written after the whole row was.
+      for i in row'range loop
+        result(i) := row(i);
+      end loop;
+      count := TAPS;
       for level in 1 to bits_below(TAPS) loop
         if level > above and level <= below then
           for l in 0 to LANES - 1 loop
@@ -222,13 +227,15 @@ begin
     type rows_t is array (0 to STAGES - 1) of row_t;
 
     function combined(a, b : value_t) return value_t is
+      variable result : value_t;
     begin
+      result := a;
       if IS_SUM then
-        return a + b;
+        result := a + b;
       elsif b > a then
-        return b;
+        result := b;
       end if;
-      return a;
+      return result;
     end function;
 
     -- The numbers after the levels above + 1 to below of the tree; entries that are used no more hold zero.
@@ -236,8 +243,11 @@ begin
       variable result : row_t;
       variable count  : positive;
     begin
-      result := row;
-      count  := TAPS;
+      -- One by one: the synthesis of GHDL 2.0 may lose an entry that is written after the whole row was.
+      for i in row'range loop
+        result(i) := row(i);
+      end loop;
+      count := TAPS;
       for level in 1 to bits_below(TAPS) loop
         if level > above and level <= below then
           for l in 0 to LANES - 1 loop

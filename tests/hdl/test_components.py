@@ -74,12 +74,12 @@ def test_the_synthesised_netlist_does_the_same(name: str, tmp_path: Path, hdl_se
 
 
 @pytest.mark.ghdl
-def test_a_table_with_few_ones_survives_synthesis(tmp_path: Path) -> None:
-    corners = cases("lookup", count=0)
-    (number,) = [i for i, case in enumerate(corners) if case.site.operands[0].element.width == 6]
-    file = netlist(number, corners[number], tmp_path)
-    (seen,) = simulate_cases([corners[number]], entities=[file.stem], extra=[file])
-    assert compare(corners[number], seen) is None
+@pytest.mark.parametrize(("name", "width"), [("lookup", 6), ("maximum", 32)], ids=["few ones", "a wide tree"])
+def test_what_the_synthesis_lost_once_survives(name: str, width: int, tmp_path: Path) -> None:
+    (case,) = [case for case in cases(name, count=0) if case.site.operands[0].element.width == width]
+    file = netlist(0, case, tmp_path)
+    (seen,) = simulate_cases([case], entities=[file.stem], extra=[file])
+    assert compare(case, seen) is None
 
 
 @pytest.mark.ghdl

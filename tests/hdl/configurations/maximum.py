@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from graphrewrite.hdl.component import Site
 from graphrewrite.hdl.components.maximum import maximum
-from graphrewrite.types import Stream
+from graphrewrite.types import FixedPoint, Stream
 from tests.hdl.configurations.drawing import S1, S8, S24, S48, U1, U8, U48, Rng
 from tests.hdl.configurations.total import grouped
 
@@ -29,3 +29,4 @@ def corners() -> Iterator[Site]:
         yield Site.of(maximum, Stream(element, (channels, 3, 2), lanes), groups=groups, stages=stages)
     yield Site.of(maximum, Stream(S8, (24, 5), 12), groups=3, blocks=2)
     yield Site.of(maximum, Stream(U8, (12, 2), 4), groups=4, blocks=3, stages=2)
+    yield Site.of(maximum, Stream(FixedPoint(True, 32), (144, 1, 3), 72), groups=9, blocks=2, stages=3)
