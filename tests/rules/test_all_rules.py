@@ -103,6 +103,8 @@ def _found(fits: Callable[[Any], bool]) -> dict[str, Any]:
 MEMBERS = _found(lambda value: isinstance(value, Rule | Pass) and value is not drop_bridges)
 SETS = _found(_is_set) | _found(lambda value: isinstance(value, Pipeline))
 FUNCTIONS = _found(_is_function)
+OPTIONAL = {n for n, m in MEMBERS.items() if n.startswith("rules.") and m not in (*rules.RULES, *rules.FOLDING)}
+"""Rules that no default pipeline has: each is tested on fewer graphs, and in its set."""
 COMPOSITE = {n for n in MEMBERS if n.startswith("lowering.composite.")} | {f"lowering.{n}" for n in composite.__all__}
 """What is about composite ops."""
 
@@ -204,7 +206,7 @@ OF_PATTERNS = [n for n, member in MEMBERS.items() if isinstance(member, Rule) an
 # Rules of composite ops are tried with the usual types in their sets, and one by one with every type, below.
 @pytest.mark.parametrize("name", [n for n in MEMBERS if n not in COMPOSITE or isinstance(MEMBERS[n], Pass)])
 def test_a_rule_preserves_what_it_says(name):
-    with fewer_examples():
+    with fewer_graphs() if name in OPTIONAL else fewer_examples():
         assert_preserves(MEMBERS[name], on=ON.get(name))
 
 
@@ -212,8 +214,10 @@ FAULTS = {
     "lowering.quantisation.quantiser.write_conv_transpose_by_blocks": "never fired in few graphs",
 }
 """Rules that fire seldom on graphs that are not made for them alone."""
-SELDOM = {"lowering.LOWER_TO_STREAM", "rules.RECOGNITION"}
-"""Sets some of whose rules never fire in few graphs: they are tested one by one, and as a part of to_stream."""
+SELDOM = {"lowering.LOWER_COMPOSITE", "lowering.LOWER_TO_STREAM", "rules.RECOGNITION"}
+"""Sets some of whose rules never fire in few graphs: they are tested one by one, and as parts or in others."""
+APART = (rules.drop_empty_operand,)
+"""Rules for which the generator finds a graph only by luck: sets are tested without them."""
 
 
 def _known(name):
@@ -233,16 +237,20 @@ def test_so_it_does_with_every_type_and_layout(name):
         assert_preserves(MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True))
 
 
+def _drawn(found):
+    return tuple(m for m in found if m not in APART) if isinstance(found, tuple) else found
+
+
 @pytest.mark.parametrize("name", [_known(name) for name in SOME_SETS])
 def test_a_rule_set_preserves_what_it_says(name):
     with fewer_examples():
-        assert_preserves(SETS[name], on=ON.get(name))
+        assert_preserves(_drawn(SETS[name]), on=ON.get(name))
 
 
 @pytest.mark.parametrize("name", [_known(name) for name in SOME_SETS])
 def test_a_rule_set_leaves_nothing_to_do(name):
     with fewer_examples():
-        assert_idempotent(SETS[name], on=ON.get(name))
+        assert_idempotent(_drawn(SETS[name]), on=ON.get(name))
 
 
 def _samples(graph: Graph) -> dict[str, np.ndarray]:

@@ -241,11 +241,11 @@ def test_a_right_rule_is_proved(right):
 
 
 def test_samples_prove_nothing():
-    proof = prove(merge_clips, elements=NUMBERS, instances=40)
+    proof = prove(merge_clips, elements={"fixed"}, instances=20)
     assert proof.verdict == "proved for samples"
     assert not proof
-    assert proof.sampled.keys() == {"clip.high", "clip.low"}
-    assert str(proof).startswith("merge_clips: proved for samples of clip.high (")
+    assert proof.sampled.keys() == {"clip.low"}
+    assert str(proof).startswith("merge_clips: proved for samples of clip.low (")
 
 
 def test_floats_may_be_moved():
