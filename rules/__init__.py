@@ -39,6 +39,8 @@ from graphrewrite.rules.arithmetic import (
     constant_last,
     drop_minus_zero,
     drop_sign_before_even,
+    drop_sign_before_square,
+    factor_as_sign,
     fold_sign,
     fold_sign_before,
     merge_constants,
@@ -103,7 +105,7 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
-from graphrewrite.rules.limits import merge_clips
+from graphrewrite.rules.limits import clip_as_relu, merge_clips
 from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.opt_in import (
@@ -169,6 +171,7 @@ __all__ = [
     "broadcast_constant_in_order",
     "choose_branch",
     "choose_equal_branches",
+    "clip_as_relu",
     "compute_known_number",
     "compute_known_sizes",
     "concat_of_slices",
@@ -206,6 +209,7 @@ __all__ = [
     "drop_rounding",
     "drop_shift_there_and_back",
     "drop_sign_before_even",
+    "drop_sign_before_square",
     "drop_slope_one",
     "drop_subtract_zero",
     "drop_transfer",
@@ -215,6 +219,7 @@ __all__ = [
     "drop_where",
     "eliminate_dead_nodes",
     "eliminate_independent_nodes",
+    "factor_as_sign",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_offset",
@@ -295,6 +300,8 @@ RULES = (
     write_difference_as_sum,
     multiply_without_signs,
     drop_sign_before_even,
+    drop_sign_before_square,
+    factor_as_sign,
     fold_sign,
     fold_sign_before,
     merge_constants,
@@ -316,6 +323,7 @@ RULES = (
     slice_before_expand,
     drop_requantise,
     drop_cast_to_fixed_and_back,
+    clip_as_relu,
     merge_clips,
     drop_add_zero,
     drop_relu,

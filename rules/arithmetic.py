@@ -17,6 +17,8 @@ __all__ = [
     "constant_last",
     "drop_minus_zero",
     "drop_sign_before_even",
+    "drop_sign_before_square",
+    "factor_as_sign",
     "fold_sign",
     "fold_sign_before",
     "merge_constants",
@@ -98,6 +100,31 @@ def multiply_without_signs(x, y):
     if product.op is op.div and element_kind(product.type.element) != "float":
         return decline("the least integer has no negative", at=product)
     return product.op(x, y)
+
+
+@rule
+def drop_sign_before_square(x):
+    """The square of a negative, and of an absolute value, is that of the number."""
+    signed = (op.neg | op.abs)(x)
+    square = op.mul(signed, signed)
+    yield square
+    if not _has_negatives(x.type):
+        return decline("floats of 8 or 4 bits need not have a negative", at=square)
+    return op.mul(x, x)
+
+
+@rule
+def factor_as_sign(x):
+    """X · (-1) is -x, and so is x / (-1) of floats (IEEE 754-2019, 6.3)."""
+    product = (op.mul | op.div)(x, -1)
+    yield product
+    if x.type != product.type:
+        return decline("the constant broadcasts the other operand, or the type changes", at=product)
+    if not _has_negatives(x.type):
+        return decline("floats of 8 or 4 bits need not have a negative", at=product)
+    if product.op is op.div and element_kind(x.type.element) != "float":
+        return decline("the least integer has no negative", at=product)
+    return op.neg(x)
 
 
 @rule

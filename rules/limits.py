@@ -8,7 +8,17 @@ from graphrewrite import decline, op, rule
 from graphrewrite.rules.known_values import as_stored
 from graphrewrite.types import element_dtype
 
-__all__ = ["limits_of", "merge_clips"]
+__all__ = ["clip_as_relu", "limits_of", "merge_clips"]
+
+
+@rule
+def clip_as_relu(x):
+    """A lower limit of 0 alone rectifies."""
+    limited = op.clip(x, low=0)
+    yield limited
+    if limited.high is not None or math.copysign(1.0, limited.low) < 0:
+        return decline("there is an upper limit, or zeros have a sign", at=limited)
+    return op.relu(x)
 
 
 @rule
