@@ -55,6 +55,8 @@ def write_difference(x, y):
     """X + -y is x - y (IEEE 754-2019, 5.4.1); integers wrap around alike."""
     total = op.add(x, op.neg(y))
     yield total
+    if y.is_constant:
+        return decline("the negative of a constant is computed", at=total)
     if not _has_negatives(y.type):
         return decline("floats of 8 or 4 bits need not have a negative", at=total)
     return op.sub(x, y)
@@ -65,6 +67,8 @@ def write_difference_as_sum(x, y):
     """X - -y is x + y."""
     difference = op.sub(x, op.neg(y))
     yield difference
+    if y.is_constant:
+        return decline("the negative of a constant is computed", at=difference)
     if not _has_negatives(y.type):
         return decline("floats of 8 or 4 bits need not have a negative", at=difference)
     return op.add(x, y)
