@@ -84,7 +84,8 @@ def target_named(name: str) -> Target:
         return TARGETS[name]
     if ":" not in name:
         raise NamingError(
-            f"there is no target {name!r}{did_you_mean(name, TARGETS)}; write package.module:NAME for yours"
+            f"there is no target {name!r}{did_you_mean(name, TARGETS)}; there is: {', '.join(TARGETS)}; "
+            "write package.module:NAME for yours"
         )
     found = attribute_named(name, folder=Path.cwd())
     if not isinstance(found, Target):
