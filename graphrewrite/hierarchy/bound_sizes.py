@@ -7,8 +7,20 @@ from typing import Any
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Graph
+from graphrewrite.op import reshape
 from graphrewrite.op.op import Op
-from graphrewrite.types import Dimension, Size, Type, pairs_of, solved, substitute, symbols, with_sizes, with_sizes_in
+from graphrewrite.types import (
+    Dimension,
+    Size,
+    Tensor,
+    Type,
+    pairs_of,
+    solved,
+    substitute,
+    symbols,
+    with_sizes,
+    with_sizes_in,
+)
 
 __all__ = ["bind_sizes", "output_types", "with_data_sizes"]
 
@@ -73,4 +85,6 @@ def with_data_sizes(data: Mapping[str, Any], op: Op | None, sizes: Mapping[str, 
         changed["result"] = of if isinstance(result, tuple) else of[0]
     for key in () if op is None else op.sized & changed.keys():
         changed[key] = with_sizes_in(changed[key], sizes)
+    if op is reshape and isinstance(result, Tensor) and 0 in set(changed["shape"]) - set(data["shape"]):
+        changed.update(shape=changed["result"].shape, allow_zero=True)  # a size of 0 is none that is kept
     return changed

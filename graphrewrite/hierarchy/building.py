@@ -25,13 +25,13 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.graph.undoing import undone_on_error
 from graphrewrite.graph.value import Value
-from graphrewrite.hierarchy.bound_sizes import bind_sizes
+from graphrewrite.hierarchy.bound_sizes import bind_sizes, with_data_sizes
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Alternatives, Op
 from graphrewrite.op.reserved_keys import annotations_in
 from graphrewrite.op.symbolic import Symbolic
-from graphrewrite.types import Dimension, Type, pairs_of, solved, with_sizes_in
+from graphrewrite.types import Dimension, Type, pairs_of, solved
 
 __all__ = ["Built", "parallel", "residual", "sequential"]
 
@@ -281,7 +281,8 @@ def _order(graph: Graph, nodes: Sequence[str], values: dict[str, Any], target: G
 def _apply_node(graph: Graph, node: str, operands: list[Any], sizes: dict[str, Dimension]) -> Any:
     """Apply the op of a node; a node that is built keeps its annotations; its unknown sizes are noted."""
     op, data = graph.op(node), graph.nodes[node]
-    attributes = {key: with_sizes_in(v, sizes) if key in op.sized else v for key, v in graph.attributes(node).items()}
+    sized = with_data_sizes(data, op, sizes) if op.sized else data
+    attributes = {key: sized.get(key, value) for key, value in graph.attributes(node).items()}
     if isinstance(op, Generic):  # its nodes state their types themselves
         attributes["result"] = data["result"]
     results = op(*operands, **attributes)

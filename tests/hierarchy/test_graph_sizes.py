@@ -49,3 +49,10 @@ def test_names_change_places_all_at_once():
 def test_what_cannot_be_is_refused(sizes, message):
     with pytest.raises(TypeMismatchError, match=message):
         Graph.parse(TEXT, ops=[shaped]).with_sizes(sizes)
+
+
+def test_a_size_of_zero_in_a_shape_keeps_no_axis():
+    g = Graph.parse("graph g\nx = input() : f32[4,N]\nr = reshape(x, shape=['N', 4, 1]) : f32[N,4,1]\ny = output(r)")
+    empty = g.with_sizes({"N": 0})
+    assert empty.result_type("r").shape == (0, 4, 1)
+    assert evaluate(empty, {"x": np.ones((4, 0), np.float32)})["y"].shape == (0, 4, 1)

@@ -31,6 +31,12 @@ EXACT = {
     "whole products with channels": (lambda x: op.mul(3, op.mul(np.arange(4, dtype=np.int32), x)), [WHOLE], ["mul"]),
     "extremes": (lambda x: op.maximum(op.maximum(x, 1.0), C), [FLOAT], ["maximum"]),
     "extremes of two zeros": (lambda x: op.minimum(op.minimum(x, 0.0), -0.0), [FLOAT], ["minimum", "minimum"]),
+    "extremes of a zero that comes first": (
+        lambda x: op.minimum(op.minimum(np.float32(-0.0), x), 1.0),
+        [FLOAT],
+        ["minimum", "minimum"],
+    ),
+    "extremes of a zero that comes last": (lambda x: op.minimum(op.minimum(x, -0.0), C - 1), [FLOAT], ["minimum"]),
     "bits": (lambda x: op.bitwise_and(op.bitwise_and(x, 12), 10), [WHOLE], ["bitwise_and"]),
     "float sums stay": (lambda x: op.add(op.add(x, 1.0), 2.0), [FLOAT], ["add", "add"]),
     "float products stay": (lambda x: op.mul(op.mul(x, 1.1), 2.0), [FLOAT], ["mul", "mul"]),
