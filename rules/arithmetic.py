@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.rules.operands import first_operand, operands_of
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
@@ -185,7 +185,7 @@ def merge_constants(x, c: Constant, d: Constant):
         return decline("sums and products of floats are rounded", at=outer)
     if is_float and _have_two_zeros(c.value, d.value):
         return decline("of two zeros either may be the extreme", at=outer)
-    if is_float and any(np.any(k.value == 0) and operands_of(n)[-1] != k for n, k in ((inner, c), (outer, d))):
+    if is_float and any(np.any(k.value == 0) and first_operand(n).node == k.node for n, k in ((inner, c), (outer, d))):
         return decline("of two zeros the last is the extreme, and the constant would come last", at=outer)
     if reason := _no_constant(x, c, d):
         return decline(reason, at=outer)

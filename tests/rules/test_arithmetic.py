@@ -32,7 +32,7 @@ EXACT = {
     "extremes": (lambda x: op.maximum(op.maximum(x, 1.0), C), [FLOAT], ["maximum"]),
     "extremes of two zeros": (lambda x: op.minimum(op.minimum(x, 0.0), -0.0), [FLOAT], ["minimum", "minimum"]),
     "extremes of a zero that comes first": (
-        lambda x: op.minimum(op.minimum(np.float32(-0.0), x), 1.0),
+        lambda x: op.minimum(op.minimum(-0.0, x), C - 1),
         [FLOAT],
         ["minimum", "minimum"],
     ),

@@ -141,6 +141,7 @@ class _Reading:
         self.pick = pick
         self.unfolded = Unfolded()
         self.top = _Scope()
+        self.chosen: dict[tuple[Op, ...], Op] = {}
 
     # ------------------------------------------------------------------ terms
 
@@ -266,7 +267,12 @@ class _Reading:
             fitting += 3 * [op for op in fitting if op.attributes]
         if not fitting:
             raise Unfit(f"{term.called}: none takes {least} operands")
-        return self.pick(fitting)
+        # Where the same ops stand several times, a rule is often about one of them that is there again.
+        earlier = self.chosen.get(term.ops)
+        if earlier not in fitting or not self.pick((True, False)):
+            earlier = self.pick(fitting)
+        self.chosen[term.ops] = earlier
+        return earlier
 
     def of_one_rank(self, op: Op, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return attributes in which numbers that stand for all positions do so for one number of positions."""
