@@ -17,6 +17,7 @@ import onnx
 import pytest
 
 from tests.benchmarks.figures import print_table, scaled
+from tests.benchmarks.repeated_networks import REPEATED, write_repeated
 
 HERE = Path(__file__).parents[2]
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
@@ -90,7 +91,8 @@ def run(python: str, model: Path, how: str, scratch: Path) -> tuple[int, float] 
 
 def test_what_is_left(peers: str, tmp_path: Path) -> None:
     rows = []
-    for model in MODELS[: scaled(1, len(MODELS))]:
+    made = [write_repeated(name, tmp_path) for name in list(REPEATED)[: scaled(1, len(REPEATED))]]
+    for model in MODELS[: scaled(1, len(MODELS))] + made:
         found = {how: run(peers, model, how, tmp_path) for how in OPTIMISERS}
         if found["none"] is None:
             pytest.fail(f"{model} cannot be read")
