@@ -26,13 +26,14 @@ from graphrewrite.types import Element, Type, element_dtype, element_of
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["Exporter", "by_our_op", "opset_needed"]
+__all__ = ["Exporter", "by_our_op", "is_writable", "opset_needed"]
 
 _PLAIN = ("f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool")
 """Element types that numpy has."""
 
 
 _SINCE = {
+    "Attention": 23,
     "f4e2m1": 23,
     "f8e8m0": 24,
     "i2": 25,
@@ -40,6 +41,7 @@ _SINCE = {
     "BitCast": 26,
     "LinearAttention": 27,
     "RMSNormalization": 23,
+    "RotaryEmbedding": 23,
     "Swish": 24,
     "TensorScatter": 24,
 }
@@ -361,6 +363,14 @@ def opset_needed(graph: Graph, table: Mapping[str, tuple[Entry, ...]]) -> int:
         entries = table.get(data["type"], ())
         versions += [_SINCE.get(entry.onnx, 1) for entry in entries[:1]]
     return max(versions)
+
+
+def is_writable(graph: Graph, node: str, table: Mapping[str, tuple[Entry, ...]], opset: int) -> bool:
+    """Tell whether an entry is for a node, and its op in a version of ONNX's ops."""
+    entries = [entry for entry in table.get(graph.nodes[node]["type"], ()) if _SINCE.get(entry.onnx, 1) <= opset]
+    types = [graph.result_type(*operand) for operand in graph.operands(node)]
+    tensors = [kind for kind in types if isinstance(kind, Tensor)]
+    return any(each.fits is None or each.fits(graph.attributes(node), tensors) is None for each in entries)
 
 
 def _ordered(nodes: Sequence[Any]) -> list[Any]:
