@@ -24,6 +24,7 @@ y = output(softmax_1)
 from __future__ import annotations
 
 from graphrewrite.rules.recognition.activations import RECOGNISE_ACTIVATIONS
+from graphrewrite.rules.recognition.attention import RECOGNISE_ATTENTION
 from graphrewrite.rules.recognition.limits import RECOGNISE_LIMITS
 from graphrewrite.rules.recognition.movement import RECOGNISE_MOVEMENT
 from graphrewrite.rules.recognition.normalisations import RECOGNISE_NORMALISATIONS
@@ -31,6 +32,7 @@ from graphrewrite.rules.recognition.reductions import RECOGNISE_REDUCTIONS
 
 __all__ = [
     "RECOGNISE_ACTIVATIONS",
+    "RECOGNISE_ATTENTION",
     "RECOGNISE_LIMITS",
     "RECOGNISE_MOVEMENT",
     "RECOGNISE_NORMALISATIONS",
@@ -44,5 +46,6 @@ RECOGNITION = (
     *RECOGNISE_REDUCTIONS,
     *RECOGNISE_NORMALISATIONS,
     *RECOGNISE_MOVEMENT,
+    *RECOGNISE_ATTENTION,
 )
 """All composite ops from their parts."""
