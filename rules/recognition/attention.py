@@ -24,11 +24,31 @@ __all__ = [
     "share_keys",
 ]
 
-_SWAPPED = (0, 1, 3, 2)
 _OF_FOUR: Any = {*permutations(range(4))}
+_OF_THREE: Any = {*permutations(range(3))}
 _LAST: Any = {-1, 3}
 _HIDES = -1e4
 """A score that is so low has no share beside those of a network, which are tens."""
+
+
+def _turned(z):
+    """Keys as they are multiplied: each one a column. Where heads and samples are one axis, a reshape splits it."""
+    return op.transpose(z, perm=_OF_FOUR) | op.reshape(op.transpose(z, perm=_OF_THREE))
+
+
+def _rows(keys):
+    """The keys as rows."""
+    turn = keys if keys.op is op.transpose else first_operand(keys)
+    *before, columns, entries = turn.perm
+    rows, perm = first_operand(turn), (*before, entries, columns)
+    rows = rows if perm == tuple(range(len(perm))) else op.transpose(rows, perm=perm)
+    return rows if turn is keys else op.reshape(rows, shape=(*keys.shape[:2], keys.shape[3], keys.shape[2]))
+
+
+def _shares(scores):
+    """Softmax of scores; exporters may say that a query that sees no key gets zeros."""
+    shares = op.softmax(scores, axis=_LAST)
+    return op.where(op.is_nan(shares), 0, shares) | shares
 
 
 def _scaled(product, c):
@@ -49,7 +69,9 @@ def _attention(q, keys, v, result, factor, mask=None, *, hides=False):
     """The attention that the parts are, or why they are none."""
     if factor is None or not 0 < factor < math.inf:
         return decline("its factor is not one number above 0", at=result)
-    k = Tensor(q.type.element, tuple(keys.shape[i] for i in _SWAPPED))
+    if keys.op is op.reshape and keys.shape[2:] != first_operand(keys).shape[1:]:
+        return decline("its reshape does more than split the first axis of the keys", at=keys)
+    k = Tensor(q.type.element, (*keys.shape[:2], keys.shape[3], keys.shape[2]))
     masks = []
     if mask is not None:
         shape = broadcast_shape(mask.shape, (q.shape[2], k.shape[2]))
@@ -60,8 +82,7 @@ def _attention(q, keys, v, result, factor, mask=None, *, hides=False):
         return decline(str(error), at=result)
     if found != result.type:
         return decline("its axes have names", at=result)
-    perm, rows = tuple(keys.perm[i] for i in _SWAPPED), first_operand(keys)
-    rows = rows if perm == (0, 1, 2, 3) else op.transpose(rows, perm=perm)
+    rows = _rows(keys)
     if mask is None:
         return op.attention(q, rows, v, scale=factor)
     seen = op.logical_not(mask) if hides else mask
@@ -71,10 +92,10 @@ def _attention(q, keys, v, result, factor, mask=None, *, hides=False):
 @rule(keeps="rounding")
 def recognise_attention(q, z, v, c: Constant = None):
     """A softmax of products of queries with keys, times values, is attention (Vaswani et al. 2017)."""
-    keys = op.transpose(z, perm=_OF_FOUR)
+    keys = _turned(z)
     product = op.matmul(q, keys)
     scaled = _scaled(product, c)
-    result = op.matmul(op.softmax(scaled | product, axis=_LAST), v)
+    result = op.matmul(_shares(scaled | product), v)
     yield result
     return _attention(q, keys, v, result, _factor(product, scaled, c))
 
@@ -82,11 +103,11 @@ def recognise_attention(q, z, v, c: Constant = None):
 @rule(keeps="assumes")
 def recognise_masked_attention(q, z, v, mask, c: Constant = None):
     """So it is with a mask added to the scores; assumes that this does not hide all keys from a query."""
-    keys = op.transpose(z, perm=_OF_FOUR)
+    keys = _turned(z)
     product = op.matmul(q, keys)
     scaled = _scaled(product, c)
     masked = op.add(scaled | product, mask)
-    result = op.matmul(op.softmax(masked, axis=_LAST), v)
+    result = op.matmul(_shares(masked), v)
     yield result
     if masked.type != product.type:
         return decline("its mask repeats the scores", at=masked)
@@ -96,12 +117,12 @@ def recognise_masked_attention(q, z, v, mask, c: Constant = None):
 @rule(keeps="assumes")
 def recognise_attention_of_chosen(q, z, v, seen, low: Constant, c: Constant = None):
     """So it is where scores are chosen; assumes that some key of each query is, and that no score is as low."""
-    keys = op.transpose(z, perm=_OF_FOUR)
+    keys = _turned(z)
     product = op.matmul(q, keys)
     scaled = _scaled(product, c)
     kept, hidden = op.where(seen, scaled | product, low), op.where(seen, low, scaled | product)
     chosen = kept | hidden
-    result = op.matmul(op.softmax(chosen, axis=_LAST), v)
+    result = op.matmul(_shares(chosen), v)
     yield result
     if chosen.type != product.type or not (low.value <= _HIDES).all():
         return decline("it repeats the scores, or what is chosen instead of them is not so low that it hides them", at=chosen)

@@ -28,7 +28,9 @@ from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, outline_nodes
+from graphrewrite.rules.recognition import RECOGNISE_ATTENTION
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
+from tests.support.attentions import attentions
 from tests.support.bordered_pools import bordered_pools
 from tests.support.concatenations import cut_pairs, cut_values, joined_rows, joined_values
 from tests.support.divisors import FORMS, tame_arithmetic
@@ -179,6 +181,9 @@ ON = {
     "rules.quantised.store_without_cast": stored_again(),
     "rules.opt_in.MERGE_ROUNDINGS": stored_again(),
     "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
+    "rules.recognition.RECOGNISE_ATTENTION": attentions(),
+    "rules.RECOGNITION": _on_each(rules.RECOGNITION, attentions()),
+    **{f"rules.recognition.attention.{member.__name__}": attentions() for member in RECOGNISE_ATTENTION},
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""
 

@@ -41,10 +41,17 @@ def attentions(draw: st.DrawFn) -> Graph:
         mask = _mask(form, graph, element, (batch, queries, keys))
         y = op.attention(q, k, v, *([] if mask is None else [mask]), scale=draw(st.sampled_from((None, 0.5))))
     else:
-        scores = op.matmul(q, op.transpose(k, perm=(0, 1, 3, 2)))
+        turned = op.transpose(k, perm=(0, 1, 3, 2))
+        if batch == 2 and isinstance(keys, int) and draw(st.booleans()):  # heads and samples are one axis before
+            rows = op.reshape(k, shape=(2 * shared * heads, keys, size))
+            turned = op.reshape(op.transpose(rows, perm=(0, 2, 1)), shape=turned.type.shape)
+        scores = op.matmul(q, turned)
         scores = scores * number if factor == "times" else scores / number if factor == "over" else scores
         scores = _masked(form, scores, graph, element)
-        y = op.matmul(op.softmax(scores, axis=draw(st.sampled_from((-1, 3)))), v)
+        shares = op.softmax(scores, axis=draw(st.sampled_from((-1, 3))))
+        if draw(st.booleans()):
+            shares = op.where(op.is_nan(shares), np.array(0, number.dtype), shares)
+        y = op.matmul(shares, v)
     graph.output("y", y)
     return graph
 
