@@ -51,9 +51,17 @@ def _shares(scores):
     return op.where(op.is_nan(shares), 0, shares) | shares
 
 
-def _scaled(product, c):
-    """Scores times a constant, or divided by it."""
-    return op.mul(product, c) | op.div(product, c)
+def _scaled(x, c):
+    """A value times a constant, or divided by it."""
+    return op.mul(x, c) | op.div(x, c)
+
+
+def _products(q, z, c, d):
+    """Queries times keys, where these or the products may have a factor; and all of which that is made."""
+    keys = _turned(z)
+    factored = _scaled(keys, d)
+    product = op.matmul(q, factored | keys)
+    return keys, factored, product, _scaled(product, c)
 
 
 def _factor(x, scaled, c):
@@ -65,9 +73,9 @@ def _factor(x, scaled, c):
     return c.value.item() if scaled.op is op.mul else 1 / c.value.item()
 
 
-def _attention(q, keys, v, result, factor, mask=None, *, hides=False):
+def _attention(q, keys, v, result, factors, mask=None, *, hides=False):
     """The attention that the parts are, or why they are none."""
-    if factor is None or not 0 < factor < math.inf:
+    if None in factors or not 0 < (factor := math.prod(factors)) < math.inf:
         return decline("its factor is not one number above 0", at=result)
     if keys.op is op.reshape and keys.shape[2:] != first_operand(keys).shape[1:]:
         return decline("its reshape does more than split the first axis of the keys", at=keys)
@@ -90,43 +98,40 @@ def _attention(q, keys, v, result, factor, mask=None, *, hides=False):
 
 
 @rule(keeps="rounding")
-def recognise_attention(q, z, v, c: Constant = None):
+def recognise_attention(q, z, v, c: Constant = None, d: Constant = None):
     """A softmax of products of queries with keys, times values, is attention (Vaswani et al. 2017)."""
-    keys = _turned(z)
-    product = op.matmul(q, keys)
-    scaled = _scaled(product, c)
+    keys, factored, product, scaled = _products(q, z, c, d)
     result = op.matmul(_shares(scaled | product), v)
     yield result
-    return _attention(q, keys, v, result, _factor(product, scaled, c))
+    factors = _factor(product, scaled, c), _factor(keys, factored, d)
+    return _attention(q, keys, v, result, factors)
 
 
 @rule(keeps="assumes")
-def recognise_masked_attention(q, z, v, mask, c: Constant = None):
+def recognise_masked_attention(q, z, v, mask, c: Constant = None, d: Constant = None):
     """So it is with a mask added to the scores; assumes that this does not hide all keys from a query."""
-    keys = _turned(z)
-    product = op.matmul(q, keys)
-    scaled = _scaled(product, c)
+    keys, factored, product, scaled = _products(q, z, c, d)
     masked = op.add(scaled | product, mask)
     result = op.matmul(_shares(masked), v)
     yield result
     if masked.type != product.type:
         return decline("its mask repeats the scores", at=masked)
-    return _attention(q, keys, v, result, _factor(product, scaled, c), mask)
+    factors = _factor(product, scaled, c), _factor(keys, factored, d)
+    return _attention(q, keys, v, result, factors, mask)
 
 
 @rule(keeps="assumes")
-def recognise_attention_of_chosen(q, z, v, seen, low: Constant, c: Constant = None):
+def recognise_attention_of_chosen(q, z, v, seen, low: Constant, c: Constant = None, d: Constant = None):
     """So it is where scores are chosen; assumes that some key of each query is, and that no score is as low."""
-    keys = _turned(z)
-    product = op.matmul(q, keys)
-    scaled = _scaled(product, c)
+    keys, factored, product, scaled = _products(q, z, c, d)
     kept, hidden = op.where(seen, scaled | product, low), op.where(seen, low, scaled | product)
     chosen = kept | hidden
     result = op.matmul(_shares(chosen), v)
     yield result
     if chosen.type != product.type or not (low.value <= _HIDES).all():
         return decline("it repeats the scores, or what is chosen instead of them is not so low that it hides them", at=chosen)
-    return _attention(q, keys, v, result, _factor(product, scaled, c), seen, hides=not kept)
+    factors = _factor(product, scaled, c), _factor(keys, factored, d)
+    return _attention(q, keys, v, result, factors, seen, hides=not kept)
 
 
 @rule(keeps="rounding")
