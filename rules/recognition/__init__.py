@@ -29,6 +29,7 @@ from graphrewrite.rules.recognition.limits import RECOGNISE_LIMITS
 from graphrewrite.rules.recognition.movement import RECOGNISE_MOVEMENT
 from graphrewrite.rules.recognition.normalisations import RECOGNISE_NORMALISATIONS
 from graphrewrite.rules.recognition.reductions import RECOGNISE_REDUCTIONS
+from graphrewrite.rules.recognition.rotary import RECOGNISE_ROTARY_EMBEDDING
 
 __all__ = [
     "RECOGNISE_ACTIVATIONS",
@@ -37,6 +38,7 @@ __all__ = [
     "RECOGNISE_MOVEMENT",
     "RECOGNISE_NORMALISATIONS",
     "RECOGNISE_REDUCTIONS",
+    "RECOGNISE_ROTARY_EMBEDDING",
     "RECOGNITION",
 ]
 
@@ -46,6 +48,7 @@ RECOGNITION = (
     *RECOGNISE_REDUCTIONS,
     *RECOGNISE_NORMALISATIONS,
     *RECOGNISE_MOVEMENT,
+    *RECOGNISE_ROTARY_EMBEDDING,
     *RECOGNISE_ATTENTION,
 )
 """All composite ops from their parts."""

@@ -1,0 +1,178 @@
+"""Rotary embedding from products with cosines and sines."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+
+from graphrewrite import decline, op, rule
+from graphrewrite.rewriting.facts import Analysis
+from graphrewrite.types import element_kind
+
+__all__ = [
+    "RECOGNISE_ROTARY_EMBEDDING",
+    "recognise_partial_rotary_embedding",
+    "recognise_rotary_embedding",
+    "recognise_rotary_embedding_of_halves",
+    "recognise_rotary_embedding_of_pairs",
+]
+
+_LAST: Any = {-1, 3}
+
+
+def _constant(node):
+    array = node.value
+    if not array.ndim or array.shape[-1] % 2:
+        return False
+    first, second = np.split(array, 2, axis=-1)
+    return bool(np.array_equal(first, second))
+
+
+def _joined(node):
+    rank = len(node.type.shape)
+    return len(node.sources) == 2 and node.reads_one_value() and node.attributes["axis"] % rank == rank - 1
+
+
+def _each(node):
+    """Entry by entry: an operand that is one number along the axis is the same for both halves."""
+    return all(fact or not kind.shape or kind.shape[-1] == 1 for fact, kind in zip(node.facts, node.types, strict=True))
+
+
+def _kept(node):
+    """The last axis is as it was."""
+    before, after = node.types[0].shape, node.type.shape
+    return node.facts[0] and bool(after) and before[-1] == after[-1]
+
+
+def _rows(node):
+    rank = len(node.types[0].shape)
+    return node.facts[0] and node.attributes["axis"] % rank != rank - 1
+
+
+def _transposed(node):
+    return node.facts[0] and node.attributes["perm"][-1] == len(node.type.shape) - 1
+
+
+repeated: Analysis[bool] = Analysis(
+    "repeated",
+    unknown=lambda kind: False,
+    kind=bool,
+    functions={
+        op.constant: _constant,
+        op.concat: _joined,
+        **dict.fromkeys((op.cos, op.sin, op.neg, op.cast, op.add, op.sub, op.mul, op.div), _each),
+        **dict.fromkeys((op.reshape, op.squeeze, op.unsqueeze, op.expand, op.slice, op.identity), _kept),
+        op.gather: _rows,
+        op.transpose: _transposed,
+    },
+)
+"""Whether both halves of a value along its last axis are equal."""
+has_equal_halves = repeated.predicate(
+    lambda fact: fact, "both halves along its last axis are equal", lambda _: "may have halves that differ"
+)
+Angles = Annotated[Any, rule.where(has_equal_halves)]
+
+
+def _part(x, cut):
+    """Start, end and step of a slice that cuts the last axis only; None of others."""
+    size, rank = x.shape[-1], len(x.shape)
+    axes = range(len(cut.starts)) if cut.axes is None else cut.axes
+    if [axis % rank for axis in axes] != [rank - 1] or isinstance(size, str):
+        return None
+    step = 1 if cut.steps is None else cut.steps[0]
+    return slice(cut.starts[0], cut.ends[0], step).indices(size)
+
+
+def _angles(c, x, pairs):
+    """Cosines or sines as the op has them, [N, T, pairs]; None where they differ from head to head."""
+    aligned = (*[1] * (4 - len(c.shape)), *c.shape)
+    batch, heads, steps, entries = aligned
+    if heads != 1 or batch not in (1, x.shape[0]) or steps not in (1, x.shape[2]) or entries not in (pairs, 2 * pairs):
+        return None
+    half = c if entries == pairs else op.slice(c, starts=(0,), ends=(pairs,), axes=(len(c.shape) - 1,), steps=(1,))
+    shaped = op.reshape(half, shape=(batch, steps, pairs))
+    whole = (x.shape[0], x.shape[2], pairs)
+    return shaped if shaped.shape == whole else op.expand(shaped, shape=whole)
+
+
+def _turned(x, cos, sin, result, parts, *, interleaved=False):
+    """The rotary embedding that the parts are, or why they are none."""
+    if len(x.shape) != 4 or len(cos.shape) > 4 or len(sin.shape) > 4 or isinstance(x.shape[3], str):
+        return decline("its axes are not samples, heads, steps and a known number of entries", at=result)
+    size = x.shape[3]
+    wanted = ((0, size, 2), (1, size, 2)) if interleaved else ((0, size // 2, 1), (size // 2, size, 1))
+    if size % 2 or parts != wanted or not size:
+        return decline("its parts are not the halves of its operand", at=result)
+    if x.type != result.type or x.type.layout is not None or element_kind(x.type.element) != "float":
+        return decline("it is repeated, its axes have names, or it is no float", at=result)
+    across, along = (_angles(each, x, size // 2) for each in (cos, sin))
+    if across is None or along is None:
+        return decline("its angles differ from head to head", at=result)
+    return op.rotary_embedding(x, across, along, interleaved=interleaved)
+
+
+@rule(keeps="rounding")
+def recognise_rotary_embedding(x, cos: Angles, sin: Angles):
+    """An operand times cosines, and with its halves exchanged and one negated times sines (Su et al. 2021)."""
+    first, second = op.slice(x), op.slice(x)
+    total = op.add(op.mul(x, cos), op.mul(op.concat(op.neg(second), first, axis=_LAST), sin))
+    yield total
+    if x.shape[-1:] != cos.shape[-1:] or cos.shape[-1:] != sin.shape[-1:]:
+        return decline("its angles are not one an entry", at=total)
+    return _turned(x, cos, sin, total, (_part(x, first), _part(x, second)))
+
+
+def _products(first, second, cos, sin):
+    """Both entries of pairs, turned."""
+    real = op.sub(op.mul(first, cos), op.mul(second, sin))
+    return real, op.add(op.mul(second, cos), op.mul(first, sin))
+
+
+@rule(keeps="rounding")
+def recognise_rotary_embedding_of_halves(x, cos, sin):
+    """So are both halves that are turned by themselves and put together."""
+    first, second = op.slice(x), op.slice(x)
+    real, imaginary = _products(first, second, cos, sin)
+    joined = op.concat(real, imaginary, axis=_LAST)
+    yield joined
+    if real.shape != first.shape or imaginary.shape != first.shape:
+        return decline("its angles repeat it", at=joined)
+    return _turned(x, cos, sin, joined, (_part(x, first), _part(x, second)))
+
+
+@rule(keeps="rounding")
+def recognise_rotary_embedding_of_pairs(x, cos, sin):
+    """So are pairs that stand side by side."""
+    first, second = op.slice(x), op.slice(x)
+    real, imaginary = _products(first, second, cos, sin)
+    columns = [op.unsqueeze(each) | op.reshape(each) for each in (real, imaginary)]
+    result = op.reshape(op.concat(*columns, axis={-1, 4}))
+    yield result
+    if real.shape != first.shape or imaginary.shape != first.shape:
+        return decline("its angles repeat it", at=result)
+    if any(column.shape != (*first.shape, 1) for column in columns):
+        return decline("it does not put the entries of pairs side by side", at=result)
+    return _turned(x, cos, sin, result, (_part(x, first), _part(x, second)), interleaved=True)
+
+
+@rule(keeps="rounding")
+def recognise_partial_rotary_embedding(x, cos, sin):
+    """Entries behind those that are turned stay as they are."""
+    front, rest = op.slice(x), op.slice(x)
+    turned = op.rotary_embedding(front, cos, sin)
+    joined = op.concat(turned, rest, axis=_LAST)
+    yield joined
+    count = front.shape[3]
+    if (_part(x, front), _part(x, rest)) != ((0, count, 1), (count, x.shape[3], 1)) or count != 2 * cos.shape[2]:
+        return decline("what is turned and the rest are not all entries", at=joined)
+    return op.rotary_embedding(x, cos, sin, like=turned)
+
+
+RECOGNISE_ROTARY_EMBEDDING = (
+    recognise_rotary_embedding,
+    recognise_rotary_embedding_of_halves,
+    recognise_rotary_embedding_of_pairs,
+    recognise_partial_rotary_embedding,
+)
+"""Rotary embedding from products with cosines and sines."""
