@@ -8,6 +8,7 @@ import numpy as np
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rewriting.facts import Analysis
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import element_kind
 
 __all__ = [
@@ -84,14 +85,24 @@ def _part(x, cut):
     return slice(cut.starts[0], cut.ends[0], step).indices(size)
 
 
+def _half(c, pairs):
+    """The first half of what has equal halves, which was a half before it was joined with itself."""
+    if c.op_name == "concat":
+        return first_operand(c)
+    if c.op_name in ("cos", "sin"):
+        return (op.cos if c.op_name == "cos" else op.sin)(_half(first_operand(c), pairs))
+    if c.op_name == "reshape":
+        return op.reshape(_half(first_operand(c), pairs), shape=(*c.shape[:-1], pairs))
+    return op.slice(c, starts=(0,), ends=(pairs,), axes=(len(c.shape) - 1,), steps=(1,))
+
+
 def _angles(c, x, pairs):
     """Cosines or sines as the op has them, [N, T, pairs]; None where they differ from head to head."""
     aligned = (*[1] * (4 - len(c.shape)), *c.shape)
     batch, heads, steps, entries = aligned
     if heads != 1 or batch not in (1, x.shape[0]) or steps not in (1, x.shape[2]) or entries not in (pairs, 2 * pairs):
         return None
-    half = c if entries == pairs else op.slice(c, starts=(0,), ends=(pairs,), axes=(len(c.shape) - 1,), steps=(1,))
-    shaped = op.reshape(half, shape=(batch, steps, pairs))
+    shaped = op.reshape(c if entries == pairs else _half(c, pairs), shape=(batch, steps, pairs))
     whole = (x.shape[0], x.shape[2], pairs)
     return shaped if shaped.shape == whole else op.expand(shaped, shape=whole)
 
