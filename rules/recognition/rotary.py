@@ -15,6 +15,7 @@ __all__ = [
     "RECOGNISE_ROTARY_EMBEDDING",
     "recognise_partial_rotary_embedding",
     "recognise_rotary_embedding",
+    "recognise_rotary_embedding_beside",
     "recognise_rotary_embedding_of_halves",
     "recognise_rotary_embedding_of_pairs",
 ]
@@ -76,13 +77,18 @@ Angles = Annotated[Any, rule.where(has_equal_halves)]
 
 
 def _part(x, cut):
-    """Start, end and step of a slice that cuts the last axis only; None of others."""
+    """The entries that a slice takes of the last axis; None where it cuts another one."""
     size, rank = x.shape[-1], len(x.shape)
     axes = range(len(cut.starts)) if cut.axes is None else cut.axes
     if [axis % rank for axis in axes] != [rank - 1] or isinstance(size, str):
         return None
     step = 1 if cut.steps is None else cut.steps[0]
-    return slice(cut.starts[0], cut.ends[0], step).indices(size)
+    return range(*slice(cut.starts[0], cut.ends[0], step).indices(size))
+
+
+def _first(x, pairs, start=0):
+    """So many entries of each row."""
+    return op.slice(x, starts=(start,), ends=(start + pairs,), axes=(len(x.shape) - 1,), steps=(1,))
 
 
 def _half(c, pairs):
@@ -93,7 +99,7 @@ def _half(c, pairs):
         return (op.cos if c.op_name == "cos" else op.sin)(_half(first_operand(c), pairs))
     if c.op_name == "reshape":
         return op.reshape(_half(first_operand(c), pairs), shape=(*c.shape[:-1], pairs))
-    return op.slice(c, starts=(0,), ends=(pairs,), axes=(len(c.shape) - 1,), steps=(1,))
+    return _first(c, pairs)
 
 
 def _angles(c, x, pairs):
@@ -107,31 +113,48 @@ def _angles(c, x, pairs):
     return shaped if shaped.shape == whole else op.expand(shaped, shape=whole)
 
 
-def _turned(x, cos, sin, result, parts, *, interleaved=False):
-    """The rotary embedding that the parts are, or why they are none."""
-    if len(x.shape) != 4 or len(cos.shape) > 4 or len(sin.shape) > 4 or isinstance(x.shape[3], str):
-        return decline("its axes are not samples, heads, steps and a known number of entries", at=result)
-    size = x.shape[3]
-    wanted = ((0, size, 2), (1, size, 2)) if interleaved else ((0, size // 2, 1), (size // 2, size, 1))
-    if size % 2 or parts != wanted or not size:
-        return decline("its parts are not the halves of its operand", at=result)
-    if x.type != result.type or x.type.layout is not None or element_kind(x.type.element) != "float":
-        return decline("it is repeated, its axes have names, or it is no float", at=result)
-    across, along = (_angles(each, x, size // 2) for each in (cos, sin))
+def _turned(x, cos, sin, parts, result, *, interleaved=False):
+    """The rotary embedding of parts of an operand, or a text that says why they are none.
+
+    Parameters
+    ----------
+    parts : tuple
+        What the first and the second entries of pairs are; None of what is not cut along the last axis.
+    result : tuple
+        The shape that the embedding must have.
+    """
+    if len(x.shape) != 4 or len(cos.shape) > 4 or len(sin.shape) > 4 or x.type.layout is not None:
+        return "its axes are not samples, heads, steps and entries, or have names"
+    if not parts[0] or not parts[1] or element_kind(x.type.element) != "float":
+        return "its parts are not cut along the entries, or are no floats"
+    start, pairs = parts[0].start, len(parts[0])
+    first = range(start, start + 2 * pairs, 2) if interleaved else range(start, start + pairs)
+    between = 1 if interleaved else pairs
+    if parts != (first, range(first.start + between, first.stop + between, first.step)):
+        return "its parts are not the halves of what is turned"
+    if result != (*x.shape[:3], 2 * pairs):
+        return "its angles repeat it"
+    across, along = (_angles(each, x, pairs) for each in (cos, sin))
     if across is None or along is None:
-        return decline("its angles differ from head to head", at=result)
-    return op.rotary_embedding(x, across, along, interleaved=interleaved)
+        return "its angles differ from head to head"
+    given = x if 2 * pairs == x.shape[3] else _first(x, 2 * pairs, start)
+    return op.rotary_embedding(given, across, along, interleaved=interleaved)
 
 
 @rule(keeps="rounding")
 def recognise_rotary_embedding(x, cos: Angles, sin: Angles):
     """An operand times cosines, and with its halves exchanged and one negated times sines (Su et al. 2021)."""
-    first, second = op.slice(x), op.slice(x)
-    total = op.add(op.mul(x, cos), op.mul(op.concat(op.neg(second), first, axis=_LAST), sin))
+    whole, first, second = op.slice(x), op.slice(x), op.slice(x)
+    total = op.add(op.mul(whole | x, cos), op.mul(op.concat(op.neg(second), first, axis=_LAST), sin))
     yield total
-    if x.shape[-1:] != cos.shape[-1:] or cos.shape[-1:] != sin.shape[-1:]:
+    parts = _part(x, first), _part(x, second)
+    taken = _part(x, whole) if whole else range(*x.shape[-1:])
+    if None in parts or taken != range(parts[0].start, parts[1].stop):
+        return decline("what is multiplied with the cosines is not what is cut", at=total)
+    if {each.shape[-1:] for each in (cos, sin)} != {(len(taken),)}:
         return decline("its angles are not one an entry", at=total)
-    return _turned(x, cos, sin, total, (_part(x, first), _part(x, second)))
+    found = _turned(x, cos, sin, parts, total.shape)
+    return decline(found, at=total) if isinstance(found, str) else found
 
 
 def _products(first, second, cos, sin):
@@ -147,9 +170,22 @@ def recognise_rotary_embedding_of_halves(x, cos, sin):
     real, imaginary = _products(first, second, cos, sin)
     joined = op.concat(real, imaginary, axis=_LAST)
     yield joined
-    if real.shape != first.shape or imaginary.shape != first.shape:
+    found = _turned(x, cos, sin, (_part(x, first), _part(x, second)), joined.shape)
+    return decline(found, at=joined) if isinstance(found, str) else found
+
+
+@rule(keeps="rounding")
+def recognise_rotary_embedding_beside(x, cos, sin, rest):
+    """So are they beside entries that are not turned."""
+    first, second = op.slice(x), op.slice(x)
+    real, imaginary = _products(first, second, cos, sin)
+    joined = op.concat(real, imaginary, rest, axis=_LAST)
+    yield joined
+    parts = _part(x, first), _part(x, second)
+    if real.type != imaginary.type or real.type != first.type:
         return decline("its angles repeat it", at=joined)
-    return _turned(x, cos, sin, joined, (_part(x, first), _part(x, second)))
+    found = _turned(x, cos, sin, parts, (*real.shape[:-1], 2 * real.shape[-1]))
+    return decline(found, at=joined) if isinstance(found, str) else op.concat(found, rest, axis=-1)
 
 
 @rule(keeps="rounding")
@@ -160,11 +196,10 @@ def recognise_rotary_embedding_of_pairs(x, cos, sin):
     columns = [op.unsqueeze(each) | op.reshape(each) for each in (real, imaginary)]
     result = op.reshape(op.concat(*columns, axis={-1, 4}))
     yield result
-    if real.shape != first.shape or imaginary.shape != first.shape:
-        return decline("its angles repeat it", at=result)
     if any(column.shape != (*first.shape, 1) for column in columns):
         return decline("it does not put the entries of pairs side by side", at=result)
-    return _turned(x, cos, sin, result, (_part(x, first), _part(x, second)), interleaved=True)
+    found = _turned(x, cos, sin, (_part(x, first), _part(x, second)), result.shape, interleaved=True)
+    return decline(found, at=result) if isinstance(found, str) else found
 
 
 @rule(keeps="rounding")
@@ -175,7 +210,7 @@ def recognise_partial_rotary_embedding(x, cos, sin):
     joined = op.concat(turned, rest, axis=_LAST)
     yield joined
     count = front.shape[3]
-    if (_part(x, front), _part(x, rest)) != ((0, count, 1), (count, x.shape[3], 1)) or count != 2 * cos.shape[2]:
+    if (_part(x, front), _part(x, rest)) != (range(count), range(count, x.shape[3])) or count != 2 * cos.shape[2]:
         return decline("what is turned and the rest are not all entries", at=joined)
     return op.rotary_embedding(x, cos, sin, like=turned)
 
@@ -183,6 +218,7 @@ def recognise_partial_rotary_embedding(x, cos, sin):
 RECOGNISE_ROTARY_EMBEDDING = (
     recognise_rotary_embedding,
     recognise_rotary_embedding_of_halves,
+    recognise_rotary_embedding_beside,
     recognise_rotary_embedding_of_pairs,
     recognise_partial_rotary_embedding,
 )

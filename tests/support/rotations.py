@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor, op
+from graphrewrite import Graph, Tensor, op, rewrite
+from graphrewrite.rules import merge_concats, merge_slices
 
 __all__ = ["rotations"]
 
@@ -29,7 +30,7 @@ def rotations(draw: st.DrawFn) -> Graph:
     form = draw(st.sampled_from((whole, halves, side_by_side, as_op)))
     y = form(x, angle, first=draw(st.booleans()))
     graph.output("y", op.concat(y, cut(given, 2 * pairs, 2 * pairs + more), axis=-1) if more else y)
-    return graph
+    return rewrite(graph, [merge_slices, merge_concats]) if draw(st.booleans()) else graph
 
 
 def cut(x: Any, start: int, end: int, step: int = 1) -> Any:
