@@ -9,6 +9,7 @@ import numpy as np
 from graphrewrite import decline, op, rule
 from graphrewrite.rewriting.facts import Analysis
 from graphrewrite.rules.operands import first_operand
+from graphrewrite.rules.slices import taken
 from graphrewrite.types import element_kind
 
 __all__ = [
@@ -78,17 +79,15 @@ Angles = Annotated[Any, rule.where(has_equal_halves)]
 
 def _part(x, cut):
     """The entries that a slice takes of the last axis; None where it cuts another one."""
-    size, rank = x.shape[-1], len(x.shape)
-    axes = range(len(cut.starts)) if cut.axes is None else cut.axes
-    if [axis % rank for axis in axes] != [rank - 1] or isinstance(size, str):
+    size, bounds = x.shape[-1], taken(cut, x.shape)
+    if isinstance(size, str) or set(bounds) != {len(x.shape) - 1}:
         return None
-    step = 1 if cut.steps is None else cut.steps[0]
-    return range(*slice(cut.starts[0], cut.ends[0], step).indices(size))
+    return range(*slice(*bounds[len(x.shape) - 1]).indices(size))
 
 
-def _first(x, pairs, start=0):
+def _first(x, count, start=0):
     """So many entries of each row."""
-    return op.slice(x, starts=(start,), ends=(start + pairs,), axes=(len(x.shape) - 1,), steps=(1,))
+    return op.slice(x, starts=(start,), ends=(start + count,), axes=(len(x.shape) - 1,))
 
 
 def _half(c, pairs):
@@ -148,10 +147,12 @@ def recognise_rotary_embedding(x, cos: Angles, sin: Angles):
     total = op.add(op.mul(whole | x, cos), op.mul(op.concat(op.neg(second), first, axis=_LAST), sin))
     yield total
     parts = _part(x, first), _part(x, second)
-    taken = _part(x, whole) if whole else range(*x.shape[-1:])
-    if None in parts or taken != range(parts[0].start, parts[1].stop):
+    if isinstance(x.shape[-1], str) or None in parts:
+        return decline("its parts are not cut along the entries", at=total)
+    turned = _part(x, whole) if whole else range(x.shape[-1])
+    if turned != range(parts[0].start, parts[1].stop):
         return decline("what is multiplied with the cosines is not what is cut", at=total)
-    if {each.shape[-1:] for each in (cos, sin)} != {(len(taken),)}:
+    if {each.shape[-1:] for each in (cos, sin)} != {(len(turned),)}:
         return decline("its angles are not one an entry", at=total)
     found = _turned(x, cos, sin, parts, total.shape)
     return decline(found, at=total) if isinstance(found, str) else found
