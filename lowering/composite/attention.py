@@ -64,10 +64,10 @@ def write_rotary_embedding_by_products(x, cos, sin):
         first, second = _cut(wide, 0, 2 * pairs, 2), _cut(wide, 1, 2 * pairs, 2)
     else:
         first, second = _cut(wide, 0, pairs), _cut(wide, pairs, 2 * pairs)
-    parts = first * across - second * along, second * across + first * along
+    parts = [first * across - second * along, second * across + first * along]
     if turned.interleaved:
-        shape = (0, 0, 0, 2 * pairs)
-        parts = (op.reshape(op.concat(*(op.unsqueeze(each, axes=(4,)) for each in parts), axis=4), shape=shape),)
+        pairs_apart = op.concat(*(op.unsqueeze(each, axes=(4,)) for each in parts), axis=4)
+        parts = [op.reshape(pairs_apart, shape=(0, 0, 0, 2 * pairs))]
     rest = [_cut(wide, 2 * pairs, size)] if 2 * pairs < size else []
     return converted(op.concat(*parts, *rest, axis=3), x.type.element)
 

@@ -98,7 +98,7 @@ def _attention(q, keys, v, result, factors, mask=None, *, hides=False):
 
 
 @rule(keeps="rounding")
-def recognise_attention(q, z, v, c: Constant = None, d: Constant = None):
+def recognise_attention(q, z, v, c: Constant | None = None, d: Constant | None = None):
     """A softmax of products of queries with keys, times values, is attention (Vaswani et al. 2017)."""
     keys, factored, product, scaled = _products(q, z, c, d)
     result = op.matmul(_shares(scaled | product), v)
@@ -108,7 +108,7 @@ def recognise_attention(q, z, v, c: Constant = None, d: Constant = None):
 
 
 @rule(keeps="assumes")
-def recognise_masked_attention(q, z, v, mask, c: Constant = None, d: Constant = None):
+def recognise_masked_attention(q, z, v, mask, c: Constant | None = None, d: Constant | None = None):
     """So it is with a mask added to the scores; assumes that this does not hide all keys from a query."""
     keys, factored, product, scaled = _products(q, z, c, d)
     masked = op.add(scaled | product, mask)
@@ -121,7 +121,7 @@ def recognise_masked_attention(q, z, v, mask, c: Constant = None, d: Constant = 
 
 
 @rule(keeps="assumes")
-def recognise_attention_of_chosen(q, z, v, seen, low: Constant, c: Constant = None, d: Constant = None):
+def recognise_attention_of_chosen(q, z, v, seen, low: Constant, c: Constant | None = None, d: Constant | None = None):
     """So it is where scores are chosen; assumes that some key of each query is, and that no score is as low."""
     keys, factored, product, scaled = _products(q, z, c, d)
     kept, hidden = op.where(seen, scaled | product, low), op.where(seen, low, scaled | product)
@@ -185,7 +185,7 @@ def hide_later_keys(q, k, v, mask: Constant):
     """A mask that hides what comes after each query is no operand; assumes that no score is as low as it."""
     attention = op.attention(q, k, v, mask, is_causal=False)
     yield attention
-    later = ~np.tri(*mask.shape[-2:], dtype=bool)
+    later = np.triu(np.ones(mask.shape[-2:], bool), 1)
     entries = mask.value
     hides = ~entries if entries.dtype == bool else entries <= _HIDES
     if (hides != later).any() or (entries.dtype != bool and (entries[~hides] != 0).any()):
