@@ -101,14 +101,34 @@ def _half(c, pairs):
     return _first(c, pairs)
 
 
-def _angles(c, x, pairs):
-    """Cosines or sines as the op has them, [N, T, pairs]; None where they differ from head to head."""
-    aligned = (*[1] * (4 - len(c.shape)), *c.shape)
-    batch, heads, steps, entries = aligned
-    if heads != 1 or batch not in (1, x.shape[0]) or steps not in (1, x.shape[2]) or entries not in (pairs, 2 * pairs):
-        return None
-    shaped = op.reshape(c if entries == pairs else _half(c, pairs), shape=(batch, steps, pairs))
-    whole = (x.shape[0], x.shape[2], pairs)
+def _aligned(c):
+    """The shape of angles as one of four axes."""
+    return (*[1] * (4 - len(c.shape)), *c.shape)
+
+
+def _steps(x, pairs, *angles):
+    """The axis of the steps: the third one, or the second where heads come behind them; None if angles differ by head.
+
+    Both may be where an angle is that of all steps.
+    """
+    for steps, heads in ((2, 1), (1, 2)):
+        shapes = [_aligned(c) for c in angles]
+        if all(
+            shape[heads] == 1
+            and shape[0] in (1, x.shape[0])
+            and shape[steps] in (1, x.shape[steps])
+            and shape[3] in (pairs, 2 * pairs)
+            for shape in shapes
+        ):
+            return steps
+    return None
+
+
+def _angles(c, x, pairs, steps):
+    """Cosines or sines as the op has them, [N, T, pairs]."""
+    batch, count, entries = (_aligned(c)[axis] for axis in (0, steps, 3))
+    shaped = op.reshape(c if entries == pairs else _half(c, pairs), shape=(batch, count, pairs))
+    whole = (x.shape[0], x.shape[steps], pairs)
     return shaped if shaped.shape == whole else op.expand(shaped, shape=whole)
 
 
@@ -133,11 +153,15 @@ def _turned(x, cos, sin, parts, result, *, interleaved=False):
         return "its parts are not the halves of what is turned"
     if result != (*x.shape[:3], 2 * pairs):
         return "its angles repeat it"
-    across, along = (_angles(each, x, pairs) for each in (cos, sin))
-    if across is None or along is None:
+    steps = _steps(x, pairs, cos, sin)
+    if steps is None:
         return "its angles differ from head to head"
+    across, along = (_angles(each, x, pairs, steps) for each in (cos, sin))
     given = x if 2 * pairs == x.shape[3] else _first(x, 2 * pairs, start)
-    return op.rotary_embedding(given, across, along, interleaved=interleaved)
+    if steps == 2:
+        return op.rotary_embedding(given, across, along, interleaved=interleaved)
+    swapped = op.transpose(given, perm=(0, 2, 1, 3))
+    return op.transpose(op.rotary_embedding(swapped, across, along, interleaved=interleaved), perm=(0, 2, 1, 3))
 
 
 @rule(keeps="rounding")

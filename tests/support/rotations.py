@@ -26,8 +26,10 @@ def rotations(draw: st.DrawFn) -> Graph:
     given = graph.input("x", Tensor(element, (batch, heads, steps, 2 * pairs + more)))
     x = cut(given, 0, 2 * pairs) if more else given
     shape = draw(st.sampled_from(((batch, 1, steps, pairs), (1, steps, pairs), (steps, pairs), (1, 1, 1, pairs))))
-    angle = graph.input("a", Tensor(element, shape))
     form = draw(st.sampled_from((whole, halves, side_by_side, as_op)))
+    if form is not as_op and draw(st.booleans()):  # heads behind the steps
+        shape = draw(st.sampled_from(((batch, heads, 1, pairs), (heads, 1, pairs))))
+    angle = graph.input("a", Tensor(element, shape))
     y = form(x, angle, first=draw(st.booleans()))
     graph.output("y", op.concat(y, cut(given, 2 * pairs, 2 * pairs + more), axis=-1) if more else y)
     return rewrite(graph, [merge_slices, merge_concats]) if draw(st.booleans()) else graph

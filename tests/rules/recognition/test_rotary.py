@@ -64,7 +64,15 @@ def test_a_part_of_the_entries_may_be_turned(form, start, more):
     assert set(ops(after)) <= {"cos", "sin", "expand", "rotary_embedding", *["slice", "concat"] * (start > 0)}
 
 
-@pytest.mark.parametrize("angles", [("N", 2, 5, 4), (2, 1, 4)])
+@pytest.mark.parametrize("form", [whole, halves, side_by_side])
+def test_heads_may_come_behind_the_steps(form):
+    after = recognised(graph_of(form, angles=("N", 2, 1, 4)))
+    assert [kind for kind in ops(after) if kind not in ("cos", "sin", "expand", "reshape")] == [
+        *("transpose", "rotary_embedding", "transpose")
+    ]
+
+
+@pytest.mark.parametrize("angles", [("N", 2, 5, 4), (2, 5, 4)])
 @pytest.mark.parametrize("form", [whole, halves, side_by_side])
 def test_angles_that_differ_from_head_to_head_stay(form, angles):
     assert "rotary_embedding" not in ops(recognised(graph_of(form, angles=angles)))
