@@ -15,6 +15,7 @@ from graphrewrite.rules.operands import first_operand
 
 __all__ = [
     "RECOGNISE_ATTENTION",
+    "add_masks",
     "hide_later_keys",
     "recognise_attention",
     "recognise_attention_of_chosen",
@@ -135,6 +136,21 @@ def recognise_attention_of_chosen(q, z, v, seen, low: Constant, c: Constant | No
 
 
 @rule(keeps="rounding")
+def add_masks(q, keys, m, n, c: Constant | None = None):
+    """Two masks of scores, such as what comes later and what is padded, are added to each other: they have fewer entries."""
+    product = op.matmul(q, keys)
+    scaled = _scaled(product, c)
+    scores = scaled | product
+    masked = op.add(scores, m)
+    twice = op.add(masked, n)
+    shares = op.softmax(twice, axis=_LAST)
+    yield shares
+    if masked.type != product.type or twice.type != product.type:
+        return decline("a mask repeats the scores", at=twice)
+    return op.softmax(op.add(scores, op.add(m, n)), like=shares)
+
+
+@rule(keeps="rounding")
 def scale_queries(x, k, v, c: Constant, mask=None):
     """A factor of all queries is one of the scores."""
     scaled = _scaled(x, c)
@@ -194,6 +210,7 @@ def hide_later_keys(q, k, v, mask: Constant):
 
 
 RECOGNISE_ATTENTION = (
+    add_masks,
     recognise_attention,
     recognise_masked_attention,
     recognise_attention_of_chosen,

@@ -13,7 +13,7 @@ __all__ = ["attentions"]
 
 _NUMPY: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 FACTORS = ("none", "times", "over", "queries", "keys", "both")
-MASKS = ("none", "added", "rows", "later", "chosen", "hidden", "later hidden")
+MASKS = ("none", "added", "rows", "both", "later", "chosen", "hidden", "later hidden")
 
 
 @st.composite
@@ -91,6 +91,9 @@ def _masked(form: str, scores: Any, graph: Graph, element: str) -> Any:
     low = _low(element)
     if form == "rows":
         return graph.input("m", Tensor(element, (batch, 1, 1, keys))) + scores
+    if form == "both":
+        both = [graph.input(n, Tensor(element, s)) for n, s in (("m", (queries, keys)), ("n", (batch, 1, 1, keys)))]
+        return both[0] + scores + both[1]
     if form in ("chosen", "hidden"):
         given = graph.input("m", Tensor(element, (queries, keys)))
         seen = op.greater(op.softmax(given, axis=-1), np.array(0, low.dtype))

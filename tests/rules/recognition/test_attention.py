@@ -13,6 +13,7 @@ from graphrewrite import Graph, Tensor, evaluate, op
 from graphrewrite.lowering import Target, from_onnx, optimise, to_onnx
 from graphrewrite.rules.recognition import RECOGNISE_ATTENTION
 from graphrewrite.rules.recognition.attention import (
+    add_masks,
     hide_later_keys,
     recognise_attention,
     recognise_attention_of_chosen,
@@ -66,6 +67,8 @@ FORMS = {
     "scaled above the transpose": lambda q, k, v, m: op.matmul(op.softmax(op.matmul(q, turned(k) * number(q, 0.5))), v),
     "masked": lambda q, k, v, m: attended(q, k, v, lambda s: s * number(q, 0.5) + m),
     "mask first": lambda q, k, v, m: attended(q, k, v, lambda s: m + s / number(q, 2)),
+    "masked twice": lambda q, k, v, m: attended(q, k, v, lambda s: hidden(q) + s * number(q, 0.5) + m),
+    "masked last": lambda q, k, v, m: attended(q, k, v, lambda s: m + s + hidden(q)),
     "causal, -inf": lambda q, k, v, m: attended(q, k, v, lambda s: s + hidden(q)),
     "causal, chosen": lambda q, k, v, m: attended(q, k, v, lambda s: op.where(~LATER, s, number(q, -np.inf))),
     "causal, hidden": lambda q, k, v, m: attended(q, k, v, lambda s: op.where(LATER, number(q, -6e4), s)),
@@ -99,7 +102,7 @@ def only(graph, kind):
 @pytest.mark.parametrize("name", FORMS)
 def test_attention_is_recognised(name, element, folded):
     after = recognised(graph_of(FORMS[name], element), folded=folded)
-    assert set(ops(after)) <= {"attention", "expand", "reshape"}
+    assert set(ops(after)) <= {"attention", "expand", "reshape", "add"}
     assert only(after, "attention")["is_causal"] == name.startswith("causal")
 
 
@@ -158,6 +161,13 @@ DECLINED = {
         recognise_masked_attention,
         "m = input() : f32[5,1,1,3,3]\n" + PRODUCT + "x = add(s, m)\nw = softmax(x)\nr = matmul(w, v)",
         "its mask repeats the scores",
+    ),
+    "two masks that repeat": (
+        add_masks,
+        "m = input() : f32[3,3]\nn = input() : f32[5,1,1,3,3]\n"
+        + PRODUCT
+        + "x = add(s, m)\nz = add(x, n)\nw = softmax(z)\nr = neg(w)",
+        "a mask repeats the scores",
     ),
     "scores as low": (
         recognise_attention_of_chosen,
@@ -218,7 +228,8 @@ def test_they_say_why_they_decline(name):
     member, lines, reason = DECLINED[name]
     graph = Graph.parse(f"graph g\n{INPUTS}{lines}\ny = output(r)")
     assert member(graph) == graph
-    assert re.search(reason, " ".join(str(member.explain(graph, at="r")).split()))
+    root = "w" if member is add_masks else "r"
+    assert re.search(reason, " ".join(str(member.explain(graph, at=root)).split()))
 
 
 def transformer(shape=(2, 6, 16), heads=4):
