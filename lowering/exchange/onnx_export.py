@@ -14,9 +14,10 @@ from graphrewrite.hierarchy.implementations import Library, implemented
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry
-from graphrewrite.lowering.exchange.exporter import Exporter, by_our_op, is_writable, opset_needed
+from graphrewrite.lowering.exchange.exporter import Exporter, by_our_op
 from graphrewrite.lowering.exchange.model_file import without_weights
 from graphrewrite.lowering.exchange.model_output import fill, write
+from graphrewrite.lowering.exchange.opsets import is_writable, opset_needed
 from graphrewrite.lowering.exchange.tables import TABLE
 
 if TYPE_CHECKING:
