@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 from graphrewrite.errors import no_attribute
 from graphrewrite.lowering.composite import (
     LOWER_ACTIVATIONS,
+    LOWER_ATTENTION,
     LOWER_COMPOSITE,
     LOWER_MOVEMENT,
     LOWER_NORMALISATIONS,
@@ -74,6 +75,7 @@ __all__ = [
     "INTEGER",
     "LEAVE_MOVED",
     "LOWER_ACTIVATIONS",
+    "LOWER_ATTENTION",
     "LOWER_BINARY_POINTS",
     "LOWER_COMPOSITE",
     "LOWER_MOVEMENT",

@@ -953,3 +953,11 @@ randn_like: _randn_like
 class _tfidf_vectorize(Op):
     def __call__(self, x: Any, *, pool: _In[Sequence[Any]] = ..., starts: _In[int | Sequence[int]] = ..., indexes: _In[int | Sequence[int]] = ..., weights: _In[float | Sequence[float] | None] = None, mode: _In[Literal['TF', 'IDF', 'TFIDF']] = 'TF', shortest: _In[int] = 1, longest: _In[int] = 1, skips: _In[int] = 0, **given: Unpack[_Given]) -> Any: ...
 tfidf_vectorize: _tfidf_vectorize
+
+class _attention(Op):
+    def __call__(self, q: Any, k: Any, v: Any, mask: Any = ..., *, scale: _In[float | None] = None, is_causal: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
+attention: _attention
+
+class _rotary_embedding(Op):
+    def __call__(self, x: Any, cos: Any, sin: Any, *, interleaved: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
+rotary_embedding: _rotary_embedding

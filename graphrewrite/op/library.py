@@ -62,6 +62,7 @@ _MODULES = (
     "nn.suppression",
     "tensor.random",
     "tensor.n_grams",
+    "nn.attention",
 )
 
 LIBRARY: dict[str, Op] = {

@@ -29,6 +29,7 @@ from collections.abc import Iterable
 from graphrewrite import Graph, Pass, Rule
 from graphrewrite.errors import UnknownOpError, did_you_mean
 from graphrewrite.lowering.composite.activations import LOWER_ACTIVATIONS
+from graphrewrite.lowering.composite.attention import LOWER_ATTENTION
 from graphrewrite.lowering.composite.movement import LOWER_MOVEMENT, write_split_by_slices
 from graphrewrite.lowering.composite.normalisations import LOWER_NORMALISATIONS
 from graphrewrite.lowering.composite.pools import LOWER_POOLS
@@ -43,6 +44,7 @@ from graphrewrite.rules import eliminate_dead_nodes
 
 __all__ = [
     "LOWER_ACTIVATIONS",
+    "LOWER_ATTENTION",
     "LOWER_COMPOSITE",
     "LOWER_MOVEMENT",
     "LOWER_NORMALISATIONS",
@@ -60,6 +62,7 @@ __all__ = [
 LOWER_COMPOSITE = (
     *LOWER_RECURRENT,
     *LOWER_QUANTISED,
+    *LOWER_ATTENTION,
     *LOWER_PRODUCTS,
     *LOWER_POOLS,
     *LOWER_NORMALISATIONS,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphrewrite import Graph, Tensor
-from graphrewrite.hierarchy.graph_ops import nested_graphs
 from graphrewrite.lowering.errors import UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import data_type, scalar
 from graphrewrite.lowering.exchange.control_flow import write_control_flow
@@ -26,24 +25,10 @@ from graphrewrite.types import Element, Type, element_dtype, element_of
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["Exporter", "by_our_op", "opset_needed"]
+__all__ = ["Exporter", "by_our_op"]
 
 _PLAIN = ("f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool")
 """Element types that numpy has."""
-
-
-_SINCE = {
-    "f4e2m1": 23,
-    "f8e8m0": 24,
-    "i2": 25,
-    "u2": 25,
-    "BitCast": 26,
-    "LinearAttention": 27,
-    "RMSNormalization": 23,
-    "Swish": 24,
-    "TensorScatter": 24,
-}
-"""First opset of each op or element type newer than `to_onnx`'s default opset."""
 
 
 _VERSIONS = {"ai.onnx.ml": 3}
@@ -350,17 +335,6 @@ def by_our_op(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:
         if isinstance(entry.op, Op):
             by_name[entry.op.name] = (*by_name.get(entry.op.name, ()), entry)
     return by_name
-
-
-def opset_needed(graph: Graph, table: Mapping[str, tuple[Entry, ...]]) -> int:
-    """Return the first version of ONNX's ops that has the ops and the element types of a graph."""
-    versions = [1]
-    for _, data in (node for each in nested_graphs(graph) for node in each.nodes(data=True)):
-        kinds = data.get("result", ())
-        versions += [_SINCE.get(str(k.element), 1) for k in (kinds if isinstance(kinds, tuple) else (kinds,))]
-        entries = table.get(data["type"], ())
-        versions += [_SINCE.get(entry.onnx, 1) for entry in entries[:1]]
-    return max(versions)
 
 
 def _ordered(nodes: Sequence[Any]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,10 @@ from graphrewrite.hierarchy.implementations import Library, implemented
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry
-from graphrewrite.lowering.exchange.exporter import Exporter, by_our_op, opset_needed
+from graphrewrite.lowering.exchange.exporter import Exporter, by_our_op
 from graphrewrite.lowering.exchange.model_file import without_weights
 from graphrewrite.lowering.exchange.model_output import fill, write
+from graphrewrite.lowering.exchange.opsets import is_writable, opset_needed
 from graphrewrite.lowering.exchange.tables import TABLE
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def to_onnx(
     path : str or Path, optional
         A file to write. What was there before is replaced in one step.
     opset : int, optional
-        Version of ONNX's ops, 18 or later; by default 22, or what the newest op or element type needs.
+        Version of ONNX's ops, 18 or later; by default 22, or what the newest op or element type needs. Composite ops
+        that are newer, such as attention before 23, are written by others.
     external_data : bool, optional
         Whether large constants go to a file beside that of the model, such as ``net.onnx.0e5751c026e543b2.data``; by
         default where the model would be larger than 2 GB, which no ONNX file can be.
@@ -101,7 +103,7 @@ def to_onnx(
     given = {} if implementations is None and source.library is not None else implementations
     source = implemented(source, given)
     source = flatten(source, lambda flat, node: flat.nodes[node]["type"] in every)
-    source = _without_lacking(source, every)
+    source = _without_lacking(source, every, opset or latest)
     exporter = Exporter(source, every, opset or max(_OPSET, opset_needed(source, every)))
     model = exporter.run()
     try:
@@ -115,8 +117,8 @@ def to_onnx(
     return model
 
 
-def _without_lacking(graph: Graph, written: Container[str]) -> Graph:
-    """Return a graph with composite ops that cannot be written by others that can."""
-    lacking = {kind for node in graph if (kind := graph.nodes[node]["type"]) not in written}
+def _without_lacking(graph: Graph, table: Mapping[str, tuple[Entry, ...]], opset: int) -> Graph:
+    """Return a graph with composite ops that a version of ONNX cannot say by others that it can."""
+    lacking = {graph.nodes[node]["type"] for node in graph if not is_writable(graph, node, table, opset)}
     members = [member for member in LOWER_COMPOSITE if lowered_ops(member) & lacking]
     return rewrite(graph, members) if members else graph

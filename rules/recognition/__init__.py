@@ -24,17 +24,21 @@ y = output(softmax_1)
 from __future__ import annotations
 
 from graphrewrite.rules.recognition.activations import RECOGNISE_ACTIVATIONS
+from graphrewrite.rules.recognition.attention import RECOGNISE_ATTENTION
 from graphrewrite.rules.recognition.limits import RECOGNISE_LIMITS
 from graphrewrite.rules.recognition.movement import RECOGNISE_MOVEMENT
 from graphrewrite.rules.recognition.normalisations import RECOGNISE_NORMALISATIONS
 from graphrewrite.rules.recognition.reductions import RECOGNISE_REDUCTIONS
+from graphrewrite.rules.recognition.rotary import RECOGNISE_ROTARY_EMBEDDING
 
 __all__ = [
     "RECOGNISE_ACTIVATIONS",
+    "RECOGNISE_ATTENTION",
     "RECOGNISE_LIMITS",
     "RECOGNISE_MOVEMENT",
     "RECOGNISE_NORMALISATIONS",
     "RECOGNISE_REDUCTIONS",
+    "RECOGNISE_ROTARY_EMBEDDING",
     "RECOGNITION",
 ]
 
@@ -44,5 +48,7 @@ RECOGNITION = (
     *RECOGNISE_REDUCTIONS,
     *RECOGNISE_NORMALISATIONS,
     *RECOGNISE_MOVEMENT,
+    *RECOGNISE_ROTARY_EMBEDDING,
+    *RECOGNISE_ATTENTION,
 )
 """All composite ops from their parts."""

@@ -12,6 +12,7 @@ from graphrewrite.errors import GraphRewriteError, TypeMismatchError, UnknownOpE
 from graphrewrite.lowering import LOWER_COMPOSITE, lower_composite
 from graphrewrite.lowering.composite import lowered_ops
 from graphrewrite.lowering.composite.activations import write_gelu_by_erf
+from graphrewrite.lowering.composite.attention import write_attention_by_softmax
 from graphrewrite.lowering.composite.movement import write_constant_where_by_expand, write_split_by_slices
 from graphrewrite.lowering.composite.products import write_conv_transpose_by_conv, write_pointwise_conv_by_matmul
 from graphrewrite.lowering.composite.quantised import write_quantize_linear_by_round
@@ -184,7 +185,31 @@ def test_a_split_keeps_no_part_that_nobody_reads():
     compare(g, after, {"x": np.arange(12, dtype=np.float32).reshape(2, 6)}, 0.0)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("element", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("mask", [None, "bool", "same"])
+def test_attention_of_open_sizes_and_shared_heads(element, causal, mask):
+    g, random = Graph("g"), np.random.default_rng(0)
+    shapes = {"q": ("N", 4, "T", 3), "k": ("N", 2, "S", 3), "v": ("N", 2, "S", 5), "m": ("T", "S")}
+    sizes, given = {"N": 2, "T": 3, "S": 4}, {}
+    for name, shape in shapes.items():
+        kind = element if name != "m" or mask != "bool" else "bool"
+        g.input(name, Tensor(kind, shape))
+        array = random.normal(size=[sizes.get(size, size) for size in shape])
+        given[name] = array > 0.5 if kind == "bool" else array.astype(f"f{int(element[1:]) // 8}")
+    operands = [g.value(name) for name in ("q", "k", "v", *["m"] * (mask is not None))]
+    g.output("y", op.attention(*operands, is_causal=causal))
+    after = write_attention_by_softmax(g)
+    assert "attention" not in kinds(after)
+    compare(g, after, given)
+
+
 DECLINED = [
+    (
+        write_attention_by_softmax,
+        "q = input() : f32[N,1,2,D]\nb = attention(q, q, q)",
+        "only run time tells its scale",
+    ),
     (write_reduce_mean_by_sum, "b = reduce_mean(x, axes=[0])", "only run time tells how many entries there are"),
     (write_hardmax_by_arg_max, "b = hardmax(x, axis=0)", "only run time tells how many"),
     (write_gelu_by_erf, 'b = gelu(x, approximate="tanh")', "approximate"),

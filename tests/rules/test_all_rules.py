@@ -28,7 +28,9 @@ from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, outline_nodes
+from graphrewrite.rules.recognition import RECOGNISE_ATTENTION, RECOGNISE_ROTARY_EMBEDDING
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
+from tests.support.attentions import attentions
 from tests.support.bordered_pools import bordered_pools
 from tests.support.concatenations import cut_pairs, cut_values, joined_rows, joined_values
 from tests.support.divisors import FORMS, tame_arithmetic
@@ -45,6 +47,7 @@ from tests.support.matrix_products import (
 from tests.support.plain_norms import plain_norms
 from tests.support.profiles import fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
+from tests.support.rotations import rotations
 from tests.support.stored_numbers import stored_again
 from tests.support.transposed_networks import between_transposes, stored_positions
 
@@ -181,6 +184,11 @@ ON = {
     "rules.quantised.store_without_cast": stored_again(),
     "rules.opt_in.MERGE_ROUNDINGS": stored_again(),
     "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
+    "rules.recognition.RECOGNISE_ATTENTION": attentions(),
+    "rules.recognition.RECOGNISE_ROTARY_EMBEDDING": rotations(),
+    "rules.RECOGNITION": _on_each(rules.RECOGNITION, attentions(), rotations()),
+    **{f"rules.recognition.rotary.{member.__name__}": rotations() for member in RECOGNISE_ROTARY_EMBEDDING},
+    **{f"rules.recognition.attention.{member.__name__}": attentions() for member in RECOGNISE_ATTENTION},
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""
 

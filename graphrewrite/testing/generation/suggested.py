@@ -40,7 +40,9 @@ _SUGGESTED: Mapping[str, Sequence[Operands]] = {
         ((*_PRODUCT[0], 1), (*_PRODUCT[1], "i32")),
         ((0, 0, _ALIKE, 1, 1, 0, 0, 1), (*_PRODUCT[1], "i32")),
     ],
+    "attention": [((4, 4, 4), (None,) * 3), ((4, 4, 2), (None, None, "bool"))],
     "linear_attention": [((3, 3, 4, 3, 3), (None,) * 5)],
+    "rotary_embedding": [((3, 3), (None, None))],
     "roi_align": [((2, 1), (None, "i64"))],
     "cond": [((1,), ("f32",))],
     "loop": [((0, 1), ("bool", "f32"))],
@@ -50,9 +52,11 @@ _SUGGESTED: Mapping[str, Sequence[Operands]] = {
 }
 """By op."""
 _FIRST: Mapping[str, tuple[str, tuple[int, ...]]] = {
+    "attention": ("float", (4,)),
     "cond": ("bool", (0,)),
     "linear_attention": ("float", (3,)),
     "loop": ("integer", (0,)),
+    "rotary_embedding": ("float", (4,)),
     "where": ("bool", (2, 4, 1, 3, 5, 0)),
 }
 """The family and the numbers of axes of the first operand, of ops that are slow to refuse others."""
@@ -85,6 +89,7 @@ _SHAPES: Mapping[str, Sequence[tuple[Dimension, ...]]] = {
     "dft": [(4, 1), ("N", 4, 1), ("N", 5, 2), ("N", 4, 3, 2), ("N", 3, 4, 1)],
     "fold": [("N", 4, 6), ("N", 2, 3)],
     "non_max_suppression": [("N", 3, 4), (2, 2, 4)],
+    "rotary_embedding": [("N", 2, 3, 4), (2, 1, 2, 5)],
     "stft": [("N", 4, 1), ("N", 5, 2)],
 }
 """First operands of ops that ask for sizes which other ones seldom have."""

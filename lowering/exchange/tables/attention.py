@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import element, number, truth, whole, word
-from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.entry import Entry, Unfit
+from graphrewrite.op.define import broadcast_shape
 from graphrewrite.types import element_dtype
 
 __all__ = ["ATTENTION"]
@@ -38,8 +40,9 @@ def _attention(
     softcap: float = 0.0,
     precision: str | None = None,
     shown: int = 0,
-) -> tuple[Any, Any, Any, Any]:
-    """Output, present keys and values, and scores (ONNX specification, Attention)."""
+    used: int = 1,
+) -> tuple[Any, ...]:
+    """Output, present keys and values, and scores if they are used (ONNX specification, Attention)."""
     packed = len(q.type.shape) == 3
     if packed:
         if heads is None or kv_heads is None:
@@ -47,13 +50,17 @@ def _attention(
         q, k, v = _by_head(q, heads), _by_head(k, kv_heads), _by_head(v, kv_heads)
     present_key = k if past_key is None else op.concat(past_key, k, axis=2)
     present_value = v if past_value is None else op.concat(past_value, v, axis=2)
+    k, v = present_key, present_value
+    window = {"least": -left if left >= 0 else None, "most": right if right >= 0 else None}
+    if used <= 3 and softcap == 0 and (scale is None or scale > 0) and _is_precise(q, precision):
+        y = _one_node(q, k, v, mask, past_key, lengths, window, scale=scale, is_causal=is_causal)
+        return (_packed(y) if packed else y), present_key, present_value
     k, v = _shared(present_key, q), _shared(present_value, q)
     # Both are scaled before they are multiplied, as the specification asks against overflow.
     root = math.sqrt(1 / math.sqrt(_known(q, 3)) if scale is None else scale)
     scores = op.matmul(op.mul(q, root), op.transpose(op.mul(k, root), perm=(0, 1, 3, 2)))
     capped = scores if softcap == 0 else op.mul(op.tanh(op.div(scores, softcap)), softcap)
-    most = min([0] * is_causal + [right] * (right >= 0), default=None)
-    bias, sees_some = _bias(q, k, past_key, lengths, least=-left if left >= 0 else None, most=most)
+    bias, sees_some = _bias(q, k, past_key, lengths, **_until_now(window, is_causal))
     if mask is not None:
         masked = _mask_as_bias(mask, q, k)
         bias, sees_some = masked if bias is None else op.add(masked, bias), False
@@ -65,9 +72,47 @@ def _attention(
         weights = op.where(unseeing, _number(weights, 0), weights)
     weights = weights if precision is None else op.cast(weights, element=q.type.element)
     y = op.matmul(weights, v)
-    if packed:
-        y = op.reshape(op.transpose(y, perm=(0, 2, 1, 3)), shape=(0, 0, _known(y, 1) * _known(y, 3)))
-    return y, present_key, present_value, (scores, capped, biased, weights)[shown]
+    return (_packed(y) if packed else y), present_key, present_value, (scores, capped, biased, weights)[shown]
+
+
+def _is_precise(q: Any, precision: str | None) -> bool:
+    """Tell whether the op computes a softmax as precisely as asked."""
+    return precision in (None, q.type.element) or (precision == "f32" and q.type.element in ("f16", "bf16"))
+
+
+def _one_node(
+    q: Any,
+    k: Any,
+    v: Any,
+    mask: Any,
+    past_key: Any,
+    lengths: Any,
+    window: dict[str, int | None],
+    *,
+    scale: float | None,
+    is_causal: bool,
+) -> Any:
+    """The output, by the op; what it does not say of which keys a query sees becomes a mask."""
+    is_plain = past_key is None and lengths is None and window == {"least": None, "most": None}
+    if not is_plain:
+        bias, _ = _bias(q, k, past_key, lengths, **_until_now(window, is_causal))
+        both = mask is not None and bias is not None
+        mask = op.add(_mask_as_bias(mask, q, k), bias) if both else bias if mask is None else mask
+    scores = (q.type.shape[2], k.type.shape[2])
+    if mask is not None and mask.type.shape[-2:] != scores:
+        mask = _mask_as_bias(mask, q, k)
+        mask = op.expand(mask, shape=broadcast_shape(mask.type.shape, scores))
+    return op.attention(q, k, v, mask, scale=scale, is_causal=is_causal and is_plain)
+
+
+def _until_now(window: dict[str, int | None], is_causal: bool) -> dict[str, int | None]:
+    """Return a window of steps that ends with the query itself, if it is causal."""
+    return {**window, "most": 0} if is_causal else window
+
+
+def _packed(y: Any) -> Any:
+    """The heads of each step side by side."""
+    return op.reshape(op.transpose(y, perm=(0, 2, 1, 3)), shape=(0, 0, _known(y, 1) * _known(y, 3)))
 
 
 def _known(x: Any, axis: int) -> int:
@@ -155,6 +200,45 @@ def _causal_conv(x: Any, w: Any, b: Any = None, past: Any = None, *, activation:
     return y, op.slice(joined, starts=(-before or _END,), ends=(_END,), axes=(2,))
 
 
+def _rotary(
+    x: Any, cos: Any, sin: Any, positions: Any = None, *, interleaved: bool = False, heads: int = 0, turned: int = 0
+) -> Any:
+    """Rotary embedding of packed heads, too, by caches of angles (ONNX specification, RotaryEmbedding)."""
+    if positions is not None:
+        cos, sin = (op.gather(cache, positions, axis=0) for cache in (cos, sin))
+    if turned not in (0, 2 * _known(cos, 2)):
+        raise ValueError(f"the caches {cos.type} are not for {turned} entries")
+    if len(x.type.shape) != 3:
+        return op.rotary_embedding(x, cos, sin, interleaved=interleaved)
+    return _packed(op.rotary_embedding(_by_head(x, heads), cos, sin, interleaved=interleaved))
+
+
+def _all_turned(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
+    if attributes.get("turned", 0) not in (0, 2 * types[1].shape[-1]):
+        raise Unfit("its caches are for another number of entries")
+    return {name: value for name, value in attributes.items() if name != "turned"}
+
+
+def _fits_rotary(attributes: Mapping[str, Any], types: Sequence[Tensor]) -> str | None:
+    if len(types) != 3 or len(types[0].shape) != 4:
+        return "its operand is not of four axes, or it has positions"
+    return "ONNX has no turn of doubles" if types[0].element == "f64" else None
+
+
+def _shown_rotary(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
+    turned = 2 * int(types[1].shape[2])
+    return {**attributes, "turned": turned} if turned < int(types[0].shape[3]) else attributes
+
+
+def _fits_attention(attributes: Mapping[str, Any], types: Sequence[Tensor]) -> str | None:
+    if any(len(kind.shape) != 4 for kind in types[:3]) or len(types) not in (3, 4):
+        return "its operands are not of four axes, or there are more of them"
+    if len(types) == 4 and types[3].shape[-2:] != (types[0].shape[2], types[1].shape[2]):
+        return "its mask does not have an entry for each query and key"
+    scale = attributes.get("scale")
+    return None if scale is None or scale > 0 else f"its scale is {scale}"
+
+
 def _element(number_: Any) -> str | None:
     return element(number_) if number_ else None
 
@@ -164,6 +248,12 @@ def _scale(value: Any) -> float | None:
 
 
 ATTENTION: tuple[Entry, ...] = (
+    Entry(
+        "Attention",
+        op.attention,
+        {"is_causal": ("is_causal", truth), "scale": ("scale", number)},
+        fits=_fits_attention,
+    ),
     Entry(
         "Attention",
         _attention,
@@ -179,6 +269,24 @@ ATTENTION: tuple[Entry, ...] = (
             "softmax_precision": ("precision", _element),
         },
         outputs=4,
+        counted="used",
+    ),
+    Entry(
+        "RotaryEmbedding",
+        op.rotary_embedding,
+        {"interleaved": ("interleaved", truth), "rotary_embedding_dim": ("turned", whole)},
+        complete=_all_turned,
+        fits=_fits_rotary,
+        shown=_shown_rotary,
+    ),
+    Entry(
+        "RotaryEmbedding",
+        _rotary,
+        {
+            "interleaved": ("interleaved", truth),
+            "num_heads": ("heads", whole),
+            "rotary_embedding_dim": ("turned", whole),
+        },
     ),
     Entry(
         "LinearAttention",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
-from graphrewrite import evaluate, op
-from graphrewrite.lowering import from_onnx
+from graphrewrite import Graph, evaluate, op
+from graphrewrite.lowering import from_onnx, to_onnx
+from tests.support.sessions import session_of
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
@@ -87,3 +90,93 @@ def test_a_causal_convolution_goes_on_from_its_state(rng, width, split):
     then = run("CausalConvWithState", [x[:, :, split:], w, None, first["state"]], ["y", "state"], opset=27)
     np.testing.assert_allclose(np.concatenate([first["y"], then["y"]], axis=2), whole["y"], atol=1e-5)
     assert np.array_equal(then["state"], whole["state"])
+
+
+INPUTS = "q = input() : f32[N,4,T,6]\nk = input() : f32[N,2,S,6]\nv = input() : f32[N,2,S,5]\n"
+WRITTEN = {
+    "plain": ("r = attention(q, k, v)", "Attention"),
+    "scaled": ("r = attention(q, k, v, scale=0.25, is_causal=True)", "Attention"),
+    "masked": ("m = input() : f32[N,1,T,S]\nr = attention(q, k, v, m)", "Attention"),
+    "truth": ("m = input() : bool[T,S]\nr = attention(q, k, v, m, is_causal=True)", "Attention"),
+    "turned": ("c = input() : f32[N,T,3]\ns = input() : f32[N,T,3]\nr = rotary_embedding(q, c, s)", "RotaryEmbedding"),
+    "turned in part": (
+        "c = input() : f32[N,T,2]\ns = input() : f32[N,T,2]\nr = rotary_embedding(q, c, s, interleaved=True)",
+        "RotaryEmbedding",
+    ),
+}
+
+
+def operands_of(graph):
+    random = np.random.default_rng(0)
+    sizes = {"N": 2, "T": 3, "S": 7}
+    found = {}
+    for name in graph.inputs:
+        kind = graph.result_type(name)
+        array = random.normal(size=[sizes.get(size, size) for size in kind.shape])
+        found[name] = array > -1 if kind.element == "bool" else array.astype(np.float32)
+    return found
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_they_are_written_as_what_they_are_or_by_older_ops(name):
+    lines, kind = WRITTEN[name]
+    graph = Graph.parse(f"graph g\n{INPUTS}{lines}\ny = output(r)")
+    model, older = to_onnx(graph), to_onnx(graph, opset=18)
+    assert model.opset_import[0].version == 23
+    assert [node.op_type for node in model.graph.node] == [kind]
+    assert kind not in {node.op_type for node in older.graph.node}
+    assert from_onnx(model, batch=None) == graph
+    given_inputs = operands_of(graph)
+    expected = evaluate(graph, given_inputs)["y"]
+    for each in (model, older):
+        found = session_of(each.SerializeToString()).run(None, given_inputs)[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(ReferenceEvaluator(model).run(None, given_inputs)[0], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_turn_of_doubles_is_written_by_products():
+    graph = Graph.parse(
+        "graph g\nx = input() : f64[N,2,T,4]\nc = input() : f64[N,T,2]\nr = rotary_embedding(x, c, c)\ny = output(r)"
+    )
+    model = to_onnx(graph)
+    assert "RotaryEmbedding" not in {node.op_type for node in model.graph.node}
+    x, c = np.random.default_rng(0).normal(size=(2, 2, 3, 4)), np.ones((2, 3, 2))
+    found = session_of(model.SerializeToString()).run(None, {"x": x, "c": c})[0]
+    np.testing.assert_allclose(found, evaluate(graph, {"x": x, "c": c})["y"])
+
+
+@given(seeds, st.sampled_from([(1, 1, 1, 5), (1, 5), (5,), (2, 1, 4, 3)]), st.booleans())
+def test_masks_that_repeat_or_end_before_the_keys_are_made_whole(rng, shape, truth):
+    q, k, v = (rng.normal(size=(2, 3, n, 2)).astype(np.float32) for n in (4, 5, 5))
+    mask = rng.normal(size=shape).astype(np.float32)
+    mask = mask < 0.5 if truth else mask
+    seen = np.broadcast_to(mask, (2, 3, 4, shape[-1])) if truth else np.ones((2, 3, 4, shape[-1]), bool)
+    seen = np.concatenate([seen, np.zeros((2, 3, 4, 5 - shape[-1]), bool)], -1)
+    added = np.zeros((*shape[:-1], 5)) if truth else np.concatenate([mask, np.zeros((*shape[:-1], 5 - shape[-1]))], -1)
+    scores = np.where(seen, q @ k.swapaxes(-1, -2) / np.sqrt(2) + added, -np.inf)
+    weights = np.where(seen, np.exp(scores), 0)
+    total = weights.sum(-1, keepdims=True)
+    found = run("Attention", [q, k, v, mask], ["y"])["y"]
+    np.testing.assert_allclose(found, weights / np.where(total == 0, 1, total) @ v, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "outputs", "fused"),
+    [
+        ({}, ["y"], True),
+        ({"softcap": 2.0}, ["y"], False),
+        ({"softmax_precision": TensorProto.FLOAT}, ["y"], True),
+        ({"softmax_precision": TensorProto.DOUBLE}, ["y"], False),
+        ({"qk_matmul_output_mode": 3}, ["y", "", "", "w"], False),
+        ({"is_causal": 1}, ["y"], True),
+    ],
+)
+def test_what_the_op_says_is_one_node(attributes, outputs, fused):
+    inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, (1, 2, 3, 4)) for n in "qkv"]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs if name]
+    node = helper.make_node("Attention", ["q", "k", "v"], outputs, **attributes)
+    model = helper.make_model(
+        helper.make_graph([node], "g", inputs, results), opset_imports=[helper.make_opsetid("", 23)]
+    )
+    graph = from_onnx(model)
+    assert ("attention" in {graph.nodes[each]["type"] for each in graph}) == fused

@@ -209,7 +209,7 @@ OTHERS = {
     # of cycles, and not of values
     *("register", "delay"),
     # floats, and lengths or indices that are whole
-    *("gru", "lstm", "rnn", "linear_attention", "nll_loss", "roi_align", "stft"),
+    *("gru", "lstm", "rnn", "linear_attention", "attention", "nll_loss", "roi_align", "stft"),
     # what no operand decides
     *("mel_weight_matrix", "rand_like", "randn_like"),
     # numbers of formats that a scale says

@@ -1,0 +1,80 @@
+"""Attention written as products and a softmax, and the rotation of pairs by what stands beside."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphrewrite import decline, op, rule
+from graphrewrite.lowering.composite.axes import bare
+from graphrewrite.lowering.composite.precision import converted, exact_floats, like, widened
+
+__all__ = ["LOWER_ATTENTION"]
+
+
+@rule(keeps="rounding")
+def write_attention_by_softmax(q, k, v, mask=None):
+    """Products of queries with keys become shares, by which values are added up (Vaswani et al. 2017)."""
+    attention = op.attention(q, k, v, mask)
+    yield attention
+    size, element = q.shape[3], q.type.element
+    if attention.scale is None and isinstance(size, str):
+        return decline("only run time tells its scale", at=attention)
+    factor = 1 / math.sqrt(max(size, 1)) if attention.scale is None else attention.scale
+    q, k, v = (bare(widened(x)) for x in (q, k, v))
+    k, v = _for_each_head(k, q), _for_each_head(v, q)
+    scores = op.matmul(q if factor == 1 else q * factor, op.transpose(k, perm=(0, 1, 3, 2)))
+    if mask is not None:
+        seen = mask.type.element == "bool"
+        scores = scores + (op.where(mask, like(0.0, q), like(-math.inf, q)) if seen else bare(widened(mask)))
+    if attention.is_causal:
+        scores = scores + _later(scores)
+    shares = op.softmax(scores, axis=-1)
+    if mask is not None:  # those of a query that sees no key are not numbers
+        unseeing = op.equal(op.reduce_max(scores, axes=(-1,)), -math.inf)
+        shares = op.where(unseeing, like(0.0, q), shares)
+    return converted(op.matmul(shares, v), element)
+
+
+def _for_each_head(x, q):
+    """Keys or values for each head of queries, of which several may share one."""
+    count, wanted = x.shape[1], q.shape[1]
+    return x if count == wanted else op.gather(x, np.repeat(np.arange(count), wanted // count), axis=1)
+
+
+def _later(scores):
+    """What is added to the scores of keys that come after the query."""
+    queries, keys = scores.shape[2:]
+    if isinstance(queries, int) and isinstance(keys, int):
+        return np.triu(np.full((queries, keys), like(-math.inf, scores)), 1)
+    every = op.constant_of_shape(shape=(queries, keys), value=-math.inf, element=scores.type.element)
+    return op.trilu(every, k=1)
+
+
+@rule
+def write_rotary_embedding_by_products(x, cos, sin):
+    """Each entry of a pair times the cosine, and the other one times the sine (Su et al. 2021)."""
+    turned = op.rotary_embedding(x, cos, sin)
+    yield turned
+    pairs, size = cos.shape[2], x.shape[3]
+    wide, across, along = (exact_floats(bare(each)) for each in (x, cos, sin))
+    across, along = (op.unsqueeze(each, axes=(1,)) for each in (across, along))
+    if turned.interleaved:
+        first, second = _cut(wide, 0, 2 * pairs, 2), _cut(wide, 1, 2 * pairs, 2)
+    else:
+        first, second = _cut(wide, 0, pairs), _cut(wide, pairs, 2 * pairs)
+    parts = [first * across - second * along, second * across + first * along]
+    if turned.interleaved:
+        pairs_apart = op.concat(*(op.unsqueeze(each, axes=(4,)) for each in parts), axis=4)
+        parts = [op.reshape(pairs_apart, shape=(0, 0, 0, 2 * pairs))]
+    rest = [_cut(wide, 2 * pairs, size)] if 2 * pairs < size else []
+    return converted(op.concat(*parts, *rest, axis=3), x.type.element)
+
+
+def _cut(x, start, end, step=1):
+    return op.slice(x, starts=(start,), ends=(end,), axes=(3,), steps=(step,))
+
+
+LOWER_ATTENTION = (write_attention_by_softmax, write_rotary_embedding_by_products)
+"""Attention and its positions by products, sums and a softmax."""

@@ -1,0 +1,210 @@
+"""Rotary embedding as exporters write it, and what is none."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite.lowering import optimise, to_onnx
+from graphrewrite.rewriting.facts import facts_of
+from graphrewrite.rules.recognition.rotary import (
+    recognise_partial_rotary_embedding,
+    recognise_rotary_embedding,
+    recognise_rotary_embedding_beside,
+    recognise_rotary_embedding_of_halves,
+    recognise_rotary_embedding_of_pairs,
+    repeated,
+)
+from tests.rules.recognition.recognising import NUMPY, ops, recognised
+from tests.support.rotations import cut, halves, side_by_side, whole
+from tests.support.sessions import session_of
+
+SIZES = ("N", 2, 5, 8)
+
+
+def graph_of(form, element="f32", *, angles=(1, 5, 4), first=True, more=0, start=0):
+    """Entries of which some in front and behind are not turned."""
+    graph = Graph("parts")
+    x = graph.input("x", Tensor(element, (*SIZES[:3], start + 8 + more)))
+    turned = x if not start + more else cut(x, start, start + 8)
+    y = form(turned, graph.input("a", Tensor(element, angles)), first=first)
+    around = [cut(x, 0, start)] * (start > 0), [cut(x, start + 8, start + 8 + more)] * (more > 0)
+    graph.output("y", op.concat(*around[0], y, *around[1], axis=-1) if start + more else y)
+    return graph
+
+
+def embedding(graph):
+    (node,) = (node for node in graph if graph.nodes[node]["type"] == "rotary_embedding")
+    return graph.attributes(node)
+
+
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("element", NUMPY)
+@pytest.mark.parametrize("form", [whole, halves, side_by_side])
+def test_a_rotary_embedding_is_recognised(form, element, first, folded):
+    after = recognised(graph_of(form, element, first=first), folded=folded)
+    assert set(ops(after)) == {"cos", "sin", "expand", "rotary_embedding"}
+    assert embedding(after)["interleaved"] == (form is side_by_side)
+
+
+@pytest.mark.parametrize("angles", [("N", 1, 5, 4), (1, 1, 5, 4), (5, 4), (1, 4), (4,)])
+@pytest.mark.parametrize("form", [whole, halves, side_by_side])
+def test_angles_may_be_those_of_all_samples_or_steps(form, angles):
+    assert ops(recognised(graph_of(form, angles=angles))).count("rotary_embedding") == 1
+
+
+@pytest.mark.parametrize(("start", "more"), [(0, 2), (3, 0), (3, 2)])
+@pytest.mark.parametrize("form", [whole, halves, side_by_side])
+def test_a_part_of_the_entries_may_be_turned(form, start, more):
+    after = recognised(graph_of(form, start=start, more=more))
+    assert set(ops(after)) <= {"cos", "sin", "expand", "rotary_embedding", *["slice", "concat"] * (start > 0)}
+
+
+@pytest.mark.parametrize("form", [whole, halves, side_by_side])
+def test_heads_may_come_behind_the_steps(form):
+    after = recognised(graph_of(form, angles=("N", 2, 1, 4)))
+    assert [kind for kind in ops(after) if kind not in ("cos", "sin", "expand", "reshape")] == [
+        *("transpose", "rotary_embedding", "transpose")
+    ]
+
+
+@pytest.mark.parametrize("angles", [("N", 2, 5, 4), (2, 5, 4)])
+@pytest.mark.parametrize("form", [whole, halves, side_by_side])
+def test_angles_that_differ_from_head_to_head_stay(form, angles):
+    assert "rotary_embedding" not in ops(recognised(graph_of(form, angles=angles)))
+
+
+def test_tables_of_angles_are_halved():
+    def tables(x, places, *, first):
+        table = np.arange(48, dtype=np.float32).reshape(12, 4)
+        full = [np.concatenate([f(table)] * 2, -1) for f in (np.cos, np.sin)]
+        cos, sin = (op.unsqueeze(op.gather(each, op.cast(places, element="i64"), axis=0), axes=(1,)) for each in full)
+        exchanged = op.concat(op.neg(cut(x, 4, 8)), cut(x, 0, 4), axis=-1)
+        return x * cos + exchanged * sin
+
+    graph = Graph("llama")
+    x, places = graph.input("x", Tensor("f32", SIZES)), graph.input("p", Tensor("i64", ("N", 5)))
+    graph.output("y", tables(x, places, first=True))
+    after = optimise(graph, approximate=True)
+    assert ops(after).count("rotary_embedding") == 1
+    given = {
+        "x": np.random.default_rng(0).normal(size=(3, 2, 5, 8)).astype(np.float32),
+        "p": np.arange(15).reshape(3, 5) % 12,
+    }
+    expected = evaluate(graph, given)["y"]
+    np.testing.assert_allclose(evaluate(after, given)["y"], expected, rtol=1e-5, atol=1e-6)
+    model = to_onnx(after)
+    assert "RotaryEmbedding" in [node.op_type for node in model.graph.node]
+    for each in (model, to_onnx(after, opset=22)):
+        found = session_of(each.SerializeToString()).run(None, given)[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ("z = concat(a, a, axis=-1)", True),
+        ("z = concat(a, b, axis=-1)", False),
+        ("z = concat(a, a, axis=0)", False),
+        ("z = concat(a, a, a, axis=1)", False),
+        ("z = constant(value=[[1.0, 2.0, 1.0, 2.0]]) : f32[1,4]", True),
+        ("z = constant(value=[[1.0, 2.0, 1.0]]) : f32[1,3]", False),
+        ("z = constant(value=1.0) : f32[]", False),
+        ("c = concat(a, a, axis=-1)\ns = sin(c)\nn = constant(value=2.0) : f32[]\nz = mul(s, n)", True),
+        ("c = concat(a, a, axis=-1)\nz = add(c, d)", False),
+        ("c = concat(a, a, axis=-1)\nz = add(c, e)", True),
+        ("c = concat(a, a, axis=-1)\nz = reshape(c, shape=[1, 3, 4])", True),
+        ("c = concat(a, a, axis=-1)\nz = reshape(c, shape=[4, 3])", False),
+        ("c = concat(a, a, axis=-1)\nz = transpose(c, perm=[1, 0])", False),
+        ("c = concat(a, a, axis=-1)\nu = unsqueeze(c, axes=[0])\nz = transpose(u, perm=[1, 0, 2])", True),
+        ("c = concat(a, a, axis=-1)\nz = slice(c, starts=[1], ends=[3], axes=[0])", True),
+        ("c = concat(a, a, axis=-1)\nz = slice(c, starts=[1], ends=[3], axes=[1])", False),
+        ("c = concat(a, a, axis=-1)\nz = gather(c, i, axis=0)", True),
+        ("c = concat(a, a, axis=-1)\nz = gather(c, i, axis=1)", False),
+    ],
+)
+def test_what_is_known_of_halves(line, known):
+    inputs = "".join(f"{n} = input() : f32[{s}]\n" for n, s in zip("abde", ("3,2", "3,2", "3,4", "3,1"), strict=True))
+    graph = Graph.parse(f"graph g\n{inputs}i = input() : i64[2]\n{line}\ny = output(z)")
+    assert facts_of(graph, repeated)["z"] is known
+
+
+X = "x = input() : f32[N,2,3,4]\nc = input() : f32[3,2]\ns = input() : f32[3,2]\n"
+HALVES = "a = slice(x, starts=[0], ends=[2], axes=[3])\nb = slice(x, starts=[2], ends=[4], axes=[3])\n"
+TURNED = "e = mul(a, c)\nf = mul(b, s)\ng = sub(e, f)\nh = mul(b, c)\ni = mul(a, s)\nj = add(h, i)\n"
+BESIDE = "k = unsqueeze(g, axes=[4])\nl = unsqueeze(j, axes=[4])\nm = concat(k, l, axis=4)\n"
+BESIDE += "r = reshape(m, shape=[0, 0, 0, 4])"
+WHOLE = "l = neg(b)\nm = concat(l, a, axis=-1)\nn = concat(c, c, axis=-1)\no = mul(x, n)\np = mul(m, n)\nr = add(o, p)"
+DECLINED = {
+    "halves that are exchanged": (
+        recognise_rotary_embedding,
+        HALVES.replace("a =", "t =").replace("b =", "a =").replace("t =", "b =") + WHOLE,
+        "what is multiplied with the cosines is not what is cut",
+    ),
+    "one angle": (
+        recognise_rotary_embedding,
+        HALVES + "t = input() : f32[3,1]\n" + WHOLE.replace("concat(c, c, axis=-1)", "mul(t, t)"),
+        "not one an entry",
+    ),
+    "angles that differ": (
+        recognise_rotary_embedding,
+        HALVES + WHOLE.replace("concat(c, c, axis=-1)", "concat(c, s, axis=-1)"),
+        "does not match",
+    ),
+    "the same half": (
+        recognise_rotary_embedding_of_halves,
+        HALVES.replace("starts=[2], ends=[4]", "starts=[1], ends=[3]") + TURNED + "r = concat(g, j, axis=3)",
+        "not the halves of what is turned",
+    ),
+    "every other entry": (
+        recognise_rotary_embedding_of_halves,
+        HALVES.replace("ends=[2], axes=[3]", "ends=[4], axes=[3], steps=[2]").replace(
+            "starts=[2], ends=[4], axes=[3]", "starts=[1], ends=[4], axes=[3], steps=[2]"
+        )
+        + TURNED
+        + "r = concat(g, j, axis=3)",
+        "not the halves of what is turned",
+    ),
+    "halves as pairs": (
+        recognise_rotary_embedding_of_pairs,
+        HALVES + TURNED + BESIDE,
+        "not the halves of what is turned",
+    ),
+    "pairs apart": (
+        recognise_rotary_embedding_of_pairs,
+        HALVES + TURNED + BESIDE.replace("axes=[4]", "axes=[3]"),
+        "side by side",
+    ),
+    "angles of heads": (
+        recognise_rotary_embedding_beside,
+        "t = input() : f32[2,1,2]\n" + HALVES + TURNED.replace(", c)", ", t)") + "r = concat(g, j, a, axis=3)",
+        "differ from head to head",
+    ),
+    "angles that repeat": (
+        recognise_rotary_embedding_beside,
+        "t = input() : f32[5,1,1,1,2]\nq = input() : f32[5,N,2,3,2]\n"
+        + HALVES
+        + TURNED.replace(", c)", ", t)")
+        + "r = concat(g, j, q, axis=-1)",
+        "repeat it",
+    ),
+    "a rest that is turned": (
+        recognise_partial_rotary_embedding,
+        "v = unsqueeze(c, axes=[0])\nu = input() : f32[1,3,1]\nw = input() : f32[1,2,3,4]\n"
+        "a = slice(w, starts=[0], ends=[2], axes=[3])\nb = slice(w, starts=[1], ends=[4], axes=[3])\n"
+        "t = rotary_embedding(a, u, u)\nr = concat(t, b, axis=3)",
+        "not all entries",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DECLINED)
+def test_they_say_why_they_decline(name):
+    member, lines, reason = DECLINED[name]
+    graph = Graph.parse(f"graph g\n{X}{lines}\ny = output(r)")
+    assert member(graph) == graph
+    assert re.search(reason, " ".join(str(member.explain(graph, at="r")).split()))
