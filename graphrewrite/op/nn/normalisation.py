@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -89,12 +90,26 @@ def _per_channel(parameter: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _standardised(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np.ndarray:
-    """Return an operand with mean 0 and variance 1 along some axes."""
+    """Return an operand with mean 0 and variance 1 along some axes, in a new array, whose memory is in order."""
     if not x.size:
-        return x
+        return x.copy()
+    x = np.ascontiguousarray(x)  # the order of its sums is that of the memory
     with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
-        centred = x - x.mean(axis=axes, keepdims=True)
-        return centred / np.sqrt(np.square(centred).mean(axis=axes, keepdims=True) + x.dtype.type(epsilon))
+        y = x - _mean(x, axes)
+        y /= _root_of_mean(np.square(y), axes, epsilon)
+    return y
+
+
+def _mean(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    mean = np.add.reduce(x, axis=axes, keepdims=True)
+    mean /= math.prod(x.shape[axis] for axis in axes)
+    return mean
+
+
+def _root_of_mean(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np.ndarray:
+    mean = _mean(x, axes)
+    mean += x.dtype.type(epsilon)
+    return np.sqrt(mean, out=mean)
 
 
 @define_op(infer=_infer_training, elements=FLOATS, results=3, derived=NORM)
@@ -139,13 +154,21 @@ def batch_norm_training(
     """
     wide = widened(x)
     axes = (0, *range(2, x.ndim))
-    y = _standardised(wide, axes, epsilon) * _per_channel(gain, x) + _per_channel(shift, x)
+    y = _scaled(_standardised(wide, axes, epsilon), _per_channel(gain, x), _per_channel(shift, x))
     own = (wide.mean(axis=axes), wide.var(axis=axes)) if x.size else (widened(mean), widened(var))
     # ONNX's momentum is the weight of the old statistics; that of PyTorch is the weight of the new ones.
     new_mean, new_var = (
         narrowed(widened(old) * momentum + new * (1 - momentum), x) for old, new in zip((mean, var), own, strict=True)
     )
     return narrowed(y, x), new_mean, new_var
+
+
+def _scaled(y: np.ndarray, gain: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
+    """Multiply and add in place."""
+    y *= gain
+    if shift is not None:
+        y += shift
+    return y
 
 
 def _is_broadcast(shape: Sequence[Dimension], whole: Sequence[Dimension]) -> bool:
@@ -192,8 +215,8 @@ def layer_norm(
     >>> layer_norm(np.array([[1.0, 3.0]]), np.array([2.0, 2.0]), np.array([0.0, 1.0]), epsilon=0.0).tolist()
     [[-2.0, 3.0]]
     """
-    y = _standardised(widened(x), tuple(range(axis % x.ndim, x.ndim)), epsilon) * widened(gain)
-    return narrowed(y if shift is None else y + widened(shift), x)
+    y = _standardised(widened(x), tuple(range(axis % x.ndim, x.ndim)), epsilon)
+    return narrowed(_scaled(y, widened(gain), None if shift is None else widened(shift)), x)
 
 
 @define_op(infer=_infer_affine, elements=FLOATS, derived=NORMALISED)
@@ -220,10 +243,11 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, *, axis: int = -1, epsilon: float 
     """
     if not x.size:
         return x
-    wide, axes = widened(x), tuple(range(axis % x.ndim, x.ndim))
+    wide = np.ascontiguousarray(widened(x))
     with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
-        root = np.sqrt(np.square(wide).mean(axis=axes, keepdims=True) + wide.dtype.type(epsilon))
-        return narrowed(wide / root * widened(gain), x)
+        y = np.square(wide)
+        np.divide(wide, _root_of_mean(y, tuple(range(axis % x.ndim, x.ndim)), epsilon), out=y)
+        return narrowed(_scaled(y, widened(gain), None), x)
 
 
 @define_op(infer=_infer, elements=FLOATS, axes="NC*, C, C -> NC*")
@@ -249,7 +273,7 @@ def instance_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, epsilon
     [[[-1.0, 3.0]]]
     """
     y = _standardised(widened(x), tuple(range(2, x.ndim)), epsilon)
-    return narrowed(y * _per_channel(gain, x) + _per_channel(shift, x), x)
+    return narrowed(_scaled(y, _per_channel(gain, x), _per_channel(shift, x)), x)
 
 
 def _infer_group(x: Tensor, gain: Tensor, shift: Tensor, *, groups: int, epsilon: float = 1e-5) -> Tensor:
@@ -287,7 +311,7 @@ def group_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, groups: in
     n, channels, *positions = x.shape
     grouped = widened(x).reshape(n, groups, channels // groups, *positions)
     y = _standardised(grouped, tuple(range(2, grouped.ndim)), epsilon).reshape(x.shape)
-    return narrowed(y * _per_channel(gain, x) + _per_channel(shift, x), x)
+    return narrowed(_scaled(y, _per_channel(gain, x), _per_channel(shift, x)), x)
 
 
 def _infer_lp(x: Tensor, *, axis: int = -1, p: int = 2) -> Tensor:

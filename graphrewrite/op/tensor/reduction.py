@@ -154,9 +154,8 @@ def _infer_along(x: Tensor, *, axis: int, **_: object) -> Tensor:
 
 
 def _shifted(x: np.ndarray, axis: int) -> np.ndarray:
-    """Return entries less the greatest, so that no exponential overflows."""
-    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN
-        return x - x.max(axis=axis, keepdims=True) if x.size else x
+    """Return entries less the greatest, so that no exponential overflows, in a new array, whose memory is in order."""
+    return np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True), order="C")
 
 
 @define_op(infer=_infer_along, elements=FLOATS)
@@ -175,9 +174,12 @@ def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     >>> softmax(np.array([[0.0, 0.0]])).tolist()
     [[0.5, 0.5]]
     """
-    with np.errstate(under="ignore"):
-        e = np.exp(_shifted(x, axis))
-        y: np.ndarray = e / e.sum(axis=axis, keepdims=True)
+    if not x.size:
+        return x
+    with np.errstate(under="ignore", invalid="ignore", over="ignore"):  # inf - inf is NaN
+        y = _shifted(x, axis)
+        np.exp(y, out=y)
+        y /= np.add.reduce(y, axis=axis, keepdims=True)
     return y
 
 
@@ -216,9 +218,12 @@ def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     >>> log_softmax(np.array([[1000.0, 0.0]])).tolist()
     [[0.0, -1000.0]]
     """
-    less = _shifted(widened(x), axis)
-    with np.errstate(under="ignore", invalid="ignore"):
-        return narrowed(less - np.log(np.exp(less).sum(axis=axis, keepdims=True)), x) if x.size else x
+    if not x.size:
+        return x
+    with np.errstate(under="ignore", invalid="ignore", over="ignore"):
+        y = _shifted(widened(x), axis)
+        y -= np.log(np.add.reduce(np.exp(y), axis=axis, keepdims=True))
+    return narrowed(y, x)
 
 
 @define_op(infer=_infer_along, elements=FLOATS)
