@@ -14,6 +14,9 @@ __all__ = ["entrywise"]
 _ENTRIES = 1 << 15
 """Entries of a block: a few arrays of its size are a part of a typical second-level cache."""
 
+_OPERANDS: Any = [["readonly", "contig"], ["writeonly", "allocate", "contig"]]
+"""Blocks are contiguous, whatever the operand's memory is."""
+
 
 def entrywise(steps: Callable[..., np.ndarray], x: np.ndarray, *, dtype: Any = None) -> np.ndarray:
     """Return an element-wise function, in the dtype and the memory layout of its operand; nothing warns in it.
@@ -41,7 +44,7 @@ def entrywise(steps: Callable[..., np.ndarray], x: np.ndarray, *, dtype: Any = N
         blocks = np.nditer(
             (x, None),
             ["buffered", "external_loop"],
-            [["readonly", "contig"], ["writeonly", "allocate", "contig"]],
+            _OPERANDS,
             [kind, x.dtype],
             casting="same_kind",
             buffersize=_ENTRIES,

@@ -242,13 +242,12 @@ def hard_swish(x: np.ndarray) -> np.ndarray:
 
 
 def _hard_swish(x: np.ndarray) -> np.ndarray:
-    y = x / 6
+    above = np.maximum(x, -3)  # a share of 0 would make -inf NaN
+    y = above / 6
     y += 0.5
     np.minimum(y, 1, out=y)
-    y *= x
-    nothing = x <= -3
-    if nothing.any():
-        y[nothing] = 0
+    y *= above
+    y += 0.0  # no negative zero
     return y
 
 

@@ -85,8 +85,11 @@ def _infer_training(
     return x, Tensor(x.element, (x.shape[1],)), Tensor(x.element, (x.shape[1],))
 
 
-def _per_channel(parameter: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return widened(parameter).reshape(-1, *[1] * (x.ndim - 2))
+def _per_channel(y: np.ndarray, gain: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Multiply and add one entry a channel, in place."""
+    for fold, parameter in ((np.multiply, gain), (np.add, shift)):
+        fold(y, widened(parameter).reshape(-1, *[1] * (y.ndim - 2)), out=y)
+    return y
 
 
 def _standardised(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np.ndarray:
@@ -96,20 +99,15 @@ def _standardised(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np.nd
     x = np.ascontiguousarray(x)  # the order of its sums is that of the memory
     with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
         y = x - _mean(x, axes)
-        y /= _root_of_mean(np.square(y), axes, epsilon)
+        y /= np.sqrt(_mean(np.square(y), axes, epsilon))
     return y
 
 
-def _mean(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+def _mean(x: np.ndarray, axes: tuple[int, ...], more: float = 0.0) -> np.ndarray:
     mean = np.add.reduce(x, axis=axes, keepdims=True)
     mean /= math.prod(x.shape[axis] for axis in axes)
+    mean += x.dtype.type(more)
     return mean
-
-
-def _root_of_mean(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np.ndarray:
-    mean = _mean(x, axes)
-    mean += x.dtype.type(epsilon)
-    return np.sqrt(mean, out=mean)
 
 
 @define_op(infer=_infer_training, elements=FLOATS, results=3, derived=NORM)
@@ -154,21 +152,13 @@ def batch_norm_training(
     """
     wide = widened(x)
     axes = (0, *range(2, x.ndim))
-    y = _scaled(_standardised(wide, axes, epsilon), _per_channel(gain, x), _per_channel(shift, x))
+    y = _per_channel(_standardised(wide, axes, epsilon), gain, shift)
     own = (wide.mean(axis=axes), wide.var(axis=axes)) if x.size else (widened(mean), widened(var))
     # ONNX's momentum is the weight of the old statistics; that of PyTorch is the weight of the new ones.
     new_mean, new_var = (
         narrowed(widened(old) * momentum + new * (1 - momentum), x) for old, new in zip((mean, var), own, strict=True)
     )
     return narrowed(y, x), new_mean, new_var
-
-
-def _scaled(y: np.ndarray, gain: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
-    """Multiply and add in place."""
-    y *= gain
-    if shift is not None:
-        y += shift
-    return y
 
 
 def _is_broadcast(shape: Sequence[Dimension], whole: Sequence[Dimension]) -> bool:
@@ -216,7 +206,8 @@ def layer_norm(
     [[-2.0, 3.0]]
     """
     y = _standardised(widened(x), tuple(range(axis % x.ndim, x.ndim)), epsilon)
-    return narrowed(_scaled(y, widened(gain), None if shift is None else widened(shift)), x)
+    y *= widened(gain)
+    return narrowed(y if shift is None else np.add(y, widened(shift), out=y), x)
 
 
 @define_op(infer=_infer_affine, elements=FLOATS, derived=NORMALISED)
@@ -246,8 +237,9 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, *, axis: int = -1, epsilon: float 
     wide = np.ascontiguousarray(widened(x))
     with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
         y = np.square(wide)
-        np.divide(wide, _root_of_mean(y, tuple(range(axis % x.ndim, x.ndim)), epsilon), out=y)
-        return narrowed(_scaled(y, widened(gain), None), x)
+        np.divide(wide, np.sqrt(_mean(y, tuple(range(axis % x.ndim, x.ndim)), epsilon)), out=y)
+        y *= widened(gain)
+    return narrowed(y, x)
 
 
 @define_op(infer=_infer, elements=FLOATS, axes="NC*, C, C -> NC*")
@@ -273,7 +265,7 @@ def instance_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, epsilon
     [[[-1.0, 3.0]]]
     """
     y = _standardised(widened(x), tuple(range(2, x.ndim)), epsilon)
-    return narrowed(_scaled(y, _per_channel(gain, x), _per_channel(shift, x)), x)
+    return narrowed(_per_channel(y, gain, shift), x)
 
 
 def _infer_group(x: Tensor, gain: Tensor, shift: Tensor, *, groups: int, epsilon: float = 1e-5) -> Tensor:
@@ -311,7 +303,7 @@ def group_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, groups: in
     n, channels, *positions = x.shape
     grouped = widened(x).reshape(n, groups, channels // groups, *positions)
     y = _standardised(grouped, tuple(range(2, grouped.ndim)), epsilon).reshape(x.shape)
-    return narrowed(_scaled(y, _per_channel(gain, x), _per_channel(shift, x)), x)
+    return narrowed(_per_channel(y, gain, shift), x)
 
 
 def _infer_lp(x: Tensor, *, axis: int = -1, p: int = 2) -> Tensor:

@@ -134,7 +134,7 @@ def gelu(x: np.ndarray, *, approximate: str = "none") -> np.ndarray:
     [-0.158808, 0.0, 0.841192]
     """
     if approximate == "tanh":
-        return entrywise(_gelu_by_tanh, x, dtype=np.float64)
+        return entrywise(_gelu_by_tanh, x, dtype=_wide(x))
     return entrywise(_gelu if x.dtype == np.float64 else _single_gelu, x, dtype=np.float64)
 
 
@@ -148,34 +148,29 @@ def _gelu(x: np.ndarray) -> np.ndarray:
 def _single_gelu(x: np.ndarray) -> np.ndarray:
     # The positive part less |x| / 2 * erfc(|x| / sqrt(2)): nothing cancels far below zero, as 1 + erf does.
     y = np.abs(x)
-    twice = x + y
-    if not np.maximum.reduce(y, axis=None, initial=0) < _FAR:  # or NaN
+    is_far = not np.maximum.reduce(y, axis=None, initial=0) < _FAR  # or NaN
+    if is_far:
+        x = np.maximum(x, -_FAR)
         np.minimum(y, _FAR, out=y)
-        twice = 2 * np.maximum(x, 0)
-    y *= single_complement(y)
-    twice -= y
-    twice *= 0.5
-    return twice
+    less = single_complement(y)
+    less *= y
+    np.add(x, np.abs(x) if is_far else y, out=y)
+    y -= less
+    y *= 0.5
+    return y
 
 
 def _gelu_by_tanh(x: np.ndarray) -> np.ndarray:
     # (1 + tanh(y)) / 2 is 1 / (1 + exp(-2 * y)), which does not cancel far below zero.
     y = x * x
+    y *= -2 * math.sqrt(2 / math.pi) * 0.044715
+    y -= 2 * math.sqrt(2 / math.pi)
     y *= x
-    y *= 0.044715
-    y += x
-    y *= -2 * math.sqrt(2 / math.pi)
     np.exp(y, out=y)
     y += 1
-    return _quotient(x, y)
-
-
-def _quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return ``x / y``, which is 0 where the divisor is infinite, though the dividend be infinite; overwrite it."""
-    endless = np.isinf(y)
     np.divide(x, y, out=y)
-    if endless.any():
-        y[endless] = 0
+    if not np.minimum.reduce(x, axis=None, initial=0) > -np.inf:
+        y[x == -np.inf] = 0
     return y
 
 
@@ -211,11 +206,11 @@ def _wide(x: np.ndarray) -> np.dtype:
 
 
 def _softplus(x: np.ndarray) -> np.ndarray:
-    # As np.logaddexp(x, 0), which takes ten times as long.
-    y = np.abs(x)
-    np.exp(np.negative(y, out=y), out=y)
+    y = np.exp(x)
     np.log1p(y, out=y)
-    y += np.maximum(x, 0)
+    limit = math.log(np.finfo(x.dtype).max)
+    if not np.maximum.reduce(x, axis=None, initial=0) < limit:  # or NaN
+        np.copyto(y, x, where=x >= limit)
     return y
 
 
