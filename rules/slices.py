@@ -347,6 +347,7 @@ def slice_before_expand(x):
     yield part
     added = len(wide.shape) - len(x.shape)
     bounds = taken(part, wide.shape)
-    own = {a - added: bounds[a] for a in bounds if a >= added and x.shape[a - added] == wide.shape[a]}
-    result = op.expand(sliced(x, own), shape=part.shape)
-    return result if result.type == part.type else decline("its axes have names", at=part)
+    inside = sliced(x, {a - added: bounds[a] for a in bounds if a >= added and x.shape[a - added] == wide.shape[a]})
+    if any(size not in (1, whole) for size, whole in zip(inside.shape, part.shape[added:], strict=True)):
+        return decline("the sizes are written in another way", at=part)
+    return op.expand(inside, shape=part.shape)
