@@ -1,8 +1,10 @@
-"""Every rule says what it keeps, and has a case in which its pattern is there and the rule leaves the graph."""
+"""Every rule of `graphrewrite.rules` says what it keeps, and has a case in which it leaves the graph as it is."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 from types import CodeType, FunctionType
 
 import pytest
@@ -12,7 +14,8 @@ from graphrewrite.rewriting.rule.outcome import Declined
 from tests.rules.declines import DECLINES
 from tests.support.rewritten import graph_of
 
-RULES = [member for member in rules.RULES if isinstance(member, Rule)]
+MODULES = [import_module(info.name) for info in pkgutil.walk_packages(rules.__path__, "graphrewrite.rules.")]
+RULES = {name: value for module in MODULES for name, value in vars(module).items() if isinstance(value, Rule)}
 
 
 def _named(code: CodeType) -> Iterator[str]:
@@ -29,8 +32,13 @@ def may_decline(function: FunctionType, seen: frozenset[FunctionType] = frozense
     return decline in known or any(may_decline(f, seen | {function}) for f in others if f not in seen)
 
 
-def test_each_rule_that_may_decline_has_a_case():
-    assert [rule.name for rule in RULES if may_decline(rule.function) and rule not in DECLINES] == []
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_a_rule_says_what_it_does_and_assumes_and_has_a_case(rule):
+    assert rule.__doc__
+    assert rule.keeps in ("exact", "rounding", "assumes")
+    assert rule.keeps != "assumes" or "assum" in rule.__doc__, "the docstring states what is assumed"
+    # One without conditions fits wherever its ops are.
+    assert rule in DECLINES or not (may_decline(rule.function) or rule.function.__annotations__)
 
 
 @pytest.mark.parametrize("rule", DECLINES, ids=lambda rule: rule.name)
@@ -43,4 +51,4 @@ def test_a_rule_leaves_what_it_does_not_fit(rule):
         declined |= any(isinstance(rule.edit(graph, match), Declined) for match in matches)
         kinds = rule.definition.root_kinds
         assert kinds is None or kinds & {graph.nodes[node]["type"] for node in graph}
-    assert declined == may_decline(rule.function)
+    assert declined == may_decline(rule.function), "of its cases one has all of the pattern"

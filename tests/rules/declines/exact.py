@@ -1,53 +1,13 @@
-"""For each rule graphs in which its pattern is there, and that it must leave as they are: expressions and their types.
-
-The types are those of the inputs, in the text form. A rule of limits or choices has a graph a reason, where there are
-few; what a rule reads in its operands is nearly right in each.
-"""
+"""Exact rules: identities, constants, slices, what is known of numbers, shapes."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from graphrewrite import Rule, op, rules
+from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, row, stored, whole
 
-__all__ = ["DECLINES", "Case"]
-
-Case = tuple[Callable[..., Any], *tuple[str, ...]]
-"""An expression in some inputs, and their types."""
-
-COLUMN = np.ones((2, 1), np.float32)
-"""It broadcasts rows."""
-SMALL = "f8e4m3fn[N,4]"
-"""Of floats that need not have a negative."""
-
-
-def _row(*numbers: float) -> np.ndarray:
-    return np.array(numbers, np.float32)
-
-
-def _constant(x: Any, value: np.ndarray) -> Any:
-    return x.graph.constant(value)
-
-
-def _whole(*numbers: int) -> np.ndarray:
-    return np.array(numbers, np.int32)
-
-
-def _first(x: Any, start: int, end: int) -> Any:
-    return op.slice(x, starts=(start,), ends=(end,), axes=(1,))
-
-
-def _stored(x: Any, scale: float, **attributes: Any) -> Any:
-    return op.quantize_linear(x, np.float32(scale), np.int8(0), **attributes)
-
-
-def _again(x: Any, scale: float) -> Any:
-    same = _constant(x, np.array(scale, np.float32))
-    return op.quantize_linear(op.dequantize_linear(x, same), same)
-
+__all__ = ["DECLINES"]
 
 DECLINES: dict[Rule, tuple[Case, ...]] = {
     # Identities.
@@ -96,7 +56,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.drop_repeated_relu: ((lambda x: op.relu(op.leaky_relu(x)), "f32[N,4]"),),
     rules.choose_equal_branches: ((lambda c, x: op.where(c, x, x), "bool[2,4]", "f32[4]"),),
     rules.where_as_truth: (
-        (lambda c: op.where(c, _row(1.0), _row(0.0)), "bool[N,4]"),
+        (lambda c: op.where(c, row(1.0), row(0.0)), "bool[N,4]"),
         (lambda c: op.where(c, np.ones((2, 1), bool), False), "bool[4]"),
     ),
     rules.drop_cast_to_fixed_and_back: (
@@ -116,23 +76,23 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.drop_sign_before_even: ((lambda x: op.abs(op.neg(x)), "u8[N,4]"),),
     rules.fold_sign: (
-        (lambda x: op.neg(op.div(x, _whole(3))), "i32[N,4]"),
+        (lambda x: op.neg(op.div(x, whole(3))), "i32[N,4]"),
         (lambda x: op.neg(op.mul(x, x)), "f32[N,4]"),
     ),
-    rules.fold_sign_before: ((lambda x: op.div(op.neg(x), _whole(3)), "i32[N,4]"),),
+    rules.fold_sign_before: ((lambda x: op.div(op.neg(x), whole(3)), "i32[N,4]"),),
     rules.constant_last: ((lambda x: op.add(x, 2.0), "f32[N,4]"),),
     rules.merge_constants: (
         (lambda x: op.add(op.add(x, 0.1), 0.2), "f32[N,4]"),
         (lambda x: op.mul(op.add(x, 1), 2), "i32[N,4]"),
         (lambda x: op.maximum(op.maximum(x, 0.0), -0.0), "f32[N,4]"),
-        (lambda x: op.add(op.add(x, _whole(1, 2)), np.ones((3, 1), np.int32)), "i32[N,3,2]"),
+        (lambda x: op.add(op.add(x, whole(1, 2)), np.ones((3, 1), np.int32)), "i32[N,3,2]"),
     ),
     rules.merge_integer_offsets: (
-        (lambda x: op.sub(op.add(x, _whole(1, 2)), np.ones((3, 1), np.int32)), "i32[N,3,2]"),
+        (lambda x: op.sub(op.add(x, whole(1, 2)), np.ones((3, 1), np.int32)), "i32[N,3,2]"),
         (lambda x: op.add(op.add(x, 0.1), 0.2), "f32[N,4]"),
     ),
     rules.merge_integer_differences: (
-        (lambda x: op.sub(np.ones((3, 1), np.int32), op.add(x, _whole(1, 2))), "i32[N,3,2]"),
+        (lambda x: op.sub(np.ones((3, 1), np.int32), op.add(x, whole(1, 2))), "i32[N,3,2]"),
     ),
     # Slices, concatenations and borders.
     rules.crop_as_slice: (
@@ -158,8 +118,8 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.slice_of_sizes: ((lambda x: op.slice(op.shape(x), starts=(-1,), ends=(-9,), steps=(-1,)), "f32[N,M,4]"),),
     rules.concat_of_slices: (
-        (lambda x: op.concat(_first(x, 0, 2), _first(x, 1, 4), axis=1), "f32[N,4]"),
-        (lambda x: op.concat(_first(x, 2, 4), _first(x, 0, 2), axis=1), "f32[N,4]"),
+        (lambda x: op.concat(cut(x, 0, 2), cut(x, 1, 4), axis=1), "f32[N,4]"),
+        (lambda x: op.concat(cut(x, 2, 4), cut(x, 0, 2), axis=1), "f32[N,4]"),
     ),
     rules.slice_before_expand: (
         (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
@@ -178,9 +138,9 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             "f32[N,4]",
         ),
     ),
-    rules.broadcast_constant: ((lambda x: op.add(op.expand(_constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),),
+    rules.broadcast_constant: ((lambda x: op.add(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),),
     rules.broadcast_constant_in_order: (
-        (lambda x: op.sub(op.expand(_constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),
+        (lambda x: op.sub(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),
     ),
     rules.gather_as_slice: (
         (lambda x: op.gather(x, np.array([0, 1, 3]), axis=1), "f32[N,4]"),
@@ -245,11 +205,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     # Quantised numbers.
     rules.drop_quantise_again: (
-        (lambda x: _again(x, 1e38), "u8[N,4]"),  # most stored numbers are read as infinity
-        (lambda x: _again(x, 0.5), "i32[N,4]"),
+        (lambda x: again(x, 1e38), "u8[N,4]"),  # most stored numbers are read as infinity
+        (lambda x: again(x, 0.5), "i32[N,4]"),
     ),
     rules.drop_limit_before_quantising: (
-        (lambda x: _stored(op.relu(x), 0.5), "f32[N,4]"),
+        (lambda x: stored(op.relu(x), 0.5), "f32[N,4]"),
         (lambda x: op.quantize_linear(op.clip(x, low=0.0, high=6.0), 0.5, np.uint8(0)), "f32[N,4]"),
     ),
 }
