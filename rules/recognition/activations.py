@@ -127,7 +127,7 @@ def recognise_silu(x):
 
 @rule(keeps="assumes")
 def recognise_scaled_silu(x, a: Constant):
-    """So it is times that of its multiple, as 1.702 for an approximate gelu; assumes no infinities (Hendrycks, Gimpel 2016)."""
+    """So it is times that of its multiple, of 1.702 almost a gelu; assumes no infinities (Hendrycks, Gimpel 2016)."""
     product = op.mul(x, op.sigmoid(op.mul(x, a)))
     yield product
     if x.type != product.type:
