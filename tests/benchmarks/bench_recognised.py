@@ -2,6 +2,8 @@
 
 Figures are medians of ratios of CPU times that were taken one right after the other, of the parts in terms of the op:
 above 1 the op is faster. Both are evaluated in f32, by a compiled program and by `evaluate`, which compiles them first.
+
+A gelu by the error function is about as fast as its parts: it keeps the digits that 1 + erf loses far below zero.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from graphrewrite.rules import RULES
 from graphrewrite.rules.recognition import RECOGNITION
 from tests.benchmarks.figures import print_table, scaled
 
-SHAPES = ((1, 1000), (8, 128, 768), (1, 64, 56, 56))
+SHAPES: tuple[tuple[int, ...], ...] = scaled(((1, 8, 4, 4),), ((1, 1000), (8, 128, 768), (1, 64, 56, 56)))
 SECONDS = scaled(0.0, 0.3)
 """For one cell of the table."""
 
@@ -89,12 +91,19 @@ def _groups(x: Any) -> Any:
     return op.add(op.mul(op.reshape(norm, shape=x.shape), _per_channel(x)), _per_channel(x))
 
 
+def _shuffled(x: Any) -> Any:
+    batch, channels, *positions = x.shape
+    grouped = op.reshape(x, shape=(batch, 8, channels // 8, *positions))
+    return op.reshape(op.transpose(grouped, perm=(0, 2, 1, *range(3, len(grouped.shape)))), shape=x.shape)
+
+
 PARTS: dict[str, Callable[[Any], Any]] = {
     "softmax": lambda x: _softmax(x, _less_maximum(x)),
     "softmax, less safe": lambda x: _softmax(x, x),
     "log_softmax": lambda x: op.sub(less := _less_maximum(x), _log_sum_exp(less)),
     "reduce_log_sum_exp": _log_sum_exp,
     "reduce_l1": lambda x: op.reduce_sum(op.abs(x), axes=(-1,)),
+    "reduce_sum_square": lambda x: op.reduce_sum(op.mul(x, x), axes=(-1,)),
     "reduce_l2": lambda x: op.sqrt(op.reduce_sum(op.mul(x, x), axes=(-1,))),
     "gelu": lambda x: _gelu(x, op.erf(op.div(x, _number(2**0.5)))),
     "gelu, tanh": lambda x: _gelu(x, _through_tanh(x)),
@@ -114,9 +123,10 @@ PARTS: dict[str, Callable[[Any], Any]] = {
     "layer_norm": lambda x: op.add(op.mul(_rms(_centred(x)), _per_entry(x)), _per_entry(x)),
     "instance_norm": _instances,
     "group_norm": _groups,
+    "channel_shuffle": _shuffled,
 }
 """How exporters write each op."""
-OF_CHANNELS = {"instance_norm", "group_norm"}
+OF_CHANNELS = {"instance_norm", "group_norm", "channel_shuffle"}
 
 
 def ratio_of_times(parts: Callable[[], object], whole: Callable[[], object]) -> float:
@@ -138,7 +148,7 @@ def ratio_of_times(parts: Callable[[], object], whole: Callable[[], object]) -> 
 @pytest.mark.parametrize("name", PARTS)
 def test_what_is_recognised(name: str, rows: list) -> None:
     cells: list[object] = []
-    for shape in SHAPES[: scaled(1, len(SHAPES))]:
+    for shape in SHAPES:
         if name in OF_CHANNELS and len(shape) < 3:
             cells += ["", ""]
             continue
