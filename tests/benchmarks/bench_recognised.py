@@ -93,7 +93,7 @@ def _groups(x: Any) -> Any:
 
 def _shuffled(x: Any) -> Any:
     batch, channels, *positions = x.shape
-    grouped = op.reshape(x, shape=(batch, 8, channels // 8, *positions))
+    grouped = op.reshape(x, shape=(batch, 4, channels // 4, *positions))
     return op.reshape(op.transpose(grouped, perm=(0, 2, 1, *range(3, len(grouped.shape)))), shape=x.shape)
 
 
