@@ -287,7 +287,7 @@ def reduce_log_sum_exp(x: np.ndarray, *, axes: Sequence[int] | None = None, keep
     wide, along = widened(x), None if axes is None else tuple(axes)
     most = math.sqrt(np.finfo(wide.dtype).max)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        total = np.add.reduce(np.exp(wide), axis=along, keepdims=True)
+        total = np.add.reduce(np.exp(wide, order="C"), axis=along, keepdims=True)
         logarithm = np.log(total)
         is_far = ~((total > 1 / most) & (total < most))  # what was added may be infinite, or 0
         if is_far.any():
@@ -300,4 +300,4 @@ def reduce_log_sum_exp(x: np.ndarray, *, axes: Sequence[int] | None = None, keep
 def _shifted_logarithm(x: np.ndarray, axes: tuple[int, ...] | None) -> np.ndarray:
     most = np.maximum.reduce(x, axis=axes, keepdims=True, initial=-np.inf)
     most = np.where(np.isfinite(most), most, most.dtype.type(0))  # inf - inf would be NaN
-    return np.log(np.add.reduce(np.exp(x - most), axis=axes, keepdims=True)) + most
+    return np.log(np.add.reduce(np.exp(np.subtract(x, most, order="C")), axis=axes, keepdims=True)) + most
