@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphrewrite import Rule, op, rules
-from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, row, stored, whole
+from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, row, rows, stored, whole
 
 __all__ = ["DECLINES"]
+
+
+def _cropped(x: Any) -> Any:
+    region = (0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.5, 0.5)
+    return op.resize(x, sizes=("N", 2, 3, 3), coordinate_transformation_mode="tf_crop_and_resize", roi=region)
+
+
+def _read_twice(x: Any, y: Any) -> Any:
+    joined = op.concat(x, y, axis=1)
+    return op.concat(cut(joined, 1, 3), joined, axis=1)
+
+
+def _of_two_rows(x: Any) -> Any:
+    first, second = (op.slice(x, starts=(i, 2 * i), ends=(i + 1, 2 * i + 2)) for i in (0, 1))
+    return op.concat(first, second, axis=1)
+
+
+def _other_readers(x: Any, y: Any) -> Any:
+    first, second = cut(x, 0, 2), cut(x, 2, 3)
+    return op.concat(op.concat(first, second, y, axis=1), first, second, axis=1)
+
+
+def _shifted(x: Any) -> Any:
+    bits = constant(x, np.array(2, np.uint8))
+    return op.bit_shift(op.bit_shift(x, bits, direction="right"), bits, direction="left")
+
+
+def _by_two_axes(x: Any) -> Any:
+    scales = constant(x, row(0.5, 0.25))
+    return op.quantize_linear(op.dequantize_linear(x, scales, axis=0), scales, axis=1)
+
 
 DECLINES: dict[Rule, tuple[Case, ...]] = {
     # Identities.
@@ -36,14 +69,17 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.drop_resize: (
         (lambda x: op.resize(x, sizes=("N", 2, 6, 3)), "f32[N,2,3,3]"),
         (lambda x: op.resize(x, scales=(1.0, 1.0, 1.2, 1.0), mode="linear"), "f32[N,2,3,3]"),  # also of 3 rows
+        (_cropped, "f32[N,2,3,3]"),
     ),
     rules.drop_unit_pool: (
         (lambda x: op.max_pool(x, kernel=(1, 1), strides=(2, 2)), "f32[N,2,3,3]"),
         (lambda x: op.average_pool(x, kernel=(1, 2)), "f32[N,2,3,3]"),
+        (lambda x: op.average_pool(x, kernel=(1, 1)), "i64[N,2,3,3]"),
     ),
     rules.reduce_one_as_reshape: (
         (lambda x: op.reduce_max(x, axes=(1,)), "f32[N,4]"),
         (lambda x: op.reduce_sum(x, axes=(1,)), "f32[N,1]"),  # of -0 it makes 0
+        (lambda x: op.reduce_max(x, axes=(2,), keep_dims=False), "f32[N,4,1] NCW"),
     ),
     rules.drop_inverse_twice: (
         (lambda x: op.neg(op.bitwise_not(x)), "i32[N,4]"),
@@ -61,6 +97,8 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.drop_cast_to_fixed_and_back: (
         (lambda x: op.to_fixed(op.from_fixed(x, fraction=3), element="s8f4"), "s8f4[N,4]"),
+        (lambda x: op.to_fixed(op.from_fixed(x, fraction=4), element="s8f4", low=0), "s8f4[N,4]"),
+        (lambda x: op.to_fixed(op.from_fixed(x, fraction=0, element="f16"), element="s16f0"), "s16f0[N,4]"),
     ),
     rules.drop_requantise: ((lambda x: op.requantise(x, shift=0, element="s6f4"), "s8f4[N,4]"),),
     # Signs, order and constants.
@@ -78,8 +116,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.fold_sign: (
         (lambda x: op.neg(op.div(x, whole(3))), "i32[N,4]"),
         (lambda x: op.neg(op.mul(x, x)), "f32[N,4]"),
+        (lambda x: op.neg(op.mul(x, 2.0)), SMALL),
     ),
-    rules.fold_sign_before: ((lambda x: op.div(op.neg(x), whole(3)), "i32[N,4]"),),
+    rules.fold_sign_before: (
+        (lambda x: op.div(op.neg(x), whole(3)), "i32[N,4]"),
+        (lambda x: op.mul(op.neg(x), 2.0), SMALL),
+    ),
     rules.constant_last: ((lambda x: op.add(x, 2.0), "f32[N,4]"),),
     rules.merge_constants: (
         (lambda x: op.add(op.add(x, 0.1), 0.2), "f32[N,4]"),
@@ -98,16 +140,21 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.crop_as_slice: (
         (lambda x: op.pad(x, pads=(0, -1, 0, 1)), "f32[N,4]"),
         (lambda x: op.pad(x, pads=(0, 0, 0, 0)), "f32[N,4]"),
+        (lambda x: op.pad(x, pads=(-1, 0, 0, 0)), "f32[N,4]"),
     ),
     rules.merge_slices: (
         (
             lambda x: op.slice(op.slice(x, starts=(1,), ends=(-1,), axes=(0,)), starts=(-3,), ends=(-1,), axes=(0,)),
             "f32[N,4]",
         ),
+        (lambda x: rows(rows(x, 1, 5), 1, 3), "f32[N]"),
     ),
     rules.slice_of_concat: (
         (lambda x, y: op.slice(op.concat(x, y, axis=1), starts=(1,), ends=(3,), axes=(0,)), "f32[4,2]", "f32[4,2]"),
         (lambda x, y: op.slice(op.concat(x, y, axis=0), starts=(1,), ends=(9,), axes=(0,)), "f32[N,2]", "f32[M,2]"),
+        (lambda x, y: cut(op.concat(x, y, axis=1), 3, 3), "f32[N,2]", "f32[N,4]"),
+        (_read_twice, "f32[N,2]", "f32[N,4]"),
+        (lambda x, y: cut(op.concat(x, y, axis=1), 0, 1), "f32[N,2]", "f32[N,4] NC"),
     ),
     rules.slice_of_pad: (
         (lambda x: op.slice(op.pad(x, pads=(0, 2, 0, 0)), starts=(0,), ends=(1,), axes=(1,)), "f32[N,4]"),
@@ -115,11 +162,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             lambda x: op.slice(op.pad(x, pads=(0, 0, 0, 2), mode="reflect"), starts=(1,), ends=(6,), axes=(1,)),
             "f32[N,4]",
         ),
+        (lambda x: cut(op.pad(x, pads=(0, "K", 0, 0)), 0, 3), "f32[N,4]"),
     ),
     rules.slice_of_sizes: ((lambda x: op.slice(op.shape(x), starts=(-1,), ends=(-9,), steps=(-1,)), "f32[N,M,4]"),),
     rules.concat_of_slices: (
         (lambda x: op.concat(cut(x, 0, 2), cut(x, 1, 4), axis=1), "f32[N,4]"),
         (lambda x: op.concat(cut(x, 2, 4), cut(x, 0, 2), axis=1), "f32[N,4]"),
+        (_of_two_rows, "f32[3,4]"),
+        (_other_readers, "f32[N,4]", "f32[N,1]"),
+        (lambda x: op.concat(rows(x, 1, 2), rows(x, 2, 4), axis=0), "f32[N]"),
     ),
     rules.slice_before_expand: (
         (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
@@ -128,6 +179,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.drop_empty_operand: (
         (lambda x, y: op.concat(x, y, axis=1), "f32[N,4]", "f32[N,1]"),
         (lambda x: op.concat(x, axis=1), "f32[N,0]"),
+        (lambda x, y: op.concat(x, y, axis=1), "f32[N,0] NC", "f32[N,4]"),
     ),
     rules.merge_pads: (
         (lambda x: op.pad(op.pad(x, pads=(0, 1, 0, 0), fill=0.0), pads=(0, 1, 0, 0), fill=1.0), "f32[N,4]"),
@@ -137,6 +189,8 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             lambda x: op.pad(op.pad(x, pads=(0, 1, 0, 0), mode="reflect"), pads=(0, 1, 0, 0), mode="reflect"),
             "f32[N,4]",
         ),
+        (lambda x: op.pad(op.pad(x, pads=(0, -1, 0, 0), mode="edge"), pads=(0, 1, 0, 0), mode="edge"), "f32[N,4]"),
+        (lambda x: op.pad(op.pad(x, pads=(0, "K", 0, 0)), pads=(0, 1, 0, 0)), "f32[N,4]"),
     ),
     rules.broadcast_constant: ((lambda x: op.add(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),),
     rules.broadcast_constant_in_order: (
@@ -146,6 +200,8 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.gather(x, np.array([0, 1, 3]), axis=1), "f32[N,4]"),
         (lambda x: op.gather(x, np.array([-1]), axis=0), "f32[N,4]"),
         (lambda x: op.gather(x, np.array([[0, 1]]), axis=1), "f32[N,4]"),
+        (lambda x: op.gather(x, np.array([4, 5]), axis=1), "f32[N,4]"),
+        (lambda x: op.gather(x, np.array(1), axis=1), "f32[N,4] NC"),
     ),
     # What is known of numbers.
     rules.drop_relu: ((op.relu, "f32[N,4]"), (lambda x: op.leaky_relu(op.sin(x)), "f32[N,4]")),
@@ -162,6 +218,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.drop_extreme: (
         (lambda x: op.maximum(op.sigmoid(x), 0.5), "f32[N,4]"),
         (lambda x, y: op.maximum(op.abs(x), op.neg(op.abs(y))), "f32[N,4]", "f32[N,4]"),  # it may be NaN
+        (
+            lambda c, d: op.maximum(op.cast(c, element="f32"), op.neg(op.cast(d, element="f32"))),
+            "bool[N,4]",
+            "bool[N,4]",
+        ),
     ),
     rules.drop_where: (
         (lambda c, x: op.where(c, x, 0.0), "bool[N,4]", "f32[N,4]"),
@@ -174,10 +235,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.drop_shift_there_and_back: (
         (lambda x, n: op.bit_shift(op.bit_shift(x, n, direction="right"), n, direction="left"), "u8[N,4]", "u8[]"),
         (lambda x, n: op.bit_shift(op.bit_shift(x, n, direction="left"), n, direction="left"), "u8[N,4]", "u8[]"),
+        (_shifted, "u8[N,4]"),
     ),
     rules.drop_cast_there_and_back: (
         (lambda x: op.cast(op.cast(x, element="f16"), element="f32"), "f32[N,4]"),
         (lambda x: op.cast(op.cast(x, element="f32"), element="i32"), "i32[N,4]"),
+        (lambda x: op.cast(op.cast(x, element="f64"), element="f16"), "f32[N,4]"),
     ),
     rules.merge_casts: (
         (lambda x: op.cast(op.cast(x, element="i8"), element="i32"), "i16[N,4]"),
@@ -188,6 +251,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.clip(op.clip(x, low=3.0, high=2.0), low=0.0), "f32[N,4]"),
         (lambda x: op.clip(op.clip(x, low=0.0), low=1.0, high=-1.0), "f32[N,4]"),
         (lambda x: op.clip(op.clip(x, low=-0.0), low=0.0), "f32[N,4]"),
+        (lambda x: op.clip(op.clip(x, low=float("nan")), low=0.0), "f32[N,4]"),
     ),
     rules.compute_known_sizes: ((op.shape, "f32[N,4]"),),
     rules.compute_known_number: (
@@ -207,9 +271,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.drop_quantise_again: (
         (lambda x: again(x, 1e38), "u8[N,4]"),  # most stored numbers are read as infinity
         (lambda x: again(x, 0.5), "i32[N,4]"),
+        (_by_two_axes, "u8[2,2]"),
     ),
     rules.drop_limit_before_quantising: (
         (lambda x: stored(op.relu(x), 0.5), "f32[N,4]"),
         (lambda x: op.quantize_linear(op.clip(x, low=0.0, high=6.0), 0.5, np.uint8(0)), "f32[N,4]"),
+        (lambda x: op.quantize_linear(op.relu(x), row(0.5)[0], element="f8e4m3fn"), "f32[N,4]"),
     ),
 }

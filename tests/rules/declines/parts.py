@@ -9,7 +9,21 @@ import numpy as np
 
 from graphrewrite import op
 
-__all__ = ["COLUMN", "SMALL", "Case", "again", "constant", "cut", "layer", "normed", "ones", "row", "stored", "whole"]
+__all__ = [
+    "COLUMN",
+    "SMALL",
+    "Case",
+    "again",
+    "constant",
+    "cut",
+    "layer",
+    "normed",
+    "ones",
+    "row",
+    "rows",
+    "stored",
+    "whole",
+]
 
 Case = tuple[Callable[..., Any], *tuple[str, ...]]
 """An expression in some inputs, and their types."""
@@ -39,6 +53,10 @@ def constant(x: Any, value: np.ndarray) -> Any:
 
 def cut(x: Any, start: int, end: int) -> Any:
     return op.slice(x, starts=(start,), ends=(end,), axes=(1,))
+
+
+def rows(x: Any, start: int, end: int) -> Any:
+    return op.slice(x, starts=(start,), ends=(end,), axes=(0,))
 
 
 def layer(x: Any, results: int = 3) -> Any:
