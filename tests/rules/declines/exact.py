@@ -163,6 +163,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             "f32[N,4]",
         ),
         (lambda x: cut(op.pad(x, pads=(0, "K", 0, 0)), 0, 3), "f32[N,4]"),
+        (lambda x: rows(op.pad(x, pads=(0, 1)), 1, "N + 1"), "f32[N]"),
     ),
     rules.slice_of_sizes: ((lambda x: op.slice(op.shape(x), starts=(-1,), ends=(-9,), steps=(-1,)), "f32[N,M,4]"),),
     rules.concat_of_slices: (

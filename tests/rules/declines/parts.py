@@ -55,7 +55,7 @@ def cut(x: Any, start: int, end: int) -> Any:
     return op.slice(x, starts=(start,), ends=(end,), axes=(1,))
 
 
-def rows(x: Any, start: int, end: int) -> Any:
+def rows(x: Any, start: int, end: int | str) -> Any:
     return op.slice(x, starts=(start,), ends=(end,), axes=(0,))
 
 
