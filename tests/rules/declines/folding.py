@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphrewrite import Rule, op
 from graphrewrite.rules import affine, affine_before_moves, approximations, arithmetic, norms, windows
-from tests.rules.declines.parts import COLUMN, SMALL, Case, cut, layer, normed, ones, row, whole
+from tests.rules.declines.parts import COLUMN, SMALL, Case, cut, layer, named, normed, ones, row, whole
 
 __all__ = ["DECLINES"]
 
 KERNEL = ones(2, 2, 3, 3)
 
+
+def _dilated(x: Any, apart: int, together: int) -> Any:
+    """A convolution of every so many positions, as TensorFlow writes it."""
+    blocks = op.transpose(op.space_to_depth(x, block_size=apart), perm=(1, 0, 2, 3))
+    return op.depth_to_space(op.transpose(op.conv(blocks, ones(3, 2, 1, 1)), perm=(1, 0, 2, 3)), block_size=together)
+
+
 DECLINES: dict[Rule, tuple[Case, ...]] = {
     affine.divide_as_multiply: (
         (lambda x: op.div(x, row(0, 1, 2, 4)), "f32[N,4]"),
         (lambda x: op.div(x, whole(2)), "i32[N,4]"),
+        (lambda x: op.div(x, named(x, ones(1, 4))), "f32[N,4]"),
+        (lambda x: op.div(x, 2.0), SMALL),
     ),
-    affine.subtract_as_add: ((lambda x: op.sub(x, 1.0), SMALL),),
+    affine.subtract_as_add: (
+        (lambda x: op.sub(x, 1.0), SMALL),
+        (lambda x: op.sub(x, named(x, ones(1, 4))), "f32[N,4]"),
+    ),
     affine.fold_bias: ((lambda x: op.add(layer(x), COLUMN), "f32[2,4]"),),
     affine.fold_scale: ((lambda x: op.mul(layer(x), COLUMN), "f32[2,4]"),),
     affine.subtract_layer: ((lambda x: op.sub(COLUMN, layer(x)), "f32[2,4]"),),
@@ -31,6 +45,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     affine_before_moves.norm_before_reshape: ((lambda x: normed(op.reshape(x, shape=("N", 4))), "f32[N,2,2]"),),
     affine_before_moves.norm_before_names: (
         (lambda x: normed(op.transpose(op.reshape(x, shape=("N", 2, 3)), perm=(0, 2, 1))), "f32[N,6]"),
+        (lambda x: normed(op.name_axes(op.reshape(x, shape=(2, 2)), layout="NC")), "f32[4]"),
     ),
     affine_before_moves.norm_before_transpose: ((lambda x: normed(op.transpose(x, perm=(0, 2, 1))), "f32[N,3,2]"),),
     affine_before_moves.constant_before_reshape: (
@@ -42,6 +57,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             lambda x: op.add(op.transpose(op.conv(x, KERNEL, ones(2)), perm=(0, 2, 3, 1)), row(1, 2).reshape(2, 1)),
             "f32[N,2,4,4]",
         ),
+        (lambda x: op.add(op.transpose(layer(x), perm=(1, 0)), ones(2, 1, 1)), "f32[2,4]"),
     ),
     affine_before_moves.slice_before_norm: (
         (lambda x: cut(normed(x), 0, 2), "f32[N,4]"),
@@ -52,6 +68,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     windows.crop_window: (
         (lambda x: op.conv(x, KERNEL, ones(2)), "f32[N,2,3,3]"),  # all weights count
         (lambda x: op.conv(x, KERNEL, ones(2), pads=(1, 1, 1, 1)), "f32[N,2,2,2]"),
+        (lambda x: op.conv(x, ones(2, 2, 2, 2), ones(2), pads=(1, 1, 0, 0), dilations=(2, 2)), "f32[N,2,2,2]"),
     ),
     windows.dilate_conv: (
         (
@@ -68,13 +85,24 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             ),
             "f32[2,1,8,8]",
         ),
+        (lambda x: _dilated(x, 2, 1), "f32[2,1,8,8]"),
+        (lambda x: _dilated(x, 2, 2), "f32[2,1,H,8]"),
     ),
     windows.fold_pad: ((lambda x: op.conv(op.pad(x, pads=(0, 1, 0, 0, 0, 0, 0, 0)), KERNEL), "f32[N,1,3,3]"),),
     windows.fold_pad_into_average_pool: (
         (lambda x: op.average_pool(op.pad(x, pads=(0, 0, 2, 0, 0, 0, 0, 0)), kernel=(2, 2)), "f32[N,1,3,3]"),
+        (
+            lambda x: op.average_pool(op.pad(x, pads=(0, 0, 1, 1, 0, 0, 1, 1)), kernel=(3, 3), pads=(1, 1, 1, 1)),
+            "f32[N,1,4,4]",
+        ),
     ),
     windows.fold_pad_into_max_pool: (
         (lambda x: op.max_pool(op.pad(x, pads=(0, 0, 1, 1, 0, 0, 1, 1)), kernel=(2, 2)), "f32[N,1,3,3]"),
+        (
+            lambda x: op.max_pool(op.pad(op.relu(x), pads=(0, 0, 1, 0, 0, 0, 1, 0)), kernel=(2, 1), dilations=(4, 1)),
+            "f32[N,1,3,3]",
+        ),
+        (lambda x: op.max_pool(op.pad(x, pads=(0, 0, 1, 1, 0, 0, 1, 1)), kernel=(2, 2)), "s8f4[N,1,3,3]"),
     ),
     windows.pool_before_relu: (
         (lambda x: op.max_pool(op.relu(x), kernel=(2,), dilations=(3,), strides=(1,), pads=(1, 1)), "f32[N,1,2]"),
@@ -83,6 +111,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     norms.drop_norm: (
         (lambda x: normed(x, 2.0, epsilon=1.0), "f32[N,4]"),
         (lambda x: op.batch_norm(x, ones(4), ones(4), 0 * ones(4), ones(4), epsilon=0.0), "f32[N,4]"),
+        (lambda x: normed(x, epsilon=0.0), "f32[N,4]"),
     ),
     norms.scale_norm: ((lambda x: op.mul(op.instance_norm(x, ones(2), ones(2)), ones(3)), "f32[N,2,3]"),),
     norms.add_to_norm: ((lambda x: op.add(op.instance_norm(x, ones(2), ones(2)), ones(3)), "f32[N,2,3]"),),

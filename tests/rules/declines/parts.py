@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import op
+from graphrewrite import Tensor, op
 
 __all__ = [
     "COLUMN",
@@ -49,6 +49,11 @@ def ones(*shape: int) -> np.ndarray:
 def constant(x: Any, value: np.ndarray) -> Any:
     """A node, which several may read."""
     return x.graph.constant(value)
+
+
+def named(x: Any, value: np.ndarray) -> Any:
+    """A node whose axes are a batch and channels."""
+    return x.graph.constant(value, type=Tensor("f32", value.shape, "NC"))
 
 
 def cut(x: Any, start: int, end: int) -> Any:

@@ -48,11 +48,11 @@ def _shares(x: Any, divided: Callable[..., Any], axes: tuple[int, ...]) -> Any:
     return divided(shares, op.reduce_sum(shares, axes=axes))
 
 
-def _line(x: Any, gain: np.ndarray) -> Any:
-    mean = op.reduce_mean(x, axes=(0,))
+def _line(x: Any, gain: np.ndarray, *, axis: int = -1, epsilon: float = 1e-5) -> Any:
+    mean = op.reduce_mean(x, axes=(axis,))
     centred = op.sub(x, mean)
-    variance = op.reduce_mean(op.mul(centred, centred), axes=(0,))
-    scale = op.mul(op.reciprocal(op.sqrt(op.add(variance, 1e-5))), gain)
+    variance = op.reduce_mean(op.mul(centred, centred), axes=(axis,))
+    scale = op.mul(op.reciprocal(op.sqrt(op.add(variance, epsilon))), gain)
     return op.add(op.mul(x, scale), op.sub(ones(4), op.mul(mean, scale)))
 
 
@@ -106,6 +106,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             ),
             "f32[N,4,6]",
         ),
+        (
+            lambda x: op.reshape(op.transpose(op.reshape(x, shape=("N", 2, 3, 2)), perm=(0, 2, 1, 3)), shape=("N", 12)),
+            "f32[N,6,2]",
+        ),
     ),
     reductions.recognise_softmax: ((lambda x: _shares(x, op.div, (0, 1)), ROWS),),
     reductions.recognise_softmax_by_reciprocal: (
@@ -127,17 +131,28 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     normalisations.recognise_rms_norm_of_quotient: ((lambda x: op.div(op.mul(x, ones(4)), _rms(x)), "f32[3,4]"),),
     normalisations.recognise_layer_norm: (
         (lambda x: op.rms_norm(op.sub(x, op.reduce_mean(x, axes=(0,))), ones(4)), "f32[3,4]"),
+        (lambda x: op.rms_norm(op.sub(x, op.reduce_mean(x, axes=(1,), keep_dims=False)), ones(3)), "f32[3,1]"),
     ),
-    normalisations.recognise_layer_norm_of_line: ((lambda x: _line(x, ones(4)), "f32[3,4]"),),
+    normalisations.recognise_layer_norm_of_line: (
+        (lambda x: _line(x, ones(4), axis=0), "f32[3,4]"),
+        (lambda x: _line(x, ones(4), epsilon=0.0), "f32[3,4]"),
+        (lambda x: _line(x, ones(4)), "f32[3,4] NC"),
+        (lambda x: _line(x, ones(3, 1)), "f32[3,4]"),
+    ),
     normalisations.recognise_gain: ((lambda x: op.mul(op.layer_norm(x, 1.0), ones(3, 1)), "f32[3,4]"),),
     normalisations.recognise_shift: ((lambda x: op.add(op.layer_norm(x, ones(4)), ones(3, 1)), "f32[3,4]"),),
     normalisations.recognise_instance_norm: (
         (lambda x: op.mul(op.layer_norm(x, 1.0), ones(4, 1)), "f32[2,3,4,5]"),
         (lambda x: op.mul(op.layer_norm(x, 1.0, axis=2), ones(5)), "f32[2,3,4,5]"),
+        (lambda x: op.mul(op.layer_norm(x, 1.0, axis=2), ones(3, 1)), "f32[0,3,4]"),
     ),
     normalisations.recognise_group_norm: (
         (
             lambda x: op.reshape(op.instance_norm(op.reshape(x, shape=(4, 3, 5)), ones(3), ones(3)), shape=(2, 6, 5)),
+            "f32[2,6,5]",
+        ),
+        (
+            lambda x: op.reshape(op.instance_norm(op.reshape(x, shape=(2, 3, 10)), ones(3), ones(3)), shape=(2, 30)),
             "f32[2,6,5]",
         ),
     ),
