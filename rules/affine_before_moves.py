@@ -152,8 +152,6 @@ def norm_before_slice(x, w: Constant, b: Constant, gain: Constant, shift: Consta
     cut = op.slice(layer)
     norm = op.batch_norm(cut, gain, shift, mean, var)
     yield norm
-    if layer.readers > 1:
-        return decline("the layer has other readers, so it cannot take up the norm", at=layer)
     if _cuts(cut, _channel_axis(layer)):
         return decline("it cuts the channels", at=cut)
     return op.slice(op.batch_norm(layer, gain, shift, mean, var, like=norm), like=cut)

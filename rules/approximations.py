@@ -50,7 +50,7 @@ def multiply_by_zero(x: Floats, zero: Zero):
 
 @rule(keeps="assumes")
 def divide_zero(zero: Zero, x: Floats):
-    """0 / x is 0 if x is neither 0 nor NaN, but for the sign of zero."""
+    """0 / x is 0, but for the sign of zero; assumes that x is neither 0 nor NaN."""
     quotient = op.div(zero, x)
     yield quotient
     return filled(0, quotient)

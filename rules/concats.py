@@ -55,10 +55,10 @@ def concat_before_step(x, rest):
     for other in rest:
         if _step(other) != _step(first) or other.readers > 1:
             return decline("another step makes it, or it has other readers", at=other)
-    result = first.op(op.concat(x, *map(first_operand, rest), axis=joined.axis), like=first)
-    return (
-        result if result.type == joined.type else decline("some of the operands know the names of the axes", at=joined)
-    )
+    operands = [first_operand(other) for other in rest]
+    if any(operand.type.element != x.type.element for operand in operands):
+        return decline("they are made of different element types", at=joined)
+    return first.op(op.concat(x, *operands, axis=joined.axis), like=first)
 
 
 @rule

@@ -159,8 +159,6 @@ def global_average_pool_as_conv(x):
     if element_kind(x.type.element) != "float":
         return decline("integers have no exact mean", at=pool)
     channels, *sizes = _channels_first(pool, x)[1:]
-    if not sizes:
-        return decline("there are no positions to average over", at=pool)
     if any(isinstance(size, str) for size in (channels, *sizes)):
         return decline("a size besides the batch is symbolic", at=pool)
     if 0 in x.shape:

@@ -79,8 +79,6 @@ def drop_limit_before_quantising(x, s: Constant, z: Constant | None = None):
     known = integer_limits(stored.type.element)
     if known is None or stored.block_size or not _is_positive(s):
         return decline("no integers, or scales of blocks", at=stored)
-    if x.type != limited.type:
-        return decline("the limit broadcasts", at=limited)
     bounds = (0.0, None) if limited.op_name == "relu" else (limited.low, limited.high)
     params = [param.value.reshape(-1) for param in _there(s, z)]
     channels = max(param.size for param in params)

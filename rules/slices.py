@@ -13,6 +13,7 @@ from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.tensor.slice_sizes import FAR, picked
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.rules.shapes import reshaped
+from graphrewrite.types import Quantised
 
 __all__ = [
     "concat_of_rows",
@@ -247,9 +248,9 @@ def concat_of_rows(x, rest):
     order.insert(order.index(axis), along)
     if joined.type.layout is not None or (order != sorted(order) and len(rest) < 3):
         return decline("its axes have names, which a reshape forgets, or there would be no fewer ops", at=joined)
-    moved = part if order == sorted(order) else op.transpose(part, perm=order)
-    result = reshaped(moved, joined)
-    return result if result.type == joined.type else decline("its channels have different scales", at=joined)
+    if isinstance(x.type.element, Quantised) and x.type.element.axis is not None:
+        return decline("its channels have different scales", at=joined)
+    return reshaped(part if order == sorted(order) else op.transpose(part, perm=order), joined)
 
 
 @rule
@@ -347,6 +348,7 @@ def slice_before_expand(x):
     yield part
     added = len(wide.shape) - len(x.shape)
     bounds = taken(part, wide.shape)
-    own = {a - added: bounds[a] for a in bounds if a >= added and x.shape[a - added] == wide.shape[a]}
-    result = op.expand(sliced(x, own), shape=part.shape)
-    return result if result.type == part.type else decline("its axes have names", at=part)
+    inside = sliced(x, {a - added: bounds[a] for a in bounds if a >= added and x.shape[a - added] == wide.shape[a]})
+    if any(size not in (1, whole) for size, whole in zip(inside.shape, part.shape[added:], strict=True)):
+        return decline("the sizes are written in another way", at=part)
+    return op.expand(inside, shape=part.shape)

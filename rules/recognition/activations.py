@@ -74,7 +74,7 @@ def recognise_gelu(x):
 
 @rule(keeps="assumes")
 def recognise_gelu_halved_last(x):
-    """So is half of the product."""
+    """So is half of the product; assumes the same."""
     erf, tanh = _through_erf(x), _through_tanh(x)
     product = op.mul(op.mul(x, op.add(erf | tanh, 1)), 0.5)
     yield product
@@ -83,7 +83,7 @@ def recognise_gelu_halved_last(x):
 
 @rule(keeps="assumes")
 def recognise_gelu_halved_inside(x):
-    """So is x times half of the sum, or times the sum of halves."""
+    """So is x times half of the sum, or times the sum of halves; assumes the same."""
     erf, tanh = _through_erf(x), _through_tanh(x)
     product = op.mul(x, _halved(op.add(erf | tanh, 1)) | op.add(_halved(erf | tanh), 0.5))
     yield product
@@ -127,7 +127,7 @@ def recognise_silu(x):
 
 @rule(keeps="assumes")
 def recognise_scaled_silu(x, a: Constant):
-    """So it is times that of its multiple; with 1.702, an approximate gelu (Hendrycks and Gimpel 2016)."""
+    """So it is times that of its multiple, of 1.702 almost a gelu; assumes no infinities (Hendrycks, Gimpel 2016)."""
     product = op.mul(x, op.sigmoid(op.mul(x, a)))
     yield product
     if x.type != product.type:
@@ -241,7 +241,7 @@ def recognise_hard_swish_of_six(x):
 
 @rule(keeps="assumes")
 def recognise_hard_swish_divided_by_six(x):
-    """The same, with a division, or a sixth of x at first."""
+    """The same, with a division; assumes no -inf."""
     limited = op.clip(op.add(x, 3), low=0, high=6)
     quotient = op.div(op.mul(x, limited), 6)
     yield quotient
@@ -250,7 +250,7 @@ def recognise_hard_swish_divided_by_six(x):
 
 @rule(keeps="assumes")
 def recognise_hard_swish_of_sixth(x):
-    """The same, with a sixth of x at first."""
+    """The same, with a sixth of x at first; assumes no -inf."""
     product = op.mul(op.mul(x, 1 / 6) | op.div(x, 6), op.clip(op.add(x, 3), low=0, high=6))
     yield product
     return _hard_swish(x, product)

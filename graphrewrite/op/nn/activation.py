@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.blockwise import entrywise
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import ACTIVATED, BOUNDED, CLIPPED
 from graphrewrite.op.domain import FLOATS, NUMBERS, ORDERED, one_element
@@ -63,16 +67,15 @@ def leaky_relu(x: np.ndarray, *, alpha: float = 0.01) -> np.ndarray:
     >>> leaky_relu(np.array([-2.0, 3.0]), alpha=0.5).tolist()
     [-1.0, 3.0]
     """
-    return _sloped(x, x.dtype.type(alpha))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _sloped(x, x.dtype.type(alpha), is_flat=0 < alpha <= 1)
 
 
-def _sloped(x: np.ndarray, slope: Any) -> np.ndarray:
+def _sloped(x: np.ndarray, slope: Any, *, is_flat: bool) -> np.ndarray:
     """Return x where it is not negative, and a multiple of it elsewhere."""
-    below = x * slope
+    below = np.multiply(x, slope)
     # The greater of both is the same where the slope is from 0 to 1, and takes a tenth of the time.
-    if x.dtype.kind == "f" and np.all((slope > 0) & (slope <= 1)):
-        return np.asarray(np.maximum(x, below))
-    return np.where(x < 0, below, x)
+    return np.maximum(x, below, out=below if below.ndim else None) if is_flat else np.where(x < 0, below, x)
 
 
 @define_op(infer=_same, elements=FLOATS)
@@ -89,8 +92,23 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     >>> sigmoid(np.array([0.0, -1000.0])).tolist()
     [0.5, 0.0]
     """
-    with np.errstate(under="ignore"):
-        y: np.ndarray = np.exp(np.minimum(x, x.dtype.type(0))) / (1 + np.exp(-np.abs(x)))
+    return entrywise(_sigmoid, x)
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    y = np.negative(x)
+    np.exp(y, out=y)
+    y += 1
+    np.divide(1, y, out=y)
+    return mended(y, x, lambda far: np.exp(x[far]))
+
+
+def mended(y: np.ndarray, x: np.ndarray, exact: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return results in which those are exact of operands so far below zero that ``exp(-x)`` overflows."""
+    limit = -math.log(np.finfo(x.dtype).max)
+    if not np.minimum.reduce(x, axis=None, initial=0) > limit:  # or NaN
+        far = x <= limit
+        y[far] = exact(far)
     return y
 
 
@@ -196,9 +214,14 @@ def hard_sigmoid(x: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> np.
     >>> hard_sigmoid(np.array([-9.0, 0.0, 9.0])).tolist()
     [0.0, 0.5, 1.0]
     """
-    kind = x.dtype.type
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.minimum(np.maximum(x * kind(alpha) + kind(beta), kind(0)), kind(1))
+    return entrywise(partial(_hard_sigmoid, alpha=alpha, beta=beta), x)
+
+
+def _hard_sigmoid(x: np.ndarray, *, alpha: float, beta: float) -> np.ndarray:
+    y = x * x.dtype.type(alpha)
+    y += x.dtype.type(beta)
+    np.maximum(y, 0, out=y)
+    return np.minimum(y, 1, out=y)
 
 
 @define_op(infer=_same, elements=FLOATS)
@@ -215,10 +238,17 @@ def hard_swish(x: np.ndarray) -> np.ndarray:
     >>> hard_swish(np.array([-9.0, 3.0])).tolist()
     [0.0, 3.0]
     """
-    kind = x.dtype.type
-    share = np.minimum(x / kind(6) + kind(0.5), kind(1))
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(x <= kind(-3), kind(0), x * share)  # a share of 0 would make -inf NaN
+    return entrywise(_hard_swish, x)
+
+
+def _hard_swish(x: np.ndarray) -> np.ndarray:
+    above = np.maximum(x, -3)  # a share of 0 would make -inf NaN
+    y = above / 6
+    y += 0.5
+    np.minimum(y, 1, out=y)
+    y *= above
+    y += 0.0  # no negative zero
+    return y
 
 
 def _infer_prelu(x: Tensor, slope: Tensor) -> Tensor:
@@ -247,7 +277,7 @@ def prelu(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
     [[-1.0, 3.0], [-1.0, -1.0]]
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return _sloped(x, slope)
+        return _sloped(x, slope, is_flat=x.dtype.kind == "f" and bool(np.all((slope > 0) & (slope <= 1))))
 
 
 @define_op(infer=_same, elements=FLOATS)

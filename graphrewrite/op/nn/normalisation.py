@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -84,17 +85,29 @@ def _infer_training(
     return x, Tensor(x.element, (x.shape[1],)), Tensor(x.element, (x.shape[1],))
 
 
-def _per_channel(parameter: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return widened(parameter).reshape(-1, *[1] * (x.ndim - 2))
+def _per_channel(y: np.ndarray, gain: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Multiply and add one entry a channel, in place."""
+    for fold, parameter in ((np.multiply, gain), (np.add, shift)):
+        fold(y, widened(parameter).reshape(-1, *[1] * (y.ndim - 2)), out=y)
+    return y
 
 
 def _standardised(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np.ndarray:
-    """Return an operand with mean 0 and variance 1 along some axes."""
+    """Return an operand with mean 0 and variance 1 along some axes, in a new array, whose memory is in order."""
     if not x.size:
-        return x
+        return x.copy()
+    x = np.ascontiguousarray(x)  # the order of its sums is that of the memory
     with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
-        centred = x - x.mean(axis=axes, keepdims=True)
-        return centred / np.sqrt(np.square(centred).mean(axis=axes, keepdims=True) + x.dtype.type(epsilon))
+        y = x - _mean(x, axes)
+        y /= np.sqrt(_mean(np.square(y), axes, epsilon))
+    return y
+
+
+def _mean(x: np.ndarray, axes: tuple[int, ...], more: float = 0.0) -> np.ndarray:
+    mean = np.add.reduce(x, axis=axes, keepdims=True)
+    mean /= math.prod(x.shape[axis] for axis in axes)
+    mean += x.dtype.type(more)
+    return mean
 
 
 @define_op(infer=_infer_training, elements=FLOATS, results=3, derived=NORM)
@@ -139,7 +152,7 @@ def batch_norm_training(
     """
     wide = widened(x)
     axes = (0, *range(2, x.ndim))
-    y = _standardised(wide, axes, epsilon) * _per_channel(gain, x) + _per_channel(shift, x)
+    y = _per_channel(_standardised(wide, axes, epsilon), gain, shift)
     own = (wide.mean(axis=axes), wide.var(axis=axes)) if x.size else (widened(mean), widened(var))
     # ONNX's momentum is the weight of the old statistics; that of PyTorch is the weight of the new ones.
     new_mean, new_var = (
@@ -192,8 +205,9 @@ def layer_norm(
     >>> layer_norm(np.array([[1.0, 3.0]]), np.array([2.0, 2.0]), np.array([0.0, 1.0]), epsilon=0.0).tolist()
     [[-2.0, 3.0]]
     """
-    y = _standardised(widened(x), tuple(range(axis % x.ndim, x.ndim)), epsilon) * widened(gain)
-    return narrowed(y if shift is None else y + widened(shift), x)
+    y = _standardised(widened(x), tuple(range(axis % x.ndim, x.ndim)), epsilon)
+    y *= widened(gain)
+    return narrowed(y if shift is None else np.add(y, widened(shift), out=y), x)
 
 
 @define_op(infer=_infer_affine, elements=FLOATS, derived=NORMALISED)
@@ -220,10 +234,12 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, *, axis: int = -1, epsilon: float 
     """
     if not x.size:
         return x
-    wide, axes = widened(x), tuple(range(axis % x.ndim, x.ndim))
+    wide = np.ascontiguousarray(widened(x))
     with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
-        root = np.sqrt(np.square(wide).mean(axis=axes, keepdims=True) + wide.dtype.type(epsilon))
-        return narrowed(wide / root * widened(gain), x)
+        y = np.square(wide)
+        np.divide(wide, np.sqrt(_mean(y, tuple(range(axis % x.ndim, x.ndim)), epsilon)), out=y)
+        y *= widened(gain)
+    return narrowed(y, x)
 
 
 @define_op(infer=_infer, elements=FLOATS, axes="NC*, C, C -> NC*")
@@ -249,7 +265,7 @@ def instance_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, epsilon
     [[[-1.0, 3.0]]]
     """
     y = _standardised(widened(x), tuple(range(2, x.ndim)), epsilon)
-    return narrowed(y * _per_channel(gain, x) + _per_channel(shift, x), x)
+    return narrowed(_per_channel(y, gain, shift), x)
 
 
 def _infer_group(x: Tensor, gain: Tensor, shift: Tensor, *, groups: int, epsilon: float = 1e-5) -> Tensor:
@@ -287,7 +303,7 @@ def group_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, groups: in
     n, channels, *positions = x.shape
     grouped = widened(x).reshape(n, groups, channels // groups, *positions)
     y = _standardised(grouped, tuple(range(2, grouped.ndim)), epsilon).reshape(x.shape)
-    return narrowed(y * _per_channel(gain, x) + _per_channel(shift, x), x)
+    return narrowed(_per_channel(y, gain, shift), x)
 
 
 def _infer_lp(x: Tensor, *, axis: int = -1, p: int = 2) -> Tensor:

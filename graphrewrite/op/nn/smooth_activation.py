@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
+from graphrewrite.op.blockwise import entrywise
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ACTIVATED
 from graphrewrite.op.domain import FLOATS
-from graphrewrite.op.nn.activation import sigmoid
-from graphrewrite.op.precision import narrowed, widened
-from graphrewrite.op.tensor.error_function import error_function
+from graphrewrite.op.nn.activation import mended
+from graphrewrite.op.tensor.error_function import error_function, single_complement
 from graphrewrite.types import Tensor
 
 __all__ = ["celu", "elu", "gelu", "mish", "selu", "silu", "softplus", "softsign"]
 
 _SELU_ALPHA = 1.67326319217681884765625
 _SELU_GAMMA = 1.05070102214813232421875
+
+
+_FAR = 15.0
+"""Below its negative, a gelu is 0 in float32."""
 
 
 def _same(x: Tensor, **_: object) -> Tensor:
@@ -128,19 +133,54 @@ def gelu(x: np.ndarray, *, approximate: str = "none") -> np.ndarray:
     >>> gelu(np.array([-1.0, 0.0, 1.0]), approximate="tanh").round(6).tolist()
     [-0.158808, 0.0, 0.841192]
     """
-    wide = x.astype(np.float64)  # 1 + erf cancels far below zero
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        if approximate == "tanh":
-            share = (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide)))) / 2
-        else:
-            share = (1 + error_function(wide / math.sqrt(2))) / 2
-        return narrowed(_part(wide, share), x)
+    if approximate == "tanh":
+        return entrywise(_gelu_by_tanh, x, dtype=_wide(x))
+    return entrywise(_gelu if x.dtype == np.float64 else _single_gelu, x, dtype=np.float64)
+
+
+def _gelu(x: np.ndarray) -> np.ndarray:
+    share = error_function(x * math.sqrt(0.5))
+    share += 1
+    share *= 0.5
+    return _part(x, share)
+
+
+def _single_gelu(x: np.ndarray) -> np.ndarray:
+    # The positive part less |x| / 2 * erfc(|x| / sqrt(2)): nothing cancels far below zero, as 1 + erf does.
+    y = np.abs(x)
+    is_far = not np.maximum.reduce(y, axis=None, initial=0) < _FAR  # or NaN
+    if is_far:
+        x = np.maximum(x, -_FAR)
+        np.minimum(y, _FAR, out=y)
+    less = single_complement(y)
+    less *= y
+    np.add(x, np.abs(x) if is_far else y, out=y)
+    y -= less
+    y *= 0.5
+    return y
+
+
+def _gelu_by_tanh(x: np.ndarray) -> np.ndarray:
+    # (1 + tanh(y)) / 2 is 1 / (1 + exp(-2 * y)), which does not cancel far below zero.
+    y = x * x
+    y *= -2 * math.sqrt(2 / math.pi) * 0.044715
+    y -= 2 * math.sqrt(2 / math.pi)
+    y *= x
+    np.exp(y, out=y)
+    y += 1
+    np.divide(x, y, out=y)
+    if not np.minimum.reduce(x, axis=None, initial=0) > -np.inf:
+        y[x == -np.inf] = 0
+    return y
 
 
 def _part(x: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return a product that is 0 where the second factor is, though the first be infinite."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return np.where(share == 0, share, x * share)
+    """Return a product that is 0 where the second factor is, though the first be infinite; overwrite the factor."""
+    nothing = share == 0
+    share *= x
+    if nothing.any():
+        share[nothing] = 0
+    return share
 
 
 @define_op(infer=_same, elements=FLOATS)
@@ -157,13 +197,21 @@ def softplus(x: np.ndarray) -> np.ndarray:
     >>> softplus(np.array([-1000.0, 0.0, 1000.0])).round(6).tolist()
     [0.0, 0.693147, 1000.0]
     """
-    with np.errstate(under="ignore", invalid="ignore"):
-        return narrowed(_softplus(widened(x)), x)
+    return entrywise(_softplus, x, dtype=_wide(x))
+
+
+def _wide(x: np.ndarray) -> np.dtype:
+    """Return the dtype to compute in: single precision for half."""
+    return np.result_type(x.dtype, np.float32)
 
 
 def _softplus(x: np.ndarray) -> np.ndarray:
-    # As np.logaddexp(x, 0), which takes ten times as long.
-    return np.asarray(np.maximum(x, x.dtype.type(0)) + np.log1p(np.exp(-np.abs(x))))
+    y = np.exp(x)
+    np.log1p(y, out=y)
+    limit = math.log(np.finfo(x.dtype).max)
+    if not np.maximum.reduce(x, axis=None, initial=0) < limit:  # or NaN
+        np.copyto(y, x, where=x >= limit)
+    return y
 
 
 @define_op(infer=_same, elements=FLOATS)
@@ -180,10 +228,17 @@ def softsign(x: np.ndarray) -> np.ndarray:
     >>> softsign(np.array([-1.0, 3.0, np.inf])).tolist()
     [-0.5, 0.75, 1.0]
     """
-    with np.errstate(invalid="ignore", under="ignore"):
-        ratio = x / (x.dtype.type(1) + np.abs(x))
-        endless = np.isinf(x)
-        return np.where(endless, np.sign(x), ratio) if endless.any() else ratio
+    return entrywise(_softsign, x)
+
+
+def _softsign(x: np.ndarray) -> np.ndarray:
+    y = np.abs(x)
+    y += 1
+    endless = np.isinf(y)
+    np.divide(x, y, out=y)
+    if endless.any():
+        y[endless] = np.sign(x[endless])
+    return y
 
 
 @define_op(infer=_same, elements=FLOATS)
@@ -202,8 +257,16 @@ def silu(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
     >>> silu(np.array([-1000.0, 0.0, 1000.0])).tolist()
     [0.0, 0.0, 1000.0]
     """
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return _part(x, sigmoid.function(x * x.dtype.type(alpha)))
+    return entrywise(partial(_silu, alpha=alpha), x)
+
+
+def _silu(x: np.ndarray, *, alpha: float) -> np.ndarray:
+    steep = x if alpha == 1 else x * x.dtype.type(alpha)
+    y = np.negative(steep)
+    np.exp(y, out=y)
+    y += 1
+    np.divide(x, y, out=y)
+    return mended(y, steep, lambda far: _part(x[far], np.exp(steep[far])))
 
 
 @define_op(infer=_same, elements=FLOATS)
@@ -220,6 +283,11 @@ def mish(x: np.ndarray) -> np.ndarray:
     >>> mish(np.array([-1000.0, 0.0, 1000.0])).tolist()
     [0.0, 0.0, 1000.0]
     """
-    wide = widened(x)
-    with np.errstate(under="ignore", invalid="ignore"):
-        return narrowed(_part(wide, np.tanh(_softplus(wide))), x)
+    return entrywise(_mish, x, dtype=_wide(x))
+
+
+def _mish(x: np.ndarray) -> np.ndarray:
+    # The tangent of the logarithm is y / (y + 2) for y = exp(x) * (exp(x) + 2).
+    y = np.exp(np.minimum(x, 40))  # from there on it is 1, and x times it x
+    y *= y + 2
+    return _part(x, np.divide(y, y + 2, out=y))

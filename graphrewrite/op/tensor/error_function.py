@@ -1,12 +1,14 @@
-"""The error function in numpy: rational approximations after Cody, exact to the last digits of float64."""
+"""The error function in numpy: rational approximations, exact to the last digits of the operand's dtype."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from graphrewrite.op.precision import narrowed
+from graphrewrite.op.blockwise import entrywise
 
-__all__ = ["error_function"]
+__all__ = ["error_function", "single_complement"]
 
 # Coefficients of the near-minimax rational approximations of W. J. Cody, "Rational Chebyshev Approximations for the
 # Error Function", Mathematics of Computation 23 (1969), in the form of the author's CALERF (netlib, specfun). Highest
@@ -69,9 +71,41 @@ _BEYOND = 6.0
 """From this number on the error function is 1 in float64."""
 
 
-def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], y: np.ndarray) -> np.ndarray:
-    above, below = (np.polyval(np.array(c), y) for c in coefficients)
-    return np.asarray(above / below)
+# Near-minimax rational approximations of relative error below 6e-9, a tenth of the last digit of float32: of
+# erf(x) / x in x**2 up to 3.95**2, from where on it is 1, and of exp(x**2 / 2) * erfc(x / sqrt(2)) up to 14. Fitted by
+# reweighted least squares (Lawson 1961) on 3000 Chebyshev nodes. Highest power first.
+_SINGLE = (
+    (
+        -2.0683819096355775e-4,
+        7.401922083207588e-2,
+        6.028400386228461,
+        6.130449215748009e1,
+        8.657230264619772e2,
+        2.9535791762690064e3,
+        1.7998489420158836e4,
+    ),
+    (1.0, 2.080077705096687e1, 2.4633865288041258e2, 1.8169638255960301e3, 7.934457907890134e3, 1.5950745911327562e4),
+)
+_SINGLE_BEYOND = 3.95
+_SINGLE_COMPLEMENT = (
+    (0.7978943769285101, 7.893086786882046, 35.649600622401245, 85.38491258672583, 97.57082113256436),
+    (1.0, 9.893171302398576, 45.66512106753054, 117.10659021000289, 163.23520313368053, 97.57082058331486),
+)
+
+
+def _horner(coefficients: Sequence[float], x: np.ndarray) -> np.ndarray:
+    first, second, *others = coefficients
+    y = x + second if first == 1 else x * first + second
+    for each in others:
+        y *= x
+        y += each
+    return y
+
+
+def _ratio(coefficients: tuple[Sequence[float], Sequence[float]], x: np.ndarray) -> np.ndarray:
+    y = _horner(coefficients[0], x)
+    y /= _horner(coefficients[1], x)
+    return y
 
 
 def _middle(y: np.ndarray) -> np.ndarray:
@@ -83,6 +117,37 @@ def _large(y: np.ndarray) -> np.ndarray:
     return 1 - np.exp(-y * y) / y * (_ONE_OVER_ROOT_PI - inverse * _ratio(_LARGE, inverse))
 
 
+def _double(x: np.ndarray) -> np.ndarray:
+    y = np.abs(x)  # an odd function: the sign is copied at the end
+    values = np.where(np.isnan(x), x, 1.0)
+    small, middle, large = y <= _BORDERS[0], (y > _BORDERS[0]) & (y <= _BORDERS[1]), (y > _BORDERS[1]) & (y < _BEYOND)
+    values[small] = y[small] * _ratio(_SMALL, y[small] ** 2)
+    values[middle] = _middle(y[middle])
+    values[large] = _large(y[large])
+    return np.copysign(values, x)
+
+
+def _single(x: np.ndarray) -> np.ndarray:
+    y = np.clip(x, -_SINGLE_BEYOND, _SINGLE_BEYOND)
+    y *= _ratio(_SINGLE, np.square(y))
+    return y
+
+
+def single_complement(x: np.ndarray) -> np.ndarray:
+    """Return ``1 - erf(x / sqrt(2))`` of float64 numbers from 0 to 15, to the precision of float32.
+
+    Examples
+    --------
+    >>> single_complement(np.array([0.0, 1.0, 2.0])).round(7).tolist()
+    [1.0, 0.3173105, 0.0455003]
+    """
+    y = np.square(x)
+    y *= -0.5
+    np.exp(y, out=y)
+    y *= _ratio(_SINGLE_COMPLEMENT, x)
+    return y
+
+
 def error_function(x: np.ndarray) -> np.ndarray:
     """Return ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to ``x``.
 
@@ -91,12 +156,4 @@ def error_function(x: np.ndarray) -> np.ndarray:
     >>> error_function(np.array([0.0, 0.5, -1.0, np.inf])).round(9).tolist()
     [0.0, 0.520499878, -0.842700793, 1.0]
     """
-    flat = np.asarray(x, np.float64).reshape(-1)
-    y = np.abs(flat)  # an odd function: the sign is copied at the end
-    values = np.where(np.isnan(flat), flat, 1.0)
-    small, middle, large = y <= _BORDERS[0], (y > _BORDERS[0]) & (y <= _BORDERS[1]), (y > _BORDERS[1]) & (y < _BEYOND)
-    with np.errstate(under="ignore"):
-        values[small] = y[small] * _ratio(_SMALL, y[small] ** 2)
-    values[middle] = _middle(y[middle])
-    values[large] = _large(y[large])
-    return narrowed(np.copysign(values, flat).reshape(np.shape(x)), x)
+    return entrywise(_double if x.dtype == np.float64 else _single, x, dtype=np.float64)

@@ -284,11 +284,20 @@ def reduce_log_sum_exp(x: np.ndarray, *, axes: Sequence[int] | None = None, keep
     >>> reduce_log_sum_exp(np.array([[1000.0, 1000.0]]), axes=(1,)).round(3).tolist()
     [[1000.693]]
     """
-    wide = widened(x)
-    most = _folded(np.maximum, wide, axes, True, initial=-np.inf)
-    most = np.where(np.isfinite(most), most, most.dtype.type(0))  # inf - inf would be NaN
+    wide, along = widened(x), None if axes is None else tuple(axes)
+    most = math.sqrt(np.finfo(wide.dtype).max)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        logarithm = np.log(_folded(np.add, np.exp(wide - most), axes, True)) + most
+        total = np.add.reduce(np.exp(wide, order="C"), axis=along, keepdims=True)
+        logarithm = np.log(total)
+        is_far = ~((total > 1 / most) & (total < most))  # what was added may be infinite, or 0
+        if is_far.any():
+            logarithm = np.where(is_far, _shifted_logarithm(wide, along), logarithm)
     if not keep_dims:
-        logarithm = np.squeeze(logarithm, None if axes is None else tuple(axes))
+        logarithm = np.squeeze(logarithm, along)
     return narrowed(logarithm, x)
+
+
+def _shifted_logarithm(x: np.ndarray, axes: tuple[int, ...] | None) -> np.ndarray:
+    most = np.maximum.reduce(x, axis=axes, keepdims=True, initial=-np.inf)
+    most = np.where(np.isfinite(most), most, most.dtype.type(0))  # inf - inf would be NaN
+    return np.log(np.add.reduce(np.exp(np.subtract(x, most, order="C")), axis=axes, keepdims=True)) + most

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -153,10 +154,18 @@ def _infer_along(x: Tensor, *, axis: int, **_: object) -> Tensor:
     return x
 
 
+_LEAST = 2.0**-10
+"""Exponentials of a lesser sum may be so small that they lose digits: they are computed less the greatest entry."""
+
+
+def _most(x: np.ndarray) -> float:
+    """Return the sum of exponentials from which on they may be infinite."""
+    return math.sqrt(np.finfo(x.dtype).max)
+
+
 def _shifted(x: np.ndarray, axis: int) -> np.ndarray:
-    """Return entries less the greatest, so that no exponential overflows."""
-    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN
-        return x - x.max(axis=axis, keepdims=True) if x.size else x
+    """Return entries less the greatest, so that no exponential overflows, in a new array, whose memory is in order."""
+    return np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True), order="C")
 
 
 @define_op(infer=_infer_along, elements=FLOATS)
@@ -175,9 +184,16 @@ def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     >>> softmax(np.array([[0.0, 0.0]])).tolist()
     [[0.5, 0.5]]
     """
-    with np.errstate(under="ignore"):
-        e = np.exp(_shifted(x, axis))
-        y: np.ndarray = e / e.sum(axis=axis, keepdims=True)
+    if not x.size:
+        return x
+    with np.errstate(under="ignore", invalid="ignore", over="ignore", divide="ignore"):
+        y = np.exp(x, order="C")
+        total = np.add.reduce(y, axis=axis, keepdims=True)
+        y /= total
+        if not (np.minimum.reduce(total, axis=None) > _LEAST and np.maximum.reduce(total, axis=None) < _most(x)):
+            is_far = ~((total > _LEAST) & (total < _most(x))).squeeze(axis)
+            shares = np.exp(_shifted(np.moveaxis(x, axis, -1)[is_far], -1))
+            np.moveaxis(y, axis, -1)[is_far] = shares / np.add.reduce(shares, axis=-1, keepdims=True)
     return y
 
 
@@ -216,9 +232,12 @@ def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     >>> log_softmax(np.array([[1000.0, 0.0]])).tolist()
     [[0.0, -1000.0]]
     """
-    less = _shifted(widened(x), axis)
-    with np.errstate(under="ignore", invalid="ignore"):
-        return narrowed(less - np.log(np.exp(less).sum(axis=axis, keepdims=True)), x) if x.size else x
+    if not x.size:
+        return x
+    with np.errstate(under="ignore", invalid="ignore", over="ignore"):
+        y = _shifted(widened(x), axis)
+        y -= np.log(np.add.reduce(np.exp(y), axis=axis, keepdims=True))
+    return narrowed(y, x)
 
 
 @define_op(infer=_infer_along, elements=FLOATS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -83,6 +84,38 @@ def test_every_number_has_a_value_of_the_same_type_and_nothing_warns(tested, dty
     wide = np.asarray(tested(x.astype(np.float64)))
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(y, wide.astype(dtype), rtol=4 * np.finfo(dtype).eps, atol=1e-6)
+
+
+def _digits(found, exact):
+    """How far float32 numbers are from exact ones, in units of their last digit."""
+    return np.abs(found - exact) / np.spacing(np.abs(exact).astype(np.float32))
+
+
+def test_single_precision_keeps_its_digits():
+    x = np.concatenate([np.linspace(-11, 11, 20001), np.geomspace(1e-30, 1, 101)]).astype(np.float32)
+    exact = {
+        op.erf: np.array([math.erf(each) for each in x.tolist()]),
+        op.gelu: np.array([each * math.erfc(-each / math.sqrt(2)) / 2 for each in x.tolist()]),
+    }
+    for tested, wanted in exact.items():
+        assert _digits(tested(x), wanted).max() < 0.7
+    wide = x.astype(np.float64)
+    for tested in (op.sigmoid, op.silu, op.softplus, op.mish):
+        assert _digits(tested(x), tested(wide)).max() < 6
+    with np.errstate(over="ignore"):
+        steep = wide / (1 + np.exp(-2 * math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3)))
+    near, tanh = np.abs(wide) < 3, partial(op.gelu, approximate="tanh")
+    assert _digits(tanh(x), steep)[near].max() < 16  # parts through tanh have lost 4 of 7 digits there
+    np.testing.assert_allclose(tanh(x), steep, rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize("tested", [op.erf, *UNARY], ids=lambda tested: tested.name)
+def test_the_bits_depend_on_neither_batch_nor_layout(tested):
+    x = np.random.default_rng(0).normal(0, 30, (50, 1000)).astype(np.float32)
+    x[7, :3] = np.nan, np.inf, -np.inf
+    whole = np.asarray(tested(x))
+    for other in (tested(np.asfortranarray(x)), np.concatenate([tested(row[None]) for row in x])):
+        np.testing.assert_array_equal(other.view(np.uint32), whole.view(np.uint32))
 
 
 def test_gelu_s_approximation_is_near_it():

@@ -105,6 +105,15 @@ def test_types_stay_and_nothing_warns(name, dtype, shape):
     assert not constant.any()
 
 
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "instance_norm", "group_norm"])
+def test_the_bits_depend_on_neither_batch_nor_layout(name):
+    x = np.random.default_rng(0).normal(0, 3, (20, 8, 300)).astype(np.float32)
+    c = np.linspace(-1, 2, 300 if name[0] in "lr" else 8, dtype=np.float32)
+    whole = CALLS[name](x, c)
+    for other in (CALLS[name](np.asfortranarray(x), c), np.concatenate([CALLS[name](each[None], c) for each in x])):
+        np.testing.assert_array_equal(other, whole)
+
+
 @given(hnp.arrays(np.float32, (2, 6, 5), elements=st.floats(-4, 4, width=32)))
 def test_channels_may_come_last(x):
     for tested, more in ((op.instance_norm, {}), (op.group_norm, {"groups": 3})):

@@ -186,6 +186,26 @@ def test_shares_of_a_whole(x):
     np.testing.assert_array_equal(np.where(hard == 1, x, -np.inf).max(-1, initial=-np.inf), x.max(-1, initial=-np.inf))
 
 
+def _log_sum_exp(x, *, axis):
+    return op.reduce_log_sum_exp(x, axes=(axis,))
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("tested", [op.softmax, op.softmin, op.log_softmax, _log_sum_exp], ids=str)
+def test_the_bits_depend_on_neither_batch_nor_layout(tested, axis):
+    x = np.random.default_rng(0).normal(0, 3, (6, 50, 40)).astype(np.float32)
+    x[1] -= 20  # beyond what exponentials add up in
+    x[2] += 60
+    x[3, 0, 0], x[4, 0, :], x[5, 0, 0] = np.inf, -np.inf, np.nan
+    whole = tested(x, axis=axis)
+    for other in (tested(np.asfortranarray(x), axis=axis), np.concatenate([tested(e[None], axis=axis) for e in x])):
+        np.testing.assert_array_equal(other, whole)
+    if tested is op.softmax:
+        with np.errstate(invalid="ignore"):
+            shares = np.exp(x - x.max(axis=axis, keepdims=True))
+        np.testing.assert_allclose(whole, shares / shares.sum(axis=axis, keepdims=True), rtol=1e-5)
+
+
 @pytest.mark.parametrize("tested", [op.softmax, op.softmin, op.log_softmax, op.hardmax], ids=lambda t: t.name)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_shares_of_nothing_and_of_infinities_do_not_warn(tested, dtype):

@@ -1,0 +1,55 @@
+"""Element-wise functions of several steps in a wider dtype, one block after the other: what is wide is in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.op.precision import narrowed
+
+__all__ = ["entrywise"]
+
+_ENTRIES = 1 << 15
+"""Entries of a block: a few arrays of its size are a part of a typical second-level cache."""
+
+_OPERANDS: Any = [["readonly", "contig"], ["writeonly", "allocate", "contig"]]
+"""Blocks are contiguous, whatever the operand's memory is."""
+
+
+def entrywise(steps: Callable[..., np.ndarray], x: np.ndarray, *, dtype: Any = None) -> np.ndarray:
+    """Return an element-wise function, in the dtype and the memory layout of its operand; nothing warns in it.
+
+    Parameters
+    ----------
+    steps : callable
+        Of an array, which it leaves as it is. It gives the same bits for an entry whichever are beside it.
+    x : ndarray
+        Any shape.
+    dtype : dtype, optional
+        In which to compute; that of the operand if not given.
+
+    Examples
+    --------
+    >>> entrywise(lambda x: x * x + 1, np.arange(3.0, dtype=np.float32), dtype=np.float64)
+    array([1., 2., 5.], dtype=float32)
+    """
+    kind = x.dtype if dtype is None else np.dtype(dtype)
+    with np.errstate(all="ignore"):
+        if not x.ndim:  # numpy gives numbers in place of arrays without axes, which no step can write to
+            return entrywise(steps, x.reshape(1), dtype=dtype).reshape(())
+        if kind == x.dtype or x.size <= _ENTRIES:
+            return narrowed(steps(x.astype(kind, copy=False)), x)
+        blocks = np.nditer(
+            (x, None),
+            ["buffered", "external_loop"],
+            _OPERANDS,
+            [kind, x.dtype],
+            casting="same_kind",
+            buffersize=_ENTRIES,
+        )
+        with blocks:
+            for block, result in blocks:
+                result[...] = steps(block)
+            return blocks.operands[1]

@@ -1,0 +1,282 @@
+"""Exact rules: identities, constants, slices, what is known of numbers, shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Rule, op, rules
+from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, row, rows, stored, whole
+
+__all__ = ["DECLINES"]
+
+
+def _cropped(x: Any) -> Any:
+    region = (0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.5, 0.5)
+    return op.resize(x, sizes=("N", 2, 3, 3), coordinate_transformation_mode="tf_crop_and_resize", roi=region)
+
+
+def _read_twice(x: Any, y: Any) -> Any:
+    joined = op.concat(x, y, axis=1)
+    return op.concat(cut(joined, 1, 3), joined, axis=1)
+
+
+def _of_two_rows(x: Any) -> Any:
+    first, second = (op.slice(x, starts=(i, 2 * i), ends=(i + 1, 2 * i + 2)) for i in (0, 1))
+    return op.concat(first, second, axis=1)
+
+
+def _other_readers(x: Any, y: Any) -> Any:
+    first, second = cut(x, 0, 2), cut(x, 2, 3)
+    return op.concat(op.concat(first, second, y, axis=1), first, second, axis=1)
+
+
+def _shifted(x: Any) -> Any:
+    bits = constant(x, np.array(2, np.uint8))
+    return op.bit_shift(op.bit_shift(x, bits, direction="right"), bits, direction="left")
+
+
+def _by_two_axes(x: Any) -> Any:
+    scales = constant(x, row(0.5, 0.25))
+    return op.quantize_linear(op.dequantize_linear(x, scales, axis=0), scales, axis=1)
+
+
+DECLINES: dict[Rule, tuple[Case, ...]] = {
+    # Identities.
+    rules.drop_factor_one: ((lambda x: op.mul(x, COLUMN), "f32[4]"), (lambda x: op.div(x, COLUMN), "f32[4]")),
+    rules.drop_subtract_zero: ((lambda x: op.sub(x, 0 * COLUMN), "f32[4]"),),
+    rules.drop_minus_zero: ((lambda x: op.add(x, -0.0 * COLUMN), "f32[4]"),),
+    rules.drop_add_zero: (
+        (lambda x: op.add(op.abs(x), 0 * COLUMN), "f32[4]"),
+        (lambda x: op.add(x, 0.0), "f32[N,4]"),  # of -0 it makes 0
+    ),
+    rules.drop_neutral_one: (
+        (lambda x: op.pow(x, COLUMN), "f32[4]"),
+        (lambda x: op.pow(x, 1.0), "i64[N,4]"),  # computed in doubles
+    ),
+    rules.drop_neutral_zero: ((lambda x: op.bit_shift(x, np.zeros((2, 1), np.int32), direction="left"), "i32[4]"),),
+    rules.drop_slope_one: ((lambda x: op.leaky_relu(x, alpha=0.5), "f32[N,4]"),),
+    rules.drop_unchanged: (
+        (lambda x: op.tile(x, repeats=(1, 2)), "f32[N,4]"),
+        (lambda x: op.cast(x, element="f8e4m3fn"), "f8e4m3fn[N,4]"),  # it limits infinities
+    ),
+    rules.drop_crop: (
+        (lambda x: op.slice(x, starts=(1,), ends=(4,), axes=(1,)), "f32[N,4]"),
+        (lambda x: op.slice(x, starts=(-1,), ends=(-9,), axes=(1,), steps=(-1,)), "f32[N,4]"),
+    ),
+    rules.drop_pad: ((lambda x: op.pad(x, pads=(0, 1, 0, 0)), "f32[N,4]"),),
+    rules.drop_resize: (
+        (lambda x: op.resize(x, sizes=("N", 2, 6, 3)), "f32[N,2,3,3]"),
+        (lambda x: op.resize(x, scales=(1.0, 1.0, 1.2, 1.0), mode="linear"), "f32[N,2,3,3]"),  # also of 3 rows
+        (_cropped, "f32[N,2,3,3]"),
+    ),
+    rules.drop_unit_pool: (
+        (lambda x: op.max_pool(x, kernel=(1, 1), strides=(2, 2)), "f32[N,2,3,3]"),
+        (lambda x: op.average_pool(x, kernel=(1, 2)), "f32[N,2,3,3]"),
+        (lambda x: op.average_pool(x, kernel=(1, 1)), "i64[N,2,3,3]"),
+    ),
+    rules.reduce_one_as_reshape: (
+        (lambda x: op.reduce_max(x, axes=(1,)), "f32[N,4]"),
+        (lambda x: op.reduce_sum(x, axes=(1,)), "f32[N,1]"),  # of -0 it makes 0
+        (lambda x: op.reduce_max(x, axes=(2,), keep_dims=False), "f32[N,4,1] NCW"),
+    ),
+    rules.drop_inverse_twice: (
+        (lambda x: op.neg(op.bitwise_not(x)), "i32[N,4]"),
+        (lambda x: op.neg(op.neg(x)), SMALL),
+    ),
+    rules.drop_repeated: (
+        (lambda x: op.threshold(op.threshold(x, alpha=2.0), alpha=3.0), "f32[N,4]"),
+        (lambda x: op.sign(op.hardmax(x)), "f32[N,4]"),
+    ),
+    rules.drop_repeated_relu: ((lambda x: op.relu(op.leaky_relu(x)), "f32[N,4]"),),
+    rules.choose_equal_branches: ((lambda c, x: op.where(c, x, x), "bool[2,4]", "f32[4]"),),
+    rules.where_as_truth: (
+        (lambda c: op.where(c, row(1.0), row(0.0)), "bool[N,4]"),
+        (lambda c: op.where(c, np.ones((2, 1), bool), False), "bool[4]"),
+    ),
+    rules.drop_cast_to_fixed_and_back: (
+        (lambda x: op.to_fixed(op.from_fixed(x, fraction=3), element="s8f4"), "s8f4[N,4]"),
+        (lambda x: op.to_fixed(op.from_fixed(x, fraction=4), element="s8f4", low=0), "s8f4[N,4]"),
+        (lambda x: op.to_fixed(op.from_fixed(x, fraction=0, element="f16"), element="s16f0"), "s16f0[N,4]"),
+    ),
+    rules.drop_requantise: ((lambda x: op.requantise(x, shift=0, element="s6f4"), "s8f4[N,4]"),),
+    # Signs, order and constants.
+    rules.write_difference: ((lambda x, y: op.add(x, op.neg(y)), SMALL, SMALL),),
+    rules.write_difference_as_sum: ((lambda x, y: op.sub(x, op.neg(y)), SMALL, SMALL),),
+    rules.negate_integer_from_zero: (
+        (lambda x: op.sub(np.zeros((2, 1), np.int32), x), "i32[4]"),
+        (lambda x: op.sub(0.0, x), "f32[N,4]"),  # 0 - 0 is 0, and its negative is not
+    ),
+    rules.multiply_without_signs: (
+        (lambda x, y: op.div(op.neg(x), op.neg(y)), "i32[N,4]", "i32[N,4]"),
+        (lambda x, y: op.mul(op.neg(x), op.neg(y)), SMALL, SMALL),
+    ),
+    rules.drop_sign_before_even: ((lambda x: op.abs(op.neg(x)), "u8[N,4]"),),
+    rules.fold_sign: (
+        (lambda x: op.neg(op.div(x, whole(3))), "i32[N,4]"),
+        (lambda x: op.neg(op.mul(x, x)), "f32[N,4]"),
+        (lambda x: op.neg(op.mul(x, 2.0)), SMALL),
+    ),
+    rules.fold_sign_before: (
+        (lambda x: op.div(op.neg(x), whole(3)), "i32[N,4]"),
+        (lambda x: op.mul(op.neg(x), 2.0), SMALL),
+    ),
+    rules.constant_last: ((lambda x: op.add(x, 2.0), "f32[N,4]"),),
+    rules.merge_constants: (
+        (lambda x: op.add(op.add(x, 0.1), 0.2), "f32[N,4]"),
+        (lambda x: op.mul(op.add(x, 1), 2), "i32[N,4]"),
+        (lambda x: op.maximum(op.maximum(x, 0.0), -0.0), "f32[N,4]"),
+        (lambda x: op.add(op.add(x, whole(1, 2)), np.ones((3, 1), np.int32)), "i32[N,3,2]"),
+    ),
+    rules.merge_integer_offsets: (
+        (lambda x: op.sub(op.add(x, whole(1, 2)), np.ones((3, 1), np.int32)), "i32[N,3,2]"),
+        (lambda x: op.add(op.add(x, 0.1), 0.2), "f32[N,4]"),
+    ),
+    rules.merge_integer_differences: (
+        (lambda x: op.sub(np.ones((3, 1), np.int32), op.add(x, whole(1, 2))), "i32[N,3,2]"),
+    ),
+    # Slices, concatenations and borders.
+    rules.crop_as_slice: (
+        (lambda x: op.pad(x, pads=(0, -1, 0, 1)), "f32[N,4]"),
+        (lambda x: op.pad(x, pads=(0, 0, 0, 0)), "f32[N,4]"),
+        (lambda x: op.pad(x, pads=(-1, 0, 0, 0)), "f32[N,4]"),
+    ),
+    rules.merge_slices: (
+        (
+            lambda x: op.slice(op.slice(x, starts=(1,), ends=(-1,), axes=(0,)), starts=(-3,), ends=(-1,), axes=(0,)),
+            "f32[N,4]",
+        ),
+        (lambda x: rows(rows(x, 1, 5), 1, 3), "f32[N]"),
+    ),
+    rules.slice_of_concat: (
+        (lambda x, y: op.slice(op.concat(x, y, axis=1), starts=(1,), ends=(3,), axes=(0,)), "f32[4,2]", "f32[4,2]"),
+        (lambda x, y: op.slice(op.concat(x, y, axis=0), starts=(1,), ends=(9,), axes=(0,)), "f32[N,2]", "f32[M,2]"),
+        (lambda x, y: cut(op.concat(x, y, axis=1), 3, 3), "f32[N,2]", "f32[N,4]"),
+        (_read_twice, "f32[N,2]", "f32[N,4]"),
+        (lambda x, y: cut(op.concat(x, y, axis=1), 0, 1), "f32[N,2]", "f32[N,4] NC"),
+    ),
+    rules.slice_of_pad: (
+        (lambda x: op.slice(op.pad(x, pads=(0, 2, 0, 0)), starts=(0,), ends=(1,), axes=(1,)), "f32[N,4]"),
+        (
+            lambda x: op.slice(op.pad(x, pads=(0, 0, 0, 2), mode="reflect"), starts=(1,), ends=(6,), axes=(1,)),
+            "f32[N,4]",
+        ),
+        (lambda x: cut(op.pad(x, pads=(0, "K", 0, 0)), 0, 3), "f32[N,4]"),
+        (lambda x: rows(op.pad(x, pads=(0, 1)), 1, "N + 1"), "f32[N]"),
+    ),
+    rules.slice_of_sizes: ((lambda x: op.slice(op.shape(x), starts=(-1,), ends=(-9,), steps=(-1,)), "f32[N,M,4]"),),
+    rules.concat_of_slices: (
+        (lambda x: op.concat(cut(x, 0, 2), cut(x, 1, 4), axis=1), "f32[N,4]"),
+        (lambda x: op.concat(cut(x, 2, 4), cut(x, 0, 2), axis=1), "f32[N,4]"),
+        (_of_two_rows, "f32[3,4]"),
+        (_other_readers, "f32[N,4]", "f32[N,1]"),
+        (lambda x: op.concat(rows(x, 1, 2), rows(x, 2, 4), axis=0), "f32[N]"),
+    ),
+    rules.slice_before_expand: (
+        (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
+    ),
+    rules.merge_concats: ((lambda x, y: op.concat(op.concat(x, x, axis=0), y, axis=1), "f32[2,4]", "f32[4,4]"),),
+    rules.drop_empty_operand: (
+        (lambda x, y: op.concat(x, y, axis=1), "f32[N,4]", "f32[N,1]"),
+        (lambda x: op.concat(x, axis=1), "f32[N,0]"),
+        (lambda x, y: op.concat(x, y, axis=1), "f32[N,0] NC", "f32[N,4]"),
+    ),
+    rules.merge_pads: (
+        (lambda x: op.pad(op.pad(x, pads=(0, 1, 0, 0), fill=0.0), pads=(0, 1, 0, 0), fill=1.0), "f32[N,4]"),
+        (lambda x: op.pad(op.pad(x, pads=(0, 1, 0, 0)), pads=(0, 1, 0, 0), mode="edge"), "f32[N,4]"),
+        (lambda x: op.pad(op.pad(x, pads=(0, -1, 0, 0)), pads=(0, 1, 0, 0)), "f32[N,4]"),
+        (
+            lambda x: op.pad(op.pad(x, pads=(0, 1, 0, 0), mode="reflect"), pads=(0, 1, 0, 0), mode="reflect"),
+            "f32[N,4]",
+        ),
+        (lambda x: op.pad(op.pad(x, pads=(0, -1, 0, 0), mode="edge"), pads=(0, 1, 0, 0), mode="edge"), "f32[N,4]"),
+        (lambda x: op.pad(op.pad(x, pads=(0, "K", 0, 0)), pads=(0, 1, 0, 0)), "f32[N,4]"),
+    ),
+    rules.broadcast_constant: ((lambda x: op.add(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),),
+    rules.broadcast_constant_in_order: (
+        (lambda x: op.sub(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),
+    ),
+    rules.gather_as_slice: (
+        (lambda x: op.gather(x, np.array([0, 1, 3]), axis=1), "f32[N,4]"),
+        (lambda x: op.gather(x, np.array([-1]), axis=0), "f32[N,4]"),
+        (lambda x: op.gather(x, np.array([[0, 1]]), axis=1), "f32[N,4]"),
+        (lambda x: op.gather(x, np.array([4, 5]), axis=1), "f32[N,4]"),
+        (lambda x: op.gather(x, np.array(1), axis=1), "f32[N,4] NC"),
+    ),
+    # What is known of numbers.
+    rules.drop_relu: ((op.relu, "f32[N,4]"), (lambda x: op.leaky_relu(op.sin(x)), "f32[N,4]")),
+    rules.drop_relu_of_clip: (
+        (lambda x: op.relu(op.clip(x, low=-0.0)), "f32[N,4]"),
+        (lambda x: op.relu(op.clip(x, low=0.0, high=-1.0)), "f32[N,4]"),
+    ),
+    rules.drop_abs: ((lambda x: op.abs(op.sin(x)), "f32[N,4]"),),
+    rules.drop_rounding: ((lambda x: op.floor(op.mul(op.floor(x), 0.5)), "f32[N,4]"),),
+    rules.drop_clip: (
+        (lambda x: op.clip(op.sigmoid(x), low=0.0, high=0.9), "f32[N,4]"),
+        (lambda x: op.clip(x, low=-1, high=127), "i8[N,4]"),
+    ),
+    rules.drop_extreme: (
+        (lambda x: op.maximum(op.sigmoid(x), 0.5), "f32[N,4]"),
+        (lambda x, y: op.maximum(op.abs(x), op.neg(op.abs(y))), "f32[N,4]", "f32[N,4]"),  # it may be NaN
+        (
+            lambda c, d: op.maximum(op.cast(c, element="f32"), op.neg(op.cast(d, element="f32"))),
+            "bool[N,4]",
+            "bool[N,4]",
+        ),
+    ),
+    rules.drop_where: (
+        (lambda c, x: op.where(c, x, 0.0), "bool[N,4]", "f32[N,4]"),
+        (lambda x, y: op.where(np.array(True), x, y), "f32[4]", "f32[2,4]"),
+    ),
+    rules.drop_mask: (
+        (lambda x: op.bitwise_and(x, 0x7F), "u8[N,4]"),
+        (lambda x: op.bitwise_and(x, np.full((2, 1), 0xFF, np.uint8)), "u8[4]"),
+    ),
+    rules.drop_shift_there_and_back: (
+        (lambda x, n: op.bit_shift(op.bit_shift(x, n, direction="right"), n, direction="left"), "u8[N,4]", "u8[]"),
+        (lambda x, n: op.bit_shift(op.bit_shift(x, n, direction="left"), n, direction="left"), "u8[N,4]", "u8[]"),
+        (_shifted, "u8[N,4]"),
+    ),
+    rules.drop_cast_there_and_back: (
+        (lambda x: op.cast(op.cast(x, element="f16"), element="f32"), "f32[N,4]"),
+        (lambda x: op.cast(op.cast(x, element="f32"), element="i32"), "i32[N,4]"),
+        (lambda x: op.cast(op.cast(x, element="f64"), element="f16"), "f32[N,4]"),
+    ),
+    rules.merge_casts: (
+        (lambda x: op.cast(op.cast(x, element="i8"), element="i32"), "i16[N,4]"),
+        (lambda x: op.cast(op.cast(x, element="f32"), element="i8"), "i16[N,4]"),
+    ),
+    rules.merge_bit_casts: ((lambda x: op.bit_cast(op.bit_cast(x, element="bool"), element="i8"), "u8[N,4]"),),
+    rules.merge_clips: (
+        (lambda x: op.clip(op.clip(x, low=3.0, high=2.0), low=0.0), "f32[N,4]"),
+        (lambda x: op.clip(op.clip(x, low=0.0), low=1.0, high=-1.0), "f32[N,4]"),
+        (lambda x: op.clip(op.clip(x, low=-0.0), low=0.0), "f32[N,4]"),
+        (lambda x: op.clip(op.clip(x, low=float("nan")), low=0.0), "f32[N,4]"),
+    ),
+    rules.compute_known_sizes: ((op.shape, "f32[N,4]"),),
+    rules.compute_known_number: (
+        (lambda x: op.greater(op.sigmoid(x), 0.5), "f32[N,4]"),
+        (lambda x: op.mul(x, 0.0), "f32[N,4]"),  # NaN of infinities
+    ),
+    # Shapes.
+    rules.write_as_reshape: ((lambda x: op.squeeze(x, axes=(2,)), "f32[N,4,1] NCW"),),
+    rules.drop_reshape: ((lambda x: op.reshape(x, shape=("N", 4, 1)), "f32[N,4]"),),
+    rules.merge_reshapes: ((lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=("N", "M*K")), "f32[N,M,K]"),),
+    rules.drop_transpose: ((lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),),
+    rules.transpose_as_reshape: (
+        (lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),
+        (lambda x: op.transpose(x, perm=(0, 2, 1)), "f32[N,4,1] NCW"),
+    ),
+    # Quantised numbers.
+    rules.drop_quantise_again: (
+        (lambda x: again(x, 1e38), "u8[N,4]"),  # most stored numbers are read as infinity
+        (lambda x: again(x, 0.5), "i32[N,4]"),
+        (_by_two_axes, "u8[2,2]"),
+    ),
+    rules.drop_limit_before_quantising: (
+        (lambda x: stored(op.relu(x), 0.5), "f32[N,4]"),
+        (lambda x: op.quantize_linear(op.clip(x, low=0.0, high=6.0), 0.5, np.uint8(0)), "f32[N,4]"),
+        (lambda x: op.quantize_linear(op.relu(x), row(0.5)[0], element="f8e4m3fn"), "f32[N,4]"),
+    ),
+}

@@ -1,0 +1,209 @@
+"""Layers in the form of others, and what moves entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Rule, op
+from graphrewrite.rules import (
+    borders,
+    concats,
+    layer_forms,
+    layer_pairs,
+    layers,
+    quantised,
+    rows,
+    shapes,
+    sinking,
+    slices,
+    transfers,
+)
+from tests.rules.declines.parts import Case, constant, cut, layer, normed, ones
+from tests.rules.declines.parts import rows as rows_of
+
+__all__ = ["DECLINES"]
+
+FOUR, ZEROS = np.linspace(0.5, 1, 4, dtype=np.float32), np.zeros(4, np.int8)
+"""A scale of each channel."""
+
+
+def _of_channels(x: Any, y: Any) -> Any:
+    scale = constant(x, FOUR)
+    return op.concat(*(op.dequantize_linear(each, scale, axis=1) for each in (x, y)), axis=0)
+
+
+def _of_two_types(x: Any, y: Any) -> Any:
+    scale = constant(x, np.array(0.5, np.float32))
+    return op.concat(*(op.dequantize_linear(each, scale) for each in (x, y)), axis=0)
+
+
+def _joined_rows(x: Any, *places: int) -> Any:
+    return op.concat(*(rows_of(x, place, place + 1) for place in places), axis=1)
+
+
+def _rounded_twice(x: Any) -> Any:
+    scale = constant(x, np.float32(0.5))
+    stored = op.dequantize_linear(op.quantize_linear(x, scale), scale)
+    return op.quantize_linear(stored, constant(x, np.array(0.25)))
+
+
+def _stored_between(x: Any) -> Any:
+    scale = constant(x, np.float64(0.25))
+    return op.dequantize_linear(op.quantize_linear(op.dequantize_linear(x, np.float32(0.5)), scale), scale)
+
+
+DECLINES: dict[Rule, tuple[Case, ...]] = {
+    layers.gemm_as_linear: (
+        (lambda x: op.gemm(x, ones(4, 3), trans_a=True), "f32[4,2]"),
+        (lambda x: op.gemm(x, ones(4, 3)), "f32[N,4] NC"),
+        (lambda x: op.gemm(x, ones(4, 3), ones(2, 1)), "f32[2,4]"),
+    ),
+    layers.matmul_as_linear: (
+        (lambda x: op.matmul(x, ones(4, 3)), "f32[N,2,4]"),
+        (lambda x: op.matmul(x, ones(4, 3)), "f32[N,4] NC"),
+    ),
+    layers.matmul_of_weights_as_linear: (
+        (lambda x: op.matmul(ones(3, 4), op.transpose(x, perm=(0, 2, 1))), "f32[N,2,4]"),
+        (lambda x: op.matmul(ones(3, 4), op.transpose(x, perm=(1, 0))), "f32[N,4] NC"),
+    ),
+    layers.add_bias: ((op.linear, "f32[N,4]", "f32[M,4]"),),
+    layers.batch_norm_as_layer: (
+        (normed, "f32[N,2,H]"),
+        (normed, "f32[N,2,0]"),
+        (lambda x: normed(x, epsilon=0.0), "f32[N,2,3]"),
+    ),
+    layers.average_pool_as_conv: (
+        (lambda x: op.average_pool(x, kernel=(2, 2), pads=(1, 1, 1, 1)), "f32[N,2,3,3]"),
+        (lambda x: op.average_pool(x, kernel=(2, 2)), "f32[N,C,3,3]"),
+        (lambda x: op.average_pool(x, kernel=(2, 2)), "i32[N,2,3,3]"),
+        (lambda x: op.average_pool(x, kernel=(2, 2), ceil_mode=True), "f32[N,2,3,3]"),
+        (lambda x: op.average_pool(x, kernel=(2, 2)), "f32[0,2,3,3]"),
+    ),
+    layers.global_average_pool_as_conv: (
+        (op.global_average_pool, "f32[N,2,H,3]"),
+        (op.global_average_pool, "i32[N,2,3,3]"),
+        (op.global_average_pool, "f32[0,2,3]"),
+    ),
+    layer_pairs.merge_layers: (
+        (lambda x: layer(layer(x, 2), 8), "f32[N,8]"),  # more weights
+        (
+            lambda x: op.conv(op.conv(x, ones(2, 2, 2, 2), ones(2)), ones(2, 2, 2, 2), ones(2)),
+            "f32[N,2,4,4]",
+        ),
+        (
+            lambda x: op.conv(op.conv(x, ones(2, 2, 1, 1), ones(2)), ones(2, 2, 3, 3), ones(2), pads=(1, 1, 1, 1)),
+            "f32[N,2,3,3]",
+        ),
+        (lambda x: layer(layer(x, 0)), "f32[N,4]"),
+    ),
+    layer_forms.linear_as_conv: (
+        (op.linear, "f32[N,M]", "f32[3,M]"),
+        (layer, "f32[N,4] NC"),
+        (layer, "f32[0,4]"),
+    ),
+    layer_forms.conv_as_linear: (
+        (lambda x: op.conv(x, ones(2, 2, 2, 2)), "f32[N,2,3,3]"),
+        (lambda x: op.conv(x, ones(2, 2, 3, 3), strides=(2, 2)), "f32[N,2,3,3]"),
+        (lambda x: op.conv(x, ones(2, 2, 3, 3)), "f32[0,2,3,3]"),
+    ),
+    layer_forms.pointwise_conv_as_matmul: (
+        (lambda x: op.conv(x, ones(2, 2, 2, 2)), "f32[N,2,3,3]"),
+        (op.conv, "f32[N,2,3,3]", "f32[K,2,1,1]"),
+    ),
+    layer_forms.average_pool_as_global: ((lambda x: op.average_pool(x, kernel=(2, 2)), "f32[N,2,3,3]"),),
+    layer_forms.mean_as_pool: (
+        (lambda x: op.reduce_mean(x, axes=(2,)), "f32[N,2,3,3]"),
+        (lambda x: op.reduce_mean(x, axes=(2,)), "i32[N,2,3]"),
+    ),
+    layer_forms.pool_as_mean: (
+        (lambda x: op.reshape(op.global_average_pool(x), shape=("N", 2, 1)), "f32[N,2,3,3]"),
+        (lambda x: op.reshape(op.global_average_pool(x), shape=("N", 2)), "i32[N,2,3]"),
+    ),
+    # What moves entries.
+    borders.tile_as_expand: ((lambda x: op.tile(x, repeats=(1, 2)), "f32[N,4]"),),
+    borders.drop_repetition: ((lambda x, y: op.add(op.expand(x, shape=(2, 4)), y), "f32[1,4]", "f32[1,4]"),),
+    borders.drop_repetition_in_order: ((lambda x, y: op.sub(op.expand(x, shape=(2, 4)), y), "f32[1,4]", "f32[1,4]"),),
+    concats.concat_before_step: (
+        (lambda x, y: op.concat(op.relu(x), op.tanh(y), axis=1), "f32[N,4]", "f32[N,4]"),
+        (lambda x: op.concat(op.relu(x), axis=1), "f32[N,4]"),
+        (lambda x, y: op.concat(op.is_nan(x), op.is_nan(y), axis=1), "f16[N,2]", "f32[N,2]"),
+    ),
+    concats.slice_after_step: (
+        (lambda x: op.add(op.relu(cut(x, 0, 1)), op.relu(cut(x, 1, 2))), "f32[N,4]"),  # the whole is more
+        (lambda x: op.add(op.relu(cut(x, 0, 2)), op.tanh(cut(x, 2, 4))), "f32[N,4]"),
+    ),
+    concats.slice_after_pair: (
+        (lambda x, y: op.add(op.mul(cut(x, 0, 2), y), op.mul(cut(x, 2, 4), y)), "f32[N,4]", "f32[N,2]"),
+        (lambda x, y: op.add(op.mul(cut(x, 0, 2), y), op.add(cut(x, 2, 4), y)), "f32[N,4]", "f32[N,1]"),
+        (lambda x, y: op.add(op.mul(cut(x, 0, 2), y), op.mul(y, cut(x, 2, 4))), "f32[N,4]", "f32[N,1]"),
+        (lambda x, y: op.add(op.mul(cut(x, 0, 1), y), op.mul(cut(x, 2, 3), y)), "f32[N,4]", "f32[N,1]"),
+    ),
+    slices.concat_of_rows: (
+        (lambda x: op.concat(cut(x, 0, 2), cut(x, 2, 4), axis=0), "f32[N,4]"),
+        (lambda x, y: op.concat(rows_of(x, 0, 1), rows_of(y, 1, 2), axis=1), "f32[3,4]", "f32[3,4]"),
+        (lambda x: op.concat(rows_of(x, 0, 1), rows_of(x, 1, 2), axis=0), "f32[3,4]"),
+        (lambda x: _joined_rows(x, 0, 2, 1), "f32[3,4]"),
+        (lambda x: _joined_rows(x, 0, 1, 2), "f32[3,4] NC"),
+        (lambda x: _joined_rows(x, 0, 1, 2), "i8<0.5:0, 0.25:1 @1>[3,2]"),
+    ),
+    shapes.permute_linear_weights: (
+        (lambda x: layer(op.reshape(op.transpose(x, perm=(1, 0, 2)), shape=(3, 8))), "f32[2,3,4]"),
+        (lambda x: layer(op.reshape(op.transpose(x, perm=(0, 2, 1)), shape=(6, 4))), "f32[2,3,4]"),
+        (lambda x: layer(op.reshape(op.transpose(x, perm=(0, 2, 1)), shape=("N*M", 4))), "f32[N,M,4]"),
+    ),
+    sinking.greatest_without_transpose: (
+        (lambda x: op.reduce_max(op.transpose(x, perm=(0, 2, 1)), axes=(0,), keep_dims=False), "f32[2,3,4]"),
+    ),
+    sinking.sum_without_transpose: (
+        (lambda x: op.reduce_sum(op.transpose(x, perm=(0, 2, 1)), axes=(0,), keep_dims=False), "f32[2,3,4]"),
+    ),
+    sinking.transpose_after_sum: (
+        (lambda x: op.reduce_sum(op.transpose(x, perm=(1, 0)), axes=(0,), keep_dims=False), "f32[3,4]"),
+    ),
+    sinking.reshape_after: ((lambda x, y: op.add(op.reshape(x, shape=("N", 4)), y), "f32[N,2,2]", "f32[N,4]"),),
+    sinking.reshape_after_in_order: (
+        (lambda x, y: op.sub(op.reshape(x, shape=("N", 4)), y), "f32[N,2,2]", "f32[N,4]"),
+    ),
+    sinking.transpose_after: ((lambda x, y: op.add(op.transpose(x, perm=(1, 0)), y), "f32[4,3]", "f32[3,4]"),),
+    sinking.transpose_after_in_order: ((lambda x, y: op.sub(op.transpose(x, perm=(1, 0)), y), "f32[4,3]", "f32[3,4]"),),
+    rows.rows_as_layer: (
+        (lambda x: op.matmul(x, ones(4, 3)), "f32[N,4]"),
+        (lambda x: op.matmul(x, ones(4, 3)), "f32[N,2,4] NWC"),
+        (lambda x: op.matmul(op.dequantize_linear(x, np.float32(0.5)), ones(4, 3)), "i8[N,2,4]"),
+        (lambda x: op.matmul(x, ones(4, 3)), "f32[N*M,2,4]"),
+    ),
+    rows.sink_rows_below_norm: (
+        (lambda x: op.layer_norm(op.reshape(x, shape=(3, 2, 4)), ones(2, 4), axis=1), "f32[6,4]"),
+    ),
+    rows.sink_rows_below_rms_norm: (
+        (lambda x: op.rms_norm(op.reshape(x, shape=(3, 2, 4)), ones(2, 4), axis=1), "f32[6,4]"),
+    ),
+    rows.sink_rows_below_pair: ((lambda x, y: op.add(op.reshape(x, shape=(3, 2, 4)), y), "f32[6,4]", "f32[4]"),),
+    transfers.drop_transfer: ((lambda x: op.transfer(x, backend="b"), "f32[N,4]"),),
+    # Quantised numbers.
+    quantised.move_before_dequantising: (
+        (lambda x: op.tile(op.dequantize_linear(x, FOUR, ZEROS, axis=1), repeats=(1, 2)), "i8[N,4]"),
+    ),
+    quantised.quantise_before_moving: ((lambda x: op.quantize_linear(cut(x, 0, 4), FOUR, ZEROS, axis=1), "f32[N,6]"),),
+    quantised.concat_before_dequantising: (
+        (_of_channels, "i8[N,4]", "i8[N,4]"),
+        (_of_two_types, "i8[2,4]", "u8[2,4]"),
+    ),
+    quantised.quantise_before_concat: (
+        (
+            lambda x, y: op.quantize_linear(
+                op.concat(op.dequantize_linear(x, np.float32(0.5)), y, axis=0), FOUR, ZEROS, axis=1
+            ),
+            "i8[2,4]",
+            "f32[2,4]",
+        ),
+    ),
+    quantised.skip_rounding: ((_rounded_twice, "f32[N,4]"),),
+    quantised.skip_rounding_of_stored: ((_stored_between, "u8[N,4]"),),
+    quantised.skip_narrow_type: ((lambda x: op.cast(op.cast(x, element="f16"), element="f64"), "f32[N,4]"),),
+    quantised.store_without_cast: (
+        (lambda x: op.quantize_linear(op.cast(x, element="f16"), np.float16(0.5)), "bf16[N,4]"),
+    ),
+}
