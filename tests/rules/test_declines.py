@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 
 import pytest
 
-from graphrewrite import Rule, decline, rules
+from graphrewrite import Graph, Rule, decline, rules
 from graphrewrite.rewriting.rule.outcome import Declined
 from tests.rules.declines import DECLINES
 from tests.support.rewritten import graph_of
@@ -54,8 +54,8 @@ def _reasons(rule: Rule) -> Iterator[str]:
 @pytest.mark.parametrize("rule", DECLINES, ids=lambda rule: rule.name)
 def test_a_rule_leaves_what_it_does_not_fit(rule):
     reasons = []
-    for body, *types in DECLINES[rule]:
-        graph = graph_of(body, *types)
+    for case in DECLINES[rule]:
+        graph = Graph.parse(f"graph g\n{case}\ny = output(r)") if isinstance(case, str) else graph_of(*case)
         assert rule(graph) == graph
         matches = [match for node in graph for match in rule.matches_at(graph, node)]
         reasons += [edit.reason for edit in (rule.edit(graph, m) for m in matches) if isinstance(edit, Declined)]

@@ -1,17 +1,19 @@
-"""For each rule graphs in which its pattern is there, and that it must leave as they are: expressions and their types.
+"""For each rule graphs in which its pattern is there, and that it must leave as they are.
 
-The types are those of the inputs, in the text form. What a rule reads in its operands is nearly right in each graph.
+A case is an expression and the types of its inputs, in the text form, or the lines of a graph with the output ``r``. What
+a rule reads in its operands is nearly right in each graph.
 """
 
 from __future__ import annotations
 
 from graphrewrite import Rule
-from tests.rules.declines import exact, folding, forms, products, recognition
+from tests.rules.declines import attention, exact, folding, forms, products, recognition
 from tests.rules.declines.parts import Case
 
 __all__ = ["DECLINES"]
 
-DECLINES: dict[Rule, tuple[Case, ...]] = {
+DECLINES: dict[Rule, tuple[Case | str, ...]] = {
+    **attention.DECLINES,
     **exact.DECLINES,
     **folding.DECLINES,
     **forms.DECLINES,

@@ -102,8 +102,14 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.drop_requantise: ((lambda x: op.requantise(x, shift=0, element="s6f4"), "s8f4[N,4]"),),
     # Signs, order and constants.
-    rules.write_difference: ((lambda x, y: op.add(x, op.neg(y)), SMALL, SMALL),),
-    rules.write_difference_as_sum: ((lambda x, y: op.sub(x, op.neg(y)), SMALL, SMALL),),
+    rules.write_difference: (
+        (lambda x, y: op.add(x, op.neg(y)), SMALL, SMALL),
+        (lambda x: op.add(x, op.neg(constant(x, row(1, 2, 3, 4)))), "f32[N,4]"),
+    ),
+    rules.write_difference_as_sum: (
+        (lambda x, y: op.sub(x, op.neg(y)), SMALL, SMALL),
+        (lambda x: op.sub(x, op.neg(constant(x, row(1, 2, 3, 4)))), "f32[N,4]"),
+    ),
     rules.negate_integer_from_zero: (
         (lambda x: op.sub(np.zeros((2, 1), np.int32), x), "i32[4]"),
         (lambda x: op.sub(0.0, x), "f32[N,4]"),  # 0 - 0 is 0, and its negative is not
@@ -111,6 +117,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.multiply_without_signs: (
         (lambda x, y: op.div(op.neg(x), op.neg(y)), "i32[N,4]", "i32[N,4]"),
         (lambda x, y: op.mul(op.neg(x), op.neg(y)), SMALL, SMALL),
+    ),
+    rules.drop_sign_before_square: ((lambda x: op.mul(*[op.neg(x)] * 2), SMALL),),
+    rules.factor_as_sign: (
+        (lambda x: op.mul(x, -COLUMN), "f32[4]"),
+        (lambda x: op.mul(x, -1.0), SMALL),
+        (lambda x: op.div(x, whole(-1)), "i32[N,4]"),
     ),
     rules.drop_sign_before_even: ((lambda x: op.abs(op.neg(x)), "u8[N,4]"),),
     rules.fold_sign: (
@@ -127,6 +139,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.add(op.add(x, 0.1), 0.2), "f32[N,4]"),
         (lambda x: op.mul(op.add(x, 1), 2), "i32[N,4]"),
         (lambda x: op.maximum(op.maximum(x, 0.0), -0.0), "f32[N,4]"),
+        (lambda x: op.maximum(op.maximum(0.0, x), 1.0), "f32[N,4]"),
         (lambda x: op.add(op.add(x, whole(1, 2)), np.ones((3, 1), np.int32)), "i32[N,3,2]"),
     ),
     rules.merge_integer_offsets: (
@@ -248,6 +261,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.cast(op.cast(x, element="f32"), element="i8"), "i16[N,4]"),
     ),
     rules.merge_bit_casts: ((lambda x: op.bit_cast(op.bit_cast(x, element="bool"), element="i8"), "u8[N,4]"),),
+    rules.clip_as_relu: ((lambda x: op.clip(x, low=0.0, high=6.0), "f32[N,4]"),),
     rules.merge_clips: (
         (lambda x: op.clip(op.clip(x, low=3.0, high=2.0), low=0.0), "f32[N,4]"),
         (lambda x: op.clip(op.clip(x, low=0.0), low=1.0, high=-1.0), "f32[N,4]"),

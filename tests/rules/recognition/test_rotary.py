@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -11,11 +9,6 @@ from graphrewrite import Graph, Tensor, evaluate, op
 from graphrewrite.lowering import optimise, to_onnx
 from graphrewrite.rewriting.facts import facts_of
 from graphrewrite.rules.recognition.rotary import (
-    recognise_partial_rotary_embedding,
-    recognise_rotary_embedding,
-    recognise_rotary_embedding_beside,
-    recognise_rotary_embedding_of_halves,
-    recognise_rotary_embedding_of_pairs,
     repeated,
 )
 from tests.rules.recognition.recognising import NUMPY, ops, recognised
@@ -131,80 +124,3 @@ def test_what_is_known_of_halves(line, known):
     inputs = "".join(f"{n} = input() : f32[{s}]\n" for n, s in zip("abde", ("3,2", "3,2", "3,4", "3,1"), strict=True))
     graph = Graph.parse(f"graph g\n{inputs}i = input() : i64[2]\n{line}\ny = output(z)")
     assert facts_of(graph, repeated)["z"] is known
-
-
-X = "x = input() : f32[N,2,3,4]\nc = input() : f32[3,2]\ns = input() : f32[3,2]\n"
-HALVES = "a = slice(x, starts=[0], ends=[2], axes=[3])\nb = slice(x, starts=[2], ends=[4], axes=[3])\n"
-TURNED = "e = mul(a, c)\nf = mul(b, s)\ng = sub(e, f)\nh = mul(b, c)\ni = mul(a, s)\nj = add(h, i)\n"
-BESIDE = "k = unsqueeze(g, axes=[4])\nl = unsqueeze(j, axes=[4])\nm = concat(k, l, axis=4)\n"
-BESIDE += "r = reshape(m, shape=[0, 0, 0, 4])"
-WHOLE = "l = neg(b)\nm = concat(l, a, axis=-1)\nn = concat(c, c, axis=-1)\no = mul(x, n)\np = mul(m, n)\nr = add(o, p)"
-DECLINED = {
-    "halves that are exchanged": (
-        recognise_rotary_embedding,
-        HALVES.replace("a =", "t =").replace("b =", "a =").replace("t =", "b =") + WHOLE,
-        "what is multiplied with the cosines is not what is cut",
-    ),
-    "one angle": (
-        recognise_rotary_embedding,
-        HALVES + "t = input() : f32[3,1]\n" + WHOLE.replace("concat(c, c, axis=-1)", "mul(t, t)"),
-        "not one an entry",
-    ),
-    "angles that differ": (
-        recognise_rotary_embedding,
-        HALVES + WHOLE.replace("concat(c, c, axis=-1)", "concat(c, s, axis=-1)"),
-        "does not match",
-    ),
-    "the same half": (
-        recognise_rotary_embedding_of_halves,
-        HALVES.replace("starts=[2], ends=[4]", "starts=[1], ends=[3]") + TURNED + "r = concat(g, j, axis=3)",
-        "not the halves of what is turned",
-    ),
-    "every other entry": (
-        recognise_rotary_embedding_of_halves,
-        HALVES.replace("ends=[2], axes=[3]", "ends=[4], axes=[3], steps=[2]").replace(
-            "starts=[2], ends=[4], axes=[3]", "starts=[1], ends=[4], axes=[3], steps=[2]"
-        )
-        + TURNED
-        + "r = concat(g, j, axis=3)",
-        "not the halves of what is turned",
-    ),
-    "halves as pairs": (
-        recognise_rotary_embedding_of_pairs,
-        HALVES + TURNED + BESIDE,
-        "not the halves of what is turned",
-    ),
-    "pairs apart": (
-        recognise_rotary_embedding_of_pairs,
-        HALVES + TURNED + BESIDE.replace("axes=[4]", "axes=[3]"),
-        "side by side",
-    ),
-    "angles of heads": (
-        recognise_rotary_embedding_beside,
-        "t = input() : f32[2,1,2]\n" + HALVES + TURNED.replace(", c)", ", t)") + "r = concat(g, j, a, axis=3)",
-        "differ from head to head",
-    ),
-    "angles that repeat": (
-        recognise_rotary_embedding_beside,
-        "t = input() : f32[5,1,1,1,2]\nq = input() : f32[5,N,2,3,2]\n"
-        + HALVES
-        + TURNED.replace(", c)", ", t)")
-        + "r = concat(g, j, q, axis=-1)",
-        "repeat it",
-    ),
-    "a rest that is turned": (
-        recognise_partial_rotary_embedding,
-        "v = unsqueeze(c, axes=[0])\nu = input() : f32[1,3,1]\nw = input() : f32[1,2,3,4]\n"
-        "a = slice(w, starts=[0], ends=[2], axes=[3])\nb = slice(w, starts=[1], ends=[4], axes=[3])\n"
-        "t = rotary_embedding(a, u, u)\nr = concat(t, b, axis=3)",
-        "not all entries",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", DECLINED)
-def test_they_say_why_they_decline(name):
-    member, lines, reason = DECLINED[name]
-    graph = Graph.parse(f"graph g\n{X}{lines}\ny = output(r)")
-    assert member(graph) == graph
-    assert re.search(reason, " ".join(str(member.explain(graph, at="r")).split()))
