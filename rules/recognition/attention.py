@@ -130,14 +130,14 @@ def recognise_attention_of_chosen(q, z, v, seen, low: Constant, c: Constant | No
     result = op.matmul(_shares(chosen), v)
     yield result
     if chosen.type != product.type or not (low.value <= _HIDES).all():
-        return decline("it repeats the scores, or what is chosen instead of them is not so low that it hides them", at=chosen)
+        return decline("it repeats the scores, or what is chosen instead is not so low that it hides them", at=chosen)
     factors = _factor(product, scaled, c), _factor(keys, factored, d)
     return _attention(q, keys, v, result, factors, seen, hides=not kept)
 
 
 @rule(keeps="rounding")
 def add_masks(q, keys, m, n, c: Constant | None = None):
-    """Two masks of scores, such as what comes later and what is padded, are added to each other: they have fewer entries."""
+    """Two masks of scores, such as what comes later and what is padded, are added first: they have fewer entries."""
     product = op.matmul(q, keys)
     scaled = _scaled(product, c)
     scores = scaled | product

@@ -1,7 +1,7 @@
 """For each rule graphs in which its pattern is there, and that it must leave as they are.
 
-A case is an expression and the types of its inputs, in the text form, or the lines of a graph with the output ``r``. What
-a rule reads in its operands is nearly right in each graph.
+A case is an expression and the types of its inputs, in the text form, or the lines of a graph with the output ``r``.
+What a rule reads in its operands is nearly right in each graph.
 """
 
 from __future__ import annotations
