@@ -24,6 +24,7 @@ STRATA = (
     {"hierarchy"},
     {"formats", "compare"},
     {"rewriting"},
+    {"memory"},
     {"execution"},
     {"summary"},
     {"rules", "hdl"},
