@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 
 from graphrewrite.errors import PlacementError
@@ -163,7 +164,8 @@ class _Pool:
 
     def usage(self) -> Usage:
         """What is used."""
-        ends = (offset + size for offset, size in zip(self.found, self.sizes, strict=True))
+        alive = {i for sections in self.groups for section in sections for i in section}
+        ends = (self.found[i] + self.sizes[i] for i in alive)
         return Usage(max(ends, default=0) * self.unit, self.load * self.unit, self.bound * self.unit)
 
     def place(self, steps: int) -> int:
@@ -210,19 +212,19 @@ class _Pool:
         for i, item in enumerate(self.items):
             if item.offset is not None and self.capacity is not None and item.offset + item.size > self.capacity:
                 raise PlacementError(
-                    f"span {item.spans[0]}: from its offset {item.offset} its size {item.size} goes beyond the capacity "
-                    f"{self.capacity} of pool {self.name!r}; change one of them"
+                    f"span {item.spans[0]}: at its offset {item.offset} its size {item.size} goes beyond the capacity of "
+                    f"pool {self.name!r}, {self.capacity}; change one of them"
                 )
-            if item.offset is not None:
+            if item.offset is not None and any(i in alive for alive in sections):
                 self.bound = max(self.bound, item.offset // self.unit + self.sizes[i])
         for alive in sections:
             given = sorted((self.items[i].offset or 0, i) for i in alive if self.items[i].offset is not None)
-            for (low, a), (high, b) in zip(given, given[1:], strict=False):
+            for (low, a), (high, b) in pairwise(given):
                 if low + self.sizes[a] * self.unit > high:
                     one, other = self.items[a].spans[0], self.items[b].spans[0]
                     raise PlacementError(
-                        f"spans {one} and {other} live at the same time, and overlap: one of {self.sizes[a] * self.unit} "
-                        f"is to lie at {low}, the other at {high}; change an offset"
+                        f"spans {one} and {other} live at the same time, and overlap: one of size "
+                        f"{self.sizes[a] * self.unit} is to lie at {low}, the other at {high}; change an offset"
                     )
 
 

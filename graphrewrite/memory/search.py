@@ -237,11 +237,11 @@ class _Search:
             height, here = levels[level], 0
             for s in groups[level]:
                 items = cover[s]
-                above = level - 1
-                while above >= 0 and not lying[above] & items:
-                    above -= 1
                 rest = lying[level] & items
+                above = level - 1
                 if not rest:
+                    while not lying[above] & items:
+                        above -= 1
                     slack[s] -= levels[above] - height
                     if slack[s] < 0:
                         weight[s] += 1
@@ -252,9 +252,13 @@ class _Search:
                 here |= items
                 if rest & below:
                     continue
-                waste = smallest if above < 0 else min(smallest, levels[above] - height)
-                if waste > slack[s]:
-                    waste = 0
+                waste = 0
+                if slack[s]:
+                    while above >= 0 and not lying[above] & items:
+                        above -= 1
+                    waste = smallest if above < 0 else min(smallest, levels[above] - height)
+                    if waste > slack[s]:
+                        waste = 0
                 rest &= held[level]
                 count = rest.bit_count() + (waste > 0)
                 if not count:
