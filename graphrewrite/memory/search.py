@@ -71,12 +71,16 @@ class Verdict:
 
 @dataclass(slots=True)
 class _State:
-    """A partial placement: the items left, and by section its floor, the true top, and what it may waste."""
+    """A partial placement: the items left; by section its floor, the true top, what it may waste, and what caused it.
+
+    Causes are sets of decisions, as bits by depth.
+    """
 
     left: int
     floor: list[int]
     top: list[int]
     slack: list[int]
+    causes: list[int]
     sections: list[int]
 
 
@@ -88,6 +92,8 @@ class _Branches:
     section: int
     items: list[int]
     waste: int
+    waste_cause: int
+    conflict: int
 
 
 def search(problem: Problem, height: int, limit: int) -> Verdict:
@@ -124,6 +130,7 @@ class _Search:
             self.before.append(twins.get(key, 0))
             twins[key] = twins.get(key, 0) | 1 << i
         self.offsets = [0] * len(self.sizes)
+        self.depths = [0] * len(self.sizes)
         self.rank: Sequence[tuple[float, ...]] = ()
 
     def run(self, limit: int) -> Verdict:
@@ -162,55 +169,89 @@ class _Search:
 
     def _descend(self, limit: int) -> tuple[bool | None, int]:
         """Search depth first; return whether there is a placement, None if the limit was reached, and the steps."""
-        count = len(self.cover)
-        state = _State(
-            (1 << len(self.sizes)) - 1,
-            [0] * count,
-            [0] * count,
-            self.slack[:],
-            [s for s in range(count) if self.cover[s]],
-        )
+        zeros = [0] * len(self.cover)
+        everything = [s for s, items in enumerate(self.cover) if items]
+        state = _State((1 << len(self.sizes)) - 1, zeros, zeros, self.slack[:], zeros, everything)
         stack: list[_Branches] = []
         steps = 0
         while state.left:
             if steps >= limit:
                 return None, steps
             steps += 1
-            branches = self._branches(state)
-            if branches is not None:
-                stack.append(branches)
-            while stack and not stack[-1].items and not stack[-1].waste:
-                stack.pop()
-            if not stack:
+            found = self._branches(state)
+            if isinstance(found, _Branches):
+                stack.append(found)
+            elif not self._return(stack, found):
                 return False, steps
-            state = self._next(stack[-1])
+            state = self._next(stack[-1], len(stack) - 1)
         return True, steps
 
-    def _next(self, branches: _Branches) -> _State:
+    @staticmethod
+    def _return(stack: list[_Branches], conflict: int) -> bool:
+        """Go back to the last decision among those that conflict, and on to its next branch; tell whether there is one.
+
+        The decisions after it did not matter.
+        """
+        while stack:
+            last, decision = stack[-1], 1 << len(stack) - 1
+            if conflict & decision:
+                last.conflict |= conflict & ~decision
+                if last.items or last.waste:
+                    return True
+                conflict = last.conflict
+            stack.pop()
+        return False
+
+    def _next(self, branches: _Branches, depth: int) -> _State:
         """Take the next branch."""
         old, section = branches.state, branches.section
-        floor, top, slack = old.floor[:], old.top[:], old.slack[:]
+        floor, top, slack, causes = old.floor[:], old.top[:], old.slack[:], old.causes[:]
         if not branches.items:
             floor[section] += branches.waste
             slack[section] -= branches.waste
+            causes[section] |= branches.waste_cause | 1 << depth
             branches.waste = 0
-            return _State(old.left, floor, top, slack, old.sections)
+            return _State(old.left, floor, top, slack, causes, old.sections)
         item = branches.items.pop()
         self.offsets[item] = floor[section]
+        self.depths[item] = depth
         height = floor[section] + self.sizes[item]
         for s in self.members[item]:
             floor[s] = top[s] = height
-        return _State(old.left ^ 1 << item, floor, top, slack, old.sections)
+            causes[s] |= 1 << depth
+        return _State(old.left ^ 1 << item, floor, top, slack, causes, old.sections)
 
-    def _branches(self, state: _State) -> _Branches | None:
-        """Raise floors as far as items allow, and return the branches of the section with the fewest; None if it fails.
+    def _blocking(self, state: _State, items: int, groups: list[list[int]]) -> int:
+        """Return what caused that items lie no lower than the lowest of groups of sections."""
+        cause = 0
+        for group in groups:
+            for s in group:
+                if self.cover[s] & items:
+                    cause |= state.causes[s]
+                    items &= ~self.cover[s]
+                    if not items:
+                        return cause
+        return cause
+
+    def _lying(self, state: _State, items: int) -> int:
+        """Return what caused all floors below items."""
+        cause = 0
+        while items:
+            for s in self.members[items.bit_length() - 1]:
+                cause |= state.causes[s]
+            items ^= 1 << items.bit_length() - 1
+        return cause
+
+    def _branches(self, state: _State) -> _Branches | int:
+        """Raise floors as far as items allow, and return the branches of the section with the fewest, or what conflicts.
 
         An item lies at the greatest floor of its sections or above it; a section's floor rises to where its first item
         can lie, which is waste. Where all items that can lie at the floor of a section have all of their sections at
         this height, nothing comes below them any more: the section has one of them there, or wastes at least what the
         smallest item would fill.
         """
-        cover, floor, top, slack, left = self.cover, state.floor, state.top, state.slack, state.left
+        cover, floor, top, left = self.cover, state.floor, state.top, state.left
+        slack, causes = state.slack, state.causes
         order = state.sections = [s for s in state.sections if cover[s] & left]
         order.sort(key=floor.__getitem__, reverse=True)
         levels: list[int] = []  # heights, the greatest first, and by height:
@@ -243,9 +284,10 @@ class _Search:
                     while not lying[above] & items:
                         above -= 1
                     slack[s] -= levels[above] - height
+                    causes[s] |= self._blocking(state, items & left, groups[: above + 1])
                     if slack[s] < 0:
                         weight[s] += 1
-                        return None
+                        return causes[s]
                     floor[s] = levels[above]
                     groups[above].append(s)
                     continue
@@ -259,21 +301,32 @@ class _Search:
                     waste = smallest if above < 0 else min(smallest, levels[above] - height)
                     if waste > slack[s]:
                         waste = 0
-                rest &= held[level]
-                count = rest.bit_count() + (waste > 0)
-                if not count:
-                    weight[s] += 1
-                    return None
-                urgency = (count - 0.9) / weight[s] ** 0.5
+                urgency = ((rest & held[level]).bit_count() + (waste > 0) - 0.9) / weight[s] ** 0.5
                 if best is None or urgency < best[0]:
-                    best = urgency, s, rest, waste
+                    best = urgency, s, level, waste
+                    if urgency < 0:
+                        break
+            if best is not None and best[0] < 0:
+                break
             below |= here
         assert best is not None, "an item lies at the lowest height at which any can"
-        _, s, rest, waste = best
+        _, s, level, waste = best
+        rest = lying[level] & cover[s]
+        conflict = causes[s] | self._blocking(state, cover[s] & left & ~rest, groups[:level])
+        waste_cause = 0
+        if slack[s]:
+            waste_cause = self._lying(state, rest)
+            for item in range((left & -left).bit_length() - 1):
+                waste_cause |= 1 << self.depths[item]
+        conflict |= waste_cause | self._lying(state, rest & ~held[level])
+        rest &= held[level]
+        if not rest and not waste:
+            weight[s] += 1
+            return conflict
         items_here = []
         while rest:
             item = (rest & -rest).bit_length() - 1
             rest &= rest - 1
             if not self.before[item] & left:
                 items_here.append(item)
-        return _Branches(state, s, sorted(items_here, key=self.rank.__getitem__), waste)
+        return _Branches(state, s, sorted(items_here, key=self.rank.__getitem__), waste, waste_cause | conflict, conflict)
