@@ -47,6 +47,7 @@ PUBLIC = (
         "hdl",
         "hierarchy",
         "lowering",
+        "memory",
         "models",
         "op",
         "rules",

@@ -123,6 +123,8 @@ def place(
     pools: dict[str, list[Item]] = {}
     for item in items_of(spans, align):
         pools.setdefault(item.pool, []).append(item)
+    if isinstance(capacity, Mapping) and (unknown := [pool for pool in capacity if pool not in pools]):
+        raise PlacementError(f"`capacity` names the pool {unknown[0]!r}, but spans lie in {sorted(pools)}; rename one")
     usages, taken = {}, 0
     for pool, items in pools.items():
         room = capacity.get(pool) if isinstance(capacity, Mapping) else capacity
@@ -212,8 +214,8 @@ class _Pool:
         for i, item in enumerate(self.items):
             if item.offset is not None and self.capacity is not None and item.offset + item.size > self.capacity:
                 raise PlacementError(
-                    f"span {item.spans[0]}: at its offset {item.offset} its size {item.size} goes beyond the capacity of "
-                    f"pool {self.name!r}, {self.capacity}; change one of them"
+                    f"span {item.spans[0]}: at its offset {item.offset} its size {item.size} goes beyond the capacity "
+                    f"of pool {self.name!r}, {self.capacity}; change one of them"
                 )
             if item.offset is not None and any(i in alive for alive in sections):
                 self.bound = max(self.bound, item.offset // self.unit + self.sizes[i])

@@ -243,7 +243,7 @@ class _Search:
         return cause
 
     def _branches(self, state: _State) -> _Branches | int:
-        """Raise floors as far as items allow, and return the branches of the section with the fewest, or what conflicts.
+        """Raise floors as far as items allow, and return those of a section with few branches, or what conflicts.
 
         An item lies at the greatest floor of its sections or above it; a section's floor rises to where its first item
         can lie, which is waste. Where all items that can lie at the floor of a section have all of their sections at
@@ -329,4 +329,6 @@ class _Search:
             rest &= rest - 1
             if not self.before[item] & left:
                 items_here.append(item)
-        return _Branches(state, s, sorted(items_here, key=self.rank.__getitem__), waste, waste_cause | conflict, conflict)
+        return _Branches(
+            state, s, sorted(items_here, key=self.rank.__getitem__), waste, waste_cause | conflict, conflict
+        )

@@ -1,4 +1,4 @@
-"""Placement of spans: no overlap, the least height, on generated spans, on traces of real models and on hard instances."""
+"""Placement of spans: no overlap, the least height, on generated spans, on recorded traces and on hard instances."""
 
 from __future__ import annotations
 
@@ -100,15 +100,6 @@ def test_small_cases_are_optimal(spans: list[Span]) -> None:
     assert placement.height == least_height(spans)
 
 
-def test_a_load_that_cannot_be_reached_is_proved() -> None:
-    # Each two of the three of size 1 meet in a section that the others fill: they would have to be two offsets at once.
-    spans = [Span(1, 0, 2), Span(1, 1, 3, holes=()), Span(1, 0, 3, holes=((1, 2),)), Span(1, 2, 3), Span(1, 0, 1)]
-    placement = place(spans)
-    check(spans, placement)
-    assert placement.optimal
-    assert placement.height == least_height(spans)
-
-
 def test_offsets_may_be_given_at_will() -> None:
     spans = [Span(4, 0, 2, offset=4), Span(4, 0, 2), Span(6, 1, 3)]
     placement = place(spans)
@@ -160,6 +151,22 @@ def test_what_cannot_be_placed_is_refused_with_the_reason(spans: list[Span], mes
         place(spans, capacity=16)
     assert message in str(caught.value)
     assert isinstance(caught.value, GraphRewriteError)
+
+
+def test_a_capacity_of_an_unknown_pool_is_refused() -> None:
+    with pytest.raises(PlacementError, match=r"names the pool 'fats', but spans lie in \['fast'\]"):
+        place([Span(1, 0, 1, pool="fast")], capacity={"fats": 3})
+
+
+def test_what_does_not_fit_says_whether_that_is_proved() -> None:
+    # A ring of five spans, each two neighbours live together: an odd ring of ones has no placement in two rows.
+    spans = [Span(1, 2 * i, 2 * i + 3) for i in range(4)] + [Span(1, 0, 9, holes=((1, 8),))]
+    assert place(spans).pools[""].load == 2
+    with pytest.raises(PlacementError, match="do not fit into the capacity 2, which is proved"):
+        place(spans, capacity=2)
+    with pytest.raises(PlacementError, match="do not fit into the capacity 2 as far as tried, but into 3"):
+        place(spans, capacity=2, steps=0)
+    assert place(spans).height == place(spans).bound == 3
 
 
 def traces() -> Iterator[tuple[str, int, list[Span]]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,7 +50,7 @@ def test_the_least_height_is_found_and_none_below(problem: Problem) -> None:
     assert max(map(int.__add__, found.offsets, problem.sizes)) == least
     for alive in problem.sections:
         spans = sorted((found.offsets[i], found.offsets[i] + problem.sizes[i]) for i in bits(alive))
-        assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+        assert all(a[1] <= b[0] for a, b in pairwise(spans))
     below = search(problem, least - 1, 10_000)
     assert below.proved
     assert below.offsets is None
