@@ -55,8 +55,20 @@ class Span:
         >>> Span(16, 0, 9, holes=((2, 4), (6, 9))).lives()
         ((0, 2), (4, 6))
         """
-        borders = [self.begin, *(border for hole in sorted(self.holes) for border in hole), self.end]
+        if not self.holes:
+            return ((self.begin, self.end),) if self.begin < self.end else ()
+        borders = self.borders()
         return tuple((a, b) for a, b in zip(borders[::2], borders[1::2], strict=True) if a < b)
+
+    def borders(self) -> list[int]:
+        """Return where its life begins, where each hole begins and ends, and where it ends.
+
+        Examples
+        --------
+        >>> Span(16, 0, 9, holes=((2, 4),)).borders()
+        [0, 2, 4, 9]
+        """
+        return [self.begin, *(border for hole in sorted(self.holes) for border in hole), self.end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +126,9 @@ def _merged(spans: Sequence[Span], group: tuple[int, ...], align: int) -> Item:
             lives[-1] = lives[-1][0], max(end, lives[-1][1])
         else:
             lives.append((begin, end))
-    for name in ("pool", "offset"):
-        given = {getattr(spans[i], name): i for i in group if getattr(spans[i], name) is not None}
+    first = spans[group[0]]
+    offsets = {spans[i].offset: i for i in group if spans[i].offset is not None}
+    for name, given in ("pool", {spans[i].pool: i for i in group}), ("offset", offsets):
         if len(given) > 1:
             (a, i), (b, j), *_ = given.items()
             raise PlacementError(
@@ -123,25 +136,27 @@ def _merged(spans: Sequence[Span], group: tuple[int, ...], align: int) -> Item:
                 "remove `over`"
             )
     common = math.lcm(align, *(spans[i].align for i in group))
-    offset = next((spans[i].offset for i in group if spans[i].offset is not None), None)
+    offset = next(iter(offsets), None)
     if offset is not None and offset % common:
         raise PlacementError(
-            f"span {group[0]}: the offset {offset} is no multiple of the alignment {common}; change one"
+            f"span {offsets[offset]}: the offset {offset} is no multiple of the alignment {common}; change one"
         )
-    return Item(group, max(spans[i].size for i in group), common, offset, spans[group[0]].pool, tuple(lives))
+    return Item(group, max(spans[i].size for i in group), common, offset, first.pool, tuple(lives))
 
 
 def _check(index: int, span: Span, count: int) -> None:
-    faults = {
-        f"a size is not negative, got {span.size}": span.size < 0,
-        f"a life ends after it begins, got {span.begin} to {span.end}": span.end < span.begin,
-        f"an alignment is 1 or more, got {span.align}": span.align < 1,
-        f"an offset is not negative, got {span.offset}": span.offset is not None and span.offset < 0,
-        f"`over` is the index of another of {count} spans, got {span.over}": span.over is not None
-        and (span.over == index or not 0 <= span.over < count),
-    }
-    borders = [span.begin, *(border for hole in sorted(span.holes) for border in hole), span.end]
-    faults[f"holes are disjoint and within the life, got {list(span.holes)}"] = borders != sorted(borders)
-    for message, at_fault in faults.items():
-        if at_fault:
-            raise PlacementError(f"span {index}: {message}")
+    message = None
+    if span.size < 0:
+        message = f"a size is not negative, got {span.size}"
+    elif span.end < span.begin:
+        message = f"a life ends after it begins, got {span.begin} to {span.end}"
+    elif span.align < 1:
+        message = f"an alignment is 1 or more, got {span.align}"
+    elif span.offset is not None and span.offset < 0:
+        message = f"an offset is not negative, got {span.offset}"
+    elif span.over is not None and (span.over == index or not 0 <= span.over < count):
+        message = f"`over` is the index of another of {count} spans, got {span.over}"
+    elif span.holes and (borders := span.borders()) != sorted(borders):
+        message = f"holes are disjoint and within the life, got {list(span.holes)}"
+    if message is not None:
+        raise PlacementError(f"span {index}: {message}")
