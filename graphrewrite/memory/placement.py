@@ -271,7 +271,7 @@ def _independent(sections: list[list[int]]) -> list[list[list[int]]]:
 def _improved(
     problem: Problem, best: tuple[int, tuple[int, ...]], goal: int, steps: int, *, stop: bool
 ) -> tuple[tuple[int, tuple[int, ...]], int, int]:
-    """Search between a goal and the best height known; return what is best, the height proved, and the steps.
+    """Search between a goal and the best height known; return what is best, the height proved or 0, and the steps.
 
     The goal itself comes first, with half of the steps, then heights between by bisection; with `stop` only the goal.
     All heights are sums of sizes: only multiples of their greatest common divisor are tried.
@@ -279,7 +279,7 @@ def _improved(
     grain = math.gcd(*problem.sizes)
     sizes = tuple(size // grain for size in problem.sizes)
     low, high = goal // grain, best[0] // grain  # the least that may be, and one that is
-    bound, left, target = low, steps, low
+    bound, left, target = 0, steps, low
     while low < high and left:
         verdict = search(Problem(sizes, problem.sections), target, left if stop or target > low else -(-left // 2))
         left -= verdict.steps

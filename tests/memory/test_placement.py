@@ -99,6 +99,7 @@ def test_small_cases_are_optimal(spans: list[Span]) -> None:
     check(spans, placement)
     assert placement.optimal
     assert placement.height == least_height(spans)
+    check(spans, place(spans, capacity=placement.height + 1))
 
 
 def test_offsets_may_be_given_at_will() -> None:
