@@ -19,6 +19,7 @@ __all__ = [
     "ImplementationError",
     "MissingDependencyError",
     "ParseError",
+    "PlacementError",
     "RewriteError",
     "RuleError",
     "SerialError",
@@ -103,6 +104,10 @@ class VerificationError(GraphRewriteError):
     def __init__(self, message: str, *, node: str | None = None, faults: Iterable[Any] = ()) -> None:
         self.faults = tuple(faults)
         super().__init__(message, node=node)
+
+
+class PlacementError(GraphRewriteError):
+    """Spans of memory contradict each other, or do not fit; names them by index."""
 
 
 class ParseError(GraphRewriteError):
