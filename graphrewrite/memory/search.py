@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Problem", "Verdict", "search"]
+__all__ = ["Problem", "Outcome", "search"]
 
 _FIRST_LIMIT = 250
 _GROWTH = 1.1
@@ -51,7 +51,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Outcome:
     """What a search found.
 
     Attributes
@@ -96,7 +96,7 @@ class _Branches:
     conflict: int
 
 
-def search(problem: Problem, height: int, limit: int) -> Verdict:
+def search(problem: Problem, height: int, limit: int) -> Outcome:
     """Place all items below a height, or prove that it cannot be done, within a limit of steps.
 
     The search restarts after few steps with another order of the items. Sections in which it failed come earlier then.
@@ -133,9 +133,9 @@ class _Search:
         self.depths = [0] * len(self.sizes)
         self.rank: Sequence[tuple[float, ...]] = ()
 
-    def run(self, limit: int) -> Verdict:
+    def run(self, limit: int) -> Outcome:
         if min(self.slack, default=0) < 0:
-            return Verdict(None, proved=True, steps=0)
+            return Outcome(None, proved=True, steps=0)
         noise, steps, allowed = random.Random(0), 0, float(_FIRST_LIMIT)
         while True:
             for order in self._orders():
@@ -150,9 +150,9 @@ class _Search:
                 if found is not None:
                     offsets = dict(zip(self.names, self.offsets, strict=True))
                     placed = tuple(offsets[i] for i in range(len(offsets))) if found else None
-                    return Verdict(placed, proved=not found, steps=steps)
+                    return Outcome(placed, proved=not found, steps=steps)
                 if steps >= limit:
-                    return Verdict(None, proved=False, steps=steps)
+                    return Outcome(None, proved=False, steps=steps)
             allowed *= _GROWTH
 
     def _orders(self) -> list[list[tuple[float, ...]]]:

@@ -244,8 +244,8 @@ def test_samples_prove_nothing():
     proof = prove(merge_clips, elements={"fixed"}, instances=20)
     assert proof.verdict == "proved for samples"
     assert not proof
-    assert proof.sampled.keys() == {"clip.low"}
-    assert str(proof).startswith("merge_clips: proved for samples of clip.low (")
+    assert {*proof.sampled} & {"clip.low", "clip.high"}
+    assert str(proof).startswith("merge_clips: proved for samples of clip.")
 
 
 def test_floats_may_be_moved():
