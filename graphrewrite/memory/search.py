@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Problem", "Outcome", "search"]
+__all__ = ["Outcome", "Problem", "search"]
 
 _FIRST_LIMIT = 250
 _GROWTH = 1.1
