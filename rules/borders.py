@@ -37,7 +37,14 @@ def merge_pads(x):
             return decline("a size is symbolic", at=outer)
         if min(own, own + other) < 0 < max(own, other):
             return decline("what the one takes away the other does not give back", at=outer)
-    return op.pad(x, like=outer, pads=tuple(own + other for own, other in pads))
+    sums = tuple(own + other for own, other in pads)
+    taken = [
+        -min(first, 0) - min(last, 0)
+        for first, last in zip(sums[: len(sums) // 2], sums[len(sums) // 2 :], strict=True)
+    ]
+    if any(isinstance(size, int) and count > size for size, count in zip(x.shape, taken, strict=True)):
+        return decline("together they take away more than there is", at=outer)
+    return op.pad(x, like=outer, pads=sums)
 
 
 def _are_equal(one, other):

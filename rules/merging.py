@@ -53,6 +53,8 @@ def merge_products_of_one_matrix(w):
     yield products
     if len(w.shape) != 2 or any(len(x.shape) != 2 or isinstance(x.shape[0], str) for x in products.x):
         return decline("an operand is no matrix, or its number of rows is symbolic", at=w)
+    if len({x.type.layout for x in products.x} - {None}) > 1:
+        return decline("their axes have different names", at=w)
     nodes = {each.node for each in products.nodes}
     graph = products.nodes[0].graph
     if any(nodes & {*graph.upstream(x.node), x.node} for x in products.x):

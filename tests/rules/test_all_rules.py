@@ -23,7 +23,7 @@ from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.lowering import composite, lower_composite, optimise, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering import prequantised as quantised_rules
 from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, write_resize_by_conv
-from graphrewrite.lowering.prequantised.transposes import multiply_stored_positions
+from graphrewrite.lowering.prequantised.transposes import merge_into_shuffle, multiply_stored_positions
 from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
@@ -224,7 +224,7 @@ FAULTS = {
 """Rules that fire seldom on graphs that are not made for them alone."""
 SELDOM = {"lowering.LOWER_COMPOSITE", "lowering.LOWER_TO_STREAM", "rules.RECOGNITION"}
 """Sets some of whose rules never fire in few graphs: they are tested one by one, and as parts or in others."""
-APART = (rules.drop_empty_operand,)
+APART = (rules.drop_empty_operand, merge_into_shuffle)
 """Rules for which the generator finds a graph only by luck: sets are tested without them."""
 
 

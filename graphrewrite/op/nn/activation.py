@@ -247,7 +247,7 @@ def _hard_swish(x: np.ndarray) -> np.ndarray:
     y += 0.5
     np.minimum(y, 1, out=y)
     y *= above
-    y += 0.0  # no negative zero
+    np.copyto(y, 0, where=x <= -3)  # the share of -3 is 0, and makes -0
     return y
 
 

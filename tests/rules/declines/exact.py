@@ -205,6 +205,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         ),
         (lambda x: op.pad(op.pad(x, pads=(0, -1, 0, 0), mode="edge"), pads=(0, 1, 0, 0), mode="edge"), "f32[N,4]"),
         (lambda x: op.pad(op.pad(x, pads=(0, "K", 0, 0)), pads=(0, 1, 0, 0)), "f32[N,4]"),
+        (lambda x: op.pad(op.pad(x, pads=(1, -1)), pads=(1, -1)), "f32[1]"),
     ),
     rules.broadcast_constant: ((lambda x: op.add(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),),
     rules.broadcast_constant_in_order: (

@@ -52,5 +52,6 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     merging.merge_products_of_one_matrix: (
         (lambda x, w: op.matmul(op.matmul(x, w), w), "f32[3,4]", "f32[4,4]"),
         (lambda x, y, w: op.concat(op.matmul(x, w), op.matmul(y, w), axis=0), "f32[N,4]", "f32[M,4]", "f32[4,4]"),
+        (lambda x, y, w: op.concat(op.matmul(x, w), op.matmul(y, w), axis=0), "f32[3,4] NC", "f32[2,4] CN", "f32[4,4]"),
     ),
 }
