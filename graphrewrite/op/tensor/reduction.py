@@ -187,7 +187,7 @@ def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     if not x.size:
         return x
     with np.errstate(under="ignore", invalid="ignore", over="ignore", divide="ignore"):
-        if x.dtype.itemsize < 4:  # sums of exponentials leave its range soon
+        if x.dtype == np.float16:  # sums of exponentials leave its range soon
             shares = np.exp(_shifted(x, axis))
             shares /= np.add.reduce(shares, axis=axis, keepdims=True)
             return shares
