@@ -22,7 +22,7 @@ from graphrewrite.types import (
     with_sizes_in,
 )
 
-__all__ = ["bind_sizes", "output_types", "with_data_sizes"]
+__all__ = ["attributes_with_sizes", "bind_sizes", "output_types", "with_data_sizes"]
 
 
 def output_types(body: Graph, types: tuple[Type, ...]) -> tuple[Type, ...]:
@@ -83,8 +83,25 @@ def with_data_sizes(data: Mapping[str, Any], op: Op | None, sizes: Mapping[str, 
     if (result := changed.get("result")) is not None:
         of = tuple(with_sizes(each, sizes) for each in (result if isinstance(result, tuple) else (result,)))
         changed["result"] = of if isinstance(result, tuple) else of[0]
-    for key in () if op is None else op.sized & changed.keys():
-        changed[key] = with_sizes_in(changed[key], sizes)
-    if op is reshape and isinstance(result, Tensor) and 0 in set(changed["shape"]) - set(data["shape"]):
-        changed.update(shape=changed["result"].shape, allow_zero=True)  # a size of 0 is none that is kept
+    if op is not None:
+        changed.update(attributes_with_sizes(op, data, changed.get("result"), sizes))
+    return changed
+
+
+def attributes_with_sizes(
+    op: Op, attributes: Mapping[str, Any], result: Any, sizes: Mapping[str, Dimension]
+) -> dict[str, Any]:
+    """Return the attributes of an op that hold sizes, with others in place of names; the result has them already.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> attributes_with_sizes(op.reshape, {"shape": (0, "N", 4)}, Tensor("f32", (2, 0, 4)), {"N": 0})
+    {'shape': (2, 0, 4), 'allow_zero': True}
+    """
+    changed = {key: with_sizes_in(attributes[key], sizes) for key in op.sized & attributes.keys()}
+    if op is reshape and isinstance(result, Tensor):
+        is_new = (new == 0 != old for new, old in zip(changed["shape"], attributes["shape"], strict=True))
+        if any(is_new):  # a size of 0 is not the axis that is kept
+            changed.update(shape=result.shape, allow_zero=True)
     return changed

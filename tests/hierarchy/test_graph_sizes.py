@@ -56,3 +56,9 @@ def test_a_size_of_zero_in_a_shape_keeps_no_axis():
     empty = g.with_sizes({"N": 0})
     assert empty.result_type("r").shape == (0, 4, 1)
     assert evaluate(empty, {"x": np.ones((4, 0), np.float32)})["y"].shape == (0, 4, 1)
+
+
+def test_a_size_of_zero_stands_beside_an_axis_that_is_kept():
+    g = Graph.parse("graph g\nx = input() : f32[2,3,N]\nr = reshape(x, shape=[0, 'N', 3]) : f32[2,N,3]\ny = output(r)")
+    given = {"x": np.ones((2, 3, 0), np.float32)}
+    assert evaluate(g.with_sizes({"N": 0}), given)["y"].shape == evaluate(g, given)["y"].shape == (2, 0, 3)

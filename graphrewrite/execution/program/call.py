@@ -14,6 +14,7 @@ from graphrewrite.execution.effects import note_effect
 from graphrewrite.execution.implementation import Implementation
 from graphrewrite.execution.program.compiled_body import CompiledBody
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.hierarchy.bound_sizes import attributes_with_sizes
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import constant, output, reshape
 from graphrewrite.op.axes import Arrangement
@@ -30,7 +31,6 @@ from graphrewrite.types import (
     symbols,
     unboxed,
     with_sizes,
-    with_sizes_in,
 )
 
 __all__ = ["Call", "Values", "carries_objects", "constant_value"]
@@ -113,11 +113,8 @@ class Call:
                 node=self.node,
             )
         results = tuple(with_sizes(kind, sizes) for kind in self.results)
-        attributes = dict(self.attributes)
-        if self.op is reshape and self.results:  # there, a size of 0 would keep one
-            attributes.update(shape=results[0].shape, allow_zero=True)
-        else:
-            attributes.update({k: with_sizes_in(attributes[k], sizes) for k in self.op.sized & attributes.keys()})
+        result = results[0] if len(results) == 1 else None
+        attributes = {**self.attributes, **attributes_with_sizes(self.op, self.attributes, result, sizes)}
         return self.replaced(type(self), results=results, attributes=attributes, stated=self.results)
 
     def replaced(self, kind: type[Call], **changes: Any) -> Call:

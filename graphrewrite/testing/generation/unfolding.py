@@ -268,11 +268,11 @@ class _Reading:
         if not fitting:
             raise Unfit(f"{term.called}: none takes {least} operands")
         # Where the same ops stand several times, a rule is often about one of them that is there again.
-        earlier = self.chosen.get(term.ops)
-        if earlier not in fitting or not self.pick((True, False)):
-            earlier = self.pick(fitting)
-        self.chosen[term.ops] = earlier
-        return earlier
+        chosen = self.chosen.get(term.ops)
+        if chosen not in fitting or not self.pick((True, False)):
+            chosen = self.pick(fitting)
+        self.chosen[term.ops] = chosen
+        return chosen
 
     def of_one_rank(self, op: Op, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return attributes in which numbers that stand for all positions do so for one number of positions."""
