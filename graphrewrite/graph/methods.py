@@ -57,7 +57,7 @@ class _Documents(Displayed):
         Parameters
         ----------
         path : path
-            Ends in .json, .npz, .txt or .graph (the text form), which `graphrewrite.formats.load` reads; in .html,
+            Ends in .json, .npz, .txt or .graph (the text form), which `graphrewrite.load` reads; in .html,
             .svg, .png or .dot, for a picture; in .onnx, or, of a graph at the stream level, in .vhd.
         arrays : {"inline", "npz"}
             Where the arrays of a .json file go; see `graphrewrite.formats.save`.
