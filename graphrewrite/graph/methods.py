@@ -140,6 +140,10 @@ class GraphMethods(_Documents):
         """Return a graph with numbers in place of symbolic sizes; see `graphrewrite.hierarchy.graph_sizes`."""
         return _above("hierarchy.graph_sizes.graph_with_sizes")(self, sizes)
 
+    def with_inputs(self, values: Mapping[str, Any]) -> Graph:
+        """Return a graph with constants in place of inputs; see `graphrewrite.execution.fixed_inputs`."""
+        return _above("execution.fixed_inputs.graph_with_inputs")(self, values)
+
     def renamed(self, names: Mapping[Hashable, str] | Callable[[str], str]) -> Self:
         r"""Return a graph whose nodes have other names, as a mapping of old to new ones, or a function, says.
 
