@@ -27,7 +27,9 @@ def test_a_widened_index_is_used_as_it_was(taken):
 
 
 def test_constants_are_stored_in_half_the_room():
-    graph = Graph.parse("graph g\nx = input() : f32[5]\ni = constant(value=[4, -5, 1]) : i64[3]\nr = gather(x, i)\ny = output(r)")
+    graph = Graph.parse(
+        "graph g\nx = input() : f32[5]\ni = constant(value=[4, -5, 1]) : i64[3]\nr = gather(x, i)\ny = output(r)"
+    )
     after = rewrite(graph, [rules.narrow_constant_indices, *RULES, *FOLDING])
     (index,) = (after.nodes[node]["value"] for node in after if after.nodes[node]["type"] == "constant")
     assert index.dtype == np.int32
