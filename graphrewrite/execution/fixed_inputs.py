@@ -37,7 +37,8 @@ def graph_with_inputs(graph: Graph, values: Mapping[str, Any]) -> Graph:
 
     Examples
     --------
-    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nk = input() : f32[K,2]\na = concat(x, k, axis=0)\ny = output(a)")
+    >>> text = "graph g\nx = input() : f32[N,2]\nk = input() : f32[K,2]\na = concat(x, k, axis=0)\ny = output(a)"
+    >>> g = Graph.parse(text)
     >>> print(graph_with_inputs(g, {"k": [[1, 2]]}))
     graph g
     x = input() : f32[N,2]

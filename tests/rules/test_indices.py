@@ -15,6 +15,12 @@ wide = cast(i, element="i64")
 r = {0}(x, wide)
 y = output(r)"""
 
+CONSTANT = """graph g
+x = input() : f32[5]
+i = constant(value=[4, -5, 1]) : i64[3]
+r = gather(x, i)
+y = output(r)"""
+
 
 @pytest.mark.parametrize("taken", ["gather", "gather_nd"])
 def test_a_widened_index_is_used_as_it_was(taken):
