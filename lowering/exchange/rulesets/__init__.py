@@ -1,0 +1,1 @@
+"""Definitions of ops and mapping rules as data: of ONNX, TensorFlow and deeplearning4j."""
