@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.errors import SerialError, TypeMismatchError, did_you_mean
-from graphrewrite.op.ordered_call import KINDS, OrderedCall, without_ends
+from graphrewrite.op.ordered_call import KINDS, OrderedCall, check_kinds, without_ends
 
 if TYPE_CHECKING:
     from graphrewrite.op.op import Op
@@ -130,6 +130,7 @@ class OpDescriptor:
         TypeMismatchError
             If there is no argument of a name, or of a kind.
         """
+        check_kinds(values)
         found: dict[str, tuple[Any, ...]] = {}
         for kind, named in values.items():
             known = self.names(kind)

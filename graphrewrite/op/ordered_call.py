@@ -10,7 +10,7 @@ from typing import Any
 
 from graphrewrite.errors import SerialError, TypeMismatchError, did_you_mean
 
-__all__ = ["KINDS", "OrderedCall", "without_ends"]
+__all__ = ["KINDS", "OrderedCall", "check_kinds", "without_ends"]
 
 KINDS = ("inputs", "outputs", "floats", "integers", "booleans", "types", "strings", "others")
 """Kinds of arguments; each has places of its own, counted from 0."""
@@ -40,10 +40,7 @@ class OrderedCall:
     values: Mapping[str, tuple[Any, ...]]
 
     def __post_init__(self) -> None:
-        for kind in self.values:
-            if kind not in KINDS:
-                near = did_you_mean(str(kind), KINDS)
-                raise TypeMismatchError(f"no arguments are of kind {kind!r}{near}; kinds: {', '.join(KINDS)}")
+        check_kinds(self.values)
         # Ends of missing values say nothing, and neither does the order of kinds.
         kept = {kind: without_ends(map(_frozen, self.values[kind])) for kind in KINDS if kind in self.values}
         object.__setattr__(self, "values", MappingProxyType({kind: found for kind, found in kept.items() if found}))
@@ -65,6 +62,14 @@ class OrderedCall:
         call = cls(reader.name(), reader.values())
         reader.end()
         return call
+
+
+def check_kinds(kinds: Iterable[str]) -> None:
+    """Raise if there are no arguments of a kind."""
+    for kind in kinds:
+        if kind not in KINDS:
+            near = did_you_mean(str(kind), KINDS)
+            raise TypeMismatchError(f"no arguments are of kind {kind!r}{near}; kinds: {', '.join(KINDS)}")
 
 
 def without_ends(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -94,7 +99,7 @@ def _shown(value: Any) -> str:
 class _Reader:
     """Reads the text of a call."""
 
-    TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[-+]?[\w.]+(?:[eE][-+]?\d+)?|[(),=])')
+    TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[-+]?[\w.]+(?:(?<=[eE])[-+]\d+)?|[(),=])')
     NAMES = MappingProxyType({"None": None, "True": True, "False": False})
 
     def __init__(self, text: str) -> None:
