@@ -9,7 +9,7 @@ __all__ = ["drop_cast_of_indices", "narrow_constant_indices"]
 
 _INDICES = ("i32", "i64")
 _WIDE = ("i64", "u64")
-_LIMITS = integer_limits("i32")
+_LIMITS = (-(2**31), 2**31 - 1)
 
 
 @rule

@@ -207,7 +207,7 @@ def onnx_ops(opset: int | None = None) -> dict[str, FrameworkOp]:
             name,
             tuple(each.name for each in schema.inputs),
             tuple(each.name for each in schema.outputs),
-            {key: _onnx_type(each.type.name) for key, each in schema.attributes.items()},
+            {key: _onnx_type(str(each.type).rpartition(".")[2]) for key, each in schema.attributes.items()},
             dict(_onnx_defaults(schema.attributes)),
             {each.name: "" for each in schema.inputs if each.option == variadic},
         )

@@ -182,7 +182,7 @@ def _by_ruleset(node: FrameworkNode, outputs: list[str], ruleset: Ruleset) -> In
     return Interpretation(descriptor, values, node.name)
 
 
-def _in_order(descriptor: OpDescriptor, inputs: tuple[str, ...]) -> dict[str, Any]:
+def _in_order(descriptor: OpDescriptor, inputs: tuple[str | None, ...]) -> dict[str, Any]:
     return descriptor.named(OrderedCall(descriptor.name, {"inputs": inputs})).get("inputs", {}) if inputs else {}
 
 

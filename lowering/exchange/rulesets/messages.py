@@ -100,8 +100,8 @@ def _classes() -> dict[str, Any]:
     kinds = descriptor_pb2.FieldDescriptorProto
     for name, values in _ENUMS.items():
         kind = file.enum_type.add(name=name)
-        for number, value in enumerate(values.split()):
-            kind.value.add(name=value, number=number)
+        for index, value in enumerate(values.split()):
+            kind.value.add(name=value, number=index)
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
         for place, field in enumerate(fields.split(), 1):
