@@ -11,6 +11,7 @@ from graphrewrite.memory.cuts import least_needed, search
 from graphrewrite.memory.list_scheduling import freeing_early, least_first, operands_first
 from graphrewrite.memory.parts import parts_of
 from graphrewrite.memory.running import peak_of
+from graphrewrite.memory.sources import with_sources
 from graphrewrite.memory.span import Span
 from graphrewrite.memory.step import Read, Step, Steps, steps_of
 
@@ -63,7 +64,7 @@ class Schedule:
             if span.over is not None:  # its memory counts once while both live
                 change[span.begin] -= span.size
                 change[span.begin + 1] += span.size
-        loads = []
+        loads: list[int] = []
         for each in change[:-1]:
             loads.append((loads[-1] if loads else 0) + each)
         return tuple(loads)
@@ -136,7 +137,8 @@ def order(
 
 def _ordered(steps: Steps, limit: int) -> tuple[list[int], int, int]:
     """Return an order, a lower bound of all peaks, and the number of cuts that were looked at."""
-    parts = list(parts_of(steps))
+    joined, members = with_sources(steps)
+    parts = list(parts_of(joined))
     orders, peaks = [], []
     for part in parts:
         peak, found = _fast(part.steps)
@@ -152,10 +154,10 @@ def _ordered(steps: Steps, limit: int) -> tuple[list[int], int, int]:
             if outcome.order is not None:
                 orders[i] = list(outcome.order)
                 peaks[i] = peak_of(parts[i].steps, orders[i])
-    names = []
+    names: list[int] = []
     for part, found, peak in zip(parts, orders, peaks, strict=True):
         names += [part.names[step] for step in freeing_early(part.steps, found, peak)]
-    return names, bound, limit - left
+    return [step for each in names for step in members[each]], bound, limit - left
 
 
 def _fast(steps: Steps) -> tuple[int, list[int]]:
@@ -169,8 +171,8 @@ def _fast(steps: Steps) -> tuple[int, list[int]]:
 def _spans(steps: Steps, order: list[int]) -> list[Span]:
     """Return the span of each value."""
     place = {step: i for i, step in enumerate(order)}
-    begins, over = [0] * len(steps.values), [None] * len(steps.values)
-    ends = [0] * len(steps.values)
+    begins, ends = [0] * len(steps.values), [0] * len(steps.values)
+    over: list[int | None] = [None] * len(steps.values)
     for step, writes in enumerate(steps.writes):
         for v in writes:
             begins[v], ends[v] = place[step], place[step] + 1

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from graphrewrite.memory.running import Running
+from graphrewrite.memory.sources import only_adds
 from graphrewrite.memory.step import Steps, Value
 
 __all__ = ["Part", "parts_of"]
@@ -36,14 +37,15 @@ def parts_of(steps: Steps) -> Iterator[Part]:
 
     Examples
     --------
-    >>> from graphrewrite.memory.step import Step, steps_of
+    >>> from graphrewrite.memory.sources import only_adds
+    from graphrewrite.memory.step import Step, steps_of
     >>> steps = {"a": Step(8, "x"), "b": Step(2, "a"), "c": Step(1, "a"), "d": Step(1, ("b", "c"))}
     >>> found, _ = steps_of(steps, {"x": 1}, ["d"])
     >>> [part.names for part in parts_of(found)]
     [(0,), (1, 2, 3)]
     """
     after = steps.after()
-    early = {i for i in range(len(steps)) if after[i] and not steps.before[i] and _frees_nothing(steps, i)}
+    early = {i for i in range(len(steps)) if after[i] and only_adds(steps, i)}
     late = {i for i in range(len(steps)) if not after[i] and _writes_nothing(steps, i)}
     late = {i for i in late if steps.before[i] and early.isdisjoint(steps.before[i])}
     order = _beside_others(steps, after, early, late)
@@ -70,12 +72,6 @@ def parts_of(steps: Steps) -> Iterator[Part]:
             reach = max(reach, min((position[other] for other in after[step] if other not in late), default=end))
     if begun:
         yield Part(tuple(begun), _part(running, begun))
-
-
-def _frees_nothing(steps: Steps, step: int) -> bool:
-    """Tell whether a step only adds to what lives."""
-    values = steps.values
-    return all(values[v].is_kept for v in steps.reads[step]) and all(values[v].is_read for v in steps.writes[step])
 
 
 def _writes_nothing(steps: Steps, step: int) -> bool:
