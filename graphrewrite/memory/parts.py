@@ -37,8 +37,7 @@ def parts_of(steps: Steps) -> Iterator[Part]:
 
     Examples
     --------
-    >>> from graphrewrite.memory.sources import only_adds
-    from graphrewrite.memory.step import Step, steps_of
+    >>> from graphrewrite.memory.step import Step, steps_of
     >>> steps = {"a": Step(8, "x"), "b": Step(2, "a"), "c": Step(1, "a"), "d": Step(1, ("b", "c"))}
     >>> found, _ = steps_of(steps, {"x": 1}, ["d"])
     >>> [part.names for part in parts_of(found)]

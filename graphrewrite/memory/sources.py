@@ -28,9 +28,10 @@ def only_adds(steps: Steps, step: int) -> bool:
 
 
 def with_sources(steps: Steps) -> tuple[Steps, list[tuple[int, ...]]]:
-    """Return steps each of which is one with those sources that only it comes after, and which ones these were.
+    """Return steps each of which is one with those that only it comes after, and that come after no other.
 
-    What a source writes takes memory while the one step runs. The best orders are the same.
+    What they write takes memory while the one step runs. A step that needs more while it runs than it leaves is among
+    them if the difference is not more than what the one step adds. The best orders are the same.
 
     Examples
     --------
@@ -39,31 +40,44 @@ def with_sources(steps: Steps) -> tuple[Steps, list[tuple[int, ...]]]:
     >>> with_sources(found)[1]
     [(0, 1), (2,)]
     """
-    after = steps.after()
-    joined: list[list[int]] = [[] for _ in after]
-    for step, others in enumerate(after):
-        if len(others) == 1 and only_adds(steps, step):
-            joined[others[0]].append(step)
-    sources = {source for each in joined for source in each}
+    after, values, over = steps.after(), list(steps.values), list(steps.over)
+    joined: list[list[int]] = [[] for _ in after]  # by step, those that are one with it
+    writes = list(steps.writes)
+    sources: set[int] = set()
+    for step in steps.in_order():
+        others = after[step]
+        if (
+            len(others) != 1
+            or not sources.issuperset(steps.before[step])
+            or any(values[v].size and not values[v].is_kept for v in steps.reads[step] if v not in writes[step])
+        ):
+            continue
+        (other,) = others
+        stays = [v for v in writes[step] if values[v].is_read]
+        scratch = sum(values[v].size for v in writes[step]) - sum(values[v].size for v in stays)
+        reused = [v for v in stays if v in over[other] and not values[v].is_kept]
+        adds = sum(values[v].size for v in steps.writes[other])
+        if steps.over[other]:
+            adds -= values[steps.writes[other][0]].size
+        if scratch > adds:
+            continue
+        sources.add(step)
+        joined[other] += [*joined[step], step]
+        writes[other] = (*writes[other], *stays)
+        for v in stays:
+            values[v] = replace(values[v], readers=(), size=0 if v in reused[:1] else values[v].size)
+        if reused:
+            over[other] = ()
     members = [(*joined[step], step) for step in range(len(steps)) if step not in sources]
     number = {each[-1]: i for i, each in enumerate(members)}
-    values, reads, writes, over = list(steps.values), [], [], []
-    for *joined_here, step in members:
-        own = [v for source in joined_here for v in steps.writes[source]]
-        reused = [v for v in own if v in steps.over[step] and not values[v].is_kept]
-        for v in own:
-            values[v] = replace(values[v], readers=(), size=0 if v in reused[:1] else values[v].size)
-        reads.append(tuple(v for v in steps.reads[step] if v not in own))
-        writes.append((*steps.writes[step], *own))
-        over.append(() if reused else tuple(v for v in steps.over[step] if v not in own))
     for v, value in enumerate(values):
         values[v] = replace(value, readers=tuple(number[reader] for reader in value.readers if reader in number))
     last = [each[-1] for each in members]
     found = Steps(
         tuple(tuple(number[other] for other in steps.before[step] if other in number) for step in last),
-        tuple(reads),
-        tuple(writes),
-        tuple(over),
+        tuple(tuple(v for v in steps.reads[step] if v not in writes[step]) for step in last),
+        tuple(writes[step] for step in last),
+        tuple(tuple(v for v in over[step] if v not in writes[step]) for step in last),
         tuple(values),
         steps.given,
         steps.idle,
