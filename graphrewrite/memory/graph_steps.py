@@ -48,6 +48,7 @@ def schedule(
     in_place: Collection[str] = (),
     inputs: bool = False,
     cuts: int = 1_000_000,
+    as_given: bool = False,
 ) -> Schedule:
     r"""Return an order of the nodes of a graph in which the values that live at the same time take few bytes.
 
@@ -68,6 +69,8 @@ def schedule(
         Whether inputs take memory, which is free after their last reader. Otherwise they are the caller's.
     cuts : int
         As of `order`.
+    as_given : bool
+        Whether the order stays that of ``graph.in_order()``, to see what it needs beside the lower bound.
 
     Returns
     -------
@@ -106,7 +109,7 @@ def schedule(
         elif node not in last:
             steps[node] = nodes.step(node)
     keep = [nodes.root(operand) for node in last for operand in graph.operands(node)]
-    found = order(steps, given=given, keep=keep, cuts=cuts)
+    found = order(steps, given=given, keep=keep, cuts=cuts, as_given=as_given)
     end = len(steps) + 1  # of what is kept, until after the last output
     spans = {
         value: replace(span, end=end + len(last)) if span.end == end else span for value, span in found.spans.items()
@@ -120,7 +123,8 @@ def _checked(graph: Graph, sizes: Mapping[str, int]) -> Mapping[str, int]:
         known = _names(graph)
         for name in sizes:
             if name not in known:
-                raise ScheduleError(f"the graph has no size {name!r}{did_you_mean(name, known)}")
+                there = f"there are {', '.join(sorted(known))}" if known else "all of its sizes are numbers"
+                raise ScheduleError(f"the graph has no size {name!r}{did_you_mean(name, known)} ({there})")
     return sizes
 
 

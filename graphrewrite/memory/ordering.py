@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from graphrewrite.errors import ScheduleError
 from graphrewrite.memory.cuts import least_needed, search
 from graphrewrite.memory.list_scheduling import freeing_early, least_first, operands_first
-from graphrewrite.memory.parts import parts_of
+from graphrewrite.memory.parts import Part, parts_of
 from graphrewrite.memory.running import peak_of
 from graphrewrite.memory.sources import with_sources
 from graphrewrite.memory.span import Span
 from graphrewrite.memory.step import Read, Step, Steps, steps_of
+from graphrewrite.runtime.display import Displayed
 
 __all__ = ["Schedule", "order"]
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Displayed, shown_by="charts.schedule_chart.show_schedule"):
     """An order of steps, and what it needs.
 
     Attributes
@@ -42,7 +43,7 @@ class Schedule:
     peak: int
     bound: int
     cuts: int
-    spans: Mapping[tuple[str, int], Span]
+    spans: Mapping[tuple[str, int], Span] = field(repr=False)
 
     @property
     def is_optimal(self) -> bool:
@@ -76,6 +77,7 @@ def order(
     given: Mapping[str, int] | None = None,
     keep: Iterable[Read] = (),
     cuts: int = 1_000_000,
+    as_given: bool = False,
 ) -> Schedule:
     """Return an order of steps in which the values that live at the same time are small together.
 
@@ -95,6 +97,8 @@ def order(
     cuts : int
         Greatest number of cuts of the search, each a set of steps that have run; 0 for fast orders alone. A cut takes
         0.01 to 0.05 ms.
+    as_given : bool
+        Whether the order stays as the steps are given, to see what it needs beside the lower bound.
 
     Returns
     -------
@@ -104,7 +108,8 @@ def order(
     Raises
     ------
     ScheduleError
-        If steps read what does not exist, come after themselves, or overwrite what they do not read.
+        If steps read what does not exist, come after themselves, or overwrite what they do not read; if the order is to
+        stay as given, and a step comes before what it reads.
 
     Examples
     --------
@@ -123,8 +128,8 @@ def order(
         raise ScheduleError(f"a number of cuts is 0 or more, got {cuts}")
     given = dict(given or {})
     problem, index = steps_of(steps, given, keep)
-    found, bound, taken = _ordered(problem, cuts)
     names = tuple(steps)
+    found, bound, taken = _as_given(problem, names) if as_given else _ordered(problem, cuts)
     spans = _spans(problem, found)
     return Schedule(
         tuple(names[step] for step in found),
@@ -133,6 +138,20 @@ def order(
         taken,
         MappingProxyType({value: spans[i] for value, i in index.items()}),
     )
+
+
+def _as_given(steps: Steps, names: Sequence[str]) -> tuple[list[int], int, int]:
+    """Return the order that is given, a lower bound of all peaks, and no cuts."""
+    for step, before in enumerate(steps.before):
+        if (late := max(before, default=-1)) > step:
+            raise ScheduleError(f"comes before {names[late]!r}, which it needs; let the order change", node=names[step])
+    joined, _ = with_sources(steps)
+    return list(range(len(steps))), _bound(joined, list(parts_of(joined))), 0
+
+
+def _bound(steps: Steps, parts: Sequence[Part]) -> int:
+    """Return a lower bound of all peaks."""
+    return max([steps.start(), *(least_needed(part.steps) for part in parts)])
 
 
 def _ordered(steps: Steps, limit: int) -> tuple[list[int], int, int]:
@@ -144,7 +163,7 @@ def _ordered(steps: Steps, limit: int) -> tuple[list[int], int, int]:
         peak, found = _fast(part.steps)
         orders.append(found)
         peaks.append(peak)
-    bound, left = max([steps.start(), *(least_needed(part.steps) for part in parts)]), limit
+    bound, left = _bound(joined, parts), limit
     # The part with the highest peak first: no other needs to be lower than its bound.
     for i in sorted(range(len(parts)), key=lambda i: (-peaks[i], i)):
         if peaks[i] > bound and left:
