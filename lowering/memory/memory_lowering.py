@@ -8,18 +8,21 @@ from graphrewrite import Graph, Tensor
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Operand
 from graphrewrite.graph.type_inference import declared_types
+from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.op.body import Body
 from graphrewrite.op.reserved_keys import OF_THE_OP, attributes_in
 from graphrewrite.rules import inline
-from graphrewrite.types import OBJECT, TEXT, Type
+from graphrewrite.types import OBJECT, TEXT, Type, symbols
 
 __all__ = ["lower_to_memory"]
 
 _STAYS = frozenset({"input", "output", "constant"})
 
 
-def lower_to_memory(graph: Graph, *, inout: Mapping[str, str] | None = None) -> Graph:
+def lower_to_memory(
+    graph: Graph, *, sizes: Mapping[str, int] | None = None, inout: Mapping[str, str] | None = None
+) -> Graph:
     """Return the program of a graph: regions are allocated, and every op computes into one.
 
     Constants are regions that nothing writes, and so are inputs, except those that an output shares. Nested graphs are
@@ -29,6 +32,8 @@ def lower_to_memory(graph: Graph, *, inout: Mapping[str, str] | None = None) -> 
     ----------
     graph : Graph
         A graph of the level ``nn`` or ``integer``.
+    sizes : mapping of str to int, optional
+        Numbers for symbolic sizes, without which memory has no plan.
     inout : mapping of str to str, optional
         Inputs that are variables: each with the output that has its value afterwards, in the same region.
 
@@ -58,7 +63,8 @@ def lower_to_memory(graph: Graph, *, inout: Mapping[str, str] | None = None) -> 
     """
     lowered = inline(graph)
     lowered = lowered.copy() if lowered is graph else lowered
-    for node in graph.in_order() if lowered is graph else lowered.in_order():
+    replace_sizes(lowered, _checked(graph, sizes or {}))
+    for node in lowered.in_order():
         op, data = lowered.op(node), lowered.nodes[node]
         if data["type"] in _STAYS or op.level == "memory":
             continue
@@ -80,6 +86,17 @@ def lower_to_memory(graph: Graph, *, inout: Mapping[str, str] | None = None) -> 
             lowered.add_edge(region, node, slots=((index, 0),))
     _give_outputs_regions(lowered, _shared(lowered, inout or {}))
     return lowered
+
+
+def _checked(graph: Graph, sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """Return numbers for sizes, which inputs have."""
+    named = {n for name in graph.inputs for size in graph.result_type(name).shape for n in symbols(size)}
+    for name, number in sizes.items():
+        if name not in named:
+            raise LoweringError(f"sizes names {name!r}, which no input has{did_you_mean(name, sorted(named))}")
+        if not isinstance(number, int) or number < 0:
+            raise LoweringError(f"the size {name!r} is a number that is not negative, got {number!r}")
+    return sizes
 
 
 def _check(graph: Graph, node: str, kinds: tuple[Type, ...]) -> None:
