@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -53,9 +53,10 @@ def schedule(
     r"""Return an order of the nodes of a graph in which the values that live at the same time take few bytes.
 
     Nodes come after what they read, after their predicates, and after the nodes that edges put before them; effects
-    keep their order. A view of a value, such as `reshape`, takes no memory. A node that holds graphs takes what these
-    need while it runs. Constants, and what follows from constants alone, take no memory here: they can be computed
-    once, and are there whatever the order is.
+    keep their order. A view of a value, such as `reshape`, takes no memory; at the level ``memory``, regions do, except
+    those that outputs show, which are the caller's. A node that holds graphs takes what these need while it runs.
+    Constants, and what follows from constants alone, take no memory here: they can be computed once, and are there
+    whatever the order is.
 
     Parameters
     ----------
@@ -103,9 +104,9 @@ def schedule(
     nodes = _Nodes(graph, _checked(graph, sizes or {}), frozenset(in_place), cuts)
     last = [node for node in graph.outputs if not graph.succ[node]]
     given, steps = {}, {}
-    for node in graph.in_order():
+    for node in nodes.order:
         if (kind := graph.nodes[node].get("type")) in ("input", "constant"):
-            given[node] = sum(nodes.results(node)) if inputs and kind == "input" else 0
+            given[node] = nodes.give(node, takes_memory=inputs and kind == "input")
         elif node not in last:
             steps[node] = nodes.step(node)
     keep = [nodes.root(operand) for node in last for operand in graph.operands(node)]
@@ -128,10 +129,10 @@ def _checked(graph: Graph, sizes: Mapping[str, int]) -> Mapping[str, int]:
     return sizes
 
 
-def _constants(graph: Graph) -> Iterator[str]:
+def _constants(graph: Graph, order: Iterable[str]) -> Iterator[str]:
     """Yield the nodes whose values are known before any input is."""
     found: set[str] = set()
-    for node in graph.in_order():
+    for node in order:
         data, sources = graph.nodes[node], graph.pred[node]
         op = find_op(data.get("type"), graph.ops)
         if op is constant or (sources and found.issuperset(sources) and op is not None and not op.has_state(data)):
@@ -152,50 +153,69 @@ def _types(graph: Graph, node: str) -> tuple[Type | None, ...]:
 
 
 class _Nodes:
-    """Nodes of a graph, of which views are the memory of their operands."""
+    """Nodes of a graph as steps; some values are the memory of others."""
 
     def __init__(self, graph: Graph, sizes: Mapping[str, int], in_place: frozenset[str], cuts: int) -> None:
         self.graph, self.sizes, self.in_place, self.cuts = graph, sizes, in_place, cuts
-        self.effects = {after: before for before, after in pairwise(graph.effects)}
-        self.constants = set(_constants(graph))
+        self.order = graph.in_order()
+        self._effects = {after: before for before, after in pairwise(graph.effects)}
+        self._constants = set(_constants(graph, self.order))
         self._known: dict[Type | None, int] = {}
-        self._roots: dict[str, Operand] = {}
         self._inner: dict[int, int] = {}
+        self._roots: dict[Operand, Operand] = {}
+        for node in self.order:
+            self._place(node)
+        # Regions of a program that outputs show are the caller's.
+        shown = {self.root(operand).node for node in graph.outputs for operand in graph.operands(node)}
+        self._outside = {node for node in shown if graph.nodes[node].get("type") == "alloc"}
+        self._taken: dict[Operand, int] = {}
+
+    def _place(self, node: str) -> None:
+        """Note of which values a node's results are the memory."""
+        kind, operands = self.graph.nodes[node].get("type"), self.graph.operands(node)
+        op = find_op(kind, self.graph.ops)
+        if kind in _VIEWS and len(operands) == 1:
+            self._roots[Operand(node)] = self.root(operands[0])
+        elif op is not None and op.level == "memory":  # what is written comes first, and a result is what was written
+            for result in range(min(len(_types(self.graph, node)), len(operands))):
+                self._roots[Operand(node, result)] = self.root(operands[result])
 
     def root(self, value: Operand) -> Operand:
         """Return the value whose memory a value is."""
-        return self._roots.get(value.node, value)
+        return self._roots.get(value, value)
 
-    def results(self, node: str) -> tuple[int, ...]:
-        """Return the bytes of each result."""
-        kinds = _types(self.graph, node)
-        if node in self.constants:
-            return (0,) * len(kinds)
-        for kind in kinds:
-            if kind not in self._known:
-                self._known[kind] = bytes_of(kind, self.sizes)
-        return tuple(self._known[kind] for kind in kinds)
+    def give(self, node: str, *, takes_memory: bool) -> int:
+        """Return what a value that is given takes."""
+        self._taken[Operand(node)] = self._results(node)[0] if takes_memory else 0
+        return self._taken[Operand(node)]
 
     def step(self, node: str) -> Step:
         """Return a node as a step; those that it reads have been asked for before."""
-        graph, kind = self.graph, self.graph.nodes[node].get("type")
-        operands = graph.operands(node)
-        predicate = graph.predicate(node)
-        reads = [self.root(operand) for operand in (*operands, *([] if predicate is None else [predicate]))]
-        before = {source: None for source in (*graph.pred[node], self.effects.get(node)) if source is not None}
+        graph = self.graph
+        operands, predicate = graph.operands(node), graph.predicate(node)
+        reads = [self.root(operand) for operand in operands]
+        before = dict.fromkeys(graph.pred[node])
+        if node in self._effects:
+            before[self._effects[node]] = None
         after = tuple(source for source in before if graph.nodes[source].get("type") not in ("input", "constant"))
-        if kind in _VIEWS and len(operands) == 1:
-            self._roots[node] = reads[0]
-            return Step(0, tuple(reads), after)
-        sizes = self.results(node)
-        over = (
-            [read for read in reads[: len(operands)] if self._bytes(read) == sizes[0]] if kind in self.in_place else []
-        )
+        sizes = self._results(node)
+        self._taken.update((Operand(node, result), size) for result, size in enumerate(sizes))
+        may_overwrite = graph.nodes[node].get("type") in self.in_place
+        over = [read for read in reads if may_overwrite and self._taken[read] == sizes[0]]
         inner = max((self._peak(body) for body in self._bodies(node)), default=0) - sum(sizes)
+        if predicate is not None:
+            reads.append(self.root(predicate))
         return Step(sizes if inner <= 0 else (*sizes, inner), tuple(reads), after, tuple(over))
 
-    def _bytes(self, value: Operand) -> int:
-        return self.results(value.node)[value.result]
+    def _results(self, node: str) -> tuple[int, ...]:
+        """Return the bytes that each result takes."""
+        kinds = _types(self.graph, node)
+        for kind in kinds:
+            if kind not in self._known:
+                self._known[kind] = bytes_of(kind, self.sizes)
+        if node in self._constants or node in self._outside:
+            return (0,) * len(kinds)
+        return tuple(0 if Operand(node, i) in self._roots else self._known[kind] for i, kind in enumerate(kinds))
 
     def _bodies(self, node: str) -> Iterator[Graph]:
         """Yield the graphs that run when a node runs."""

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, define_op, op
 from graphrewrite.errors import GraphError, ScheduleError
-from graphrewrite.memory import Schedule, place, schedule
+from graphrewrite.lowering import lower_to_memory
+from graphrewrite.memory import Schedule, place, plan_memory, schedule
 from graphrewrite.testing import graphs
 from graphrewrite.types import element_dtype, evaluate_size, symbols
 
@@ -193,3 +194,28 @@ def test_a_cycle_is_named() -> None:
 def test_nothing_is_scheduled() -> None:
     found = schedule(Graph("g"))
     assert (found.order, found.peak, found.bound) == ((), 0, 0)
+
+
+def test_an_input_of_the_caller_is_not_overwritten() -> None:
+    g = parse("x = input() : f32[4]", "a = relu(x)", "b = neg(a)", "y = output(b)")
+    assert schedule(g, in_place=["relu"]).peak == 32
+    assert schedule(g, in_place=["relu", "neg"]).peak == 16
+    assert schedule(g, in_place=["relu", "neg"], inputs=True).peak == 16
+
+
+@given(graphs(ops=["add", "mul", "relu", "concat", "transpose", "reshape", "slice"]))
+def test_a_program_is_scheduled_by_its_regions(graph: Graph) -> None:
+    program = lower_to_memory(graph, sizes=dict.fromkeys(names(graph), 2))
+    found, before = schedule(program, cuts=1000), schedule(program, cuts=1000, as_given=True)
+    check(program, found)
+    assert found.peak <= before.peak
+    assert plan_memory(program, found.order).bound <= found.peak
+
+
+def names(graph: Graph) -> set[str]:
+    return {
+        name
+        for node in graph
+        for size in getattr(graph.nodes[node].get("result"), "shape", ())
+        for name in symbols(size)
+    }
