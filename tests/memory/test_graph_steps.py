@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -101,6 +105,26 @@ def test_a_slice_frees_memory_before_a_concat_takes_some() -> None:
     assert (found.order, found.peak, found.is_optimal) == (("turned", "part", "small", "all", "y"), 6464, True)
     assert schedule(CONCAT, inputs=True).peak == 128 + 6400 + 6400
     assert place(list(found.spans.values())).height == 6464
+
+
+PROGRAM = """
+from graphrewrite.memory import order
+from tests.memory.test_graph_steps import CONCAT, schedule
+from tests.memory.test_ordering import ladder
+found = order(ladder(8, 6))
+print(found, dict(found.spans), found.show().svg, schedule(CONCAT).show(on=CONCAT).svg)
+"""
+
+
+def test_the_order_is_the_same_under_any_hash_seed() -> None:
+    root = Path(__file__).parents[2]
+    said = []
+    for seed in "12":
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}
+        command = [sys.executable, "-c", PROGRAM]
+        said.append(subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout)
+    assert len(said[0]) > 10_000
+    assert said[0] == said[1]
 
 
 def test_sizes_have_numbers() -> None:
