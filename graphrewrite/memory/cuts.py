@@ -79,6 +79,10 @@ class Masks:
             [(values[v].size, readers[v] ^ 1 << step) for v in over if values[v].size and not values[v].is_kept]
             for step, over in enumerate(steps.over)
         ]
+        self.early = [
+            [(values[v].size, readers[v] ^ 1 << step) for v in early if values[v].size and not values[v].is_kept]
+            for step, early in enumerate(steps.early)
+        ]
 
     def first(self) -> Cut:
         """Return the cut before the first step."""
@@ -87,6 +91,10 @@ class Masks:
     def needs(self, step: int, done: int, live: int) -> int:
         """Size of what lives while a step runs."""
         needed = live + self.adds[step]
+        if self.early:
+            for size, others in self.early[step]:
+                if not others & ~done:
+                    needed -= size
         for size, others in self.over[step]:
             if not others & ~done:
                 return needed - size
@@ -240,6 +248,8 @@ def least_needed(steps: Steps) -> int:
         size = steps.idle + sum(values[v].size for v in _bits(alive))
         if any(_may_die(steps, v, step, later[step]) for v in steps.over[step]):
             size -= values[steps.writes[step][0]].size
+        if steps.early:
+            size -= sum(values[v].size for v in steps.early[step] if _may_die(steps, v, step, later[step]))
         least = max(least, size)
     return least
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from graphrewrite.memory.running import Running
-from graphrewrite.memory.sources import only_adds
+from graphrewrite.memory.joining import only_adds
 from graphrewrite.memory.step import Steps, Value
 
 __all__ = ["Part", "parts_of"]
@@ -111,4 +111,5 @@ def _part(running: Running, names: Sequence[int]) -> Steps:
         tuple(values),
         tuple(index[v] for v in given),
         running.live - sum(steps.values[v].size for v in given),
+        tuple(tuple(index[v] for v in steps.early[step]) for step in names) if steps.early else (),
     )

@@ -86,6 +86,8 @@ class Steps:
         Values that are there before the first step.
     idle : int
         Size of what lives all the time and is not among the values.
+    early : tuple of tuple of int
+        By step, the values that it reads before it needs most: where no other reads them, they are free then.
     """
 
     before: tuple[tuple[int, ...], ...]
@@ -95,6 +97,7 @@ class Steps:
     values: tuple[Value, ...]
     given: tuple[int, ...]
     idle: int = 0
+    early: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.before)
