@@ -109,8 +109,9 @@ def test_a_slice_frees_memory_before_a_concat_takes_some() -> None:
 
 PROGRAM = """
 from graphrewrite.memory import Step, order
-steps = {f"c{i}_{k}": Step(1 + (7 * i + 5 * k) % 11, (f"c{i}_{k - 1}",) if k else ()) for i in range(8) for k in range(6)}
-found = order({**steps, "end": Step(1, tuple(f"c{i}_5" for i in range(8)))})
+size = lambda i, k: 1 + (7 * i + 5 * k) % 11
+steps = {f"{i}:{k}": Step(size(i, k), (f"{i}:{k - 1}",) if k else ()) for i in range(8) for k in range(6)}
+found = order({**steps, "end": Step(1, tuple(f"{i}:5" for i in range(8)))})
 print(found, dict(found.spans), found.show().svg)
 """
 
