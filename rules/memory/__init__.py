@@ -1,6 +1,6 @@
 """Programs over memory: fewer copies, fewer regions, fewer instructions."""
 
-from graphrewrite.rules.cleaning import eliminate_dead_nodes
+from graphrewrite.rules.cleaning import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.rules.memory.copies import (
     eliminate_copies,
     eliminate_dead_stores,
@@ -41,6 +41,7 @@ MEMORY_RULES = (
     compute_in_place_of_insert,
     overwrite_operands,
     eliminate_dead_stores,
+    merge_equal_nodes,
     eliminate_dead_nodes,
 )
 """Rules of programs over memory, all exact."""

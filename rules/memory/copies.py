@@ -59,11 +59,7 @@ def overwrite_operands(graph: Graph) -> list[str]:
         regions = regions or Merging(graph)
         for slot, value in enumerate(reads_of(graph, node)):
             root, target = Operand(region), regions.locations[value]
-            if (
-                regions.may_overwrite(node, slot)
-                and regions.may_move(root, target)
-                and regions.merge(root, target)
-            ):
+            if regions.may_overwrite(node, slot) and regions.may_move(root, target) and regions.merge(root, target):
                 move_slot(graph, node, 0, value)
                 graph.remove_node(region)
                 removed.append(region)

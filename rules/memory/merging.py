@@ -149,4 +149,3 @@ class Merging(Regions):
             if any(each in copied for each in seen):
                 found = (c for each in seen for c in (shown if each in copied else (each,)))
                 self.visible[value] = tuple(dict.fromkeys(found))
-
