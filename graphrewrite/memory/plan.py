@@ -16,7 +16,7 @@ from graphrewrite.types import Tensor, element_dtype
 
 __all__ = ["MemoryPlan", "Room", "plan_memory"]
 
-_STEPS = 10_000
+_STEPS = 1_000
 """Steps of the search for a smaller block."""
 
 

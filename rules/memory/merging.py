@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from graphrewrite import Graph
 from graphrewrite.graph import Operand
 from graphrewrite.graph.regions import Content, Location, Regions
 

@@ -14,12 +14,15 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.memory.program.lines import Declaration, Instruction, read_declaration, read_instruction
 from graphrewrite.memory.program.state import Name, State
 from graphrewrite.op import LIBRARY, find_op
+from graphrewrite.op.memory.pointwise import may_overwrite
 from graphrewrite.op.op import Op
 from graphrewrite.types import Tensor, element_dtype
 
 __all__ = ["parse_program"]
 
 _PROGRAM = re.compile(r"program\b")
+_NAMED = re.compile(r"\s*(?:@\w+\s+)?([A-Za-z_][\w.]*)\s*(?:->\s*([A-Za-z_][\w.]*)\s*)?[=:]")
+"""A line that gives something a name."""
 _DECLARE = re.compile(r"declare\b")
 
 
@@ -71,6 +74,8 @@ class _Parser:
         self.end = Cursor("", len(text.splitlines()) + 1)
         self.result = Graph("", ops=list(ops))
         self.state = State(self.result)
+        found = [match for line in self.lines if (match := _NAMED.match(line.text))]
+        self.state.reserved.update(name for match in found for name in match.groups() if name)
         self.names: dict[str, Name] = {}
         self.freed: dict[str, int] = {}
         self.declared: dict[str, Declaration] = {}
@@ -130,7 +135,8 @@ class _Parser:
         if not isinstance(kind, Tensor) or not all(isinstance(size, int) for size in kind.shape):
             cursor.fail(f"a region is a tensor whose sizes are numbers, got {kind}", at=line.columns["name"])
         self.declared[line.name] = line
-        self.state.reserved |= {line.name, *filter(None, [line.after])}
+        if line.mark in ("out", "inout"):
+            self.state.ports.update({line.name, line.after or line.name})
         if line.mark == "const":
             with cursor.reporting(line.columns["value"]):
                 try:
@@ -142,7 +148,7 @@ class _Parser:
             self._region(line.name, line.name, kind, Operand(line.name))
         elif line.mark == "out":
             root = f"{line.name}_region"
-            root = root if root not in self.result else self.result.fresh(root)
+            root = root if root not in self.result and root not in self.state.reserved else self.state.fresh(root)
             self._alloc(root, kind)
             self._region(line.name, root, kind, None)
         else:
@@ -267,6 +273,18 @@ class _Parser:
                 cursor.fail(
                     f"{found.name!r} lies in the {self.read_only[found.root]} {found.root!r}, which is only read", at=at
                 )
+        types = [each.type for each, _ in ins]
+        for slot, (found, at) in enumerate(ins):
+            for other, _ in outs:
+                is_same = found[1:3] == other[1:3] and found.end == other.end
+                if is_same and (kind in ("copy", "insert") or may_overwrite(op, types, other.type, slot)):
+                    continue
+                if found.root == other.root and found.offset < other.end and other.offset < found.end:
+                    cursor.fail(
+                        f"{found.name!r} is read while {other.name!r} is written over it, and not entry by entry; "
+                        "copy it first",
+                        at=at,
+                    )
         reads = []
         for found, at in ins:
             if not state.is_written(found):
@@ -285,7 +303,7 @@ class _Parser:
                 **({"outs": len(outs)} if len(outs) > 1 else {}),
             }
             op = LIBRARY["into"]
-        node = line.name if line.name is not None else graph.fresh(kind)
+        node = line.name if line.name is not None else state.fresh(kind)
         graph.add(op, [graph.value(*each) for each in (*regions, *reads)], attributes, name=node)
         graph.nodes[node].update(line.annotations)
         for mark, name, at in line.operands:
@@ -313,6 +331,6 @@ class _Parser:
             if line.mark == "out":
                 graph.output(name, value)
                 continue
-            after = line.after if line.after is not None else graph.fresh(f"{name}_after")
+            after = line.after if line.after is not None else self.state.fresh(f"{name}_after")
             graph.output(after, value)
             graph.nodes[after]["region"] = name

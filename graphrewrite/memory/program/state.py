@@ -72,6 +72,7 @@ class State:
         self.before: dict[str, int] = {}
         self.bits: dict[str, int] = {}
         self.reserved: set[str] = set()
+        self.ports: set[str] = set()
 
     def add_region(self, root: str, value: Operand | None) -> None:
         """Note a region, and the value that is in it from the start."""
@@ -168,10 +169,16 @@ class State:
         graph = self.graph
         default = {"offset": 0} if op == "view" else {}
         given = {key: value for key, value in attributes.items() if default.get(key) != value}
-        free = name if name and name not in graph and name not in self.reserved else None
+        free = name if name and name not in graph and name not in self.ports else self.fresh(op)
         made = graph.add(LIBRARY[op], [graph.value(*each) for each in operands], given, name=free)
         self.note(made.node)
         return Operand(made.node)
+
+    def fresh(self, stem: str) -> str:
+        """Return a name that neither a node nor a line of the program has."""
+        while (name := self.graph.fresh(stem)) in self.reserved:
+            stem = f"{stem}_"
+        return name
 
     def _join(self, root: str) -> None:
         """Make one value of all that is in a region."""
