@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from graphrewrite import Graph, pass_
 from graphrewrite.graph import Operand
-from graphrewrite.graph.dataflow import is_ordered
+from graphrewrite.graph.dataflow import PREDICATE
 from graphrewrite.graph.regions import Regions, reads_of, writes_of
 from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.rules.memory.merging import Merging
@@ -12,10 +15,14 @@ from graphrewrite.rules.memory.merging import Merging
 __all__ = [
     "eliminate_copies",
     "eliminate_dead_stores",
+    "eliminate_idle_moves",
     "eliminate_needless_order",
     "overwrite_operands",
     "separate_regions",
 ]
+
+
+_NO_INSTRUCTIONS = frozenset({"alloc", "input", "constant", "output"})
 
 
 def _own_region(graph: Graph, node: str) -> str | None:
@@ -24,13 +31,45 @@ def _own_region(graph: Graph, node: str) -> str | None:
     return region if graph.nodes[region]["type"] == "alloc" and list(graph.succ[region]) == [node] else None
 
 
+def _beyond_views(graph: Graph, node: str, neighbours: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the instructions next to a node, where views only name memory."""
+    found: dict[str, None] = {}
+    work = list(neighbours[node])
+    while work:
+        other = work.pop()
+        kind = graph.nodes[other]["type"]
+        if kind == "view":
+            work += neighbours[other]
+        elif kind not in _NO_INSTRUCTIONS:
+            found[other] = None
+    return list(found)
+
+
+def _replace(graph: Graph, node: str, *values: Operand) -> None:
+    """Let readers of a node read other values, and remove it; what it orders stays in order for the sake of memory."""
+    before, after = (_beyond_views(graph, node, each) for each in (graph.pred, graph.succ))
+    for index, value in enumerate(values):
+        rewire(graph, node, value, index)
+    graph.remove_node(node)
+    for source in before:
+        for reader in after:
+            if reader not in graph.succ[source]:
+                graph.add_control(source, reader, "memory")
+
+
+def _is_ordered_otherwise(graph: Graph, node: str) -> bool:
+    """Tell whether edges order a node that are not there for the sake of memory."""
+    edges = (*graph.pred[node].values(), *graph.succ[node].values())
+    return any(edge.get("kind", "memory") not in ("memory", PREDICATE) for edge in edges)
+
+
 @pass_
 def eliminate_copies(graph: Graph) -> list[str]:
     """What is copied is read where it lies, if nothing is written there before it is read for the last time."""
     removed: list[str] = []
     regions: Merging | None = None
     for node in graph.in_order():
-        if graph.nodes[node]["type"] != "copy" or is_ordered(graph, node):
+        if graph.nodes[node]["type"] != "copy" or _is_ordered_otherwise(graph, node):
             continue
         region = _own_region(graph, node)
         if region is None:
@@ -42,8 +81,8 @@ def eliminate_copies(graph: Graph) -> list[str]:
         if regions.may_move(root, target, copied=node) and regions.merge(
             root, target, copied=tuple(regions.written[node]), shown=shown
         ):
-            rewire(graph, node, value)
-            graph.remove_nodes_from([node, region])
+            _replace(graph, node, value)
+            graph.remove_node(region)
             removed += [node, region]
     return removed
 
@@ -59,11 +98,7 @@ def overwrite_operands(graph: Graph) -> list[str]:
         regions = regions or Merging(graph)
         for slot, value in enumerate(reads_of(graph, node)):
             root, target = Operand(region), regions.locations[value]
-            if (
-                regions.may_overwrite(node, slot)
-                and regions.may_move(root, target)
-                and regions.merge(root, target)
-            ):
+            if regions.may_overwrite(node, slot) and regions.may_move(root, target) and regions.merge(root, target):
                 move_slot(graph, node, 0, value)
                 graph.remove_node(region)
                 removed.append(region)
@@ -74,17 +109,36 @@ def overwrite_operands(graph: Graph) -> list[str]:
 @pass_
 def eliminate_dead_stores(graph: Graph) -> list[str]:
     """What is written and never read, for other things are written over it, need not be written."""
-    regions = Regions(graph)
+    regions, needless = Regions(graph), graph.dead_nodes()
     dead = [
         node
         for node, contents in regions.written.items()
-        if not any(c.readers for c in contents) and writes_of(graph, node) and regions.is_instruction(node)
+        if (not any(c.readers for c in contents) or node in needless)
+        and writes_of(graph, node)
+        and not _is_ordered_otherwise(graph, node)
     ]
     for node in dead:
-        for index, region in enumerate(graph.operands(node)[: writes_of(graph, node)]):
-            rewire(graph, node, region, index)
-        graph.remove_node(node)
+        _replace(graph, node, *graph.operands(node)[: writes_of(graph, node)])
     return dead
+
+
+@pass_
+def eliminate_idle_moves(graph: Graph) -> list[str]:
+    """What is copied or inserted where it lies already, and is shown there, changes nothing."""
+    removed: list[str] = []
+    regions: Regions | None = None
+    for node in graph.in_order():
+        kind = graph.nodes[node]["type"]
+        if kind not in ("copy", "insert") or _is_ordered_otherwise(graph, node):
+            continue
+        regions = regions or Regions(graph)
+        out, x = graph.operands(node)
+        if regions.is_instruction(node):
+            continue
+        if kind == "copy" or set(regions.visible[x]) <= set(regions.visible[out]):
+            _replace(graph, node, x if kind == "copy" else out)
+            removed.append(node)
+    return removed
 
 
 @pass_
