@@ -102,7 +102,7 @@ def _text(timeline: Timeline, unit: str) -> str:
     ]
     widths = [max((len(row[i]) for row in shown), default=0) for i in range(2)]
     lines += [f"  {name.ljust(widths[0])}  {size.rjust(widths[1])}  {life}" for name, size, life in shown]
-    if len(alive) > _LISTED:
-        rest = amount(sum(bar.size for bar in alive[_LISTED:]), unit)
-        lines.append(f"  and {len(alive) - _LISTED} others of {rest} together")
+    if rest := alive[_LISTED:]:
+        others = "another one" if len(rest) == 1 else f"{len(rest)} others"
+        lines.append(f"  and {others} of {amount(sum(bar.size for bar in rest), unit)}")
     return "\n".join(lines)
