@@ -193,6 +193,27 @@ def test_predicates_effects_and_edges_keep_their_order() -> None:
     assert found.spans["p", 0].end > found.order.index("r")
 
 
+def test_an_output_may_come_before_something() -> None:
+    g = parse("x = input() : f32[4]", "a = exp(x)", "b = neg(x)", "y = output(a)", "z = output(b)")
+    g.add_control("y", "b", "reset")
+    found = schedule(g)
+    check(g, found)
+    assert (found.order, found.peak) == (("a", "y", "b", "z"), 32)
+    assert found.spans["a", 0].end == len(found.order) + 1
+
+
+def test_effects_without_edges_keep_their_order() -> None:
+    note = define_op(lambda x: x, name="note", effects=True)
+    g = Graph("g", ops=[note])
+    x = g.input("x", Tensor("f32", (4,)))
+    for name in "cab":
+        g.output(f"y_{name}", g.add(note, [x], name=name))
+    for edge in [(a, b) for a, b, data in g.edges(data=True) if data.get("kind") == "effect"]:
+        g.remove_edge(*edge)
+    given, found = schedule(g, as_given=True).order, schedule(g).order
+    assert [node for node in given if node in "abc"] == [node for node in found if node in "abc"]
+
+
 def test_nested_graphs_take_memory_while_their_node_runs() -> None:
     g = parse(
         "x = input() : f32[4]",
