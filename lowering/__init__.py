@@ -47,6 +47,7 @@ from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS
 from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max
 from graphrewrite.lowering.integer.hardware_heads import decisions_in_hardware, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.integer.integer_lowering import LOWER_TO_INTEGER, to_integer
+from graphrewrite.lowering.memory import lower_to_memory
 from graphrewrite.lowering.optimisation import HARDWARE, INTEGER, ONNX, TARGETS, Target, optimise
 from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,
@@ -137,6 +138,7 @@ __all__ = [
     "interpret_tensorflow",
     "leave",
     "lower_composite",
+    "lower_to_memory",
     "optimise",
     "partition",
     "port_encodings",
