@@ -128,7 +128,7 @@ class Kernel:
         ]
         exports = []
         for node in exported:
-            held = translation.settle(node)
+            held = translation.exported(node)
             exports.append(Export(node, held.register, held.shape, held.dtype))
         memory = plan(
             translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
