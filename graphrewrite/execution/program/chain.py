@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrewrite.execution.program.instruction import Action, Instruction
 
-__all__ = ["Apply", "Chain", "Link", "limit", "quantisation"]
+__all__ = ["POSITIVE_ZERO", "Apply", "Chain", "Link", "limit", "quantisation"]
 
 _RUN = 512
 """Entries along which numpy's inner loop is long enough."""
@@ -33,7 +33,7 @@ class Link(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A sequence of operations on a register, increasing in every entry.
+    """A sequence of operations on a register.
 
     Attributes
     ----------
@@ -41,10 +41,13 @@ class Chain(NamedTuple):
         In order.
     is_wide : bool
         Whether it computes in float64, not in float32.
+    is_increasing : bool
+        Whether no link turns the order of numbers round.
     """
 
     links: tuple[Link, ...] = ()
     is_wide: bool = False
+    is_increasing: bool = True
 
     def then(self, *links: Link) -> Chain:
         """Return the chain with more links at its end."""
@@ -61,12 +64,13 @@ class Chain(NamedTuple):
             with np.errstate(all="ignore"):
                 ends = [float(np.rint(np.float32(end) / np.float32(scale))) for end in links.pop().by]
             low, high = (int(min(max(end, *ends[:1]), *ends[1:])) for end in (low, high))
-        if links and links[0] == _POSITIVE_ZERO:
+        if links and links[0] is POSITIVE_ZERO:
             del links[0]
         return self._replace(links=(*links, *quantisation(scale, low, high))), low, high
 
 
-_POSITIVE_ZERO = Link(np.add, 0.0)
+POSITIVE_ZERO = Link(np.add, 0.0)
+"""Makes zeros positive, as those of the ops' functions are."""
 
 
 def limit(low: float, high: float) -> Link:

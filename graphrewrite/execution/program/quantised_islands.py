@@ -17,7 +17,7 @@ from graphrewrite import op
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.carrier import FLOAT32, FLOAT64, Map, carrier
-from graphrewrite.execution.program.chain import Chain, Link, limit
+from graphrewrite.execution.program.chain import POSITIVE_ZERO, Chain, Link, limit
 from graphrewrite.execution.program.channelwise import Border, Channelwise, Total
 from graphrewrite.execution.program.exact_layers import ExactLayer, ExactMean, Steps
 from graphrewrite.execution.program.instruction import Product, Sum
@@ -127,7 +127,7 @@ def _after(t: Translation, call: ExactLayer, register: int, shape: tuple[int, ..
     bias, addend = call.bias, call.addend
     if any(b is not None and b.size not in (1, shape[0]) for b in (bias, addend)):
         return None
-    links = [Link(np.add, 0.0 if bias is None else bias.reshape(column).astype(call.carrier) + 0.0)]
+    links = [POSITIVE_ZERO if bias is None else Link(np.add, bias.reshape(column).astype(call.carrier))]
     unit = np.float64(1) if call.unit is None else call.unit
     links.append(Link(np.multiply, unit.reshape(column) if unit.size > 1 else np.float64(unit)))
     if addend is not None:
@@ -211,7 +211,7 @@ def _translate_mean(t: Translation, call: Call, operands: list[KernelValue]) -> 
         shape = (x.shape[0], *results)
         x = x._replace(register=t.emit(Total((x.register,), t.register(shape, kind))), shape=shape)
     unit = np.float64(x.scale * (1.0 / count)) if x.scale is not None else np.float64(1)
-    links = Link(np.add, 0.0), Link(np.multiply, unit)
+    links = POSITIVE_ZERO, Link(np.multiply, unit)
     return x._replace(low=None, high=None, scale=None, pending=Chain(links))
 
 
@@ -248,6 +248,24 @@ def _translate_add(t: Translation, call: Call, operands: list[KernelValue]) -> K
     return KernelValue(t.emit(Sum(registers, t.register(terms[0].shape, FLOAT32))), terms[0].shape, FLOAT32)
 
 
+def _translate_batch_norm(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Subtract, multiply and add a number for each channel, as the op does."""
+    if len(operands) != 1 or _is_given(t, call):
+        return None
+    x, values = t.real(operands[0]), [t.constants.get(o.node) for o in call.operands[1:]]
+    if not _is_real(x) or any(v is None or v.dtype != FLOAT32 or v.shape != x.shape[:1] for v in values):
+        return None
+    gain, shift, mean, var = (np.asarray(v).reshape(-1, 1) for v in values)
+    with np.errstate(all="ignore"):
+        scale = gain / np.sqrt(var + var.dtype.type(call.attributes["epsilon"]))
+    if not all(np.isfinite(v).all() for v in (scale, shift, mean)):
+        return None
+    links = Link(np.subtract, mean), Link(np.multiply, scale), Link(np.add, shift)
+    x = t.chained(x, *links)
+    assert isinstance(x.pending, Chain)
+    return x._replace(pending=x.pending._replace(is_increasing=x.pending.is_increasing and bool((scale >= 0).all())))
+
+
 def _translate_max_pool(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Emit one maximum per axis, before what is pending: it is increasing, and cheaper afterwards."""
     (x,), a = operands, call.attributes
@@ -256,6 +274,8 @@ def _translate_max_pool(t: Translation, call: Call, operands: list[KernelValue])
         return None
     if has_window_in_border(x.shape[1:], a["kernel"], a["strides"], a["pads"]):
         return None
+    if isinstance(x.pending, Chain) and not x.pending.is_increasing:
+        x = t.computed(x)
     return pooled(t, call, x, results, np.maximum)
 
 
@@ -358,6 +378,7 @@ _OWN: Mapping[Op, Translate] = {
     op.conv: _translate_conv,
     **dict.fromkeys((op.linear, op.gemm, op.matmul), _translate_rows),
     **dict.fromkeys((op.average_pool, op.global_average_pool, op.reduce_mean), _translate_mean),
+    op.batch_norm: _translate_batch_norm,
     op.relu: _translate_relu,
     op.clip: _translate_clip,
     op.add: _translate_add,

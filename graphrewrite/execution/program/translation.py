@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrewrite.execution.program.call import Call
-from graphrewrite.execution.program.chain import Apply, Chain, Link
+from graphrewrite.execution.program.chain import POSITIVE_ZERO, Apply, Chain, Link
 from graphrewrite.execution.program.carrier import FLOAT32, Map, carrier
 from graphrewrite.execution.program.instruction import Cast, Convert, Instruction, Register
 from graphrewrite.op.op import Op
@@ -204,7 +204,7 @@ class Translation:
         """Return floats on a grid as the floats themselves; of zeros, the positive one."""
         if x.scale is None:
             return x
-        links = Link(np.multiply, np.float32(x.scale)), Link(np.add, 0.0)
+        links = Link(np.multiply, np.float32(x.scale)), POSITIVE_ZERO
         return self.chained(x, *links, low=None, high=None, scale=None)
 
     def exported(self, node: str) -> KernelValue:
