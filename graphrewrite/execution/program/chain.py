@@ -15,6 +15,8 @@ __all__ = ["POSITIVE_ZERO", "Apply", "Chain", "Link", "limit", "quantisation"]
 
 _RUN = 512
 """Entries along which numpy's inner loop is long enough."""
+_FEW = 4096
+"""So many entries, and less, are limited faster by two functions than by numpy's one for both limits."""
 
 
 class Link(NamedTuple):
@@ -92,34 +94,45 @@ class Apply(Instruction):
 
     def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action a link; constants of channels are repeated along a run of entries."""
-        shape, taken = target.shape, 2
-        while taken < len(shape) and math.prod(shape[-taken:]) < _RUN:
-            taken += 1
-        taken = min(taken, len(shape))
-        run = math.prod(shape[-taken:])
+        run = 1
         is_single = not any(isinstance(link.by, np.ndarray) for link in self.chain.links)
-        flat = (-1,) if is_single else (-1, run)
+        taken = target.ndim if is_single else 0
+        while taken < target.ndim and (taken < 2 or run < _RUN):
+            taken += 1
+            run = math.prod(target.shape[-taken:])
+        flat, shape = (-1,) if taken == target.ndim else (-1, run), target.shape[target.ndim - taken :]
         source, target = source.reshape(flat), target.reshape(flat)
         actions: list[Action] = []
         for ufunc, by in self.chain.links:
             if ufunc is np.clip:
-                low, high = (target.dtype.type(end) for end in by)
-                if low == -math.inf:
-                    actions.append(partial(np.minimum, source, high, out=target))
-                elif high == math.inf:
-                    actions.append(partial(np.maximum, source, low, out=target))
-                else:
-                    actions.append(partial(source.clip, low, high, out=target))
+                actions += _limits(source, by, target)
             elif by is None:
                 actions.append(partial(ufunc, source, out=target))
             else:
-                by = self._constant(by, target, shape[-taken:])
-                actions.append(partial(ufunc, source, by, out=target, casting="same_kind"))
+                how = {} if source.dtype == target.dtype and not _is_wide(by) else {"casting": "same_kind"}
+                actions.append(partial(ufunc, source, _constant(by, target.dtype, shape), out=target, **how))
             source = target
         return actions or [partial(np.copyto, target, source, casting="same_kind")]
 
-    def _constant(self, by: Any, target: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        # A product in float64 stays one; any other number is in the dtype of the register.
-        array = np.asarray(by)
-        array = array if array.dtype == np.float64 and isinstance(by, np.generic | np.ndarray) else array.astype(target.dtype)
-        return np.ascontiguousarray(np.broadcast_to(array, shape)).reshape(-1) if array.ndim else array
+
+def _limits(source: np.ndarray, by: tuple[float, float], target: np.ndarray) -> list[Action]:
+    low, high = (np.asarray(end, target.dtype) for end in by)
+    if math.inf > high and low > -math.inf and target.size > _FEW:
+        return [partial(source.clip, low, high, out=target)]
+    actions: list[Action] = []
+    for ufunc, end in ((np.maximum, low), (np.minimum, high)):
+        if math.isfinite(end):
+            actions.append(partial(ufunc, source, end, out=target))
+            source = target
+    return actions
+
+
+def _is_wide(by: Any) -> bool:
+    """Tell whether a constant is one of float64, in which its link computes."""
+    return isinstance(by, np.generic | np.ndarray) and by.dtype == np.float64
+
+
+def _constant(by: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a number, or one for each entry of a run."""
+    array = np.asarray(by) if _is_wide(by) else np.asarray(by, dtype)
+    return np.ascontiguousarray(np.broadcast_to(array, shape)).reshape(-1) if array.ndim else array

@@ -22,6 +22,9 @@ __all__ = ["Action", "Cast", "Convert", "Copy", "Index", "Instruction", "Product
 
 Action = Callable[[], object]
 
+_COPIED = 1 << 18
+"""Bytes of windows that are copied at a time: a part of a typical second-level cache."""
+
 
 class Register(NamedTuple):
     """A register: memory for one value.
@@ -162,12 +165,36 @@ class Product(Instruction):
             *outer, along, entry, frame = columns.strides
             shape = (*columns.shape[: len(outer)], count, self.weights.shape[-1], frames)
             columns = as_strided(columns, shape, (*outer, along * step, entry, frame), writeable=False)
+        if frames == 1 and self.weights.ndim == 2 and columns.ndim > 2:
+            return self._of_one(columns[..., 0], target)
         if self.weights.ndim > 2:
             groups, each = self.weights.shape[0], self.weights.shape[-2]
             target = np.moveaxis(target.reshape(*columns.shape[1:-2], groups, each, frames), -3, 0)
         else:
             target = target.reshape(*columns.shape[:-2], -1, frames)
         return [partial(np.matmul, self.weights, columns, out=target)]
+
+    def _of_one(self, columns: np.ndarray, target: np.ndarray) -> list[Action]:
+        """Return products of all positions of a single frame, some rows at a time where windows must be copied."""
+        *outer, count, entries = columns.shape
+        weights = np.ascontiguousarray(self.weights.T)
+        if columns.flags.c_contiguous:
+            return [partial(np.matmul, columns.reshape(-1, entries), weights, out=target.reshape(-1, len(self.weights)))]
+        if len(outer) > 1:
+            parts = zip(columns, target.reshape(len(columns), -1), strict=True)
+            return [action for part in parts for action in self._of_one(*part)]
+        rows = columns.reshape(-1, count, entries)
+        result = target.reshape(len(rows), count, -1)
+        step = max(1, _COPIED // (count * entries * columns.itemsize))
+        buffer = np.empty((min(step, len(rows)), count, entries), columns.dtype)
+        actions: list[Action] = []
+        for first in range(0, len(rows), step):
+            part, into = rows[first : first + step], result[first : first + step]
+            copy = buffer[: len(part)]
+            actions.append(partial(np.copyto, copy, part))
+            matrix, into = copy.reshape(-1, entries), into.reshape(-1, into.shape[-1])
+            actions.append(partial(np.matmul, matrix, weights, out=into))
+        return actions
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,12 @@ from graphrewrite.types import element_dtype, integer_limits
 __all__ = ["ISLANDS", "is_island"]
 
 
+_STORED = frozenset({op.qlinear_conv, op.qlinear_matmul, op.conv_integer, op.matmul_integer})
+
+
 def is_island(call: Call) -> bool:
     """Tell whether a call computes exact sums of quantised numbers, so that a kernel pays."""
-    return isinstance(call, ExactLayer) or call.op in (op.qlinear_conv, op.qlinear_matmul)
+    return isinstance(call, ExactLayer) or call.op in _STORED
 
 
 def _number(t: Translation, call: Call, slot: int, dtype: np.dtype | None = None) -> float | None:
@@ -91,17 +94,10 @@ def _is_real(x: KernelValue) -> bool:
 def _translate_dequantize(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Read the register as floats on a grid; another zero point moves the numbers."""
     scale, zero = _number(t, call, 1, FLOAT32), _number(t, call, 2)
-    (x,) = operands
     if scale is None or zero is None or call.attributes["block_size"] or call.results[0].element != "f32":
         return None
-    if x.low is None or x.high is None or x.scale is not None or x.dtype.kind not in "iu" or not 0 < scale < math.inf:
-        return None
-    if by := x.zero - int(zero):
-        low, high = x.low + by, x.high + by
-        if carrier(max(-low, high)) != FLOAT32:
-            return None
-        x = t.chained(t.computed(x), Link(np.add, float(by)), low=low, high=high)
-    return x._replace(zero=0, scale=scale, dtype=FLOAT32)
+    x = _moved(t, operands[0], int(zero)) if 0 < scale < math.inf else None
+    return None if x is None else x._replace(scale=scale, dtype=FLOAT32)
 
 
 def _factor(t: Translation, call: ExactLayer, operands: list[KernelValue]) -> tuple[KernelValue, np.ndarray] | None:
@@ -127,12 +123,20 @@ def _after(t: Translation, call: ExactLayer, register: int, shape: tuple[int, ..
     bias, addend = call.bias, call.addend
     if any(b is not None and b.size not in (1, shape[0]) for b in (bias, addend)):
         return None
-    links = [POSITIVE_ZERO if bias is None else Link(np.add, bias.reshape(column).astype(call.carrier))]
+    offset = None if bias is None else bias.reshape(column).astype(call.carrier)
     unit = np.float64(1) if call.unit is None else call.unit
-    links.append(Link(np.multiply, unit.reshape(column) if unit.size > 1 else np.float64(unit)))
-    if addend is not None:
-        links.append(Link(np.add, addend.reshape(column)))
-    return KernelValue(register, shape, FLOAT32, pending=Chain(tuple(links)))
+    sums = KernelValue(register, shape, FLOAT32)
+    x = _in_units(t, sums, offset, unit.reshape(column) if unit.size > 1 else np.float64(unit))
+    return x if addend is None else t.chained(x, Link(np.add, addend.reshape(column)))
+
+
+def _in_units(t: Translation, x: KernelValue, offset: np.ndarray | None, unit: np.float64 | np.ndarray) -> KernelValue:
+    """Return exact sums, and what is added to them, as floats: one product in float64."""
+    if t.registers[x.register].dtype == FLOAT64:  # which float32 does not hold before
+        x, links = t.computed(x._replace(pending=Map(offset=0.0 if offset is None else offset))), ()
+    else:
+        links = (POSITIVE_ZERO if offset is None else Link(np.add, offset),)
+    return t.chained(x, *links, Link(np.multiply, unit))
 
 
 def _translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -196,7 +200,7 @@ def _translate_mean(t: Translation, call: Call, operands: list[KernelValue]) -> 
         count = math.prod(a["kernel"])
         if any(a["pads"]) and not a["count_include_pad"]:
             return None
-    elif call.op is op.reduce_mean and not (a["keep_dims"] and _are_positions(a["axes"], len(x.shape))):
+    elif call.op is op.reduce_mean and not _are_positions(a["axes"], len(x.shape)):
         return None
     else:
         count = math.prod(x.shape[1:])
@@ -204,15 +208,14 @@ def _translate_mean(t: Translation, call: Call, operands: list[KernelValue]) -> 
     results = pooled_sizes(x, call) if call.op is op.average_pool else (1,) * (len(x.shape) - 1)
     if kind is None or results is None:
         return None
+    unit = np.float64(x.scale * (1.0 / count))
     x = t.carried(x, kind)
     if call.op is op.average_pool:
         x = pooled(t, call, x, results, np.add)
     else:
-        shape = (x.shape[0], *results)
+        shape = (x.shape[0], *(results if a.get("keep_dims", True) else ()))
         x = x._replace(register=t.emit(Total((x.register,), t.register(shape, kind))), shape=shape)
-    unit = np.float64(x.scale * (1.0 / count)) if x.scale is not None else np.float64(1)
-    links = POSITIVE_ZERO, Link(np.multiply, unit)
-    return x._replace(low=None, high=None, scale=None, pending=Chain(links))
+    return _in_units(t, x._replace(low=None, high=None, scale=None), None, unit)
 
 
 def _are_positions(axes: Any, rank: int) -> bool:
@@ -237,15 +240,93 @@ def _translate_clip(t: Translation, call: Call, operands: list[KernelValue]) -> 
     return t.chained(x, limit(low, high))
 
 
-def _translate_add(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
-    """Add floats of one shape."""
-    if len(operands) != 2 or operands[0].shape != operands[1].shape:
+def _translate_pair(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Add floats of one shape; or add, subtract or multiply a constant, of which there may be one for each channel."""
+    if any(o.node in t.entries for o in call.operands):
         return None
     terms = [t.real(x) for x in operands]
-    if not all(map(_is_real, terms)) or any(o.node in t.entries for o in call.operands):
+    if len(operands) == 1 and len(call.operands) == 2:
+        return _with_constant(t, call, terms[0])
+    if call.op is not op.add or len(operands) != 2 or terms[0].shape != terms[1].shape or not all(map(_is_real, terms)):
         return None
     registers = tuple(t.computed(x).register for x in terms)
     return KernelValue(t.emit(Sum(registers, t.register(terms[0].shape, FLOAT32))), terms[0].shape, FLOAT32)
+
+
+def _with_constant(t: Translation, call: Call, x: KernelValue) -> KernelValue | None:
+    value = t.constants.get(call.operands[1].node)
+    column = None if value is None or not np.isfinite(value).all() else _column(value, x.shape)
+    if column is None or value is None:
+        return None
+    if x.low is not None and x.high is not None:
+        # Integers of 32 bits; larger sums would wrap around.
+        most = x.bound + int(np.abs(column.astype(np.int64)).max())
+        if call.op is not op.add or value.dtype != np.int32 or x.dtype != np.int32 or carrier(most) != FLOAT32:
+            return None
+        return t.chained(x, Link(np.add, column.astype(np.float32)), low=-most, high=most)
+    if not _is_real(x) or value.dtype != FLOAT32:
+        return None
+    ufunc = {op.add: np.add, op.sub: np.subtract, op.mul: np.multiply}[call.op]
+    x = t.chained(x, Link(ufunc, column))
+    return _turned(x) if ufunc is np.multiply and (column < 0).any() else x
+
+
+def _column(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return a constant of one number, or one for each channel, as a column; None for others."""
+    rank = len(shape) + 1
+    if value.ndim > rank or not value.size:
+        return None
+    value = value.reshape((1,) * (rank - value.ndim) + value.shape)
+    return value.reshape(-1, 1) if value.size in (1, shape[0]) and value.size == value.shape[1] else None
+
+
+def _turned(x: KernelValue) -> KernelValue:
+    assert isinstance(x.pending, Chain)
+    return x._replace(pending=x.pending._replace(is_increasing=False))
+
+
+def _translate_sums(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Emit the exact sums of products of stored numbers, which are integers of 32 bits."""
+    values = [t.constants.get(o.node) for o in call.operands]
+    if len(operands) != 1 or call.operands[0].node not in t.held or any(v is None for v in values[1:]):
+        return None
+    x_zero, w_zero = _number(t, call, 2), values[3] if len(values) > 3 else np.zeros((), np.int8)
+    x = None if x_zero is None else _moved(t, operands[0], int(x_zero))
+    w, zeros = np.asarray(values[1]).astype(np.int64), np.asarray(w_zero).astype(np.int64)
+    if x is None or zeros.ndim > 1:
+        return None
+    if call.op is op.conv_integer:
+        w = w - (zeros.reshape(-1, *[1] * (w.ndim - 1)) if zeros.size > 1 else int(zeros.reshape(())))
+        shape = _convolution_shape(call, x, w)
+    else:
+        w = np.ascontiguousarray((w - zeros).T) if w.ndim == 2 else w
+        shape = w.shape[:1] if w.ndim == 2 and x.shape == w.shape[1:] else None
+    bound = int(np.abs(w).reshape(len(w), -1).sum(axis=1).max(initial=0)) * x.bound
+    kind = carrier(bound)
+    if shape is None or kind is None or bound >= 1 << 31:
+        return None
+    if call.op is op.conv_integer:
+        register = _convolution(t, call, x, w, shape, kind)
+    else:
+        register = t.emit(Product((t.carried(x, kind).register,), t.register(shape, kind), w.astype(kind)))
+    return KernelValue(register, shape, np.dtype(np.int32), -bound, bound)
+
+
+def _moved(t: Translation, x: KernelValue, zero: int) -> KernelValue | None:
+    """Return stored numbers as their distances from another zero point."""
+    if x.low is None or x.high is None or x.scale is not None or x.dtype.kind not in "iu":
+        return None
+    if by := x.zero - zero:
+        x = t.chained(t.computed(x), Link(np.add, float(by)), low=x.low + by, high=x.high + by)
+    return x._replace(zero=0) if x.bound < 1 << 17 else None
+
+
+def _translate_cast(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Read integers as float32."""
+    (x,) = operands
+    if x.low is None or x.scale is not None or x.zero or x.dtype != np.int32 or call.results[0].element != "f32":
+        return None
+    return t.chained(x, POSITIVE_ZERO, low=None, high=None, dtype=FLOAT32)
 
 
 def _translate_batch_norm(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -262,8 +343,7 @@ def _translate_batch_norm(t: Translation, call: Call, operands: list[KernelValue
         return None
     links = Link(np.subtract, mean), Link(np.multiply, scale), Link(np.add, shift)
     x = t.chained(x, *links)
-    assert isinstance(x.pending, Chain)
-    return x._replace(pending=x.pending._replace(is_increasing=x.pending.is_increasing and bool((scale >= 0).all())))
+    return _turned(x) if (scale < 0).any() else x
 
 
 def _translate_max_pool(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -332,22 +412,21 @@ def _stored(
 ) -> KernelValue | None:
     """Return exact sums in the scale of a result: a product in float64, rounded, limited."""
     limits = _limits_of(call)
-    if x.low is None or x.high is None or x.scale is not None or limits is None or x.dtype.kind not in "iu":
-        return None
-    if x_zero.size != 1 or y_zero.size != 1 or factor.size not in (1, shape[0]):
+    if limits is None or x_zero.size != 1 or y_zero.size != 1 or factor.size not in (1, shape[0]):
         return None
     factor = factor.astype(np.float64)
     if not (np.isfinite(factor) & (factor > 0)).all():
         return None
-    if by := x.zero - int(x_zero.reshape(())):
-        x = t.chained(t.computed(x), Link(np.add, float(by)), low=x.low + by, high=x.high + by, zero=0)
+    if (moved := _moved(t, x, int(x_zero.reshape(())))) is None:
+        return None
+    x = moved
     bound = int(np.abs(weights).reshape(len(weights), -1).sum(axis=1).max()) * x.bound
     total = bound + (0 if bias is None else int(np.abs(bias.astype(np.int64)).max(initial=0)))
     kind, zero = carrier(bound), int(y_zero.reshape(()))
-    if kind is None or total >= 1 << 31 or x.bound > 1 << 17:
+    if kind is None or total >= 1 << 31:
         return None  # sums wrap around in 32 bits
     low, high = limits[0] - zero, limits[1] - zero
-    register = sums(x._replace(zero=0), kind)
+    register = sums(x, kind)
     links = [] if bias is None else [Link(np.add, bias.reshape(-1, 1).astype(np.float64))]
     links += [Link(np.multiply, factor.reshape(-1, 1) if factor.size > 1 else np.float64(factor[0])), Link(np.rint)]
     chain = Chain((*links, limit(low, high)), is_wide=True)
@@ -381,7 +460,9 @@ _OWN: Mapping[Op, Translate] = {
     op.batch_norm: _translate_batch_norm,
     op.relu: _translate_relu,
     op.clip: _translate_clip,
-    op.add: _translate_add,
+    **dict.fromkeys((op.add, op.sub, op.mul), _translate_pair),
+    **dict.fromkeys((op.matmul_integer, op.conv_integer), _translate_sums),
+    op.cast: _translate_cast,
     op.max_pool: _translate_max_pool,
 }
 

@@ -71,6 +71,11 @@ class _Known(NamedTuple):
         value = self.constants.get(call.operands[slot].node)
         return float(value.reshape(())) if value is not None and value.size == 1 else None
 
+    def pair(self, call: Call) -> tuple[ValueGrid | None, float | None]:
+        """Return the grid of one of two operands, and the number that is the other one."""
+        slot = int(call.operands[0].node not in self.grids)
+        return self.grids.get(call.operands[slot].node), self.number(call, 1 - slot)
+
     def limits(self, call: Call) -> tuple[int, int] | None:
         """Return the limits of an operand that holds integers of few bits."""
         kind = self.kinds.get(call.operands[0].node)
@@ -83,7 +88,7 @@ _After = Callable[[Call, _Known], ValueGrid | None]
 
 def _grid(scale: float, low: float, high: float) -> ValueGrid | None:
     """Return a grid, if float32 neither overflows on it nor loses digits."""
-    if not (low == int(low) and high == int(high)):
+    if not (math.isfinite(low) and math.isfinite(high) and low == int(low) and high == int(high)):
         return None
     low, high = min(0, int(low)), max(0, int(high))
     most = max(-low, high)
@@ -95,6 +100,8 @@ def _dequantised(call: Call, known: _Known) -> ValueGrid | None:
     limits, scale, zero = known.limits(call), known.number(call, 1), known.number(call, 2)
     if limits is None or scale is None or zero is None or call.attributes["block_size"]:
         return None
+    if known.constants[call.operands[1].node].dtype != np.float32:  # computed in float64, and rounded
+        return None
     return _grid(scale, limits[0] - zero, limits[1] - zero)
 
 
@@ -104,15 +111,18 @@ def _cast(call: Call, known: _Known) -> ValueGrid | None:
 
 
 def _shifted(call: Call, known: _Known) -> ValueGrid | None:
-    x, by = known.grids.get(call.operands[0].node), known.number(call, 1)
-    if x is None or by is None or x.scale != 1 or abs(by) > _MOST:
+    x, by = known.pair(call)
+    if x is None or by is None or x.scale != 1 or not abs(by) <= _MOST:
         return None
-    by = by if call.op is op.add else -by
+    if call.op is op.sub:
+        if call.operands[0].node not in known.grids:
+            return None
+        by = -by
     return _grid(1.0, x.low + by, x.high + by)
 
 
 def _scaled(call: Call, known: _Known) -> ValueGrid | None:
-    x, by = known.grids.get(call.operands[0].node), known.number(call, 1)
+    x, by = known.pair(call)
     return None if x is None or by is None or x.scale != 1 else _grid(by, x.low, x.high)
 
 
