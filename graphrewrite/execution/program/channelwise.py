@@ -79,7 +79,6 @@ class Channelwise(Instruction):
             )
         ]
 
-
     def _along_rows(self, source: np.ndarray, target: np.ndarray, weights: np.ndarray) -> Action:
         """Return the sum of products in which the last axis of positions, too, is a part of the runs."""
         *kernel, entries = weights.shape

@@ -149,9 +149,7 @@ def _means(sums: np.ndarray, counts: np.ndarray, scale: float) -> np.ndarray:
         return np.asarray(sums * scale / counts).astype(np.float32)
 
 
-def exact_layers(
-    calls: Iterable[Call], constants: Mapping[str, np.ndarray], inputs: Mapping[str, Type]
-) -> list[Call]:
+def exact_layers(calls: Iterable[Call], constants: Mapping[str, np.ndarray], inputs: Mapping[str, Type]) -> list[Call]:
     """Return calls in which layers and means of numbers on grids are exact ones."""
     calls = list(calls)
     if not any(call.op in SOURCES for call in calls):
@@ -288,4 +286,6 @@ def _count(call: Call, kinds: Mapping[str, Type]) -> int | None:
         sizes = w.shape[1:]
     else:
         sizes = x.shape[:1] if call.op is op.gemm and call.attributes["trans_a"] else x.shape[-1:]
-    return math.prod(size for size in sizes if isinstance(size, int)) if all(isinstance(s, int) for s in sizes) else None
+    return (
+        math.prod(size for size in sizes if isinstance(size, int)) if all(isinstance(s, int) for s in sizes) else None
+    )

@@ -179,7 +179,9 @@ class Product(Instruction):
         *outer, count, entries = columns.shape
         weights = np.ascontiguousarray(self.weights.T)
         if columns.flags.c_contiguous:
-            return [partial(np.matmul, columns.reshape(-1, entries), weights, out=target.reshape(-1, len(self.weights)))]
+            return [
+                partial(np.matmul, columns.reshape(-1, entries), weights, out=target.reshape(-1, len(self.weights)))
+            ]
         if len(outer) > 1:
             parts = zip(columns, target.reshape(len(columns), -1), strict=True)
             return [action for part in parts for action in self._of_one(*part)]

@@ -245,7 +245,9 @@ class Kernel:
                 narrower = element.width < 8 * array.dtype.itemsize
                 if narrower and array.size and (array.min() < element.minimum or array.max() > element.maximum):
                     return False
-            elif array.dtype.kind == "f" and np.isnan(array).any():  # `to_fixed` raises an error for NaN, which instructions cannot
+            elif (
+                array.dtype.kind == "f" and np.isnan(array).any()
+            ):  # `to_fixed` raises an error for NaN, which instructions cannot
                 return False
         return True
 

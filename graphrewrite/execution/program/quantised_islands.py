@@ -366,7 +366,9 @@ def _translate_qlinear_conv(t: Translation, call: Call, operands: list[KernelVal
         return None
     x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, *bias = (np.asarray(v) for v in values[1:])
     outputs = (-1, *[1] * (w.ndim - 1))
-    weights = w.astype(np.int64) - (w_zero.astype(np.int64).reshape(outputs) if w_zero.size > 1 else int(w_zero.reshape(())))
+    weights = w.astype(np.int64) - (
+        w_zero.astype(np.int64).reshape(outputs) if w_zero.size > 1 else int(w_zero.reshape(()))
+    )
     shape = _convolution_shape(call, operands[0], weights)
     if shape is None:
         return None

@@ -81,9 +81,7 @@ def scheduled(
     return with_ends(steps, wanted)
 
 
-def _tables(
-    calls: Sequence[Call], *, reals: bool
-) -> Callable[[Call], tuple[Mapping[Op, Translate], ...]] | None:
+def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], tuple[Mapping[Op, Translate], ...]] | None:
     """Return the choice of translation tables for a call; None if there is too little work to pay for a kernel."""
     whole = any((call.op.level == "integer" and call.op in TABLE) or is_island(call) for call in calls)
     real = reals and has_real_work(calls)
