@@ -38,6 +38,9 @@ _LAYERS = frozenset({op.conv, op.conv_transpose, op.linear, op.gemm, op.matmul})
 _MEANS = frozenset({op.average_pool, op.global_average_pool, op.reduce_mean})
 
 
+_UNKNOWN = ValueGrid(1.0, 0, 0)
+
+
 class Steps(NamedTuple):
     """Whole numbers of a constant operand, and their scales.
 
@@ -108,7 +111,7 @@ class ExactMean(Call):
         Of the operand.
     """
 
-    grid: ValueGrid = ValueGrid(1.0, 0, 0)
+    grid: ValueGrid = _UNKNOWN
 
     def computed(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return sums of whole numbers, divided by how many there are."""
@@ -255,7 +258,7 @@ def _bias(
 
 
 def _steps_of(call: Call, values: np.ndarray, slot: int) -> Steps | None:
-    """Return the whole numbers of a constant factor, with a scale for each output where the result has them in a row."""
+    """Return the whole numbers of a constant factor, with one scale for all, or one for each output."""
     if values.dtype != np.float32 or not values.size or values.ndim == 0:
         return None
     rows = values.reshape(1, -1)

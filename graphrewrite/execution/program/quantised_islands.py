@@ -1,4 +1,4 @@
-"""Translation of quantised islands: stored numbers, layers on them, and what is done with the sums until they are stored.
+"""Translation of quantised islands: layers on stored numbers, and what follows until their results are stored.
 
 A register holds the distances of stored numbers from their zero point; the floats that these stand for are written only
 where something outside reads them. Sums are exact (see `exact_layers`), and everything after them is done by the same
@@ -8,27 +8,37 @@ float operations, in the same order, as by the ops' functions: the results have 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from graphrewrite import op
-from graphrewrite.errors import TypeMismatchError
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.carrier import FLOAT32, FLOAT64, Map, carrier
 from graphrewrite.execution.program.chain import POSITIVE_ZERO, Chain, Link, limit
-from graphrewrite.execution.program.channelwise import Border, Channelwise, Total
+from graphrewrite.execution.program.channelwise import Total
 from graphrewrite.execution.program.exact_layers import ExactLayer, ExactMean, Steps
 from graphrewrite.execution.program.instruction import Product, Sum
 from graphrewrite.execution.program.kernel import TABLE
-from graphrewrite.execution.program.layers import convolved, pooled, pooled_sizes
+from graphrewrite.execution.program.layers import pooled, pooled_sizes
+from graphrewrite.execution.program.stored_numbers import (
+    is_given,
+    is_real,
+    translate_cast,
+    translate_dequantize,
+    translate_quantize,
+)
+from graphrewrite.execution.program.stored_products import (
+    convolution,
+    convolution_shape,
+    translate_qlinear_conv,
+    translate_qlinear_matmul,
+    translate_sums,
+)
 from graphrewrite.execution.program.translation import KernelValue, Translate, Translation
-from graphrewrite.execution.program.windows import Geometry
-from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.op.op import Op
-from graphrewrite.types import element_dtype, integer_limits
 
 __all__ = ["ISLANDS", "is_island"]
 
@@ -41,65 +51,6 @@ def is_island(call: Call) -> bool:
     return isinstance(call, ExactLayer) or call.op in _STORED
 
 
-def _number(t: Translation, call: Call, slot: int, dtype: np.dtype | None = None) -> float | None:
-    """Return an operand that is a constant number, of a dtype if one is given; 0 where it is left out."""
-    if slot >= len(call.operands):
-        return 0.0
-    value = t.constants.get(call.operands[slot].node)
-    if value is None or value.size != 1 or (dtype is not None and value.dtype != dtype):
-        return None
-    return float(value.reshape(()))
-
-
-def _is_given(t: Translation, call: Call) -> bool:
-    """Tell whether the first operand comes from outside as it is."""
-    return call.operands[0].node in t.entries
-
-
-def _translate_quantize(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
-    """Divide by the scale, round, limit: what is left are distances from the zero point."""
-    scale, zero = _number(t, call, 1, FLOAT32), _number(t, call, 2)
-    limits = _limits_of(call)
-    if len(operands) != 1 or scale is None or zero is None or limits is None or call.attributes["block_size"]:
-        return None
-    x = t.real(operands[0])
-    if not _is_real(x) or not (0 < scale < math.inf):
-        return None
-    return _quantised(t, x, call, scale, int(zero), limits)
-
-
-def _quantised(
-    t: Translation, x: KernelValue, call: Call, scale: float, zero: int, limits: tuple[int, int]
-) -> KernelValue | None:
-    if isinstance(x.pending, Map):
-        x = t.computed(x)
-    chain, low, high = (x.pending or Chain()).quantised(scale, limits[0] - zero, limits[1] - zero)
-    if carrier(max(-low, high)) != FLOAT32:
-        return None
-    return x._replace(pending=chain, low=low, high=high, zero=zero, dtype=element_dtype(call.results[0].element))
-
-
-def _limits_of(call: Call) -> tuple[int, int] | None:
-    """Return the limits of the integers in which a result is stored; None for others, and for wide ones."""
-    element = call.results[0].element if call.results else None
-    limits = integer_limits(element) if isinstance(element, str) else None
-    return limits if limits is not None and limits[1] - limits[0] < 1 << 16 else None
-
-
-def _is_real(x: KernelValue) -> bool:
-    """Tell whether a register holds, or will hold, float32 numbers that are the values."""
-    return x.low is None and x.scale is None and x.dtype == FLOAT32
-
-
-def _translate_dequantize(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
-    """Read the register as floats on a grid; another zero point moves the numbers."""
-    scale, zero = _number(t, call, 1, FLOAT32), _number(t, call, 2)
-    if scale is None or zero is None or call.attributes["block_size"] or call.results[0].element != "f32":
-        return None
-    x = _moved(t, operands[0], int(zero)) if 0 < scale < math.inf else None
-    return None if x is None else x._replace(scale=scale, dtype=FLOAT32)
-
-
 def _factor(t: Translation, call: ExactLayer, operands: list[KernelValue]) -> tuple[KernelValue, np.ndarray] | None:
     """Return the operand of a layer as whole numbers, and the whole numbers of its weights."""
     grid, weights = call.grids
@@ -108,7 +59,7 @@ def _factor(t: Translation, call: ExactLayer, operands: list[KernelValue]) -> tu
     (x,) = operands
     if x.scale is None:
         # Floats from outside, which are known to be on the grid.
-        if not _is_given(t, call) or not _is_real(x):
+        if not is_given(t, call) or not is_real(x):
             return None
         links = Link(np.divide, grid.scale), Link(np.rint)
         x = t.chained(x, *links, low=grid.low, high=grid.high, scale=grid.scale)
@@ -144,36 +95,8 @@ def _translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> 
     if not isinstance(call, ExactLayer) or (factor := _factor(t, call, operands)) is None:
         return None
     x, w = factor
-    shape = _convolution_shape(call, x, w)
-    return None if shape is None else _after(t, call, _convolution(t, call, x, w, shape, call.carrier), shape)
-
-
-def _convolution_shape(call: Call, x: KernelValue, w: np.ndarray) -> tuple[int, ...] | None:
-    rank, groups, a = len(x.shape) - 1, call.attributes["groups"], call.attributes
-    if rank < 1 or w.ndim != rank + 2 or w.shape[1] * groups != x.shape[0] or len(w) % groups:
-        return None
-    try:
-        windows = Geometry.of(x.shape[1:], w.shape[2:], a["strides"], a["pads"], a["dilations"], groups)
-    except TypeMismatchError:
-        return None  # the op's own function raises a better error
-    return (len(w), *windows.results[:rank])
-
-
-def _convolution(
-    t: Translation, call: Call, x: KernelValue, w: np.ndarray, shape: tuple[int, ...], kind: np.dtype
-) -> int:
-    a, rank = call.attributes, len(x.shape) - 1
-    target = t.register(shape, kind)
-    if not a["groups"] == x.shape[0] == len(w):
-        windows = Geometry.of(x.shape[1:], w.shape[2:], a["strides"], a["pads"], a["dilations"], a["groups"])
-        return convolved(t, x, windows, w, target)
-    pads, source = per_axis(a["pads"], 2 * rank, 0), t.carried(x, kind).register
-    if any(pads):
-        sizes = [p + size + q for p, size, q in zip(pads, x.shape[1:], pads[rank:], strict=False)]
-        source = t.emit(Border((source,), t.register((x.shape[0], *sizes), kind, kept=True), pads[:rank]))
-    weights = np.ascontiguousarray(np.moveaxis(w[:, 0], 0, -1).astype(kind))
-    strides, dilations = (per_axis(a[name], rank, 1) for name in ("strides", "dilations"))
-    return t.emit(Channelwise((source,), target, weights, strides, dilations))
+    shape = convolution_shape(call, x, w)
+    return None if shape is None else _after(t, call, convolution(t, call, x, w, shape, call.carrier), shape)
 
 
 def _translate_rows(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -227,15 +150,15 @@ def _translate_relu(t: Translation, call: Call, operands: list[KernelValue]) -> 
     (x,) = operands
     if x.scale is not None and x.high is not None:
         return t.chained(x, limit(0.0, math.inf), low=0, high=x.high)
-    return None if _is_given(t, call) or not _is_real(x) else t.chained(x, limit(0.0, math.inf))
+    return None if is_given(t, call) or not is_real(x) else t.chained(x, limit(0.0, math.inf))
 
 
 def _translate_clip(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Limit floats to one or two bounds."""
     low, high = call.attributes["low"], call.attributes["high"]
     low, high = -math.inf if low is None else float(low), math.inf if high is None else float(high)
-    x = operands[0] if _is_given(t, call) else t.real(operands[0])
-    if not low <= high or _is_given(t, call) or not _is_real(x) or -math.inf == low == -high:
+    x = operands[0] if is_given(t, call) else t.real(operands[0])
+    if not low <= high or is_given(t, call) or not is_real(x) or -math.inf == low == -high:
         return None
     return t.chained(x, limit(low, high))
 
@@ -247,7 +170,7 @@ def _translate_pair(t: Translation, call: Call, operands: list[KernelValue]) -> 
     terms = [t.real(x) for x in operands]
     if len(operands) == 1 and len(call.operands) == 2:
         return _with_constant(t, call, terms[0])
-    if call.op is not op.add or len(operands) != 2 or terms[0].shape != terms[1].shape or not all(map(_is_real, terms)):
+    if call.op is not op.add or len(operands) != 2 or terms[0].shape != terms[1].shape or not all(map(is_real, terms)):
         return None
     registers = tuple(t.computed(x).register for x in terms)
     return KernelValue(t.emit(Sum(registers, t.register(terms[0].shape, FLOAT32))), terms[0].shape, FLOAT32)
@@ -264,7 +187,7 @@ def _with_constant(t: Translation, call: Call, x: KernelValue) -> KernelValue | 
         if call.op is not op.add or value.dtype != np.int32 or x.dtype != np.int32 or carrier(most) != FLOAT32:
             return None
         return t.chained(x, Link(np.add, column.astype(np.float32)), low=-most, high=most)
-    if not _is_real(x) or value.dtype != FLOAT32:
+    if not is_real(x) or value.dtype != FLOAT32:
         return None
     ufunc = {op.add: np.add, op.sub: np.subtract, op.mul: np.multiply}[call.op]
     x = t.chained(x, Link(ufunc, column))
@@ -285,56 +208,12 @@ def _turned(x: KernelValue) -> KernelValue:
     return x._replace(pending=x.pending._replace(is_increasing=False))
 
 
-def _translate_sums(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
-    """Emit the exact sums of products of stored numbers, which are integers of 32 bits."""
-    values = [t.constants.get(o.node) for o in call.operands]
-    if len(operands) != 1 or call.operands[0].node not in t.held or any(v is None for v in values[1:]):
-        return None
-    x_zero, w_zero = _number(t, call, 2), values[3] if len(values) > 3 else np.zeros((), np.int8)
-    x = None if x_zero is None else _moved(t, operands[0], int(x_zero))
-    w, zeros = np.asarray(values[1]).astype(np.int64), np.asarray(w_zero).astype(np.int64)
-    if x is None or zeros.ndim > 1:
-        return None
-    if call.op is op.conv_integer:
-        w = w - (zeros.reshape(-1, *[1] * (w.ndim - 1)) if zeros.size > 1 else int(zeros.reshape(())))
-        shape = _convolution_shape(call, x, w)
-    else:
-        w = np.ascontiguousarray((w - zeros).T) if w.ndim == 2 else w
-        shape = w.shape[:1] if w.ndim == 2 and x.shape == w.shape[1:] else None
-    bound = int(np.abs(w).reshape(len(w), -1).sum(axis=1).max(initial=0)) * x.bound
-    kind = carrier(bound)
-    if shape is None or kind is None or bound >= 1 << 31:
-        return None
-    if call.op is op.conv_integer:
-        register = _convolution(t, call, x, w, shape, kind)
-    else:
-        register = t.emit(Product((t.carried(x, kind).register,), t.register(shape, kind), w.astype(kind)))
-    return KernelValue(register, shape, np.dtype(np.int32), -bound, bound)
-
-
-def _moved(t: Translation, x: KernelValue, zero: int) -> KernelValue | None:
-    """Return stored numbers as their distances from another zero point."""
-    if x.low is None or x.high is None or x.scale is not None or x.dtype.kind not in "iu":
-        return None
-    if by := x.zero - zero:
-        x = t.chained(t.computed(x), Link(np.add, float(by)), low=x.low + by, high=x.high + by)
-    return x._replace(zero=0) if x.bound < 1 << 17 else None
-
-
-def _translate_cast(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
-    """Read integers as float32."""
-    (x,) = operands
-    if x.low is None or x.scale is not None or x.zero or x.dtype != np.int32 or call.results[0].element != "f32":
-        return None
-    return t.chained(x, POSITIVE_ZERO, low=None, high=None, dtype=FLOAT32)
-
-
 def _translate_batch_norm(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Subtract, multiply and add a number for each channel, as the op does."""
-    if len(operands) != 1 or _is_given(t, call):
+    if len(operands) != 1 or is_given(t, call):
         return None
     x, values = t.real(operands[0]), [t.constants.get(o.node) for o in call.operands[1:]]
-    if not _is_real(x) or any(v is None or v.dtype != FLOAT32 or v.shape != x.shape[:1] for v in values):
+    if not is_real(x) or any(v is None or v.dtype != FLOAT32 or v.shape != x.shape[:1] for v in values):
         return None
     gain, shift, mean, var = (np.asarray(v).reshape(-1, 1) for v in values)
     with np.errstate(all="ignore"):
@@ -350,90 +229,13 @@ def _translate_max_pool(t: Translation, call: Call, operands: list[KernelValue])
     """Emit one maximum per axis, before what is pending: it is increasing, and cheaper afterwards."""
     (x,), a = operands, call.attributes
     results = pooled_sizes(x, call)
-    if results is None or (_is_given(t, call) and x.low is None):
+    if results is None or (is_given(t, call) and x.low is None):
         return None
     if has_window_in_border(x.shape[1:], a["kernel"], a["strides"], a["pads"]):
         return None
     if isinstance(x.pending, Chain) and not x.pending.is_increasing:
         x = t.computed(x)
     return pooled(t, call, x, results, np.maximum)
-
-
-def _translate_qlinear_conv(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
-    """Emit exact sums, scaled and rounded in float64."""
-    values = [t.constants.get(o.node) for o in call.operands]
-    if len(operands) != 1 or call.operands[0].node not in t.held or any(v is None for v in values[1:]):
-        return None
-    x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, *bias = (np.asarray(v) for v in values[1:])
-    outputs = (-1, *[1] * (w.ndim - 1))
-    weights = w.astype(np.int64) - (
-        w_zero.astype(np.int64).reshape(outputs) if w_zero.size > 1 else int(w_zero.reshape(()))
-    )
-    shape = _convolution_shape(call, operands[0], weights)
-    if shape is None:
-        return None
-    factor = x_scale.reshape(()) * w_scale.reshape(-1) / y_scale.reshape(())
-
-    def sums(x: KernelValue, kind: np.dtype) -> int:
-        return _convolution(t, call, x, weights, shape, kind)
-
-    return _stored(t, call, operands[0], x_zero, weights, bias[0] if bias else None, factor, y_zero, shape, sums)
-
-
-def _translate_qlinear_matmul(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
-    """Emit exact sums of a vector a frame, scaled and rounded in float64."""
-    values = [t.constants.get(o.node) for o in call.operands]
-    if len(operands) != 1 or call.operands[0].node not in t.held or any(v is None for v in values[1:]):
-        return None
-    a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (np.asarray(v) for v in values[1:])
-    if b.ndim != 2 or operands[0].shape != b.shape[:1] or a_scale.size > 1 or a_zero.size > 1 or y_scale.size > 1:
-        return None
-    if max(b_scale.ndim, b_zero.ndim) > 1:
-        return None
-    rows = np.ascontiguousarray((b.astype(np.int64) - b_zero.astype(np.int64)).T)
-    factor = a_scale.reshape(()) * b_scale.reshape(-1) / y_scale.reshape(())
-
-    def sums(x: KernelValue, kind: np.dtype) -> int:
-        target = t.register(rows.shape[:1], kind)
-        return t.emit(Product((t.carried(x, kind).register,), target, rows.astype(kind)))
-
-    return _stored(t, call, operands[0], a_zero, rows, None, factor, y_zero, rows.shape[:1], sums)
-
-
-def _stored(
-    t: Translation,
-    call: Call,
-    x: KernelValue,
-    x_zero: np.ndarray,
-    weights: np.ndarray,
-    bias: np.ndarray | None,
-    factor: np.ndarray,
-    y_zero: np.ndarray,
-    shape: tuple[int, ...],
-    sums: Callable[[KernelValue, np.dtype], int],
-) -> KernelValue | None:
-    """Return exact sums in the scale of a result: a product in float64, rounded, limited."""
-    limits = _limits_of(call)
-    if limits is None or x_zero.size != 1 or y_zero.size != 1 or factor.size not in (1, shape[0]):
-        return None
-    factor = factor.astype(np.float64)
-    if not (np.isfinite(factor) & (factor > 0)).all():
-        return None
-    if (moved := _moved(t, x, int(x_zero.reshape(())))) is None:
-        return None
-    x = moved
-    bound = int(np.abs(weights).reshape(len(weights), -1).sum(axis=1).max()) * x.bound
-    total = bound + (0 if bias is None else int(np.abs(bias.astype(np.int64)).max(initial=0)))
-    kind, zero = carrier(bound), int(y_zero.reshape(()))
-    if kind is None or total >= 1 << 31:
-        return None  # sums wrap around in 32 bits
-    low, high = limits[0] - zero, limits[1] - zero
-    register = sums(x, kind)
-    links = [] if bias is None else [Link(np.add, bias.reshape(-1, 1).astype(np.float64))]
-    links += [Link(np.multiply, factor.reshape(-1, 1) if factor.size > 1 else np.float64(factor[0])), Link(np.rint)]
-    chain = Chain((*links, limit(low, high)), is_wide=True)
-    dtype = element_dtype(call.results[0].element)
-    return KernelValue(register, shape, dtype, low, high, chain, zero)
 
 
 def _either(island: Translate | None, integers: Translate | None) -> Translate:
@@ -452,10 +254,10 @@ _MOVING = frozenset(TABLE[each] for each in (op.identity, op.flatten, op.reshape
 """Translations that only move entries: what is known of a value stays true."""
 
 _OWN: Mapping[Op, Translate] = {
-    op.quantize_linear: _translate_quantize,
-    op.dequantize_linear: _translate_dequantize,
-    op.qlinear_conv: _translate_qlinear_conv,
-    op.qlinear_matmul: _translate_qlinear_matmul,
+    op.quantize_linear: translate_quantize,
+    op.dequantize_linear: translate_dequantize,
+    op.qlinear_conv: translate_qlinear_conv,
+    op.qlinear_matmul: translate_qlinear_matmul,
     op.conv: _translate_conv,
     **dict.fromkeys((op.linear, op.gemm, op.matmul), _translate_rows),
     **dict.fromkeys((op.average_pool, op.global_average_pool, op.reduce_mean), _translate_mean),
@@ -463,8 +265,8 @@ _OWN: Mapping[Op, Translate] = {
     op.relu: _translate_relu,
     op.clip: _translate_clip,
     **dict.fromkeys((op.add, op.sub, op.mul), _translate_pair),
-    **dict.fromkeys((op.matmul_integer, op.conv_integer), _translate_sums),
-    op.cast: _translate_cast,
+    **dict.fromkeys((op.matmul_integer, op.conv_integer), translate_sums),
+    op.cast: translate_cast,
     op.max_pool: _translate_max_pool,
 }
 

@@ -111,7 +111,7 @@ def test_a_layer_is_an_exact_sum_that_is_rounded_once(kind, w_scale, bias):
 @pytest.mark.parametrize(
     "pool",
     [
-        lambda x: op.global_average_pool(x),
+        op.global_average_pool,
         lambda x: op.reduce_mean(x, axes=(2, 3)),
         lambda x: op.average_pool(x, kernel=(2, 3), strides=(1, 2)),
         lambda x: op.average_pool(x, kernel=(3, 3), pads=(1, 1, 1, 1), strides=(2, 2), count_include_pad=True),
