@@ -140,7 +140,8 @@ def in_units(sums: np.ndarray, unit: np.ndarray | float | None) -> np.ndarray:
     """Return whole numbers times what one stands for: a product in float64, rounded to float32."""
     sums = np.asarray(sums)
     result = np.add(sums, 0.0, out=np.empty(sums.shape, np.float64))  # of zeros, the positive one
-    return np.multiply(result, np.float64(1) if unit is None else unit, out=result).astype(np.float32)
+    result = np.multiply(result, np.float64(1) if unit is None else unit, out=result)
+    return np.asarray(result, np.float32)
 
 
 def _means(sums: np.ndarray, counts: np.ndarray, scale: float) -> np.ndarray:
@@ -202,10 +203,11 @@ def _layer(
             return None
         else:
             factors.append(grid)
-    sums = [f.sums for f in factors if isinstance(f, Steps)] or [_count(call, kinds)]
-    if sums[0] is None or len(sums) > 1:
+    constant = [f.sums for f in factors if isinstance(f, Steps)]
+    sums = constant[0] if constant else _count(call, kinds)
+    if sums is None or len(constant) > 1:
         return None
-    bound = math.prod([sums[0], *(f.most for f in factors if isinstance(f, ValueGrid))])
+    bound = math.prod([sums, *(f.most for f in factors if isinstance(f, ValueGrid))])
     attributes = dict(call.attributes)
     scale = [f.scales if isinstance(f, Steps) else np.array([f.scale]) for f in factors]
     unit = scale[0] * scale[1]
@@ -289,6 +291,5 @@ def _count(call: Call, kinds: Mapping[str, Type]) -> int | None:
         sizes = w.shape[1:]
     else:
         sizes = x.shape[:1] if call.op is op.gemm and call.attributes["trans_a"] else x.shape[-1:]
-    return (
-        math.prod(size for size in sizes if isinstance(size, int)) if all(isinstance(s, int) for s in sizes) else None
-    )
+    known = [size for size in sizes if isinstance(size, int)]
+    return math.prod(known) if len(known) == len(sizes) else None

@@ -84,10 +84,10 @@ def _after(t: Translation, call: ExactLayer, register: int, shape: tuple[int, ..
 def _in_units(t: Translation, x: KernelValue, offset: np.ndarray | None, unit: np.float64 | np.ndarray) -> KernelValue:
     """Return exact sums, and what is added to them, as floats: one product in float64."""
     if t.registers[x.register].dtype == FLOAT64:  # which float32 does not hold before
-        x, links = t.computed(x._replace(pending=Map(offset=0.0 if offset is None else offset))), ()
+        x = t.computed(x._replace(pending=Map(offset=0.0 if offset is None else offset)))
     else:
-        links = (POSITIVE_ZERO if offset is None else Link(np.add, offset),)
-    return t.chained(x, *links, Link(np.multiply, unit))
+        x = t.chained(x, POSITIVE_ZERO if offset is None else Link(np.add, offset))
+    return t.chained(x, Link(np.multiply, unit))
 
 
 def _translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:

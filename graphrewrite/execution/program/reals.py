@@ -134,13 +134,13 @@ def translate_batch_norm(t: Translation, call: Call, operands: list[KernelValue]
         offset = shift - mean * scale
     if not (np.isfinite(scale).all() and np.isfinite(offset).all()):
         return None
-    if x.pending is not None and x.pending.limited:
+    if isinstance(x.pending, Map) and x.pending.limited:
         x = t.computed(x)
     if _is_last(t, call, x):
         layer = t.instructions[-1]
         assert isinstance(layer, Product | Channelwise)
         t.instructions[-1] = replace(layer, weights=_scaled(layer, scale))
-        before = None if x.pending is None else x.pending.offset
+        before = x.pending.offset if isinstance(x.pending, Map) else None
         return x._replace(pending=Map(offset=offset if before is None else before * scale + offset))
     return t.mapped(x, Map(scale, offset))
 
@@ -189,7 +189,7 @@ def translate_max_pool(t: Translation, call: Call, operands: list[KernelValue]) 
     results = pooled_sizes(x, call)
     if results is None:
         return None
-    if x.pending is not None and np.any(np.asarray(x.pending.scale) < 0):  # does not commute with a maximum
+    if isinstance(x.pending, Map) and np.any(np.asarray(x.pending.scale) < 0):  # does not commute with a maximum
         x = t.computed(x)
     return pooled(t, call, x, results, np.maximum)
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from graphrewrite.execution.program.call import Call
-from graphrewrite.execution.program.carrier import FLOAT32, Map, carrier
-from graphrewrite.execution.program.chain import POSITIVE_ZERO, Chain, Link
+from graphrewrite.execution.program.carrier import FLOAT32, carrier
+from graphrewrite.execution.program.chain import POSITIVE_ZERO, Link
 from graphrewrite.execution.program.translation import KernelValue, Translation
 from graphrewrite.types import element_dtype, integer_limits
 
@@ -75,9 +75,8 @@ def translate_quantize(t: Translation, call: Call, operands: list[KernelValue]) 
 def _quantised(
     t: Translation, x: KernelValue, call: Call, scale: float, zero: int, limits: tuple[int, int]
 ) -> KernelValue | None:
-    if isinstance(x.pending, Map):
-        x = t.computed(x)
-    chain, low, high = (x.pending or Chain()).quantised(scale, limits[0] - zero, limits[1] - zero)
+    x, chain = t.chain(x)
+    chain, low, high = chain.quantised(scale, limits[0] - zero, limits[1] - zero)
     if carrier(max(-low, high)) != FLOAT32:
         return None
     return x._replace(pending=chain, low=low, high=high, zero=zero, dtype=element_dtype(call.results[0].element))

@@ -38,7 +38,7 @@ def convolution_shape(call: Call, x: KernelValue, w: np.ndarray) -> tuple[int, .
 def convolution(
     t: Translation, call: Call, x: KernelValue, w: np.ndarray, shape: tuple[int, ...], kind: np.dtype
 ) -> int:
-    """Emit a matrix product for all positions, or a sum of products for a depthwise convolution; return its register."""
+    """Emit a matrix product for all positions, or a sum of products by channel; return its register."""
     a, rank = call.attributes, len(x.shape) - 1
     target = t.register(shape, kind)
     if not a["groups"] == x.shape[0] == len(w):

@@ -197,8 +197,14 @@ class Translation:
 
     def chained(self, x: KernelValue, *links: Link, **changes: Any) -> KernelValue:
         """Return a value with more links of a pending chain, and changes of what is known of it."""
-        x = self.computed(x) if isinstance(x.pending, Map) else x
-        return x._replace(pending=(x.pending or Chain()).then(*links), **changes)
+        x, chain = self.chain(x)
+        return x._replace(pending=chain.then(*links), **changes)
+
+    def chain(self, x: KernelValue) -> tuple[KernelValue, Chain]:
+        """Return a value and its pending chain, after a pending map."""
+        if isinstance(x.pending, Chain):
+            return x, x.pending
+        return self.computed(x), Chain()
 
     def real(self, x: KernelValue) -> KernelValue:
         """Return floats on a grid as the floats themselves; of zeros, the positive one."""
