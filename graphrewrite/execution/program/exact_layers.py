@@ -74,8 +74,6 @@ class ExactLayer(Call):
         What is added to the result, broadcast to it.
     carrier : numpy.dtype
         A carrier of all sums.
-    bound : int
-        The greatest magnitude of a sum with its bias.
     """
 
     grids: tuple[ValueGrid | Steps, ValueGrid | Steps] = ()  # type: ignore[assignment]  # always given
@@ -83,7 +81,6 @@ class ExactLayer(Call):
     bias: np.ndarray | None = None
     addend: np.ndarray | None = None
     carrier: np.dtype = FLOAT32
-    bound: int = 0
 
     def computed(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the sums of whole numbers by the op's function, scaled."""
@@ -237,7 +234,6 @@ def _layer(
         bias=bias,
         addend=addend,
         carrier=kind,
-        bound=bound,
     )
 
 

@@ -30,7 +30,7 @@ from graphrewrite.execution.program.windows import Geometry
 from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.op import Op
 
-__all__ = ["REALS"]
+__all__ = ["REALS", "channelwise"]
 
 
 def _real(translate: Translate) -> Translate:
@@ -77,13 +77,14 @@ def translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> K
         return None
     x = t.computed(x)
     if groups == x.shape[0] == len(w):
-        _channelwise(t, call, x, w, result.register)
+        channelwise(t, call, x, w, result.register)
     else:
         convolved(t, x, windows, w, result.register)
     return result
 
 
-def _channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, target: int) -> None:
+def channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, target: int) -> None:
+    """Emit a sum of products for each channel of a register of the operand's dtype, in a border of zeros."""
     rank, a = len(x.shape) - 1, call.attributes
     pads, source = per_axis(a["pads"], 2 * rank, 0), x.register
     if any(pads):

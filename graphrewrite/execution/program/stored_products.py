@@ -11,13 +11,12 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.carrier import carrier
 from graphrewrite.execution.program.chain import Chain, Link, limit
-from graphrewrite.execution.program.channelwise import Border, Channelwise
 from graphrewrite.execution.program.instruction import Product
 from graphrewrite.execution.program.layers import convolved
+from graphrewrite.execution.program.reals import channelwise
 from graphrewrite.execution.program.stored_numbers import limits_of, moved, number
 from graphrewrite.execution.program.translation import KernelValue, Translation
 from graphrewrite.execution.program.windows import Geometry
-from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.types import element_dtype
 
 __all__ = ["convolution", "convolution_shape", "translate_qlinear_conv", "translate_qlinear_matmul", "translate_sums"]
@@ -39,18 +38,13 @@ def convolution(
     t: Translation, call: Call, x: KernelValue, w: np.ndarray, shape: tuple[int, ...], kind: np.dtype
 ) -> int:
     """Emit a matrix product for all positions, or a sum of products by channel; return its register."""
-    a, rank = call.attributes, len(x.shape) - 1
+    a = call.attributes
     target = t.register(shape, kind)
     if not a["groups"] == x.shape[0] == len(w):
         windows = Geometry.of(x.shape[1:], w.shape[2:], a["strides"], a["pads"], a["dilations"], a["groups"])
         return convolved(t, x, windows, w, target)
-    pads, source = per_axis(a["pads"], 2 * rank, 0), t.carried(x, kind).register
-    if any(pads):
-        sizes = [p + size + q for p, size, q in zip(pads, x.shape[1:], pads[rank:], strict=False)]
-        source = t.emit(Border((source,), t.register((x.shape[0], *sizes), kind, kept=True), pads[:rank]))
-    weights = np.ascontiguousarray(np.moveaxis(w[:, 0], 0, -1).astype(kind))
-    strides, dilations = (per_axis(a[name], rank, 1) for name in ("strides", "dilations"))
-    return t.emit(Channelwise((source,), target, weights, strides, dilations))
+    channelwise(t, call, t.carried(x, kind)._replace(dtype=kind), w.astype(kind), target)
+    return target
 
 
 def translate_sums(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
