@@ -65,7 +65,8 @@ _LONG = 8
 """Number of chunks from which progress is shown."""
 
 _MOST = 1 << 24
-"""Maximum size of the smallest chunk in bytes; larger kernels of real numbers exceed all caches and are not used."""
+"""Maximum size of the smallest chunk in bytes; larger kernels of real numbers exceed all caches and are not used, and
+exact ones take a frame at a time."""
 
 
 @dataclass(frozen=True)
@@ -203,17 +204,12 @@ class Kernel:
         self._free.append(bound)
 
     def _chunk(self, batch: int) -> int:
-        """Return the number of frames at a time: one if they have positions, and are few or large."""
-        if self.is_exact and self._has_positions and (batch < MANY or self.memory.size * MANY > _MOST):
+        """Return the number of frames at a time: those whose registers fit into the cache; of large ones, one."""
+        if self.memory.size * min(batch, MANY) > _MOST:
             return 1
         most = max(MANY, _CACHE // max(self.memory.size, 1) // _GRAIN * _GRAIN)
         chunks = -(-batch // most)
         return min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
-
-    @cached_property
-    def _has_positions(self) -> bool:
-        """Whether a product is one of many columns a frame."""
-        return any(len(register.shape) > 1 for register in self.memory.registers)
 
     def _bound_to(self, chunk: int) -> _Bound:
         """Return actions on memory for so many frames, perhaps of an earlier run."""
