@@ -80,6 +80,15 @@ class QuantisedNetwork:
             pads=tuple(self.pick(0, 1) for _ in range(2 * len(sizes))),
         )
 
+    def transposed(self, x: Value) -> Value:
+        channels, *sizes = x.type.shape[1:]
+        groups, outputs = self.pick(1, channels), self.pick(1, 2)
+        w = self.weights((channels, outputs, *[2] * len(sizes)), 1)
+        how = {"strides": (2,) * len(sizes), "dilations": (1,) * len(sizes), "pads": (0, 1) * len(sizes)}
+        return op.conv_transpose(
+            x, w, *self.bias(outputs * groups), groups=groups, **how, output_padding=(0,) * len(sizes)
+        )
+
     def rows(self, x: Value) -> Value:
         if len(x.type.shape) > 2:
             x = op.flatten(x)
@@ -132,7 +141,7 @@ class QuantisedNetwork:
         has_positions = len(x.type.shape) > 2
         match self.pick("conv", "conv", "rows", "pool", "residual", "move", "norm", "product"):
             case "conv" if has_positions:
-                return self.after(self.convolution(x))
+                return self.after(self.transposed(x) if self.pick(*[False] * 7, True) else self.convolution(x))
             case "pool" if has_positions:
                 return self.after(self.pooling(x))
             case "residual":

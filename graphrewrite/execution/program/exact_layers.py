@@ -267,7 +267,7 @@ def _steps_of(call: Call, values: np.ndarray, slot: int) -> Steps | None:
         rows, back = (values, None) if call.attributes["trans_b"] else (values.T, (1, 0))
     elif slot == 1 and call.op is op.matmul and values.ndim == 2:
         rows, back = values.T, (1, 0)
-    elif slot == 1 and call.op is op.conv_transpose and call.attributes["groups"] == 1:
+    elif slot == 1 and call.op is op.conv_transpose:
         back = (1, 0, *range(2, values.ndim))
         rows = values.transpose(back)
     grid = grid_of(rows)
@@ -275,7 +275,9 @@ def _steps_of(call: Call, values: np.ndarray, slot: int) -> Steps | None:
         return None
     sums = int(np.abs(grid.whole).reshape(len(grid.whole), -1).sum(axis=1).max())
     whole = grid.whole if back is None else grid.whole.transpose(back)
-    return Steps(np.ascontiguousarray(whole.reshape(values.shape)), grid.scales, sums)
+    # Transposed weights have a row for each output of a group.
+    groups = call.attributes["groups"] if call.op is op.conv_transpose and len(grid.scales) > 1 else 1
+    return Steps(np.ascontiguousarray(whole.reshape(values.shape)), np.tile(grid.scales, groups), sums)
 
 
 def _count(call: Call, kinds: Mapping[str, Type]) -> int | None:

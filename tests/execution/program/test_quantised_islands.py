@@ -79,10 +79,10 @@ def rounded_once(sums: np.ndarray, x_scale: np.float32, w_scale: np.ndarray) -> 
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("w_scale", [SCALES[1], SCALES], ids=["tensor", "channel"])
-@pytest.mark.parametrize("kind", ["conv", "depthwise", "linear", "gemm", "matmul"])
+@pytest.mark.parametrize("kind", ["conv", "depthwise", "transposed", "linear", "gemm", "matmul"])
 def test_a_layer_is_an_exact_sum_that_is_rounded_once(kind, w_scale, bias):
     random, x_scale, zero = np.random.default_rng(0), np.float32(0.0371), 77
-    shape = {"conv": (3, 2, 3, 3), "depthwise": (3, 1, 3, 3)}.get(kind, (3, 200))
+    shape = {"conv": (3, 2, 3, 3), "depthwise": (3, 1, 3, 3), "transposed": (3, 2, 3, 3)}.get(kind, (3, 200))
     whole = random.integers(-127, 128, shape)
     q = random.integers(0, 256, (5, 3 if kind == "depthwise" else shape[1], *[6] * (len(shape) - 2))).astype(np.uint8)
     offset = random.integers(-9999, 9999, 3)
@@ -91,7 +91,13 @@ def test_a_layer_is_an_exact_sum_that_is_rounded_once(kind, w_scale, bias):
     unit = np.float64(x_scale) * np.asarray(w_scale, np.float64)
     b = ((offset * unit).astype(np.float32),) if bias and kind != "matmul" else ()
     w = dequantised(whole, w_scale)
-    if len(shape) > 2:
+    if kind == "transposed":
+        w, back = np.ascontiguousarray(np.moveaxis(w, 1, 0)), np.moveaxis(whole, 1, 0)
+        y, wanted = (
+            op.conv_transpose(x, w, *b, strides=(2, 1)),
+            op.conv_transpose(q.astype(np.int64) - zero, back, strides=(2, 1)),
+        )
+    elif len(shape) > 2:
         how = {"pads": (1, 0, 1, 1), "strides": (2, 1), "groups": 3 if kind == "depthwise" else 1}
         y, wanted = op.conv(x, w, *b, **how), op.conv(q.astype(np.int64) - zero, whole, **how)
     else:
