@@ -147,7 +147,10 @@ class QuantisedNetwork:
             case "residual":
                 return self.after(op.add(x, self.stored(self.after(x, keeps_shape=True))))
             case "move":
-                return op.relu(x) if self.pick(True, False) else op.concat(x, x, axis=1)
+                if self.pick(True, False):
+                    return op.relu(x)
+                other = self.after(x, keeps_shape=True)
+                return op.concat(x, self.pick(x, other, self.stored(other)), axis=self.pick(1, len(x.type.shape) - 1))
             case "norm":
                 return self.after(self.norm(x))
             case "product" if not has_positions:

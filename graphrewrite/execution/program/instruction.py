@@ -6,6 +6,7 @@ every copy moves long runs, and a matrix product with the weights on the left ha
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from graphrewrite.execution.program.carrier import Map
 
-__all__ = ["Action", "Cast", "Convert", "Copy", "Index", "Instruction", "Product", "Register", "Slide", "Sum"]
+__all__ = ["Action", "Cast", "Convert", "Copy", "Index", "Instruction", "Join", "Product", "Register", "Slide", "Sum"]
 
 Action = Callable[[], object]
 
@@ -255,6 +256,29 @@ class Sum(Instruction):
     def actions(self, x: np.ndarray, y: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action."""
         return [partial(np.add, x, y, out=target, dtype=target.dtype, casting="same_kind")]
+
+
+@dataclass(frozen=True)
+class Join(Instruction):
+    """Copy registers one behind the other along an axis.
+
+    Attributes
+    ----------
+    axis : int
+        Of the registers' axes.
+    """
+
+    axis: int
+
+    def actions(self, *arrays: Any) -> list[Action]:
+        """Return one copy for each register that it reads."""
+        *sources, target = arrays
+        ends = list(itertools.accumulate((source.shape[self.axis] for source in sources), initial=0))
+        lead = (slice(None),) * self.axis
+        return [
+            partial(np.copyto, target[(*lead, slice(first, last))], source)
+            for source, (first, last) in zip(sources, itertools.pairwise(ends), strict=True)
+        ]
 
 
 @dataclass(frozen=True)

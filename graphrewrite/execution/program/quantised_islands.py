@@ -19,7 +19,7 @@ from graphrewrite.execution.program.carrier import FLOAT32, FLOAT64, Map, carrie
 from graphrewrite.execution.program.chain import POSITIVE_ZERO, Chain, Link, limit
 from graphrewrite.execution.program.channelwise import Total
 from graphrewrite.execution.program.exact_layers import ExactLayer, ExactMean, Steps
-from graphrewrite.execution.program.instruction import Product, Sum
+from graphrewrite.execution.program.instruction import Join, Product, Sum
 from graphrewrite.execution.program.kernel import TABLE
 from graphrewrite.execution.program.layers import pooled, pooled_sizes
 from graphrewrite.execution.program.stored_numbers import (
@@ -208,6 +208,30 @@ def _turned(x: KernelValue) -> KernelValue:
     return x._replace(pending=x.pending._replace(is_increasing=False))
 
 
+def _translate_concat(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Copy numbers of one grid, or floats, one behind the other."""
+    rank = len(operands[0].shape) + 1
+    axis = call.attributes["axis"] % rank - 1
+    if len(operands) < len(call.operands) or axis < 0 or any(len(x.shape) != rank - 1 for x in operands):
+        return None
+    if any(o.node in t.entries for o in call.operands):
+        return None
+    first = operands[0]
+    known = {(x.scale, x.zero, x.dtype) for x in operands}
+    if len(known) > 1 or first.low is None:
+        operands = [t.real(x) for x in operands]
+        if not all(map(is_real, operands)):
+            return None
+    if any(x.low is not None and carrier(x.bound) != FLOAT32 for x in operands):
+        return None
+    operands = [t.carried(x, FLOAT32) for x in operands]
+    shape = (*first.shape[:axis], sum(x.shape[axis] for x in operands), *first.shape[axis + 1 :])
+    joined = Join(tuple(x.register for x in operands), t.register(shape, FLOAT32), (axis - 1) % len(shape))
+    low = None if operands[0].low is None else min(x.low for x in operands if x.low is not None)
+    high = None if operands[0].high is None else max(x.high for x in operands if x.high is not None)
+    return operands[0]._replace(register=t.emit(joined), shape=shape, low=low, high=high)
+
+
 def _translate_batch_norm(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Subtract, multiply and add a number for each channel, as the op does."""
     if len(operands) != 1 or is_given(t, call):
@@ -261,6 +285,7 @@ _OWN: Mapping[Op, Translate] = {
     op.conv: _translate_conv,
     **dict.fromkeys((op.linear, op.gemm, op.matmul), _translate_rows),
     **dict.fromkeys((op.average_pool, op.global_average_pool, op.reduce_mean), _translate_mean),
+    op.concat: _translate_concat,
     op.batch_norm: _translate_batch_norm,
     op.relu: _translate_relu,
     op.clip: _translate_clip,

@@ -85,7 +85,8 @@ class Translation:
             or call.arrangement is not None
             or any(o.result for o in call.operands)
             or call.attributes.keys() != call.op.attributes.keys()
-            or not call.op.required <= len(call.operands) <= len(call.op.operands)
+            or len(call.operands) < call.op.required
+            or (len(call.operands) > len(call.op.operands) and not call.op.variadic)
             or call.operands[0].node in self.constants
         ):
             return False
