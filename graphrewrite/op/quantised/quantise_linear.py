@@ -29,7 +29,7 @@ from graphrewrite.types import (
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear", "stored", "stored_element"]
 
 _WIDEST, _NARROW = 32, 16
-"""Bits of the integers that quantised numbers are stored in, at most, and of those that float32 holds with their sums."""
+"""Bits of the integers in which quantised numbers are stored, at most, and of those whose sums float32 holds."""
 
 
 def stored_element(zero_point: Element | None, element: Element | None) -> str:
