@@ -23,7 +23,6 @@ __all__ = ["conv_integer", "matmul_integer", "qlinear_conv", "qlinear_matmul"]
 
 _INTEGERS = frozenset({"integer"})
 
-
 _ROWS, _COLUMNS = (-1, 1), (-1,)
 """Shapes in which one number per row, or per column, is broadcast against a matrix."""
 
@@ -44,19 +43,15 @@ def _carrier(a: np.ndarray, b: np.ndarray, count: int, *, whole: bool) -> Any:
     """Return the fastest dtype in which every partial sum of so many products is exact, in any order (IEEE 754)."""
     if not whole:
         return np.float32
-    most, least = [float(v.max(initial=0)) for v in (a, b)], [float(v.min(initial=0)) for v in (a, b)]
-    bound = math.prod(max(high, -low) for high, low in zip(most, least, strict=True)) * count
+    bound = math.prod(max(float(v.max(initial=0)), -float(v.min(initial=0))) for v in (a, b)) * count
     return np.float32 if bound <= 1 << 24 else np.float64 if bound <= 1 << 53 else np.int64
 
 
-def _are_whole(*arrays: np.ndarray) -> bool:
-    return all(array.dtype.kind in "iu" for array in arrays)
-
-
 def _products(a: np.ndarray, b: np.ndarray, *, whole: bool = True) -> np.ndarray:
-    """Return the matrix product of shifted numbers."""
+    """Return the matrix product of shifted numbers, of integers in 32 bits."""
     kind = _carrier(a, b, a.shape[-1], whole=whole)
-    return np.asarray(np.matmul(a.astype(kind, copy=False), b.astype(kind, copy=False)))
+    y = np.asarray(np.matmul(a.astype(kind, copy=False), b.astype(kind, copy=False)))
+    return _wrapped(y) if whole else y
 
 
 def _convolved(x: np.ndarray, w: np.ndarray, **attributes: Any) -> np.ndarray:
@@ -146,7 +141,7 @@ def matmul_integer(
     >>> matmul_integer(np.array([[11, 7]], np.uint8), np.array([[1], [4]], np.uint8), np.array(12, np.uint8)).tolist()
     [[-21]]
     """
-    return _wrapped(_products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS)))
+    return _products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS))
 
 
 def _infer_conv_integer(
@@ -296,9 +291,8 @@ def qlinear_matmul(
     rows, columns = _spread(a_scale, _ROWS), _spread(b_scale, _COLUMNS)
     rows = rows.squeeze(-1) if b.ndim == 1 and rows.ndim > 1 else rows  # sums lack an axis beside a vector
     columns = columns.squeeze(-2) if a.ndim == 1 and columns.ndim > 1 else columns
-    whole = _are_whole(a, b)
+    whole = {a.dtype.kind, b.dtype.kind} <= {"i", "u"}
     sums = _products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS), whole=whole)
-    sums = _wrapped(sums) if whole else sums
     return _scaled(sums, rows * columns / _spread(y_scale, _ROWS), _spread(y_zero_point, _ROWS), element)
 
 
