@@ -13,6 +13,7 @@ _LIMITS = (1, 1 << 8, 1 << 15)
 """Ends of the ranges in which the greatest integer is searched for, one after the other."""
 _ROWS = 64
 """Rows at a time, so that what is computed of them stays in the cache."""
+_ENDS = ((np.minimum, np.inf), (np.maximum, 0.0))
 _PROBES = 8
 """Entries that are tested first, to exclude most grids."""
 
@@ -59,67 +60,86 @@ def grid_of(w: np.ndarray) -> Grid | None:
 
 
 def _on_grids(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Integers and the scale of each row, coarse grids first; None if a row is on none."""
-    whole, scales = np.zeros(rows.shape, np.int64), np.ones(len(rows))
+    """Integers and the scale of each row, on the coarsest grid; None if a row is on none."""
+    whole, scales = np.zeros(rows.shape, rows.dtype), np.ones(len(rows))
     left = np.flatnonzero(rows.any(axis=1))
     for first, last in itertools.pairwise(_LIMITS):
-        missing = []
+        greatest, missing = np.arange(first, last, dtype=np.float64), []
         for start in range(0, len(left), _ROWS):
             part = left[start : start + _ROWS]
-            fits = _coarsest(rows[part], np.arange(first, last, dtype=np.float64))
-            if fits is None:  # no other row matters then
-                return None
-            whole[part], scales[part], is_found = fits
+            whole[part], scales[part], is_found = _coarsest(_taken(rows, part), greatest)
             missing.append(part[~is_found])
+            if last == _LIMITS[-1] and len(missing[-1]):  # no other row matters then
+                return None
         left = np.concatenate([np.zeros(0, np.intp), *missing])
-        if not left.size:
-            return whole, scales
-    return None
+    return whole.astype(np.int64), scales
 
 
-def _coarsest(rows: np.ndarray, greatest: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Integers and scales of rows whose greatest entry is one of some integers, and which rows these are.
+def _taken(rows: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return some rows in order, without a copy of all of them."""
+    return rows if len(at) == len(rows) else rows[at]
 
-    None if some row is close to no grid up to the finest that is searched for.
-    """
+
+def _coarsest(rows: np.ndarray, greatest: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whole numbers and scales of rows whose greatest entry is one of some integers, and which rows these are."""
     magnitudes = np.abs(rows)
-    # If the greatest entry is n steps of the grid, then n times the ratio of each entry to it is nearly an integer.
-    ratios = magnitudes / magnitudes.max(axis=1, keepdims=True).astype(np.float64)
-    probed = np.sort(ratios[:, np.linspace(0, rows.shape[1] - 1, min(_PROBES, rows.shape[1])).astype(int)], axis=1)
-    # Each entry is a product that was rounded once: a ratio of two is off by two roundings at most.
-    precision = 2 * float(np.finfo(rows.dtype).eps)
-    close = np.ones((len(rows), len(greatest)), bool)
-    for ratio in probed.T[:, :, None]:
-        multiples = greatest * ratio
-        nearest = np.rint(multiples)
-        close &= (np.abs(multiples - nearest) <= precision * multiples) & ((nearest > 0) | (ratio == 0))
-    whole, scales, is_found = np.zeros(rows.shape, np.int64), np.ones(len(rows)), np.zeros(len(rows), bool)
-    candidates = np.argsort(~close, axis=1, kind="stable")
-    counts = close.sum(axis=1)
+    most = magnitudes.max(axis=1)
+    whole, scales, is_found = np.zeros(rows.shape, rows.dtype), np.ones(len(rows)), np.zeros(len(rows), bool)
+    at, steps = _candidates(magnitudes, most, greatest)
     # The coarsest grid comes first, and counts only if all its products are the entries bit for bit.
-    for place in range(int(counts.max(initial=0))):
-        for row in np.flatnonzero((counts > place) & ~is_found):
-            steps = np.rint(greatest[candidates[row, place]] * ratios[row])
-            for scale in _scales(magnitudes[row], steps):
-                if np.array_equal(steps.astype(rows.dtype) * rows.dtype.type(scale), magnitudes[row]):
-                    whole[row] = np.where(rows[row] < 0, -steps, steps)
-                    scales[row], is_found[row] = scale, True
-                    break
-    is_finest = greatest[-1] == _LIMITS[-1] - 1
-    return None if is_finest and not is_found.all() else (whole, scales, is_found)
+    while at.size:
+        at, firsts, counts = np.unique(at, return_index=True, return_counts=True)
+        some = _taken(magnitudes, at)
+        of_most = some * (steps[firsts] / most[at])[:, None].astype(rows.dtype)
+        fitting = _scales(some, np.rint(of_most, out=of_most))
+        done = fitting > 0
+        signed = np.copysign(of_most, _taken(rows, at), out=of_most)
+        if len(at) == len(rows) and done.all():
+            return signed, fitting, done
+        whole[at[done]] = signed[done]
+        scales[at[done]], is_found[at[done]] = fitting[done], True
+        rest = [np.arange(first + 1, first + count) for first, count in zip(firsts[~done], counts[~done], strict=True)]
+        taken = np.concatenate([np.zeros(0, np.intp), *rest])
+        at, steps = np.repeat(at[~done], counts[~done] - 1), steps[taken]
+    return whole, scales, is_found
 
 
-def _scales(values: np.ndarray, whole: np.ndarray) -> list[float]:
-    """Candidate scales in the precision of the values, the likeliest first."""
-    if (whole[values > 0] == 0).any():
-        return []
-    quotients = values[whole > 0].astype(np.float64) / whole[whole > 0]
-    first = values.dtype.type((quotients.max() + quotients.min()) / 2)
-    scales, below, above = [float(first)], first, first
+def _candidates(magnitudes: np.ndarray, most: np.ndarray, greatest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of a row and what its greatest entry may be, row by row, by some entries of each."""
+    # If the greatest entry is n steps of the grid, then n times the ratio of each entry to it is nearly an integer.
+    picked = np.linspace(0, magnitudes.shape[1] - 1, min(_PROBES, magnitudes.shape[1])).astype(int)
+    ratios = np.sort(magnitudes[:, picked] / most[:, None].astype(np.float64), axis=1)
+    at, steps = np.repeat(np.arange(len(magnitudes)), len(greatest)), np.tile(greatest, len(magnitudes))
+    # Each entry is a product that was rounded once: a ratio of two is off by two roundings at most.
+    precision = 2 * float(np.finfo(magnitudes.dtype).eps)
+    for probe in np.roll(ratios, ratios.shape[1] // 2, axis=1).T:
+        multiples = steps * probe[at]
+        nearest = np.rint(multiples)
+        close = (np.abs(multiples - nearest) <= precision * multiples) & ((nearest > 0) | (multiples == 0))
+        at, steps = at[close], steps[close]
+    return at, steps
+
+
+def _scales(values: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """The scale of each row with which its products are the values, in their precision; 0 where there is none."""
+    is_there = values > 0
+    found = np.zeros(len(values))
+    fits = ~(is_there & (whole == 0)).any(axis=1)
+    with np.errstate(all="ignore"):
+        quotients = values / np.asarray(whole, np.float64)
+    least, most = (fold.reduce(quotients, axis=1, where=is_there, initial=end) for fold, end in _ENDS)
+    middle = np.where(fits, (most + least) / 2, 0).astype(values.dtype)
+    likeliest, below, above = [middle], middle, middle
     for _ in range(2):
-        below, above = np.nextafter(below, -np.inf, dtype=first.dtype), np.nextafter(above, np.inf, dtype=first.dtype)
-        scales += [float(below), float(above)]
-    return [scale for scale in scales if scale > 0]
+        below, above = (np.nextafter(each, values.dtype.type(end)) for each, end in ((below, -np.inf), (above, np.inf)))
+        likeliest += [below, above]
+    for scale in likeliest:
+        left = np.flatnonzero(fits & (found == 0) & (scale > 0))
+        if not left.size:
+            break
+        equal = (_taken(whole, left) * scale[left, None] == _taken(values, left)).all(axis=1)
+        found[left[equal]] = scale[left[equal]]
+    return found
 
 
 def multiples_of(b: np.ndarray, scales: np.ndarray) -> np.ndarray | None:
