@@ -145,7 +145,7 @@ class Call:
             if self.has_objects:
                 results = self._of_objects(arrays)
             else:
-                results = self.op.compute(arrays, self.attributes, self.arrangement)
+                results = self.computed(arrays)
             if self.op is not output and (self.plain is None or len(results) != 1 or results[0].dtype != self.plain):
                 results = tuple(self._held(i, array) for i, array in enumerate(results))
         except GraphError:
@@ -157,6 +157,10 @@ class Call:
         if self.stated:
             self._check_sizes(results)
         values[self.node] = results
+
+    def computed(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the results for operands, before they are brought into the dtypes of their types."""
+        return self.op.compute(arrays, self.attributes, self.arrangement)
 
     def _of_objects(self, arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the results for operands of which some are boxes, in which objects go through an evaluation."""

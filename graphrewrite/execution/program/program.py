@@ -21,6 +21,7 @@ from graphrewrite.execution.implementation.choice import check_backends, chosen
 from graphrewrite.execution.program.arguments import by_name, checked
 from graphrewrite.execution.program.call import Call, Values, constant_value
 from graphrewrite.execution.program.elsewhere import computed_by, opened
+from graphrewrite.execution.program.exact_layers import exact_layers
 from graphrewrite.execution.program.kernel import MANY, Kernel
 from graphrewrite.execution.program.reuse import reusing
 from graphrewrite.execution.program.schedule import Steps, has_real_work, scheduled, with_ends
@@ -239,6 +240,7 @@ def compile_graph(
             calls.append(call)  # raises again when the program runs
     _let_effects_give_nothing(calls, wanted)
     arrays, kept = _single(constants), {*wanted, *constants}
+    calls = exact_layers(calls, arrays, inputs)
     steps = scheduled(calls, inputs, arrays, kept) if instructions else with_ends(reusing(calls, kept), kept)
     reals = tuple(calls) if instructions and has_real_work(calls) else ()
     return Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, reals)
