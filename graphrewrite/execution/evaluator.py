@@ -8,17 +8,12 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.execution.implementation import Implementations
-from graphrewrite.execution.program import compile_graph
-from graphrewrite.execution.program.arguments import by_name
+from graphrewrite.execution.kept_programs import program_of
 from graphrewrite.graph import Graph
-from graphrewrite.graph.arguments import as_graph
 from graphrewrite.hierarchy.region import GraphView
 from graphrewrite.types import unboxed
 
 __all__ = ["evaluate", "evaluate_nodes"]
-
-_FEW = 32
-"""With fewer frames, translating a graph to instructions takes longer than it saves."""
 
 
 def evaluate(
@@ -26,8 +21,8 @@ def evaluate(
 ) -> dict[str, np.ndarray]:
     r"""Return the outputs of a graph for inputs.
 
-    The graph is compiled on each call, as it may have changed; `graphrewrite.execution.compile_graph` compiles it once
-    for many evaluations.
+    The graph keeps the program that it is compiled to, for the next call. That finds out whether anything in the graph
+    has changed since; `graphrewrite.execution.compile_graph` gives a program that does not even ask.
 
     Parameters
     ----------
@@ -65,10 +60,8 @@ def evaluate(
     """
     if isinstance(graph, GraphView):
         return graph.evaluate(inputs, implementations=implementations)
-    graph = as_graph(graph, "that can be evaluated")
-    given = by_name(graph.inputs, (inputs,), {})
-    values = evaluate_nodes(graph, given, implementations=implementations)
-    return {name: unboxed(value) for name, value in values.items()}
+    program = program_of(graph, None, implementations, _frames(inputs))
+    return {name: unboxed(value) for name, value in program(inputs).items()}
 
 
 def evaluate_nodes(
@@ -89,12 +82,15 @@ def evaluate_nodes(
     >>> sorted(evaluate_nodes(g, {"x": [[-1, 2]]}, ["x", "r"]))
     ['r', 'x']
     """
-    many = any(_frames(array) >= _FEW for array in inputs.values())
-    return compile_graph(graph, nodes, instructions=many, implementations=implementations)(inputs)
+    return program_of(graph, nodes, implementations, _frames(inputs))(inputs)
 
 
-def _frames(array: Any) -> int:
-    try:
-        return len(array)
-    except TypeError:  # a number, which is rejected with a better message later
-        return 0
+def _frames(inputs: Any) -> int:
+    """Return the greatest number of frames of an input."""
+    most = 0
+    for array in inputs.values() if isinstance(inputs, Mapping) else (inputs,):
+        try:
+            most = max(most, len(array))
+        except TypeError:  # a number, which is rejected with a better message later
+            continue
+    return most

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -55,8 +55,10 @@ class Program:
         Nodes whose values are returned.
     constants : mapping of str to tuple of ndarray
         Values of constants, by node.
-    reals : tuple of Call
-        Calls to translate again for large batches, for which kernels of real numbers are faster.
+    calls : tuple of Call
+        Calls that compute the same as the steps.
+    instructions : bool
+        Whether calls are translated to instructions. Those of real numbers are for large batches only.
 
     Examples
     --------
@@ -74,7 +76,8 @@ class Program:
     steps: Steps
     results: tuple[str, ...]
     constants: Mapping[str, tuple[np.ndarray, ...]]
-    reals: tuple[Call, ...] = ()
+    calls: tuple[Call, ...] = ()
+    instructions: bool = False
 
     def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
         """Return the values of the chosen nodes for inputs, given as for `graphrewrite.Graph.evaluate`; thread-safe."""
@@ -144,15 +147,30 @@ class Program:
         return frozenset().union(*(step.names for step, _ in self.steps))
 
     def _steps(self, values: Values) -> Steps:
-        if not self.reals or all(len(array) < MANY for (array,) in values.values() if array.ndim):
+        if not (self.instructions and self.has_real_work) or all(
+            len(array) < MANY for (array,) in values.values() if array.ndim
+        ):
             return self.steps
         return self.for_many
 
     @cached_property
     def for_many(self) -> Steps:
         """The steps for large batches, translated on first use."""
+        return self._scheduled(reals=True)
+
+    @cached_property
+    def has_real_work(self) -> bool:
+        """Whether real numbers are faster by instructions in large batches."""
+        return has_real_work(self.calls)
+
+    @cached_property
+    def translated(self) -> Program:
+        """The program with instructions."""
+        return self if self.instructions else replace(self, steps=self._scheduled(), instructions=True)
+
+    def _scheduled(self, *, reals: bool = False) -> Steps:
         kept = {*self.results, *self.constants}
-        return scheduled(self.reals, self.inputs, _single(self.constants), kept, reals=True)
+        return scheduled(self.calls, self.inputs, _single(self.constants), kept, reals=reals)
 
 
 def compile_graph(
@@ -238,10 +256,10 @@ def compile_graph(
         except EvaluationError:
             calls.append(call)  # raises again when the program runs
     _let_effects_give_nothing(calls, wanted)
-    arrays, kept = _single(constants), {*wanted, *constants}
-    steps = scheduled(calls, inputs, arrays, kept) if instructions else with_ends(reusing(calls, kept), kept)
-    reals = tuple(calls) if instructions and has_real_work(calls) else ()
-    return Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, reals)
+    kept = {*wanted, *constants}
+    steps = () if instructions else with_ends(reusing(calls, kept), kept)
+    program = Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, tuple(calls))
+    return program.translated if instructions else program
 
 
 def _let_effects_give_nothing(calls: list[Call], wanted: Iterable[str]) -> None:

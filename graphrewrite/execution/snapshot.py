@@ -1,0 +1,187 @@
+"""Snapshot: what a graph held at a time, so that a program that was compiled then is known to be still valid.
+
+Comparing costs a few nanoseconds an entry: all that a graph holds is put into one list, and must be the same objects.
+What somebody could change in place is looked into as well: lists, dictionaries, arrays that can be written to, graphs
+that nodes hold or are. Objects that may change in ways that nobody can see, such as a generator of random numbers, have
+no snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from itertools import chain
+from numbers import Number
+from operator import attrgetter, is_, methodcaller
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.hierarchy.module import Module
+from graphrewrite.op.op import Op
+from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor, is_unchangeable, owned
+
+__all__ = ["Snapshot"]
+
+_PLAIN = frozenset(
+    {str, int, float, bool, type(None), bytes, complex, range, slice, Tensor, Stream, FixedPoint, Quantised, np.dtype}
+)
+_UNCHANGEABLE = (
+    Op,
+    type,
+    FunctionType,
+    BuiltinFunctionType,
+    ModuleType,
+    np.ufunc,
+    np.dtype,
+    str,
+    bytes,
+    Number,
+    np.generic,
+    Enum,
+)
+_VALUES = methodcaller("values")
+_FORM = attrgetter("shape", "strides", "dtype", "flags.writeable")
+
+
+class Snapshot:
+    r"""What a graph holds: its nodes and edges, the values in them, and what it takes from elsewhere.
+
+    Attributes
+    ----------
+    is_whole : bool
+        Whether every change would be noticed.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = clip(x, low=0)\ny = output(r)")
+    >>> snapshot = Snapshot(g)
+    >>> snapshot.holds(g)
+    True
+    >>> g.nodes["r"]["low"] = 1
+    >>> snapshot.holds(g)
+    False
+    """
+
+    def __init__(self, graph: nx.DiGraph, library: Mapping[str, Any] | None = None) -> None:
+        self.is_whole = True
+        self._met: dict[int, Any] = {id(graph): graph}
+        self._containers: list[tuple[Any, list[Any]]] = []
+        self._arrays: list[np.ndarray] = []
+        self._written: list[tuple[np.ndarray, np.ndarray]] = []
+        self._graphs: list[tuple[Any, _Held]] = []
+        self._bodies: list[tuple[GraphOp, Any]] = []
+        self._modules: list[Any] = []
+        self._names_implementations = False
+        self._root = self._graph(graph)
+        if library is not None:
+            self._container(library)
+        for module in self._modules:  # grows as it goes
+            if self._names_implementations:
+                self._look(module)
+        self._forms = list(map(_FORM, self._arrays))
+        self._met = {}
+
+    def holds(self, graph: nx.DiGraph) -> bool:
+        """Tell whether a graph holds what it held then, and so do the graphs in it."""
+        return (
+            self._root.is_same(_Held(graph))
+            and self._forms == list(map(_FORM, self._arrays))
+            and all(_same(_listed(container), held) for container, held in self._containers)
+            and all(held.is_same(_Held(each)) for each, held in self._graphs)
+            and all(op.library.get(op.name) is body for op, body in self._bodies)
+            and all(_same_bytes(array, copy) for array, copy in self._written)
+        )
+
+    def _graph(self, graph: Any) -> _Held:
+        held = _Held(graph)
+        for value in held.values:
+            if value.__class__ not in _PLAIN:
+                self._look(value)
+        if getattr(graph, "library", None) is not None:
+            self._modules.append(graph.library)
+        self._names_implementations |= any("implementation" in data for data in graph._node.values())
+        return held
+
+    def _look(self, value: Any) -> None:
+        """Look for what can be changed in a value."""
+        if value.__class__ in _PLAIN or id(value) in self._met:
+            return
+        self._met[id(value)] = value
+        if isinstance(value, np.ndarray):
+            self._array(value)
+        elif isinstance(value, tuple | frozenset):
+            for each in value:
+                self._look(each)
+        elif isinstance(value, dict | list | set | Module):
+            self._container(value)
+        elif isinstance(value, nx.Graph):
+            self._graphs.append((value, self._graph(value)))
+        elif isinstance(value, GraphOp):
+            body = value.library.get(value.name)
+            self._bodies.append((value, body))
+            self._look(body)
+        elif is_dataclass(value) and not isinstance(value, Op | type):
+            self.is_whole &= value.__dataclass_params__.frozen  # type: ignore[attr-defined]  # of the decorator
+            for field in fields(value):
+                self._look(getattr(value, field.name))
+        elif not isinstance(value, _UNCHANGEABLE):
+            self.is_whole = False
+
+    def _container(self, container: Any) -> None:
+        held = _listed(container)
+        self._containers.append((container, held))
+        for each in held:
+            self._look(each)
+
+    def _array(self, array: np.ndarray) -> None:
+        self._arrays.append(array)
+        if array.dtype.hasobject:
+            for each in array.flat:
+                self._look(each)
+            self.is_whole &= is_unchangeable(array)
+        elif not is_unchangeable(array):
+            self._written.append((array, owned(array)))
+
+
+class _Held:
+    """All that a graph holds, as one list of objects; those in nodes and edges are `values` as well."""
+
+    __slots__ = ("entries", "sizes", "values")
+
+    def __init__(self, graph: Any) -> None:
+        nodes, edges = graph._node, graph._pred
+        data, into = list(nodes.values()), list(edges.values())
+        between = list(chain.from_iterable(map(_VALUES, into)))
+        ops = getattr(graph, "ops", None) or {}
+        values = [*chain.from_iterable(map(_VALUES, data)), *chain.from_iterable(map(_VALUES, between)), *ops.values()]
+        keys = chain.from_iterable(chain(data, into, between))
+        self.values = values
+        self.entries: list[Any] = [*values, *nodes, *edges, *ops, *keys, getattr(graph, "library", None)]
+        self.sizes = [len(data), len(into), len(ops), *map(len, data), *map(len, into), *map(len, between)]
+
+    def is_same(self, other: _Held) -> bool:
+        return self.sizes == other.sizes and _same(self.entries, other.entries)
+
+
+def _listed(container: Any) -> list[Any]:
+    """Return what is in a container, as a list."""
+    if isinstance(container, Mapping):
+        return [*container, *container.values()]
+    return list(container)
+
+
+def _same(one: list[Any], other: list[Any]) -> bool:
+    """Tell whether two lists are of the same objects; equal ones may still differ, as 1 and 1.0 do."""
+    return len(one) == len(other) and all(map(is_, one, other))
+
+
+def _same_bytes(array: np.ndarray, copy: np.ndarray) -> bool:
+    """Tell whether the numbers of two arrays of one form have the same bits."""
+    one, other = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (array, copy))
+    return one.shape == other.shape and bool(np.array_equal(one, other))
