@@ -100,17 +100,17 @@ class Snapshot:
 
     def _graph(self, graph: Any) -> _Held:
         held = _Held(graph)
-        for value in held.values:
-            if value.__class__ not in _PLAIN:
+        for value in [each for each in held.values if type(each) not in _PLAIN]:
+            if type(value) is not tuple or not _PLAIN.issuperset(map(type, value)):
                 self._look(value)
-        if getattr(graph, "library", None) is not None:
-            self._modules.append(graph.library)
+        if held.library is not None:
+            self._modules.append(held.library)
         self._names_implementations |= any("implementation" in data for data in graph._node.values())
         return held
 
     def _look(self, value: Any) -> None:
         """Look for what can be changed in a value."""
-        if value.__class__ in _PLAIN or id(value) in self._met:
+        if type(value) in _PLAIN or id(value) in self._met:
             return
         self._met[id(value)] = value
         if isinstance(value, np.ndarray):
@@ -150,23 +150,32 @@ class Snapshot:
 
 
 class _Held:
-    """All that a graph holds, as one list of objects; those in nodes and edges are `values` as well."""
+    """What a graph holds in lists: the values in its nodes and edges, and its ops; all names; sizes of dictionaries."""
 
-    __slots__ = ("entries", "sizes", "values")
+    __slots__ = ("library", "names", "sizes", "values")
 
     def __init__(self, graph: Any) -> None:
-        nodes, edges = graph._node, graph._pred
-        data, into = list(nodes.values()), list(edges.values())
-        between = list(chain.from_iterable(map(_VALUES, into)))
-        ops = getattr(graph, "ops", None) or {}
-        values = [*chain.from_iterable(map(_VALUES, data)), *chain.from_iterable(map(_VALUES, between)), *ops.values()]
-        keys = chain.from_iterable(chain(data, into, between))
-        self.values = values
-        self.entries: list[Any] = [*values, *nodes, *edges, *ops, *keys, getattr(graph, "library", None)]
-        self.sizes = [len(data), len(into), len(ops), *map(len, data), *map(len, into), *map(len, between)]
+        nodes, edges, own = graph._node, graph._pred, vars(graph)
+        into, ops = list(edges.values()), own.get("ops", {})
+        try:
+            self._list(nodes, edges, into, ops, dict.values)
+        except TypeError:  # of a view, or of a class with other dictionaries
+            self._list(nodes, edges, into, ops, methodcaller("values"))
+        self.library = own.get("library")
+
+    def _list(self, nodes: Any, edges: Any, into: list[Any], ops: Any, values: Any) -> None:
+        dictionaries = [*nodes.values(), *chain.from_iterable(map(values, into)), ops]
+        self.values: list[Any] = list(chain.from_iterable(map(values, dictionaries)))
+        self.names = [*nodes, *edges, *chain.from_iterable(into), *chain.from_iterable(dictionaries)]
+        self.sizes = [len(nodes), *map(len, into), *map(len, dictionaries)]
 
     def is_same(self, other: _Held) -> bool:
-        return self.sizes == other.sizes and _same(self.entries, other.entries)
+        return (
+            self.sizes == other.sizes
+            and self.library is other.library
+            and self.names == other.names
+            and _same(self.values, other.values)
+        )
 
 
 def _listed(container: Any) -> list[Any]:

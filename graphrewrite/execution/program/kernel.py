@@ -201,8 +201,10 @@ class Kernel:
         chunks = -(-batch // most)
         chunk = min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
         size = self.memory.size * chunk
-        # Popped: another thread allocates its own.
-        block = self._blocks.pop() if self._blocks else np.empty(0, np.uint8)
+        try:
+            block = self._blocks.pop()  # another thread allocates its own
+        except IndexError:
+            block = np.empty(0, np.uint8)
         return (block if len(block) >= size else np.empty(size, np.uint8)), chunk
 
     def _premises(self, arrays: list[np.ndarray]) -> bool:
