@@ -100,9 +100,8 @@ class Snapshot:
 
     def _graph(self, graph: Any) -> _Held:
         held = _Held(graph)
-        for value in [each for each in held.values if type(each) not in _PLAIN]:
-            if type(value) is not tuple or not _PLAIN.issuperset(map(type, value)):
-                self._look(value)
+        for value in _without_tuples(held.values):
+            self._look(value)
         if held.library is not None:
             self._modules.append(held.library)
         self._names_implementations |= any("implementation" in data for data in graph._node.values())
@@ -113,10 +112,10 @@ class Snapshot:
         if type(value) in _PLAIN or id(value) in self._met:
             return
         self._met[id(value)] = value
-        if isinstance(value, np.ndarray):
+        if type(value) is np.ndarray or isinstance(value, np.ndarray):
             self._array(value)
         elif isinstance(value, tuple | frozenset):
-            for each in value:
+            for each in _without_tuples(list(value)):
                 self._look(each)
         elif isinstance(value, dict | list | set | Module):
             self._container(value)
@@ -176,6 +175,16 @@ class _Held:
             and self.names == other.names
             and _same(self.values, other.values)
         )
+
+
+def _without_tuples(values: list[Any]) -> list[Any]:
+    """Return those values that are not plain, and those in tuples, at any depth; all at once, since most are."""
+    found = []
+    while values:
+        others = [each for each in values if type(each) not in _PLAIN]
+        found += [each for each in others if type(each) is not tuple]
+        values = list(chain.from_iterable([each for each in others if type(each) is tuple]))
+    return found
 
 
 def _listed(container: Any) -> list[Any]:
