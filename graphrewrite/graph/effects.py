@@ -69,7 +69,11 @@ def nodes_with_effects(graph: Any) -> set[str]:
     if not always and not holding:
         return set()
     kinds = [(node, kind) for node, data in graph._node.items() if isinstance(kind := data.get("type"), str)]
-    return {node for node, kind in kinds if kind in always or (node in holding and kind in perhaps and has_effects(graph, node))}
+    return {
+        node
+        for node, kind in kinds
+        if kind in always or (node in holding and kind in perhaps and has_effects(graph, node))
+    }
 
 
 def next_effect(graph: Any, node: str) -> str | None:

@@ -178,7 +178,8 @@ class GraphMethods(_Documents):
         >>> graph.evaluate([-1, 2])["y"].tolist(), graph.evaluate(x=[-1, 2])["y"].tolist()
         ([0.0, 2.0], [0.0, 2.0])
         """
-        given = _above("execution.program.arguments.by_name")(self.inputs, inputs, named)
+        single = len(inputs) == 1 and not named
+        given = inputs[0] if single else _above("execution.program.arguments.by_name")(self.inputs, inputs, named)
         return _above("execution.evaluator.evaluate")(self, given, implementations=implementations)
 
     def __call__(self: Any, /, *inputs: Any, **named: Any) -> Any:

@@ -71,7 +71,7 @@ class InPlace(Call):
 
     def run(self, values: Values) -> None:
         """Compute the node, in place if its result has the shape of the first operand."""
-        arrays = [values[o.node][o.result] for o in self.operands]
+        arrays = [values[node][result] for node, result in self.operands]
         first = arrays[0]
         # The first operand may be the smaller one of a broadcast, and an array of the caller may be read-only.
         grows = self.op in _BINARY and np.broadcast(*arrays).shape != first.shape
