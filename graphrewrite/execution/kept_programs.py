@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from weakref import ref
 
 import networkx as nx
+import numpy as np
 
 from graphrewrite.execution.implementation import Implementations, check_implementations
 from graphrewrite.execution.program import Program, compile_graph
 from graphrewrite.execution.program.kernel import MANY
 from graphrewrite.execution.snapshot import Snapshot
-from graphrewrite.graph.arguments import check_digraph
+from graphrewrite.graph.arguments import as_graph, check_digraph
 
-__all__ = ["program_of"]
+__all__ = ["program_of", "session_of"]
 
 _PLACE = "_programs"
 _GRAPHS, _PROGRAMS = 64, 4
@@ -30,7 +31,7 @@ class _Kept:
     """The programs of a graph, with what the graph held when they were compiled; copies and pickles have none."""
 
     def __init__(self) -> None:
-        self.programs: dict[Any, tuple[Snapshot, Any, Program]] = {}
+        self.programs: dict[Any, tuple[Snapshot, Any, Any]] = {}
 
     def __reduce__(self) -> Any:
         return type(None), ()
@@ -80,7 +81,7 @@ def program_of(
             if not program.instructions:
                 program = program.translated
                 kept.programs[key] = snapshot, implementations, program
-            return program
+            return program  # type: ignore[no-any-return]  # sessions are kept as well
     snapshot = Snapshot(graph, library)
     many = frames >= _FEW
     program = compile_graph(graph, wanted, instructions=many, implementations=implementations)
@@ -91,7 +92,20 @@ def program_of(
     return program
 
 
-def _keep(graph: nx.DiGraph, key: Any, entry: tuple[Snapshot, Any, Program]) -> None:
+def session_of(graph: nx.DiGraph, backend: str) -> Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]:
+    """Return what computes a graph by another engine, perhaps that of an earlier evaluation."""
+    kept = vars(graph).get(_PLACE)
+    found = None if kept is None else kept.programs.get(backend)
+    if found is not None and found[0].holds(graph):
+        return found[2]  # type: ignore[no-any-return]  # programs are kept as well
+    snapshot = Snapshot(graph)
+    session = as_graph(graph, "that can be evaluated")._session(backend)
+    if snapshot.is_whole:
+        _keep(graph, backend, (snapshot, None, session))
+    return session
+
+
+def _keep(graph: nx.DiGraph, key: Any, entry: tuple[Snapshot, Any, Any]) -> None:
     kept = vars(graph).get(_PLACE)
     if kept is None:
         kept = vars(graph)[_PLACE] = _Kept()
