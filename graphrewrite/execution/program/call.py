@@ -154,7 +154,7 @@ class Call:
             self._check_sizes(results)
         values[self.node] = results
 
-    def bound(self) -> Callable[[Values], None]:
+    def bound(self, _: Mapping[str, tuple[np.ndarray, ...]]) -> Callable[[Values], None]:
         """Return a function that does what `run` does, with less to ask in each of many runs."""
         dtype, node, operands = self.plain, self.node, self.operands
         if type(self) is not Call or self.arrangement is not None or self.has_objects or self.stated:

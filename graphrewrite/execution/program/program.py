@@ -79,7 +79,7 @@ class Program:
     needed: frozenset[str]
     steps: Steps
     results: tuple[str, ...]
-    constants: Mapping[str, tuple[np.ndarray, ...]]
+    constants: Values
     calls: tuple[Call, ...] = ()
     instructions: bool = False
 
@@ -178,11 +178,11 @@ class Program:
 
     @cached_property
     def _runs(self) -> Runs:
-        return _bound(self.steps)
+        return _bound(self.steps, self.constants)
 
     @cached_property
     def _runs_for_many(self) -> Runs:
-        return _bound(self.for_many)
+        return _bound(self.for_many, self.constants)
 
     @cached_property
     def for_many(self) -> Steps:
@@ -204,8 +204,8 @@ class Program:
         return scheduled(self.calls, self.inputs, _single(self.constants), kept, reals=reals)
 
 
-def _bound(steps: Steps) -> Runs:
-    return tuple((step.run if isinstance(step, Kernel) else step.bound(), dead) for step, dead in steps)
+def _bound(steps: Steps, constants: Values) -> Runs:
+    return tuple((step.run if isinstance(step, Kernel) else step.bound(constants), dead) for step, dead in steps)
 
 
 def compile_graph(
