@@ -10,6 +10,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call, Values
+from graphrewrite.op.nn.activation import limited, rectified
 from graphrewrite.op.op import Op
 
 __all__ = ["InPlace", "reusing"]
@@ -22,19 +23,20 @@ Action = Callable[[np.ndarray], object]
 """Overwrites an array."""
 
 
-def _relu(call: Call, zero: np.generic) -> Action:
-    return lambda x: np.maximum(x, zero, out=x)
+def _relu(_: Call) -> Action:
+    def rectify(x: np.ndarray) -> None:
+        for part in _parts(x):
+            rectified(part, out=part)
+
+    return rectify
 
 
-def _clip(call: Call, zero: np.generic) -> Action:
-    low, high = (None if b is None else np.asarray(b, zero.dtype) for b in map(call.attributes.get, ("low", "high")))
+def _clip(call: Call) -> Action:
+    low, high = map(call.attributes.get, ("low", "high"))
 
     def limit(x: np.ndarray) -> None:
-        for part in (x,) if low is None or high is None else _parts(x):
-            if low is not None:
-                np.maximum(part, low, out=part)
-            if high is not None:
-                np.minimum(part, high, out=part)
+        for part in _parts(x):
+            limited(part, low, high, out=part)
 
     return limit
 
@@ -43,7 +45,7 @@ def _parts(x: np.ndarray) -> Sequence[np.ndarray]:
     """Return an array in parts that stay in the cache for several steps."""
     if x.nbytes <= _CACHE or not x.flags.c_contiguous:
         return (x,)
-    flat, count = x.reshape(-1), _CACHE // x.itemsize
+    flat, count = x.reshape(-1), max(1, _CACHE // x.itemsize)
     return [flat[first : first + count] for first in range(0, flat.size, count)]
 
 
@@ -103,7 +105,7 @@ class InPlace(Call):
             if self.op in _BINARY:
                 _BINARY[self.op](*arrays, out=first)
             elif self.op in _PREPARED:
-                _PREPARED[self.op](self, first.dtype.type(0))(first)
+                _PREPARED[self.op](self)(first)
             else:
                 _batch_norm(self, *arrays[1:])(first)
         except Exception as error:
@@ -118,7 +120,7 @@ class InPlace(Call):
             return self.run
         try:
             prepare = _PREPARED.get(self.op)
-            act = _batch_norm(self, *known) if prepare is None else prepare(self, self.plain.type(0))
+            act = _batch_norm(self, *known) if prepare is None else prepare(self)
         except Exception:  # raised again where it runs, with the shapes
             return self.run
 

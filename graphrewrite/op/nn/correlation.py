@@ -123,7 +123,9 @@ class _Channelwise(NamedTuple):
         sizes = [p + size + q for p, size, q in zip(self.pads, self.sizes[1:], self.pads[rank:], strict=False)]
         buffer = np.zeros((*sizes, together, channels), x.dtype)
         inside = buffer[tuple(slice(p, p + size) for p, size in zip(self.pads, self.sizes[1:], strict=False))]
-        weights = np.tile(np.moveaxis(w[:, 0], 0, -1), (*[1] * rank, together))
+        weights = np.ascontiguousarray(w[:, 0].transpose(*range(1, 1 + rank), 0))
+        if together > 1:
+            weights = np.tile(weights, together)
         sums = np.empty((*self.results, together * channels), x.dtype)
         *steps, _, item = buffer.strides
         between = [step * stride for step, stride in zip(steps, self.strides, strict=True)]
