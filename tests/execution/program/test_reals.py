@@ -108,6 +108,7 @@ def test_nan_and_infinities_are_what_the_functions_make_of_them():
 
 def test_frames_of_which_a_chunk_is_too_large_are_left_to_the_functions(monkeypatch):
     monkeypatch.setattr(kernel, "_MOST", 1 << 10)
+    monkeypatch.setattr(kernel, "_MOST_CHANNELWISE", 1 << 10)
     program = compile_graph(layers())
     assert not kernels(program)
     x = np.random.default_rng(1).normal(size=(BATCH, 2, 6, 6)).astype(np.float32)
