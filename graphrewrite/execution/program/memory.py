@@ -73,12 +73,11 @@ def plan(
         offsets[register] = start
         alive[register] = None
 
-    # Kept registers hold a border that is written once per run: nothing else may use their memory at any time.
-    for register in sorted({*loaded, *(i for i, r in enumerate(registers) if r.kept)}):
+    for register in sorted(loaded):
         allocate(register)
     for index, step in enumerate(instructions):
         first, target = step.reads[0], step.writes
-        dies = last[first] == index and not registers[first].kept  # then the target may take over its memory
+        dies = last[first] == index  # then the target may take over its memory
         if (
             step.in_place
             and dies
@@ -90,11 +89,7 @@ def plan(
         elif target not in alive:
             allocate(target)
         for register in {*step.reads, target}:
-            if (
-                last.get(register, index) <= index
-                and not registers[register].kept
-                and (register != target or register not in last)
-            ):
+            if last.get(register, index) <= index and (register != target or register not in last):
                 alive.pop(register, None)
     size = max((offsets[i] + _aligned(r) for i, r in enumerate(registers)), default=0)
     return Memory(tuple(registers), tuple(offsets[i] for i in range(len(registers))), size)
