@@ -154,8 +154,18 @@ class Call:
             self._check_sizes(results)
         values[self.node] = results
 
-    def bound(self, _: Mapping[str, tuple[np.ndarray, ...]]) -> Callable[[Values], None]:
-        """Return a function that does what `run` does, with less to ask in each of many runs."""
+    def bound(
+        self, constants: Mapping[str, tuple[np.ndarray, ...]], *, prepared: Callable[..., np.ndarray] | None = None
+    ) -> Callable[[Values], None]:
+        """Return a function that does what `run` does, with less to ask in each of many runs.
+
+        Parameters
+        ----------
+        constants : mapping of str to tuple of ndarray
+            The results of nodes that are the same in each run.
+        prepared : callable, optional
+            A function of the operands that gives the same bits as the op's with its attributes.
+        """
         dtype, node, operands = self.plain, self.node, self.operands
         if type(self) is not Call or self.arrangement is not None or self.has_objects or self.stated:
             return self.run
@@ -169,6 +179,8 @@ class Call:
         if dtype is None or isinstance(self.op, GraphOp) or self.op.effects:
             return self.run
         function, attributes = self.op.function, self.attributes
+        if prepared is not None:
+            function, attributes = prepared, {}
 
         def compute(values: Values) -> None:
             arrays = [values[source][index] for source, index in operands]

@@ -22,6 +22,7 @@ from graphrewrite.execution.program.arguments import PlainInputs, by_name, check
 from graphrewrite.execution.program.call import Call, Values, constant_value
 from graphrewrite.execution.program.elsewhere import computed_by, opened
 from graphrewrite.execution.program.kernel import MANY, Kernel
+from graphrewrite.execution.program.prepared import prepared
 from graphrewrite.execution.program.reuse import reusing
 from graphrewrite.execution.program.schedule import Steps, has_real_work, scheduled, with_ends
 from graphrewrite.execution.program.size_values import found_in_results, sizes_of_inputs
@@ -205,7 +206,10 @@ class Program:
 
 
 def _bound(steps: Steps, constants: Values) -> Runs:
-    return tuple((step.run if isinstance(step, Kernel) else step.bound(constants), dead) for step, dead in steps)
+    return tuple(
+        (step.run if isinstance(step, Kernel) else step.bound(constants, prepared=prepared(step, constants)), dead)
+        for step, dead in steps
+    )
 
 
 def compile_graph(

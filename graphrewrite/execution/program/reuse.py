@@ -112,7 +112,9 @@ class InPlace(Call):
             raise self.failure(arrays, error) from error
         values[self.node] = (first,)
 
-    def bound(self, constants: Mapping[str, tuple[np.ndarray, ...]]) -> Callable[[Values], None]:
+    def bound(
+        self, constants: Mapping[str, tuple[np.ndarray, ...]], *, prepared: Callable[..., np.ndarray] | None = None
+    ) -> Callable[[Values], None]:
         """Return a function that does what `run` does, with less to ask in each of many runs."""
         known = [constants[node][result] for node, result in self.operands[1:] if node in constants]
         ((source, index), *others), node = self.operands, self.node
