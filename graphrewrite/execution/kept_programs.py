@@ -99,7 +99,8 @@ def session_of(graph: nx.DiGraph, backend: str) -> Callable[[Mapping[str, np.nda
     if found is not None and found[0].holds(graph):
         return found[2]  # type: ignore[no-any-return]  # programs are kept as well
     snapshot = Snapshot(graph)
-    session = as_graph(graph, "that can be evaluated")._session(backend)
+    session: Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]
+    session = as_graph(graph, "that can be evaluated")._session()
     if snapshot.is_whole:
         _keep(graph, backend, (snapshot, None, session))
     return session

@@ -186,8 +186,8 @@ class GraphMethods(_Documents):
         given = inputs[0] if single else _above("execution.program.arguments.by_name")(self.inputs, inputs, named)
         return _above("execution.evaluator.evaluate")(self, given, implementations=implementations, backend=backend)
 
-    def _session(self: Any, _: Literal["onnxruntime"]) -> Any:
-        """Return what computes the graph by another engine."""
+    def _session(self: Any) -> Any:
+        """Return what computes the graph by onnxruntime."""
         return _above("lowering.exchange.onnxruntime_session.session_of")(self)
 
     def __call__(self: Any, /, *inputs: Any, **named: Any) -> Any:
