@@ -78,12 +78,15 @@ class Snapshot:
         self._bodies: list[tuple[GraphOp, Any]] = []
         self._modules: list[Any] = []
         self._names_implementations = False
+        self._waiting: list[Any] = []
         self._root = self._graph(graph)
         if library is not None:
             self._container(library)
+        self._look()
         for module in self._modules:  # grows as it goes
             if self._names_implementations:
-                self._look(module)
+                self._waiting.append(module)
+                self._look()
         self._forms = list(map(_FORM, self._arrays))
         self._met = {}
 
@@ -100,49 +103,46 @@ class Snapshot:
 
     def _graph(self, graph: Any) -> _Held:
         held = _Held(graph)
-        for value in _without_tuples(held.values):
-            self._look(value)
+        self._waiting += _without_tuples(held.values)
         if held.library is not None:
             self._modules.append(held.library)
         self._names_implementations |= any("implementation" in data for data in graph._node.values())
         return held
 
-    def _look(self, value: Any) -> None:
-        """Look for what can be changed in a value."""
-        if type(value) in _PLAIN or id(value) in self._met:
-            return
-        self._met[id(value)] = value
-        if type(value) is np.ndarray or isinstance(value, np.ndarray):
-            self._array(value)
-        elif isinstance(value, tuple | frozenset):
-            for each in _without_tuples(list(value)):
-                self._look(each)
-        elif isinstance(value, dict | list | set | Module):
-            self._container(value)
-        elif isinstance(value, nx.Graph):
-            self._graphs.append((value, self._graph(value)))
-        elif isinstance(value, GraphOp):
-            body = value.library.get(value.name)
-            self._bodies.append((value, body))
-            self._look(body)
-        elif is_dataclass(value) and not isinstance(value, Op | type):
-            self.is_whole &= value.__dataclass_params__.frozen  # type: ignore[attr-defined]  # of the decorator
-            for field in fields(value):
-                self._look(getattr(value, field.name))
-        elif not isinstance(value, _UNCHANGEABLE):
-            self.is_whole = False
+    def _look(self) -> None:
+        """Look for what can be changed in values that wait; without recursion, as graphs may be nested deeply."""
+        while self._waiting:
+            value = self._waiting.pop()
+            if type(value) in _PLAIN or id(value) in self._met:
+                continue
+            self._met[id(value)] = value
+            if type(value) is np.ndarray or isinstance(value, np.ndarray):
+                self._array(value)
+            elif isinstance(value, tuple | frozenset):
+                self._waiting += _without_tuples(list(value))
+            elif isinstance(value, dict | list | set | Module):
+                self._container(value)
+            elif isinstance(value, nx.Graph):
+                self._graphs.append((value, self._graph(value)))
+            elif isinstance(value, GraphOp):
+                body = value.library.get(value.name)
+                self._bodies.append((value, body))
+                self._waiting.append(body)
+            elif is_dataclass(value) and not isinstance(value, Op | type):
+                self.is_whole &= value.__dataclass_params__.frozen  # type: ignore[attr-defined]  # of the decorator
+                self._waiting += [getattr(value, field.name) for field in fields(value)]
+            elif not isinstance(value, _UNCHANGEABLE):
+                self.is_whole = False
 
     def _container(self, container: Any) -> None:
         held = _listed(container)
         self._containers.append((container, held))
-        for each in held:
-            self._look(each)
+        self._waiting += held
 
     def _array(self, array: np.ndarray) -> None:
         self._arrays.append(array)
         if array.dtype.hasobject:
-            for each in array.flat:
-                self._look(each)
+            self._waiting += array.flat
             self.is_whole &= is_unchangeable(array)
         elif not is_unchangeable(array):
             self._written.append((array, owned(array)))
