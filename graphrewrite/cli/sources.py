@@ -4,43 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphrewrite import Graph, Module, Rule
+from graphrewrite import Graph, Module, Rule, load
 from graphrewrite.errors import UnknownGraphError, did_you_mean
-from graphrewrite.formats import load
 from graphrewrite.hierarchy.blocks import main_graph
-from graphrewrite.lowering import TARGETS, ModelError, Target, from_onnx
-from graphrewrite.op.op import Op
+from graphrewrite.lowering import TARGETS, ModelError, Target
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.rule_sets import Named, NamingError, attribute_named, named
 from graphrewrite.runtime.plugins import plugin
 from graphrewrite.types import Stream
 
-__all__ = ["graph_in", "network_in", "read_model", "rule_named", "rules_named", "target_named"]
+__all__ = ["graph_in", "network_in", "rule_named", "rules_named", "target_named"]
 
-_DOCUMENTS = (".txt", ".graph", ".json", ".npz")
-_FORMS = (".onnx", *_DOCUMENTS)
 _SHOWN = 8
 """Names that an error lists."""
 
 
-def read_model(path: Path, plugins: tuple[str, ...] = ()) -> Graph | Module:
-    """Read a model: ONNX, or a document."""
-    ending = path.suffix.lower()
-    if ending not in _FORMS:
-        raise ModelError(f"{path.name!r} is no model: its name ends in {', '.join(_FORMS[:-1])} or {_FORMS[-1]}")
-    if not path.exists():
-        near = [p.name for p in path.parent.glob("*") if p.suffix.lower() in _FORMS]
-        raise ModelError(f"there is no file {str(path)!r}{did_you_mean(path.name, near)}")
-    if ending == ".onnx":
-        return from_onnx(path, plugins=plugins)
-    return load(path, ops=_ops(), plugins=plugins)
-
-
 def network_in(path: Path, plugins: tuple[str, ...] = ()) -> Graph:
-    """Return the network in the file of a model, ONNX if it is no document; of a module its main graph."""
-    if path.suffix.lower() not in _DOCUMENTS:
-        return from_onnx(path, plugins=plugins)
-    graph = main_graph(read_model(path, plugins))
+    """Return the network in the file of a model; of a module its main graph."""
+    graph = main_graph(load(path, plugins=plugins))
     if any(isinstance(kind, Stream) for kind in graph.input_types):
         raise ModelError(f"{path.name!r} is hardware already; in Python, graphrewrite.hdl.emit(graph) makes its design")
     return graph
@@ -91,11 +72,3 @@ def target_named(name: str) -> Target:
     if not isinstance(found, Target):
         raise NamingError(f"{name!r} is a {type(found).__name__}, no graphrewrite.lowering.Target")
     return found
-
-
-def _ops() -> tuple[Op, ...]:
-    """Ops of files that are not in the library: those of hardware, and those between levels."""
-    from graphrewrite.hdl import COMPONENTS
-    from graphrewrite.lowering.streaming.bridge import enter, leave
-
-    return (*(component.op for component in COMPONENTS), enter, leave)

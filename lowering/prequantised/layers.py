@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.execution.constant_grids import grid_of, multiples_of
 from graphrewrite.lowering.composite.axes import channel_entries, named
 from graphrewrite.lowering.matched_operands import Mantissas
-from graphrewrite.lowering.prequantised.constant_grids import grid_of, multiples_of
 from graphrewrite.lowering.prequantised.quantisers import QUANTISED
 from graphrewrite.op.tensor.linear_algebra import scaled
 from graphrewrite.types import element_dtype, element_kind, hold

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
+from graphrewrite.execution.constant_grids import grid_of
 from graphrewrite.lowering.composite.axes import named
 from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.preparation.pooling_windows import windows_of
 from graphrewrite.lowering.preparation.resizes import interpolation_of
-from graphrewrite.lowering.prequantised.constant_grids import grid_of
 from graphrewrite.lowering.prequantised.layers import (
     WIDEST,
     accumulated,

@@ -256,7 +256,7 @@ def planned(program: Program, inputs: dict[str, np.ndarray]) -> int:
     for step, dead in steps:
         step.run(values)
         if isinstance(step, Kernel):
-            blocks += step.memory.size * min(batch, step._block(batch)[1])
+            blocks += step.memory.size * step._chunk(batch)
         alive = {id(a): a.nbytes for node, results in values.items() if node not in program.constants for a in results}
         most = max(most, blocks + sum(alive.values()) - sum(array.nbytes for array in inputs.values()))
         for node in dead:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
+from graphrewrite.execution.constant_grids import grid_of, multiples_of
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, from_onnx, partition, to_integer
 from graphrewrite.lowering.prequantised import LEAVE_MOVED, LOWER_TRAINED, LOWER_UNSCALED_LAYERS
 from graphrewrite.lowering.prequantised.affine_functions import Corners, line_through
-from graphrewrite.lowering.prequantised.constant_grids import grid_of, multiples_of
 from graphrewrite.lowering.prequantised.step_functions import steps_of
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import RULES

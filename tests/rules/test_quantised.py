@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from graphrewrite import Graph, evaluate, rewrite
+from graphrewrite.lowering.composite.quantised import LOWER_QUANTISED
 from graphrewrite.rules import MOVE_INTEGERS, RULES
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, drop_limit_before_quantising, drop_quantise_again
+from tests.support.quantised_networks import quantised_networks
 
 
 def kinds(graph):
@@ -32,6 +35,16 @@ def test_stored_numbers_are_not_stored_again():
 def test_unless_the_scale_leaves_the_floats(scale):
     graph = parse("last = quantize_linear(d, s, z)", scale=scale)
     assert len(rewrite(graph, drop_quantise_again)) == len(graph)
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(quantised_networks())
+def test_rules_keep_the_bits_of_quantised_networks(graph):
+    x = np.random.default_rng(0).normal(size=(3, *graph.result_type("x").shape[1:])).astype(np.float32)
+    (wanted,) = evaluate(graph, {"x": x}).values()
+    for rules in ([*RULES, *MOVE_INTEGERS], LOWER_QUANTISED):
+        (found,) = evaluate(rewrite(graph, rules), {"x": x}).values()
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_integers_move_instead_of_floats():

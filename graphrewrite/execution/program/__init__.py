@@ -7,6 +7,9 @@ weights and the limits of each requantisation, and a carrier (`carrier`) is chos
 without such a proof are called, and so are the nodes of a kernel whose entries violate a premise at run time (a
 mantissa outside of its format, NaN): the results have the same bits either way.
 
+Layers on numbers that were dequantised are exact sums, too, which are scaled and rounded once (`exact_layers`): their
+results have the same bits for any batch, by instructions (`quantised_islands`) and by calls.
+
 Networks of real numbers with convolutions also run as instructions, in large batches (`reals`); their sums are rounded
 in another order than those of the ops' functions, which compute small batches.
 """

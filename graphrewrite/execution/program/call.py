@@ -142,7 +142,7 @@ class Call:
             if self.has_objects:
                 results = self._of_objects(arrays)
             else:
-                results = self.op.compute(arrays, self.attributes, self.arrangement)
+                results = self.computed(arrays)
             results = self._as_typed(results)
         except GraphError:
             raise
@@ -207,6 +207,10 @@ class Call:
         if self.op is not output and (self.plain is None or len(results) != 1 or results[0].dtype != self.plain):
             return tuple(self._held(i, array) for i, array in enumerate(results))
         return results
+
+    def computed(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the results for operands, before they are brought into the dtypes of their types."""
+        return self.op.compute(arrays, self.attributes, self.arrangement)
 
     def _of_objects(self, arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the results for operands of which some are boxes, in which objects go through an evaluation."""

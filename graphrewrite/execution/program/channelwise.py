@@ -15,6 +15,10 @@ from graphrewrite.execution.program.windows import around
 __all__ = ["Border", "Channelwise", "Total"]
 
 
+_RUN = 512
+"""Entries along which numpy's inner loop is long enough."""
+
+
 @dataclass(frozen=True)
 class Border(Instruction):
     """Copy an operand into a border of zeros.
@@ -55,6 +59,8 @@ class Channelwise(Instruction):
         rank, entries = len(kernel), channels * source.shape[-1]
         weights = np.repeat(self.weights, source.shape[-1], axis=-1)
         *steps, _, item = source.strides
+        if entries < _RUN and self.strides[-1] == 1:
+            return [self._along_rows(source, target, weights)]
         windows = as_strided(
             source,
             (*target.shape[:rank], *kernel, entries),
@@ -72,6 +78,29 @@ class Channelwise(Instruction):
                 np.einsum, windows, [*positions, *taps, last], weights, [*taps, last], [*positions, last], out=result
             )
         ]
+
+    def _along_rows(self, source: np.ndarray, target: np.ndarray, weights: np.ndarray) -> Action:
+        """Return the sum of products in which the last axis of positions, too, is a part of the runs."""
+        *kernel, entries = weights.shape
+        rank, run = len(kernel), entries * target.shape[len(kernel) - 1]
+        *steps, _, item = source.strides
+        outer = target.shape[: rank - 1]
+        windows = as_strided(
+            source,
+            (*outer, *kernel, run),
+            (
+                *(step * s for step, s in zip(steps, self.strides[:-1], strict=False)),
+                *(step * d for step, d in zip(steps, self.dilations, strict=True)),
+                item,
+            ),
+            writeable=False,
+        )
+        positions, taps, last = list(range(rank - 1)), list(range(rank, 2 * rank)), 2 * rank
+        weights = np.tile(weights, target.shape[rank - 1])
+        result = target.reshape(*outer, run)
+        return partial(
+            np.einsum, windows, [*positions, *taps, last], weights, [*taps, last], [*positions, last], out=result
+        )
 
 
 @dataclass(frozen=True)

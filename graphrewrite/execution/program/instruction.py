@@ -6,6 +6,7 @@ every copy moves long runs, and a matrix product with the weights on the left ha
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -18,9 +19,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from graphrewrite.execution.program.carrier import Map
 
-__all__ = ["Action", "Cast", "Convert", "Copy", "Index", "Instruction", "Product", "Register", "Slide", "Sum"]
+__all__ = ["Action", "Cast", "Convert", "Copy", "Index", "Instruction", "Join", "Product", "Register", "Slide", "Sum"]
 
 Action = Callable[[], object]
+
+_COPIED = 1 << 18
+"""Bytes of windows that are copied at a time: a part of a typical second-level cache."""
 
 
 class Register(NamedTuple):
@@ -159,12 +163,38 @@ class Product(Instruction):
             *outer, along, entry, frame = columns.strides
             shape = (*columns.shape[: len(outer)], count, self.weights.shape[-1], frames)
             columns = as_strided(columns, shape, (*outer, along * step, entry, frame), writeable=False)
+        if frames == 1 and self.weights.ndim == 2 and columns.ndim > 2:
+            return self._of_one(columns[..., 0], target)
         if self.weights.ndim > 2:
             groups, each = self.weights.shape[0], self.weights.shape[-2]
             target = np.moveaxis(target.reshape(*columns.shape[1:-2], groups, each, frames), -3, 0)
         else:
             target = target.reshape(*columns.shape[:-2], -1, frames)
         return [partial(np.matmul, self.weights, columns, out=target)]
+
+    def _of_one(self, columns: np.ndarray, target: np.ndarray) -> list[Action]:
+        """Return products of all positions of a single frame, some rows at a time where windows must be copied."""
+        *outer, count, entries = columns.shape
+        weights = np.ascontiguousarray(self.weights.T)
+        if columns.flags.c_contiguous:
+            return [
+                partial(np.matmul, columns.reshape(-1, entries), weights, out=target.reshape(-1, len(self.weights)))
+            ]
+        if len(outer) > 1:
+            parts = zip(columns, target.reshape(len(columns), -1), strict=True)
+            return [action for part in parts for action in self._of_one(*part)]
+        rows = columns.reshape(-1, count, entries)
+        result = target.reshape(len(rows), count, -1)
+        step = max(1, _COPIED // (count * entries * columns.itemsize))
+        buffer = np.empty((min(step, len(rows)), count, entries), columns.dtype)
+        actions: list[Action] = []
+        for first in range(0, len(rows), step):
+            part, into = rows[first : first + step], result[first : first + step]
+            copy = buffer[: len(part)]
+            actions.append(partial(np.copyto, copy, part))
+            matrix, into = copy.reshape(-1, entries), into.reshape(-1, into.shape[-1])
+            actions.append(partial(np.matmul, matrix, weights, out=into))
+        return actions
 
 
 @dataclass(frozen=True)
@@ -223,6 +253,29 @@ class Sum(Instruction):
     def actions(self, x: np.ndarray, y: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action."""
         return [partial(np.add, x, y, out=target, dtype=target.dtype, casting="same_kind")]
+
+
+@dataclass(frozen=True)
+class Join(Instruction):
+    """Copy registers one behind the other along an axis.
+
+    Attributes
+    ----------
+    axis : int
+        Of the registers' axes.
+    """
+
+    axis: int
+
+    def actions(self, *arrays: Any) -> list[Action]:
+        """Return one copy for each register that it reads."""
+        *sources, target = arrays
+        ends = list(itertools.accumulate((source.shape[self.axis] for source in sources), initial=0))
+        lead = (slice(None),) * self.axis
+        return [
+            partial(np.copyto, target[(*lead, slice(first, last))], source)
+            for source, (first, last) in zip(sources, itertools.pairwise(ends), strict=True)
+        ]
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,9 +66,10 @@ _LONG = 8
 """Number of chunks from which progress is shown."""
 
 _MOST, _MOST_CHANNELWISE = 1 << 24, 1 << 26
-"""Maximum size of the smallest chunk in bytes; larger kernels of real numbers exceed all caches and are not used.
+"""Maximum size of the smallest chunk in bytes; larger kernels of real numbers exceed all caches and are not used, and
+exact ones take a frame at a time.
 
-Those that convolve channels one by one are, since the ops' functions have too little to do for each channel.
+Those that convolve channels one by one are used, since the ops' functions have too little to do for each channel.
 """
 
 
@@ -91,6 +93,15 @@ class Export:
     register: int
     shape: tuple[int, ...]
     dtype: np.dtype
+
+
+class _Bound(NamedTuple):
+    """The actions of all instructions on memory for some frames, and views of entries and exports, batch first."""
+
+    chunk: int
+    actions: list[Action]
+    loads: list[np.ndarray]
+    stores: list[np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +131,7 @@ class Kernel:
     entries: tuple[tuple[str, Tensor, int], ...]
     exports: tuple[Export, ...]
     is_exact: bool = True
-    _blocks: list[np.ndarray] = field(default_factory=list, repr=False)
+    _free: list[_Bound] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, is_exact: bool = True) -> Kernel:
@@ -132,7 +143,7 @@ class Kernel:
         ]
         exports = []
         for node in exported:
-            held = translation.settle(node)
+            held = translation.exported(node)
             exports.append(Export(node, held.register, held.shape, held.dtype))
         memory = plan(
             translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
@@ -182,36 +193,40 @@ class Kernel:
         return tuple(map(tuple, ends))
 
     def _compute(self, arrays: list[np.ndarray], results: list[np.ndarray], batch: int) -> None:
-        block, chunk = self._block(batch)
+        chunk = self._chunk(batch)
         with np.errstate(all="ignore"):  # limits bound infinities, as the op's function does in a wider float
-            registers = self.memory.views(block, chunk)
-            actions: list[Action] = [action for step in self.instructions for action in step.bind(registers)]
-            loads = [_batch_first(registers[r]) for *_, r in self.entries]
-            stores = [_batch_first(registers[e.register]) for e in self.exports]
+            bound = self._bound_to(chunk)
             starts = range(0, batch, chunk)
             with progress(starts, "evaluate") if len(starts) >= _LONG else nullcontext(starts) as shown:
                 for start in shown:
                     # The last chunk may overlap the one before it: the same frames give the same bits.
-                    frames = slice(min(start, batch - chunk), min(start, batch - chunk) + chunk)
-                    for array, view in zip(arrays, loads, strict=True):
-                        np.copyto(view, array[frames], casting="unsafe")
-                    for action in actions:
+                    first = min(start, batch - chunk)
+                    for array, view in zip(arrays, bound.loads, strict=True):
+                        view[...] = array[first : first + chunk]
+                    for action in bound.actions:
                         action()
-                    for result, view in zip(results, stores, strict=True):
-                        np.copyto(result[frames], view, casting="unsafe")
-        self._blocks.append(block)
+                    for result, view in zip(results, bound.stores, strict=True):
+                        result[first : first + chunk] = view
+        self._free.append(bound)
 
-    def _block(self, batch: int) -> tuple[np.ndarray, int]:
-        """Return memory, perhaps of an earlier run, and the number of frames per chunk."""
+    def _chunk(self, batch: int) -> int:
+        """Return the number of frames at a time: those whose registers fit into the cache; of large ones, one."""
+        if self.memory.size * min(batch, MANY) > _MOST:
+            return 1
         most = max(MANY, _CACHE // max(self.memory.size, 1) // _GRAIN * _GRAIN)
         chunks = -(-batch // most)
-        chunk = min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
-        size = self.memory.size * chunk
-        try:
-            block = self._blocks.pop()  # another thread allocates its own
-        except IndexError:
-            block = np.empty(0, np.uint8)
-        return (block if len(block) >= size else np.empty(size, np.uint8)), chunk
+        return min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
+
+    def _bound_to(self, chunk: int) -> _Bound:
+        """Return actions on memory for so many frames, perhaps of an earlier run."""
+        with suppress(IndexError):  # popped: another thread gets its own
+            bound = self._free.pop()
+            if bound.chunk == chunk:
+                return bound
+        registers = self.memory.views(np.empty(self.memory.size * chunk, np.uint8), chunk)
+        actions = [action for step in self.instructions for action in step.bind(registers)]
+        loads = [_batch_first(registers[r]) for *_, r in self.entries]
+        return _Bound(chunk, actions, loads, [_batch_first(registers[e.register]) for e in self.exports])
 
     def _premises(self, arrays: list[np.ndarray]) -> bool:
         """Tell whether the entries have their declared types and enough frames: only then are instructions exact."""
@@ -232,7 +247,9 @@ class Kernel:
                 narrower = element.width < 8 * array.dtype.itemsize
                 if narrower and array.size and (array.min() < element.minimum or array.max() > element.maximum):
                     return False
-            elif np.isnan(array).any():  # `to_fixed` raises an error for NaN, which instructions cannot
+            elif (
+                array.dtype.kind == "f" and np.isnan(array).any()
+            ):  # `to_fixed` raises an error for NaN, which instructions cannot
                 return False
         return True
 

@@ -30,7 +30,7 @@ from graphrewrite.execution.program.windows import Geometry
 from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.op import Op
 
-__all__ = ["REALS"]
+__all__ = ["REALS", "channelwise"]
 
 
 def _real(translate: Translate) -> Translate:
@@ -77,13 +77,14 @@ def translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> K
         return None
     x = t.computed(x)
     if groups == x.shape[0] == len(w):
-        _channelwise(t, call, x, w, result.register)
+        channelwise(t, call, x, w, result.register)
     else:
         convolved(t, x, windows, w, result.register)
     return result
 
 
-def _channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, target: int) -> None:
+def channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, target: int) -> None:
+    """Emit a sum of products for each channel of a register of the operand's dtype, in a border of zeros."""
     rank, a = len(x.shape) - 1, call.attributes
     pads, source = per_axis(a["pads"], 2 * rank, 0), x.register
     if any(pads):
@@ -134,13 +135,13 @@ def translate_batch_norm(t: Translation, call: Call, operands: list[KernelValue]
         offset = shift - mean * scale
     if not (np.isfinite(scale).all() and np.isfinite(offset).all()):
         return None
-    if x.pending is not None and x.pending.limited:
+    if isinstance(x.pending, Map) and x.pending.limited:
         x = t.computed(x)
     if _is_last(t, call, x):
         layer = t.instructions[-1]
         assert isinstance(layer, Product | Channelwise)
         t.instructions[-1] = replace(layer, weights=_scaled(layer, scale))
-        before = None if x.pending is None else x.pending.offset
+        before = x.pending.offset if isinstance(x.pending, Map) else None
         return x._replace(pending=Map(offset=offset if before is None else before * scale + offset))
     return t.mapped(x, Map(scale, offset))
 
@@ -189,7 +190,7 @@ def translate_max_pool(t: Translation, call: Call, operands: list[KernelValue]) 
     results = pooled_sizes(x, call)
     if results is None:
         return None
-    if x.pending is not None and np.any(np.asarray(x.pending.scale) < 0):  # does not commute with a maximum
+    if isinstance(x.pending, Map) and np.any(np.asarray(x.pending.scale) < 0):  # does not commute with a maximum
         x = t.computed(x)
     return pooled(t, call, x, results, np.maximum)
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from graphrewrite.execution.program.call import Call
+from graphrewrite.execution.program.exact_layers import ExactLayer, ExactMean
 from graphrewrite.execution.program.kernel import TABLE, Kernel
+from graphrewrite.execution.program.quantised_islands import ISLANDS, is_island
 from graphrewrite.execution.program.reals import REALS
 from graphrewrite.execution.program.reuse import reusing
 from graphrewrite.execution.program.translation import Translate, Translation
@@ -34,8 +36,8 @@ def scheduled(
 
     Kernels of integers are at even stages, those of real numbers at odd ones.
     """
-    table_of = _tables(calls, reals=reals)
-    if table_of is None:
+    tables_of = _tables(calls, reals=reals)
+    if tables_of is None:
         return with_ends(reusing(calls, wanted), wanted)
     kinds = dict(inputs)
     kinds.update((call.node, call.results[0]) for call in calls if call.results)
@@ -49,8 +51,7 @@ def scheduled(
     effects = 0  # the stage of the last effect: they stay in order
     for call in calls:
         sources = [o.node for o in call.operands]
-        table = table_of(call)
-        if table is not None:
+        for table in tables_of(call):
             at = max((stage.get(n, 0) for n in sources), default=0)
             at += at % 2 != (table is REALS)  # even stages hold kernels of integers, odd ones of reals
             translation = translations.setdefault(at, Translation(table, constants, reads))
@@ -59,7 +60,9 @@ def scheduled(
                 stage[call.node] = at
                 inside.setdefault(at, []).append(call)
                 translated.add(call.node)
-                continue
+                break
+        if call.node in translated:
+            continue
         # A call comes before the kernel of its own stage, and so after the kernels of its operands.
         at = max((stage.get(n, 0) + (n in translated) for n in sources), default=0)
         if call.op.has_effects(call.attributes):
@@ -78,24 +81,28 @@ def scheduled(
     return with_ends(steps, wanted)
 
 
-def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], Mapping[Op, Translate] | None] | None:
-    """Return the choice of translation table for a call; None if there is too little work to pay for a kernel."""
-    whole = any(call.op.level == "integer" and call.op in TABLE for call in calls)
+def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], tuple[Mapping[Op, Translate], ...]] | None:
+    """Return the choice of translation tables for a call; None if there is too little work to pay for a kernel."""
+    whole = any((call.op.level == "integer" and call.op in TABLE) or is_island(call) for call in calls)
     real = reals and has_real_work(calls)
     if not (whole or real):
         return None
 
-    def table_of(call: Call) -> Mapping[Op, Translate] | None:
-        if real and call.op in REALS and call.is_real:
-            return REALS
-        return TABLE if whole and call.op in TABLE else None
+    def tables_of(call: Call) -> tuple[Mapping[Op, Translate], ...]:
+        integers = (ISLANDS,) if whole and call.op in ISLANDS else ()
+        return (*integers, REALS) if real and call.op in REALS and _is_float(call) else integers
 
-    return table_of
+    return tables_of
 
 
 def has_real_work(calls: Iterable[Call]) -> bool:
     """Tell whether kernels of real numbers pay, which they do for convolutions."""
-    return any(call.op is conv and call.is_real for call in calls)
+    return any(call.op is conv and _is_float(call) for call in calls)
+
+
+def _is_float(call: Call) -> bool:
+    """Tell whether a call is rounded as floats are, in any order."""
+    return call.is_real and not isinstance(call, ExactLayer | ExactMean)
 
 
 def with_ends(steps: Sequence[Call | Kernel], wanted: Collection[str]) -> Steps:

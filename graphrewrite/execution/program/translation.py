@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.carrier import FLOAT32, Map, carrier
+from graphrewrite.execution.program.chain import POSITIVE_ZERO, Apply, Chain, Link
 from graphrewrite.execution.program.instruction import Cast, Convert, Instruction, Register
 from graphrewrite.op.op import Op
-from graphrewrite.types import FixedPoint, Tensor, Type, element_dtype
+from graphrewrite.types import HELD_WIDER, Element, FixedPoint, Tensor, Type, element_dtype, integer_limits
 
 __all__ = ["KernelValue", "Translate", "Translation"]
 
@@ -30,8 +31,12 @@ class KernelValue(NamedTuple):
         The dtype of the array that the op's function would return.
     low, high : int, optional
         Proven bounds of every mantissa; None for real numbers.
-    pending : Map, optional
-        A map still to be applied to the register; it is delayed so that it merges with following maps.
+    pending : Map or Chain, optional
+        What is still to be applied to the register; it is delayed so that it merges with what follows.
+    zero : int
+        Zero point of stored numbers: the register holds their distances from it, of which `low` and `high` are bounds.
+    scale : float, optional
+        Of floats on a grid: the register holds whole numbers, and this times them, in float32, are the values.
     """
 
     register: int
@@ -39,7 +44,14 @@ class KernelValue(NamedTuple):
     dtype: np.dtype
     low: int | None = None
     high: int | None = None
-    pending: Map | None = None
+    pending: Map | Chain | None = None
+    zero: int = 0
+    scale: float | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the register holds the numbers themselves, after a pending map."""
+        return self.scale is None and not self.zero and not isinstance(self.pending, Chain)
 
     @property
     def bound(self) -> int:
@@ -73,7 +85,8 @@ class Translation:
             or call.arrangement is not None
             or any(o.result for o in call.operands)
             or call.attributes.keys() != call.op.attributes.keys()
-            or not call.op.required <= len(call.operands) <= len(call.op.operands)
+            or len(call.operands) < call.op.required
+            or (len(call.operands) > len(call.op.operands) and not call.op.variadic)
             or call.operands[0].node in self.constants
         ):
             return False
@@ -126,6 +139,8 @@ class Translation:
             self.held[node] = KernelValue(
                 self.register(shape, kind), shape, type.element.dtype, type.element.minimum, type.element.maximum
             )
+        elif (limits := _narrow(type.element)) is not None:
+            self.held[node] = KernelValue(self.register(shape, FLOAT32), shape, element_dtype(type.element), *limits)
         elif type.element in ("f32", "f64"):
             kind = element_dtype(type.element)
             element = call.attributes.get("element")
@@ -155,7 +170,7 @@ class Translation:
         self, x: KernelValue, by: Map, *, low: int | None = None, high: int | None = None, dtype: np.dtype | None = None
     ) -> KernelValue:
         """Return a value with a pending map, which is not computed yet; `low` and `high` are the bounds of integers."""
-        both = by if x.pending is None else x.pending.then(by)
+        both = by if x.pending is None else None if isinstance(x.pending, Chain) else x.pending.then(by)
         if both is None:
             x, both = self.computed(x), by
         return x._replace(pending=both, low=low, high=high, dtype=dtype or x.dtype)
@@ -165,7 +180,11 @@ class Translation:
         if x.pending is None:
             return x
         kind = self.registers[x.register].dtype
-        register = self.emit(Convert((x.register,), self.register(x.shape, kind), x.pending))
+        if isinstance(x.pending, Chain):
+            kind = np.dtype(np.float64) if x.pending.is_wide else FLOAT32
+            register = self.emit(Apply((x.register,), self.register(x.shape, kind), x.pending))
+        else:
+            register = self.emit(Convert((x.register,), self.register(x.shape, kind), x.pending))
         narrow = kind if x.low is None else carrier(x.bound)
         x = x._replace(register=register, pending=None)
         return self.carried(x, narrow) if narrow is not None and narrow.itemsize < kind.itemsize else x
@@ -177,6 +196,31 @@ class Translation:
             return x
         return x._replace(register=self.emit(Cast((x.register,), self.register(x.shape, kind))))
 
+    def chained(self, x: KernelValue, *links: Link, **changes: Any) -> KernelValue:
+        """Return a value with more links of a pending chain, and changes of what is known of it."""
+        x, chain = self.chain(x)
+        return x._replace(pending=chain.then(*links), **changes)
+
+    def chain(self, x: KernelValue) -> tuple[KernelValue, Chain]:
+        """Return a value and its pending chain, after a pending map."""
+        if isinstance(x.pending, Chain):
+            return x, x.pending
+        return self.computed(x), Chain()
+
+    def real(self, x: KernelValue) -> KernelValue:
+        """Return floats on a grid as the floats themselves; of zeros, the positive one."""
+        if x.scale is None:
+            return x
+        links = Link(np.multiply, np.float32(x.scale)), POSITIVE_ZERO
+        return self.chained(x, *links, low=None, high=None, scale=None)
+
+    def exported(self, node: str) -> KernelValue:
+        """Return a node's value as it leaves the kernel."""
+        x = self.settle(node)
+        if x.zero:
+            x = self.chained(x, Link(np.add, float(x.zero)))
+        return self.computed(self.real(x))
+
     def settle(self, node: str) -> KernelValue:
         """Compute the pending map of a node, once for all its readers."""
         self.held[node] = self.computed(self.held[node])
@@ -186,3 +230,9 @@ class Translation:
         """Return the integers of a constant operand as float64 (exact up to 2**53); None for other operands."""
         value = self.constants.get(call.operands[slot].node) if slot < len(call.operands) else None
         return value.astype(np.float64) if value is not None and value.dtype.kind in "iu" else None
+
+
+def _narrow(element: Element) -> tuple[int, int] | None:
+    """Return the limits of stored integers of few bits."""
+    limits = integer_limits(element) if isinstance(element, str) and element not in HELD_WIDER else None
+    return limits if limits is not None and limits[1] - limits[0] < 1 << 16 else None

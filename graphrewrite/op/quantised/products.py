@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,6 @@ __all__ = ["conv_integer", "matmul_integer", "qlinear_conv", "qlinear_matmul"]
 
 _INTEGERS = frozenset({"integer"})
 
-
 _ROWS, _COLUMNS = (-1, 1), (-1,)
 """Shapes in which one number per row, or per column, is broadcast against a matrix."""
 
@@ -34,30 +34,30 @@ def _spread(values: np.ndarray, shape: Sequence[int]) -> np.ndarray:
 
 
 def _shifted(x: np.ndarray, zero_point: np.ndarray | None, shape: Sequence[int]) -> np.ndarray:
-    """Return stored numbers less their zero points, in int64, or in float32 for stored floats."""
-    kind = np.float32 if x.dtype.kind == "f" else np.int64
+    """Return stored numbers less their zero points: float32 holds those of 8 bits, and stored floats."""
+    kind = np.float32 if x.dtype.kind not in "iu" or x.dtype.itemsize == 1 else np.int64
     return x.astype(kind) if zero_point is None else x.astype(kind) - _spread(zero_point, shape).astype(kind)
 
 
-def _carrier(a: np.ndarray, b: np.ndarray, count: int) -> Any:
+def _carrier(a: np.ndarray, b: np.ndarray, count: int, *, whole: bool) -> Any:
     """Return the fastest dtype in which every partial sum of so many products is exact, in any order (IEEE 754)."""
-    if "f" in (a.dtype.kind, b.dtype.kind):
+    if not whole:
         return np.float32
-    largest = [float(np.abs(v.astype(np.float64)).max(initial=0)) for v in (a, b)]
-    bound = largest[0] * largest[1] * count
+    bound = math.prod(max(float(v.max(initial=0)), -float(v.min(initial=0))) for v in (a, b)) * count
     return np.float32 if bound <= 1 << 24 else np.float64 if bound <= 1 << 53 else np.int64
 
 
-def _products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the matrix product of shifted numbers."""
-    kind = _carrier(a, b, a.shape[-1])
-    return np.asarray(np.matmul(a.astype(kind), b.astype(kind)))
+def _products(a: np.ndarray, b: np.ndarray, *, whole: bool = True) -> np.ndarray:
+    """Return the matrix product of shifted numbers, of integers in 32 bits."""
+    kind = _carrier(a, b, a.shape[-1], whole=whole)
+    y = np.asarray(np.matmul(a.astype(kind, copy=False), b.astype(kind, copy=False)))
+    return _wrapped(y) if whole else y
 
 
 def _convolved(x: np.ndarray, w: np.ndarray, **attributes: Any) -> np.ndarray:
-    """Return the convolution of shifted numbers; zero padding then stands for the zero point."""
-    kind = _carrier(x, w, int(np.prod(w.shape[1:])))
-    return convolve(x.astype(kind), w.astype(kind), **attributes)
+    """Return the convolution of shifted integers; zero padding then stands for the zero point."""
+    kind = _carrier(x, w, int(np.prod(w.shape[1:])), whole=True)
+    return convolve(x.astype(kind, copy=False), w.astype(kind, copy=False), **attributes)
 
 
 def _wrapped(y: np.ndarray) -> np.ndarray:
@@ -141,7 +141,7 @@ def matmul_integer(
     >>> matmul_integer(np.array([[11, 7]], np.uint8), np.array([[1], [4]], np.uint8), np.array(12, np.uint8)).tolist()
     [[-21]]
     """
-    return _wrapped(_products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS)))
+    return _products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS))
 
 
 def _infer_conv_integer(
@@ -291,8 +291,8 @@ def qlinear_matmul(
     rows, columns = _spread(a_scale, _ROWS), _spread(b_scale, _COLUMNS)
     rows = rows.squeeze(-1) if b.ndim == 1 and rows.ndim > 1 else rows  # sums lack an axis beside a vector
     columns = columns.squeeze(-2) if a.ndim == 1 and columns.ndim > 1 else columns
-    sums = _products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS))
-    sums = sums if "f" in (a.dtype.kind, b.dtype.kind) else _wrapped(sums)
+    whole = {a.dtype.kind, b.dtype.kind} <= {"i", "u"}
+    sums = _products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS), whole=whole)
     return _scaled(sums, rows * columns / _spread(y_scale, _ROWS), _spread(y_zero_point, _ROWS), element)
 
 

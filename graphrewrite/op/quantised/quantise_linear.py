@@ -28,8 +28,8 @@ from graphrewrite.types import (
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear", "stored", "stored_element"]
 
-_WIDEST = 32
-"""Bits of the integers that quantised numbers are stored in, at most."""
+_WIDEST, _NARROW = 32, 16
+"""Bits of the integers in which quantised numbers are stored, at most, and of those whose sums float32 holds."""
 
 
 def stored_element(zero_point: Element | None, element: Element | None) -> str:
@@ -141,9 +141,13 @@ def stored(values: np.ndarray, zero_point: Any, element: str, *, saturate: bool 
         shifted = values + np.asarray(zero_point, values.dtype)
         return nearest_small(element, narrowed(shifted), saturate=saturate, infinities=not saturate)
     low, high = integer_limits(element) or (0, 0)
-    whole = np.rint(values).astype(np.float64)
-    # float64 holds all integers of 32 bits and their sums. NaN, for which ONNX defines no value, becomes zero.
-    shifted = np.where(np.isnan(whole), 0.0, whole) + np.asarray(zero_point, np.float64)
+    # float64 holds all integers of 32 bits and their sums, float32 those of 16; beyond, both ways saturate.
+    kind = np.promote_types(values.dtype, np.float32) if high - low < 1 << _NARROW else np.float64
+    whole = np.rint(values).astype(kind)
+    is_missing = np.isnan(whole)
+    if is_missing.any():
+        whole = np.where(is_missing, np.zeros((), kind), whole)  # for NaN, ONNX defines no value
+    shifted = whole + np.asarray(zero_point, kind)
     return np.clip(shifted, low, high).astype(element_dtype(element))
 
 
@@ -248,9 +252,13 @@ def dequantize_linear(
     """
     x, scale = np.asarray(x), np.asarray(scale)
     kind = np.promote_types(scale.dtype, np.float32)
-    zero = 0 if zero_point is None else _spread(zero_point, x.shape, axis, block_size).astype(np.float64)
+    # The distance of two integers of 32 bits has 33, which float32 does not hold before it is rounded.
+    wide = kind if x.dtype.itemsize * 8 <= _NARROW else np.dtype(np.float64)
     with np.errstate(all="ignore"):
-        y = (x.astype(np.float64) - zero).astype(kind) * _spread(scale, x.shape, axis, block_size).astype(kind)
+        distance = x.astype(wide)
+        if zero_point is not None:
+            distance = distance - _spread(zero_point, x.shape, axis, block_size).astype(wide)
+        y = distance.astype(kind, copy=False) * _spread(scale, x.shape, axis, block_size).astype(kind)
         return y.astype(scale.dtype) if element is None else hold(element, y)
 
 
