@@ -100,7 +100,7 @@ class Program:
             values[name] = (array,)
         steps, runs = self._steps(given)
         is_large = len(steps) >= _LONG // 16 and sum([array.size for array in given.values()]) >= _LARGE
-        if is_large or len(steps) >= _LONG or self._names:
+        if is_large or len(steps) >= _LONG or self._names or runs is None:
             with progress(steps, "evaluate") if is_large or len(steps) >= _LONG else nullcontext(steps) as shown:
                 for step, dead in shown:
                     self._run(step, values, sizes)
@@ -164,11 +164,13 @@ class Program:
         """Names of the sizes in attributes."""
         return frozenset().union(*(step.names for step, _ in self.steps))
 
-    def _steps(self, given: Mapping[str, np.ndarray]) -> tuple[Steps, Runs]:
-        """Return the steps for inputs, and the functions that run them."""
+    def _steps(self, given: Mapping[str, np.ndarray]) -> tuple[Steps, Runs | None]:
+        """Return the steps for inputs, and the functions that run them; None at first, when binding does not pay."""
+        is_first = "_has_run" not in vars(self)
+        vars(self)["_has_run"] = True
         if self._is_real and any(array.ndim and len(array) >= MANY for array in given.values()):
-            return self.for_many, self._runs_for_many
-        return self.steps, self._runs
+            return self.for_many, None if is_first else self._runs_for_many
+        return self.steps, None if is_first else self._runs
 
     @cached_property
     def _is_real(self) -> bool:
