@@ -7,27 +7,34 @@ from typing import Any
 
 import numpy as np
 
+from graphrewrite.errors import EvaluationError, did_you_mean
 from graphrewrite.execution.implementation import Implementations
-from graphrewrite.execution.program import compile_graph
-from graphrewrite.execution.program.arguments import by_name
+from graphrewrite.execution.kept_programs import program_of, session_of
+from graphrewrite.execution.program.arguments import by_name, checked
+from graphrewrite.execution.program.size_values import sizes_of_inputs
 from graphrewrite.graph import Graph
-from graphrewrite.graph.arguments import as_graph
+from graphrewrite.graph.arguments import as_graph, check_digraph
 from graphrewrite.hierarchy.region import GraphView
 from graphrewrite.types import unboxed
 
 __all__ = ["evaluate", "evaluate_nodes"]
 
-_FEW = 32
-"""With fewer frames, translating a graph to instructions takes longer than it saves."""
+
+_OWN, _OTHERS = ("numpy", "cpu"), ("onnxruntime",)
+"""Names of backends: of this package, and of other engines."""
 
 
 def evaluate(
-    graph: Graph | GraphView, inputs: Any, *, implementations: Implementations | None = ()
+    graph: Graph | GraphView,
+    inputs: Any,
+    *,
+    implementations: Implementations | None = (),
+    backend: str | None = None,
 ) -> dict[str, np.ndarray]:
     r"""Return the outputs of a graph for inputs.
 
-    The graph is compiled on each call, as it may have changed; `graphrewrite.execution.compile_graph` compiles it once
-    for many evaluations.
+    The graph keeps the program that it is compiled to, for the next call. That finds out whether anything in the graph
+    has changed since; `graphrewrite.execution.compile_graph` gives a program that does not even ask.
 
     Parameters
     ----------
@@ -42,6 +49,12 @@ def evaluate(
         the module of the graph, too. Ops compute themselves where no other backend than ``cpu`` or ``numpy`` is asked
         for; None lets them compute themselves wherever nodes are to run, and whatever they name that no module has.
 
+    backend : str, optional
+        Another engine that computes the whole graph, as `graphrewrite.lowering.to_onnx` writes it: ``"onnxruntime"``,
+        where that is installed. It sums floats in an order of its own, and approximates functions such as the
+        exponential by itself: in float32, results differ by about 1e-5 of the greatest numbers that are added up on the
+        way.
+
     Returns
     -------
     dict of str to ndarray
@@ -54,6 +67,8 @@ def evaluate(
         backend that no implementation has; where implementations are passed, for such a kernel, too.
     ImplementationError
         If an implementation that a node names is missing, or does not fit.
+    MissingDependencyError
+        If the engine is not installed.
 
     Examples
     --------
@@ -64,11 +79,11 @@ def evaluate(
     [[0.0, 2.0]]
     """
     if isinstance(graph, GraphView):
-        return graph.evaluate(inputs, implementations=implementations)
-    graph = as_graph(graph, "that can be evaluated")
-    given = by_name(graph.inputs, (inputs,), {})
-    values = evaluate_nodes(graph, given, implementations=implementations)
-    return {name: unboxed(value) for name, value in values.items()}
+        return graph.evaluate(inputs, implementations=implementations, backend=backend)
+    if backend is not None and backend not in _OWN:
+        return _by_engine(graph, inputs, implementations, backend)
+    program = program_of(graph, None, implementations, _frames(inputs))
+    return {name: unboxed(value) for name, value in program(inputs).items()}
 
 
 def evaluate_nodes(
@@ -89,12 +104,36 @@ def evaluate_nodes(
     >>> sorted(evaluate_nodes(g, {"x": [[-1, 2]]}, ["x", "r"]))
     ['r', 'x']
     """
-    many = any(_frames(array) >= _FEW for array in inputs.values())
-    return compile_graph(graph, nodes, instructions=many, implementations=implementations)(inputs)
+    return program_of(graph, nodes, implementations, _frames(inputs))(inputs)
 
 
-def _frames(array: Any) -> int:
-    try:
-        return len(array)
-    except TypeError:  # a number, which is rejected with a better message later
-        return 0
+def _by_engine(
+    graph: Graph, inputs: Any, implementations: Implementations | None, backend: Any
+) -> dict[str, np.ndarray]:
+    if backend not in _OTHERS:
+        names = (*_OTHERS, *_OWN)
+        hint = did_you_mean(str(backend), names)
+        raise EvaluationError(
+            f"there is no backend {backend!r}{hint}; there are {', '.join(map(repr, names))}; "
+            "what nodes are to run on is passed as implementations=[…]"
+        )
+    if implementations:
+        raise EvaluationError(f"implementations compute here, not by {backend}; pass implementations or a backend")
+    check_digraph(graph, "that can be evaluated")
+    session = session_of(graph, backend)
+    graph = as_graph(graph, "that can be evaluated")
+    types = {name: graph.result_type(name) for name in graph.inputs}
+    arrays = checked(by_name(types, (inputs,), {}), types, types)
+    sizes_of_inputs(types, arrays)  # raises if they contradict each other
+    return session(arrays)
+
+
+def _frames(inputs: Any) -> int:
+    """Return the greatest number of frames of an input."""
+    most = 0
+    for array in inputs.values() if isinstance(inputs, Mapping) else (inputs,):
+        try:
+            most = max(most, len(array))
+        except TypeError:  # a number, which is rejected with a better message later
+            continue
+    return most

@@ -65,10 +65,15 @@ def nodes_with_effects(graph: Any) -> set[str]:
                 perhaps.add(kind)
         except GraphError:
             continue
-    if not always and not perhaps:
+    holding = {node for node, _, _ in graph.bodies()} if perhaps else ()
+    if not always and not holding:
         return set()
     kinds = [(node, kind) for node, data in graph._node.items() if isinstance(kind := data.get("type"), str)]
-    return {node for node, kind in kinds if kind in always or (kind in perhaps and has_effects(graph, node))}
+    return {
+        node
+        for node, kind in kinds
+        if kind in always or (node in holding and kind in perhaps and has_effects(graph, node))
+    }
 
 
 def next_effect(graph: Any, node: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -346,6 +347,9 @@ class Graph(GraphMethods, Dataflow, Body):
 
     def bodies(self) -> Iterator[tuple[str, str, Graph]]:
         """Yield the graphs that are attributes of nodes, each with its node and the name of the attribute."""
+        held = set(map(type, chain.from_iterable([data.values() for data in self._node.values()])))
+        if not any(issubclass(kind, Graph) for kind in held):
+            return  # as most graphs
         for node, data in self._node.items():
             for key, value in data.items():
                 if isinstance(value, Graph):

@@ -161,7 +161,9 @@ class GraphMethods(_Documents):
         """
         return _above("hierarchy.renaming.renamed")(self, names)
 
-    def evaluate(self: Any, /, *inputs: Any, implementations: Any = (), **named: Any) -> dict[str, np.ndarray]:
+    def evaluate(
+        self: Any, /, *inputs: Any, implementations: Any = (), backend: str | None = None, **named: Any
+    ) -> dict[str, np.ndarray]:
         r"""Return the values of the outputs for values of the inputs, batch first; see `graphrewrite.evaluate`.
 
         Parameters
@@ -170,6 +172,8 @@ class GraphMethods(_Documents):
             In the order of the inputs, or by name.
         implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
             As `graphrewrite.evaluate` takes them.
+        backend : str, optional
+            Another engine, ``"onnxruntime"``.
         **named : array-like
             By name.
 
@@ -182,8 +186,13 @@ class GraphMethods(_Documents):
         >>> graph.evaluate([-1, 2])["y"].tolist(), graph.evaluate(x=[-1, 2])["y"].tolist()
         ([0.0, 2.0], [0.0, 2.0])
         """
-        given = _above("execution.program.arguments.by_name")(self.inputs, inputs, named)
-        return _above("execution.evaluator.evaluate")(self, given, implementations=implementations)
+        single = len(inputs) == 1 and not named
+        given = inputs[0] if single else _above("execution.program.arguments.by_name")(self.inputs, inputs, named)
+        return _above("execution.evaluator.evaluate")(self, given, implementations=implementations, backend=backend)
+
+    def _session(self: Any) -> Any:
+        """Return what computes the graph by onnxruntime."""
+        return _above("lowering.exchange.onnxruntime_session.session_of")(self)
 
     def __call__(self: Any, /, *inputs: Any, **named: Any) -> Any:
         r"""Return the output's array for values of the inputs; a tuple of arrays where there are several outputs.

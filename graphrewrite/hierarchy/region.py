@@ -194,7 +194,9 @@ class GraphView(Displayed):
         """
         return extract(self).graph
 
-    def evaluate(self, /, *inputs: Any, implementations: Any = (), **named: Any) -> dict[str, np.ndarray]:
+    def evaluate(
+        self, /, *inputs: Any, implementations: Any = (), backend: str | None = None, **named: Any
+    ) -> dict[str, np.ndarray]:
         """Return the values of the outputs for values of the inputs, batch first.
 
         Parameters
@@ -205,6 +207,8 @@ class GraphView(Displayed):
             By name.
         implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
             As `graphrewrite.evaluate` takes them.
+        backend : str, optional
+            Another engine, ``"onnxruntime"``.
 
         Returns
         -------
@@ -226,7 +230,7 @@ class GraphView(Displayed):
             return {part.inputs[label]: value for label, value in given.items()}
 
         arrays = [inside(each) if isinstance(each, Mapping) else each for each in inputs]
-        results = part.graph.evaluate(*arrays, implementations=implementations, **inside(named))
+        results = part.graph.evaluate(*arrays, implementations=implementations, backend=backend, **inside(named))
         return {label: results[name] for label, name in part.outputs.items()}
 
     def summary(self) -> str:

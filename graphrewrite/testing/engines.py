@@ -50,29 +50,16 @@ def _by_onnxruntime(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray
 
 def _run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return what onnxruntime computes for the outputs of a graph."""
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingDependencyError("against='onnxruntime' needs its package: pip install onnxruntime") from None
-    from graphrewrite.lowering import to_onnx
+    from graphrewrite.lowering.exchange.onnxruntime_session import session_of
 
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
     try:
-        model = to_onnx(graph).SerializeToString()
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        found = session.run(None, {each.name: inputs[each.name] for each in session.get_inputs()})
+        return session_of(graph, threads=1)(inputs)
     except MissingDependencyError:
         raise
+    except EvaluationError as error:
+        raise NoVerdictError(str(error)) from None
     except (GraphRewriteError, KeyError, TypeError, ValueError) as error:
         raise NoVerdictError(f"onnxruntime cannot compute it: {error}") from None
-    except Exception as error:  # its errors have no class in common
-        if not type(error).__module__.startswith("onnxruntime"):
-            raise
-        reason = str(error).splitlines()[0].rpartition(" : ")[2]
-        raise NoVerdictError(f"onnxruntime cannot compute it: {reason}") from None
-    return dict(zip(graph.outputs, map(np.asarray, found), strict=True))
 
 
 def _by_ghdl(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> OutputDifference | None:

@@ -105,6 +105,73 @@ def resnet() -> onnx.ModelProto:
     return n.model(n.node("Softmax", x, axis=1))
 
 
+def mobilenet(size: int = 96) -> onnx.ModelProto:
+    """MobileNetV2 (Sandler et al. 2018) of half the width, on 3x96x96."""
+    n = _Layers(3, size, size)
+
+    def limited(x: str) -> str:
+        n.nodes.append(helper.make_node("Clip", [x, low, high], [name := f"clip{len(n.nodes)}"], name=name))
+        return name
+
+    low, high = (n.weight(np.array(limit)) for limit in (0.0, 6.0))
+    x = limited(n.conv("x", 3, 16, 3, 3, strides=[2, 2], pads=[1, 1, 1, 1]))
+    inner = 16
+    for expansion, outer, count, stride in _BOTTLENECKS:
+        for index in range(count):
+            wide, step = inner * expansion, [stride if index == 0 else 1] * 2
+            y = limited(n.conv(x, inner, wide, 1, 1)) if expansion > 1 else x
+            y = limited(n.conv(y, wide, wide, 3, 3, groups=wide, pads=[1, 1, 1, 1], strides=step))
+            y = n.conv(y, wide, outer, 1, 1)
+            x, inner = (n.node("Add", x, y) if step == [1, 1] and inner == outer else y), outer
+    x = limited(n.conv(x, inner, 1280, 1, 1))
+    return n.model(n.linear(n.flat(n.node("GlobalAveragePool", x)), 1280, 10))
+
+
+_BOTTLENECKS = (
+    (1, 8, 1, 1),
+    (6, 16, 2, 2),
+    (6, 16, 3, 2),
+    (6, 32, 4, 2),
+    (6, 48, 3, 1),
+    (6, 80, 3, 2),
+    (6, 160, 1, 1),
+)
+"""Expansion, channels, blocks, and stride of the first one."""
+
+
+def transformer(layers: int = 2, length: int = 128, width: int = 128, heads: int = 4) -> onnx.ModelProto:
+    """An encoder (Vaswani et al. 2017) with the norm first and the error function, as PyTorch exports one."""
+    n = _Layers(length, width)
+    dense = {"root": np.sqrt(2.0), "half": 0.5, "one": 1.0, "scale": np.sqrt(width // heads)}
+    number = {name: n.weight(np.array(value)) for name, value in dense.items()}
+
+    def product(x: str, inner: int, outer: int) -> str:
+        w = n.weight(n.random.normal(scale=1 / np.sqrt(inner), size=(inner, outer)))
+        return n.node("Add", n.node("MatMul", x, w), n.weight(n.random.normal(scale=0.1, size=outer)))
+
+    def norm(x: str) -> str:
+        gain, shift = n.weight(n.random.uniform(0.5, 1.5, width)), n.weight(n.random.normal(scale=0.1, size=width))
+        return n.node("LayerNormalization", x, gain, shift)
+
+    def split(x: str, perm: list[int]) -> str:
+        shape = n.node("Constant", value_ints=[-1, length, heads, width // heads])
+        return n.node("Transpose", n.node("Reshape", x, shape), perm=perm)
+
+    x = "x"
+    for _ in range(layers):
+        y = norm(x)
+        q, k, v = (split(product(y, width, width), perm) for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))
+        scores = n.node("Softmax", n.node("Div", n.node("MatMul", q, k), number["scale"]), axis=-1)
+        y = n.node("Transpose", n.node("MatMul", scores, v), perm=[0, 2, 1, 3])
+        y = n.node("Reshape", y, n.node("Constant", value_ints=[-1, length, width]))
+        x = n.node("Add", x, product(y, width, width))
+        y = product(norm(x), width, 4 * width)
+        bell = n.node("Add", n.node("Erf", n.node("Div", y, number["root"])), number["one"])
+        y = n.node("Mul", n.node("Mul", y, bell), number["half"])
+        x = n.node("Add", x, product(y, 4 * width, width))
+    return n.model(norm(x))
+
+
 def exported_resnet(blocks: int, channels: int = 4) -> onnx.ModelProto:
     """So many residual blocks with what exporters leave between layers: nodes that do nothing, alone or in pairs."""
     n = _Layers(channels, 8, 8)
@@ -131,6 +198,7 @@ def exported_resnet(blocks: int, channels: int = 4) -> onnx.ModelProto:
 
 
 NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {"MLP": mlp, "CNN": cnn, "DS-CNN": ds_cnn, "ResNet-8": resnet}
+LARGER: dict[str, Callable[[], onnx.ModelProto]] = {"MobileNetV2 x0.5": mobilenet, "transformer": transformer}
 
 
 def inputs_of(model: onnx.ModelProto, batch: int) -> dict[str, np.ndarray]:

@@ -16,6 +16,7 @@ from graphrewrite.types import (
     ElementType,
     FixedPoint,
     Stream,
+    Tensor,
     Type,
     boxed,
     element_dtype,
@@ -24,8 +25,13 @@ from graphrewrite.types import (
     unboxed,
 )
 
-__all__ = ["by_name", "checked"]
+__all__ = ["PlainInputs", "by_name", "checked", "plain_inputs", "taken"]
 
+PlainInputs = tuple[tuple[str, np.dtype, tuple[int | None, ...]], ...]
+"""Names, dtypes and sizes of inputs, None for those that may be any."""
+
+_AS_STORED = frozenset({"f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"})
+"""Element types of which every array of their dtype is one."""
 _SHOWN = 8
 """Number of inputs that a message lists."""
 
@@ -89,6 +95,46 @@ def checked(inputs: Mapping[str, Any], types: Mapping[str, Type], needed: Iterab
     if missing:
         raise EvaluationError(f"{len(missing)} inputs are missing: {_listed({name: types[name] for name in missing})}")
     return {name: _array(name, kind, inputs[name]) for name, kind in types.items() if name in inputs}
+
+
+def plain_inputs(types: Mapping[str, Type]) -> PlainInputs | None:
+    """Return what arrays of inputs need no conversion, and no look at their numbers; None if that is not so simple.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> plain_inputs({"x": Tensor("f32", ("N", 2))})
+    (('x', dtype('float32'), (None, 2)),)
+    """
+    names = [size for kind in types.values() for size in kind.shape if not isinstance(size, int)]
+    is_free = all(map(str.isidentifier, names)) and len(set(names)) == len(names)
+    if not is_free or any(type(kind) is not Tensor or kind.element not in _AS_STORED for kind in types.values()):
+        return None
+    return tuple(
+        (name, element_dtype(kind.element), tuple(size if isinstance(size, int) else None for size in kind.shape))
+        for name, kind in types.items()
+    )
+
+
+def taken(inputs: Mapping[str, Any], plain: PlainInputs) -> dict[str, np.ndarray] | None:
+    """Return the arrays that are given for all inputs, if they are what these need; None if `checked` has to look.
+
+    Examples
+    --------
+    >>> plain = (("x", np.dtype("f4"), (None, 2)),)
+    >>> taken({"x": np.zeros((1, 2), "f4")}, plain), taken({"x": np.zeros((1, 3), "f4")}, plain)
+    ({'x': array([[0., 0.]], dtype=float32)}, None)
+    """
+    arrays = {}
+    for name, dtype, sizes in plain:
+        array = inputs.get(name)
+        if type(array) is not np.ndarray or array.dtype is not dtype or array.ndim != len(sizes):
+            return None
+        for size, got in zip(sizes, array.shape, strict=True):
+            if size != got and size is not None:
+                return None
+        arrays[name] = array
+    return arrays if len(arrays) == len(inputs) else None
 
 
 def _takes(names: Iterable[str]) -> str:

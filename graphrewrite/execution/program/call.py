@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -138,7 +138,7 @@ class Call:
 
     def run(self, values: Values) -> None:
         """Compute the node by its op's function."""
-        arrays = [values[o.node][o.result] for o in self.operands]
+        arrays = [values[node][result] for node, result in self.operands]
         if not isinstance(self.op, GraphOp) and self.op.effects:  # a graph has those of the nodes in it
             note_effect(self.node, self.op.name, arrays, self.attributes)
         try:
@@ -146,8 +146,7 @@ class Call:
                 results = self._of_objects(arrays)
             else:
                 results = self.computed(arrays)
-            if self.op is not output and (self.plain is None or len(results) != 1 or results[0].dtype != self.plain):
-                results = tuple(self._held(i, array) for i, array in enumerate(results))
+            results = self._as_typed(results)
         except GraphError:
             raise
         except Exception as error:
@@ -157,6 +156,60 @@ class Call:
         if self.stated:
             self._check_sizes(results)
         values[self.node] = results
+
+    def bound(
+        self, constants: Mapping[str, tuple[np.ndarray, ...]], *, prepared: Callable[..., np.ndarray] | None = None
+    ) -> Callable[[Values], None]:
+        """Return a function that does what `run` does, with less to ask in each of many runs.
+
+        Parameters
+        ----------
+        constants : mapping of str to tuple of ndarray
+            The results of nodes that are the same in each run.
+        prepared : callable, optional
+            A function of the operands that gives the same bits as the op's with its attributes.
+        """
+        dtype, node, operands = self.plain, self.node, self.operands
+        if type(self) is not Call or self.arrangement is not None or self.has_objects or self.stated:
+            return self.run
+        if self.op is output and len(operands) == 1:
+            ((source, index),) = operands
+
+            def pass_on(values: Values) -> None:
+                values[node] = (values[source][index],)
+
+            return pass_on
+        if dtype is None or isinstance(self.op, GraphOp) or self.op.effects:
+            return self.run
+        function, attributes = self.op.function, self.attributes
+        if prepared is not None:
+            function, attributes = prepared, {}
+
+        def compute(values: Values) -> None:
+            arrays = [values[source][index] for source, index in operands]
+            try:
+                result = function(*arrays, **attributes)
+                if type(result) is np.ndarray and result.dtype is dtype:
+                    values[node] = (result,)
+                    return
+                if result is None:
+                    raise EvaluationError(
+                        f"the function of {self.op.name} returned nothing; return its result", node=node
+                    )
+                results = tuple(map(np.asarray, result if isinstance(result, tuple) else (result,)))
+                values[node] = self._as_typed(results)
+            except GraphError:
+                raise
+            except Exception as error:
+                raise self.failure(arrays, error) from error
+
+        return compute
+
+    def _as_typed(self, results: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        """Return results in the dtypes of their types."""
+        if self.op is not output and (self.plain is None or len(results) != 1 or results[0].dtype != self.plain):
+            return tuple(self._held(i, array) for i, array in enumerate(results))
+        return results
 
     def computed(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the results for operands, before they are brought into the dtypes of their types."""
@@ -202,8 +255,10 @@ def constant_value(graph: Graph, node: str) -> np.ndarray | None:
     data = graph._node[node]
     if data.get("type") != "constant" or graph.op(node) is not constant or not isinstance(data.get("result"), Tensor):
         return None
-    value = data.get("value")
-    return hold(data["result"].element, value) if isinstance(value, np.ndarray) else None
+    value, element = data.get("value"), data["result"].element
+    if type(value) is np.ndarray and element in ("f32", "f64") and value.dtype == element_dtype(element):
+        return value  # as most are, so that there is nothing to look for
+    return hold(element, value) if isinstance(value, np.ndarray) else None
 
 
 def _computed(
@@ -219,14 +274,14 @@ def _computed(
 def carries_objects(graph: Graph, operands: Iterable[Operand], results: Iterable[Type]) -> bool:
     """Tell whether some operand or result is of a type that is no tensor."""
     for kind in results:
-        if kind.__class__ is not Tensor and isinstance(kind, EdgeType):
+        if type(kind) is not Tensor and isinstance(kind, EdgeType):
             return True
     nodes = graph._node
     for source, _ in operands:
         read = nodes[source].get("result")
-        if read.__class__ is Tensor:
-            continue
-        if any(isinstance(kind, EdgeType) for kind in (read if isinstance(read, tuple) else (read,))):
+        if type(read) is not Tensor and any(
+            isinstance(kind, EdgeType) for kind in (read if isinstance(read, tuple) else (read,))
+        ):
             return True
     return False
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from graphrewrite.execution.program.instruction import Action, Instruction
+from graphrewrite.execution.program.windows import around
 
 __all__ = ["Border", "Channelwise", "Total"]
 
@@ -20,7 +21,7 @@ _RUN = 512
 
 @dataclass(frozen=True)
 class Border(Instruction):
-    """Copy an operand into a border of zeros, which is written only once.
+    """Copy an operand into a border of zeros.
 
     Attributes
     ----------
@@ -31,10 +32,9 @@ class Border(Instruction):
     before: tuple[int, ...]
 
     def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
-        """Return the one copy; the border is filled here."""
-        target[...] = 0
+        """Return the copy, and one action for each side of the border."""
         inside = tuple(slice(p, p + size) for p, size in zip(self.before, source.shape, strict=False))
-        return [partial(np.copyto, target[inside], source)]
+        return [*(partial(side.fill, 0) for side in around(target, inside)), partial(np.copyto, target[inside], source)]
 
 
 @dataclass(frozen=True)

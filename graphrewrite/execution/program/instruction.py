@@ -36,13 +36,10 @@ class Register(NamedTuple):
         Positions, then channels, without the frames.
     dtype : numpy.dtype
         The carrier.
-    kept : bool
-        Whether its memory is never shared, because a border of zeros is written only once.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    kept: bool = False
 
 
 @dataclass(frozen=True)

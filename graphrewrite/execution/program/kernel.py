@@ -12,6 +12,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call, Values
+from graphrewrite.execution.program.channelwise import Channelwise
 from graphrewrite.execution.program.instruction import Action, Instruction
 from graphrewrite.execution.program.layers import translate_conv, translate_linear, translate_max_pool
 from graphrewrite.execution.program.memory import Memory, plan
@@ -64,9 +65,12 @@ MANY, _GRAIN = 16, 16
 _LONG = 8
 """Number of chunks from which progress is shown."""
 
-_MOST = 1 << 24
+_MOST, _MOST_CHANNELWISE = 1 << 24, 1 << 26
 """Maximum size of the smallest chunk in bytes; larger kernels of real numbers exceed all caches and are not used, and
-exact ones take a frame at a time."""
+exact ones take a frame at a time.
+
+Those that convolve channels one by one are used, since the ops' functions have too little to do for each channel.
+"""
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,9 @@ class Kernel:
     @property
     def fits(self) -> bool:
         """Whether it needs little enough memory to be faster than calls."""
-        return self.is_exact or self.memory.size * MANY <= _MOST
+        is_channelwise = any(isinstance(step, Channelwise) for step in self.instructions)
+        most = _MOST_CHANNELWISE if is_channelwise else _MOST
+        return self.is_exact or self.memory.size * MANY <= most
 
     @cached_property
     def ends(self) -> tuple[tuple[str, ...], ...]:

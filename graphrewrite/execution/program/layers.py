@@ -55,7 +55,7 @@ def convolved(t: Translation, x: KernelValue, windows: Geometry, w: np.ndarray, 
     if windows.plain:
         columns = t.carried(x, kind).register
     else:
-        columns = t.register(windows.gathered(x.shape[0]), kind, kept=windows.padded, gathered=True)
+        columns = t.register(windows.gathered(x.shape[0]), kind, gathered=True)
         t.emit(Gather((t.computed(x).register,), columns, windows))
     along = (windows.results[-1], windows.strides[-1])
     return t.emit(Product((columns,), target, windows.columns(w).astype(kind, copy=False), along))

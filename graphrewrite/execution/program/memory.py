@@ -9,11 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphrewrite.execution.program.instruction import Instruction, Register
+from graphrewrite.memory import Span, place
 
 __all__ = ["Memory", "plan"]
 
 _GRAIN = 8
 """Multiple, in bytes per frame, of all offsets, so that every carrier is aligned for any number of frames."""
+_STEPS = 200
+"""Limit of the search for a lower placement, where first fit does not reach the greatest load."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Memory:
 def plan(
     registers: Sequence[Register], instructions: Sequence[Instruction], loaded: Iterable[int], stored: Iterable[int]
 ) -> Memory:
-    """Allocate registers, each in the first gap among live registers that is large enough.
+    """Place registers so that those that are alive together do not overlap; an instruction may write over its operand.
 
     Registers `loaded` are written before the first instruction, `stored` are read after the last one.
 
@@ -59,45 +62,27 @@ def plan(
     >>> plan([Register((4,), FLOAT32)] * 3, steps, [0], [2]).offsets
     (0, 0, 0)
     """
-    last = {r: index for index, step in enumerate(instructions) for r in step.reads}
-    last.update(dict.fromkeys(stored, len(instructions)))
-    offsets: dict[int, int] = {}
-    alive: dict[int, None] = {}
-
-    def allocate(register: int) -> None:
-        size, start = _aligned(registers[register]), 0
-        for other in sorted(alive, key=offsets.__getitem__):
-            if offsets[other] - start >= size:
-                break
-            start = max(start, offsets[other] + _aligned(registers[other]))
-        offsets[register] = start
-        alive[register] = None
-
-    # Kept registers hold a border that is written once per run: nothing else may use their memory at any time.
-    for register in sorted({*loaded, *(i for i, r in enumerate(registers) if r.kept)}):
-        allocate(register)
-    for index, step in enumerate(instructions):
+    end = len(instructions) + 1
+    last = {r: time for time, step in enumerate(instructions, 1) for r in step.reads}
+    last.update(dict.fromkeys(stored, end))
+    born = dict.fromkeys(loaded, 0)
+    for register in born:
+        last.setdefault(register, 0)  # nobody reads it, but it is loaded
+    over: dict[int, int] = {}
+    for time, step in enumerate(instructions, 1):
         first, target = step.reads[0], step.writes
-        dies = last[first] == index and not registers[first].kept  # then the target may take over its memory
-        if (
-            step.in_place
-            and dies
-            and _aligned(registers[first]) == _aligned(registers[target])
-            and registers[first].dtype == registers[target].dtype
-        ):
-            offsets[target] = offsets[first]
-            alive[target] = None
-        elif target not in alive:
-            allocate(target)
-        for register in {*step.reads, target}:
-            if (
-                last.get(register, index) <= index
-                and not registers[register].kept
-                and (register != target or register not in last)
-            ):
-                alive.pop(register, None)
-    size = max((offsets[i] + _aligned(r) for i, r in enumerate(registers)), default=0)
-    return Memory(tuple(registers), tuple(offsets[i] for i in range(len(registers))), size)
+        if target not in born and step.in_place and last[first] == time:
+            one, other = registers[first], registers[target]
+            if _aligned(one) == _aligned(other) and one.dtype == other.dtype:
+                over[target] = first
+        born.setdefault(target, time)
+        last.setdefault(target, time)
+    spans = [
+        Span(_aligned(register), born.get(i, 0), last.get(i, -1) + 1, over=over.get(i))
+        for i, register in enumerate(registers)
+    ]
+    placement = place(spans, align=_GRAIN, steps=_STEPS)
+    return Memory(tuple(registers), placement.offsets, placement.height)
 
 
 def _bytes(register: Register) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,11 +18,12 @@ from graphrewrite.execution.implementation import (
     insert_conversions,
 )
 from graphrewrite.execution.implementation.choice import check_backends, chosen
-from graphrewrite.execution.program.arguments import by_name, checked
+from graphrewrite.execution.program.arguments import PlainInputs, by_name, checked, plain_inputs, taken
 from graphrewrite.execution.program.call import Call, Values, constant_value
 from graphrewrite.execution.program.elsewhere import computed_by, opened
 from graphrewrite.execution.program.exact_layers import exact_layers
 from graphrewrite.execution.program.kernel import MANY, Kernel
+from graphrewrite.execution.program.prepared import prepared
 from graphrewrite.execution.program.reuse import reusing
 from graphrewrite.execution.program.schedule import Steps, has_real_work, scheduled, with_ends
 from graphrewrite.execution.program.size_values import found_in_results, sizes_of_inputs
@@ -38,6 +39,10 @@ __all__ = ["Program", "compile_graph"]
 
 _LONG, _LARGE = 128, 1 << 17
 """Number of steps from which progress is shown, or a sixteenth of it for inputs of at least so many entries."""
+
+
+Runs = tuple[tuple[Callable[[Values], None], tuple[str, ...]], ...]
+"""The functions that run steps, each with the nodes whose values are not read after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +61,10 @@ class Program:
         Nodes whose values are returned.
     constants : mapping of str to tuple of ndarray
         Values of constants, by node.
-    reals : tuple of Call
-        Calls to translate again for large batches, for which kernels of real numbers are faster.
+    calls : tuple of Call
+        Calls that compute the same as the steps.
+    instructions : bool
+        Whether calls are translated to instructions. Those of real numbers are for large batches only.
 
     Examples
     --------
@@ -74,21 +81,34 @@ class Program:
     needed: frozenset[str]
     steps: Steps
     results: tuple[str, ...]
-    constants: Mapping[str, tuple[np.ndarray, ...]]
-    reals: tuple[Call, ...] = ()
+    constants: Values
+    calls: tuple[Call, ...] = ()
+    instructions: bool = False
 
     def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
         """Return the values of the chosen nodes for inputs, given as for `graphrewrite.Graph.evaluate`; thread-safe."""
-        given = checked(by_name(self.inputs, inputs, named), self.inputs, self.needed)
-        sizes = sizes_of_inputs(self.inputs, given)
-        arrays: Values = {name: (array,) for name, array in given.items()}
-        values = {**self.constants, **arrays}
-        steps = self._steps(arrays)
-        is_large = sum([array.size for (array,) in arrays.values()]) >= _LARGE
-        is_long = len(steps) >= (_LONG // 16 if is_large else _LONG)
-        with progress(steps, "evaluate") if is_long else nullcontext(steps) as shown:
-            for step, dead in shown:
-                self._run(step, values, sizes)
+        one = inputs[0] if len(inputs) == 1 and not named else None
+        given = taken(one, self._plain_inputs) if type(one) is dict and self._plain_inputs else None
+        sizes: dict[str, int] = {}
+        if given is None:
+            given = checked(by_name(self.inputs, inputs, named), self.inputs, self.needed)
+            sizes = sizes_of_inputs(self.inputs, given)
+        elif self._names:
+            sizes = sizes_of_inputs(self.inputs, given)
+        values: Values = {**self.constants}
+        for name, array in given.items():
+            values[name] = (array,)
+        steps, runs = self._steps(given)
+        is_large = len(steps) >= _LONG // 16 and sum([array.size for array in given.values()]) >= _LARGE
+        if is_large or len(steps) >= _LONG or self._names or runs is None:
+            with progress(steps, "evaluate") if is_large or len(steps) >= _LONG else nullcontext(steps) as shown:
+                for step, dead in shown:
+                    self._run(step, values, sizes)
+                    for node in dead:
+                        values.pop(node, None)
+        else:
+            for run, dead in runs:
+                run(values)
                 for node in dead:
                     values.pop(node, None)
         return {node: values[node][0] for node in self.results}
@@ -144,16 +164,55 @@ class Program:
         """Names of the sizes in attributes."""
         return frozenset().union(*(step.names for step, _ in self.steps))
 
-    def _steps(self, values: Values) -> Steps:
-        if not self.reals or all(len(array) < MANY for (array,) in values.values() if array.ndim):
-            return self.steps
-        return self.for_many
+    def _steps(self, given: Mapping[str, np.ndarray]) -> tuple[Steps, Runs | None]:
+        """Return the steps for inputs, and the functions that run them; None at first, when binding does not pay."""
+        is_first = "_has_run" not in vars(self)
+        vars(self)["_has_run"] = True
+        if self._is_real and any(array.ndim and len(array) >= MANY for array in given.values()):
+            return self.for_many, None if is_first else self._runs_for_many
+        return self.steps, None if is_first else self._runs
+
+    @cached_property
+    def _is_real(self) -> bool:
+        return self.instructions and self.has_real_work
+
+    @cached_property
+    def _plain_inputs(self) -> PlainInputs | None:
+        return plain_inputs(self.inputs)
+
+    @cached_property
+    def _runs(self) -> Runs:
+        return _bound(self.steps, self.constants)
+
+    @cached_property
+    def _runs_for_many(self) -> Runs:
+        return _bound(self.for_many, self.constants)
 
     @cached_property
     def for_many(self) -> Steps:
         """The steps for large batches, translated on first use."""
+        return self._scheduled(reals=True)
+
+    @cached_property
+    def has_real_work(self) -> bool:
+        """Whether real numbers are faster by instructions in large batches."""
+        return has_real_work(self.calls)
+
+    @cached_property
+    def translated(self) -> Program:
+        """The program with instructions."""
+        return self if self.instructions else replace(self, steps=self._scheduled(), instructions=True)
+
+    def _scheduled(self, *, reals: bool = False) -> Steps:
         kept = {*self.results, *self.constants}
-        return scheduled(self.reals, self.inputs, _single(self.constants), kept, reals=True)
+        return scheduled(self.calls, self.inputs, _single(self.constants), kept, reals=reals)
+
+
+def _bound(steps: Steps, constants: Values) -> Runs:
+    return tuple(
+        (step.run if isinstance(step, Kernel) else step.bound(constants, prepared=prepared(step, constants)), dead)
+        for step, dead in steps
+    )
 
 
 def compile_graph(
@@ -239,11 +298,11 @@ def compile_graph(
         except EvaluationError:
             calls.append(call)  # raises again when the program runs
     _let_effects_give_nothing(calls, wanted)
-    arrays, kept = _single(constants), {*wanted, *constants}
-    calls = exact_layers(calls, arrays, inputs)
-    steps = scheduled(calls, inputs, arrays, kept) if instructions else with_ends(reusing(calls, kept), kept)
-    reals = tuple(calls) if instructions and has_real_work(calls) else ()
-    return Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, reals)
+    kept = {*wanted, *constants}
+    calls = exact_layers(calls, _single(constants), inputs)
+    steps = () if instructions else with_ends(reusing(calls, kept), kept)
+    program = Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, tuple(calls))
+    return program.translated if instructions else program
 
 
 def _let_effects_give_nothing(calls: list[Call], wanted: Iterable[str]) -> None:
@@ -275,7 +334,9 @@ def _single(constants: Mapping[str, tuple[np.ndarray, ...]]) -> dict[str, np.nda
 
 def _check_ops(graph: Graph, nodes: list[str]) -> None:
     kinds = [(node, graph._node[node].get("type")) for node in nodes]
-    unknown = [(node, kind) for node, kind in kinds if isinstance(find_op(kind, graph.ops), Generic | None)]
+    names = {kind for _, kind in kinds if isinstance(kind, str)}
+    known = {kind for kind in names if not isinstance(find_op(kind, graph.ops), Generic | None)}
+    unknown = [(node, kind) for node, kind in kinds if not (isinstance(kind, str) and kind in known)]
     if unknown:
         raise UnknownOpError(
             f"unknown ops: {', '.join(f'{kind} ({node})' for node, kind in unknown)}; "

@@ -89,7 +89,7 @@ def channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, targe
     pads, source = per_axis(a["pads"], 2 * rank, 0), x.register
     if any(pads):
         sizes = [p + size + q for p, size, q in zip(pads, x.shape[1:], pads[rank:], strict=False)]
-        source = t.register((x.shape[0], *sizes), x.dtype, kept=True)
+        source = t.register((x.shape[0], *sizes), x.dtype)
         t.emit(Border((x.register,), source, pads[:rank]))
     weights = np.ascontiguousarray(np.moveaxis(w[:, 0], 0, -1))
     strides, dilations = (per_axis(a[name], rank, 1) for name in ("strides", "dilations"))

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call, Values
+from graphrewrite.op.nn.activation import limited, rectified
 from graphrewrite.op.op import Op
 
 __all__ = ["InPlace", "reusing"]
@@ -18,47 +19,69 @@ _CACHE = 1 << 18
 """Size of the blocks, in bytes, on which several steps are done at a time: a part of a typical second-level cache."""
 
 
-def _relu(call: Call, x: np.ndarray) -> None:
-    np.maximum(x, x.dtype.type(0), out=x)
+Action = Callable[[np.ndarray], object]
+"""Overwrites an array."""
 
 
-def _clip(call: Call, x: np.ndarray) -> None:
-    for bound, limit in (("low", np.maximum), ("high", np.minimum)):
-        if call.attributes[bound] is not None:
-            limit(x, x.dtype.type(call.attributes[bound]), out=x)
+def _relu(_: Call) -> Action:
+    def rectify(x: np.ndarray) -> None:
+        for part in _parts(x):
+            rectified(part, out=part)
+
+    return rectify
 
 
-def _batch_norm(
-    call: Call, x: np.ndarray, gain: np.ndarray, shift: np.ndarray, mean: np.ndarray, var: np.ndarray
-) -> None:
+def _clip(call: Call) -> Action:
+    low, high = map(call.attributes.get, ("low", "high"))
+
+    def limit(x: np.ndarray) -> None:
+        for part in _parts(x):
+            limited(part, low, high, out=part)
+
+    return limit
+
+
+def _parts(x: np.ndarray) -> Sequence[np.ndarray]:
+    """Return an array in parts that stay in the cache for several steps."""
+    if x.nbytes <= _CACHE or not x.flags.c_contiguous:
+        return (x,)
+    flat, count = x.reshape(-1), max(1, _CACHE // x.itemsize)
+    return [flat[first : first + count] for first in range(0, flat.size, count)]
+
+
+def _batch_norm(call: Call, gain: np.ndarray, shift: np.ndarray, mean: np.ndarray, var: np.ndarray) -> Action:
     """Compute the steps of the op's function in blocks of channels."""
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = gain / np.sqrt(var + var.dtype.type(call.attributes["epsilon"]))
-    mean, scale, shift = (p.reshape(-1, *[1] * (x.ndim - 2)) for p in (mean, scale, shift))
-    channels = max(1, _CACHE * x.shape[1] // max(x[:1].nbytes, 1))
-    samples = max(1, channels // max(x.shape[1], 1))
-    for first in range(0, len(x), samples):
-        for channel in range(0, x.shape[1], channels):
-            part = slice(channel, channel + channels)
-            y = x[first : first + samples, part]
-            y -= mean[part]
-            y *= scale[part]
-            y += shift[part]
+    shape = (-1, *[1] * (len(call.results[0].shape) - 2))
+    mean, scale, shift = (p.reshape(shape) for p in (mean, scale, shift))
+
+    def normalise(x: np.ndarray) -> None:
+        if x.nbytes <= _CACHE:
+            np.subtract(x, mean, out=x)
+            np.multiply(x, scale, out=x)
+            np.add(x, shift, out=x)
+            return
+        channels = max(1, _CACHE * x.shape[1] // max(x[:1].nbytes, 1))
+        samples = max(1, channels // max(x.shape[1], 1))
+        for first in range(0, len(x), samples):
+            for channel in range(0, x.shape[1], channels):
+                part = slice(channel, channel + channels)
+                y = x[first : first + samples, part]
+                y -= mean[part]
+                y *= scale[part]
+                y += shift[part]
+
+    return normalise
 
 
 _BINARY: Mapping[Op, np.ufunc] = {op.add: np.add, op.sub: np.subtract, op.mul: np.multiply}
 
 
-def _binary(call: Call, x: np.ndarray, y: np.ndarray) -> None:
-    _BINARY[call.op](x, y, out=x)
+_PREPARED: Mapping[Op, Callable[..., Action]] = {op.relu: _relu, op.clip: _clip}
+"""Ops that overwrite their operand in a way that is known before it is computed."""
 
-
-_IN_PLACE: Mapping[Op, Callable[..., None]] = {
-    op.relu: _relu,
-    op.clip: _clip,
-    op.batch_norm: _batch_norm,
-    **dict.fromkeys(_BINARY, _binary),
-}
+_IN_PLACE = frozenset({*_PREPARED, op.batch_norm, *_BINARY})
 """Ops that can overwrite their first operand, with the same bits as the op's function."""
 
 _FRESH = frozenset({op.conv, op.linear, op.gemm, op.matmul, op.add, op.mul, op.sub, op.batch_norm, op.relu})
@@ -71,7 +94,7 @@ class InPlace(Call):
 
     def run(self, values: Values) -> None:
         """Compute the node, in place if its result has the shape of the first operand."""
-        arrays = [values[o.node][o.result] for o in self.operands]
+        arrays = [values[node][result] for node, result in self.operands]
         first = arrays[0]
         # The first operand may be the smaller one of a broadcast, and an array of the caller may be read-only.
         grows = self.op in _BINARY and np.broadcast(*arrays).shape != first.shape
@@ -79,10 +102,42 @@ class InPlace(Call):
             super().run(values)
             return
         try:
-            _IN_PLACE[self.op](self, *arrays)
+            if self.op in _BINARY:
+                _BINARY[self.op](*arrays, out=first)
+            elif self.op in _PREPARED:
+                _PREPARED[self.op](self)(first)
+            else:
+                _batch_norm(self, *arrays[1:])(first)
         except Exception as error:
             raise self.failure(arrays, error) from error
         values[self.node] = (first,)
+
+    def bound(
+        self, constants: Mapping[str, tuple[np.ndarray, ...]], *, prepared: Callable[..., np.ndarray] | None = None
+    ) -> Callable[[Values], None]:
+        """Return a function that does what `run` does, with less to ask in each of many runs."""
+        known = [constants[node][result] for node, result in self.operands[1:] if node in constants]
+        ((source, index), *others), node = self.operands, self.node
+        if self.op in _BINARY or len(known) < len(others) or self.plain is None or self.stated:
+            return self.run
+        try:
+            prepare = _PREPARED.get(self.op)
+            act = _batch_norm(self, *known) if prepare is None else prepare(self)
+        except Exception:  # raised again where it runs, with the shapes
+            return self.run
+
+        def compute(values: Values) -> None:
+            x = values[source][index]
+            if not x.flags.writeable:
+                self.run(values)
+                return
+            try:
+                act(x)
+            except Exception as error:
+                raise self.failure([x, *known], error) from error
+            values[node] = (x,)
+
+        return compute
 
 
 def reusing(calls: Sequence[Call], wanted: Collection[str]) -> list[Call]:

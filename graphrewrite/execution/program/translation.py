@@ -156,9 +156,9 @@ class Translation:
         self.entries[node] = type
         return True
 
-    def register(self, shape: tuple[int, ...], dtype: np.dtype, *, kept: bool = False, gathered: bool = False) -> int:
+    def register(self, shape: tuple[int, ...], dtype: np.dtype, *, gathered: bool = False) -> int:
         """Return a new register for a value of a shape: channels first without the batch; as stored if `gathered`."""
-        self.registers.append(Register(shape if gathered else (*shape[1:], *shape[:1]), dtype, kept))
+        self.registers.append(Register(shape if gathered else (*shape[1:], *shape[:1]), dtype))
         return len(self.registers) - 1
 
     def emit(self, instruction: Instruction) -> int:

@@ -118,10 +118,8 @@ class Gather(Instruction):
     geometry: Geometry
 
     def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
-        """Return one copy per tap; the border is filled here, once."""
+        """Return one copy per tap, and what fills the border around it."""
         g = self.geometry
-        if g.padded:
-            target[...] = 0
         rank, frames = len(g.sizes), source.shape[-1]
         target = target.reshape(*target.shape[:-2], math.prod(g.kernel[:-1]), -1, frames)
         if g.groups == 1:
@@ -131,7 +129,9 @@ class Gather(Instruction):
         lead: tuple[Any, ...] = (slice(None),) * (g.groups > 1)
         before = g.pads[rank - 1]
         along = slice(before, before + g.sizes[-1])
-        actions: list[Action] = []
+        actions: list[Action] = [
+            partial(side.fill, 0) for side in around(target, (*[slice(None)] * (target.ndim - 4), along))
+        ]
         for index, tap in enumerate(itertools.product(*map(range, g.kernel[:-1]))):
             into, pick = [], []
             for axis, t in enumerate(tap):
@@ -141,7 +141,26 @@ class Gather(Instruction):
                 start = first * stride + reach
                 into.append(slice(first, max(last + 1, first)))
                 pick.append(slice(start, start + max(last + 1 - first, 0) * stride, stride))
-            if all(s.stop > s.start for s in into):
-                to, of = target[(*lead, *into, along, index)], source[(*lead, *pick)]
-                actions.append(partial(np.copyto, to, of, casting="same_kind"))
+            if any(s.stop <= s.start for s in into):
+                into = [slice(0, 0)] * len(into)
+            here = target[(*lead, *[slice(None)] * len(into), along, index)]
+            inside = (*lead, *into)
+            actions += [partial(side.fill, 0) for side in around(here, inside)]
+            if here[inside].size:
+                actions.append(partial(np.copyto, here[inside], source[(*lead, *pick)], casting="same_kind"))
         return actions
+
+
+def around(array: np.ndarray, inside: Sequence[slice]) -> list[np.ndarray]:
+    """Return the parts of an array outside of a box, which is stated for the first axes.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in around(np.arange(6).reshape(2, 3), (slice(0, 1), slice(1, 3)))]
+    [[[3, 4, 5]], [[0]]]
+    """
+    sides = []
+    for axis, part in enumerate(inside):
+        start, stop, _ = part.indices(array.shape[axis])
+        sides += [array[(*inside[:axis], slice(0, start))], array[(*inside[:axis], slice(stop, None))]]
+    return [side for side in sides if side.size]

@@ -48,7 +48,39 @@ def relu(x: np.ndarray) -> np.ndarray:
     >>> relu(np.array([-2, 0, 3])).tolist()
     [0, 0, 3]
     """
-    return np.maximum(x, x.dtype.type(0))
+    return rectified(x)
+
+
+_MANY = 1 << 14
+"""From so many numbers on, `limited` is faster than a maximum."""
+
+
+def rectified(x: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+    """Return ``max(x, 0)``."""
+    return limited(x, 0, out=out) if x.size > _MANY else np.maximum(x, x.dtype.type(0), out=out)
+
+
+def limited(
+    x: np.ndarray, low: float | None = None, high: float | None = None, *, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return ``min(max(x, low), high)``, in one pass of numpy for floats, which is several times as fast.
+
+    Examples
+    --------
+    >>> limited(np.array([-1.0, -0.0, np.nan, 3.0]), 0, 2).tolist()
+    [0.0, 0.0, nan, 2.0]
+    """
+    least = None if low is None else np.asarray(low, x.dtype)
+    most = None if high is None else np.asarray(high, x.dtype)
+    if x.dtype.char in "fd" and (least is not None or most is not None):
+        start, end = -math.inf if least is None else float(least), math.inf if most is None else float(most)
+        # Of two zeros, numpy's maximum takes the bound, but the one pass takes the operand, to which 0.0 is added.
+        if start < end and end != 0 and (start != 0 or math.copysign(1, start) > 0):
+            y = x.clip(x.dtype.type(start), x.dtype.type(end), out=out)
+            return np.add(y, x.dtype.type(0), out=y if y.ndim else None) if start == 0 else y
+    if least is not None:
+        x = np.maximum(x, least, out=out)
+    return x if most is None else np.minimum(x, most, out=out)
 
 
 @define_op(infer=_same, elements=FLOATS, derived=ACTIVATED)
@@ -164,9 +196,7 @@ def clip(x: np.ndarray, *, low: int | float | None = None, high: int | float | N
     if x.dtype.kind in "iu":  # numpy does not convert a bound beyond the type
         limits = np.iinfo(x.dtype)
         low, high = (None if b is None else min(max(b, limits.min), limits.max) for b in (low, high))
-    if low is not None:
-        x = np.maximum(x, np.asarray(low, x.dtype))
-    return x if high is None else np.minimum(x, np.asarray(high, x.dtype))
+    return limited(x, low, high)
 
 
 def _infer_hard_tanh(x: Tensor, *, low: float = -1.0, high: float = 1.0) -> Tensor:

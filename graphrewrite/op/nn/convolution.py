@@ -18,7 +18,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.op.nn.border_value import BorderValue
-from graphrewrite.op.nn.correlation import correlate, is_fast
+from graphrewrite.op.nn.correlation import Correlation, correlate, is_fast
 from graphrewrite.op.sizes import exceeds, is_uneven
 from graphrewrite.op.tensor.linear_algebra import check_bias
 from graphrewrite.types import Dimension, Size, Tensor, as_size, size_max, size_min
@@ -166,13 +166,13 @@ def convolve(
             f"input and weights need the same rank, batch and channels first, got {list(x.shape)} and {list(w.shape)}; "
             "a batch of one is x[None]"
         )
+    if product is np.matmul and is_fast(x, w):
+        layout = _layout(x.shape[1:], w.shape, tuple(strides), tuple(pads), tuple(dilations), groups, x.itemsize)
+        return correlate(x, w, b, layout)
     rank = x.ndim - 2
     kernel = w.shape[2:]
-    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)  # says what does not fit
+    spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)  # says what does not fit
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
-    if product is np.matmul and is_fast(x, w):
-        pads = per_axis(pads, 2 * rank, 0)
-        return correlate(x, w, b, results=sizes, strides=strides, pads=pads, dilations=dilations, groups=groups)
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
     windows = sliding_window_view(pad_spatial(x, pads), reach, axis=tuple(range(2, 2 + rank)))
     steps = [slice(None, None, step) for step in (1, 1, *strides, *dilations)]
@@ -187,6 +187,23 @@ def convolve(
     result = parts[0] if groups == 1 else np.concatenate(parts, axis=1)
     y = np.moveaxis(result.reshape(batch, *positions, w.shape[0]), -1, 1)
     return y if b is None else y + b.reshape(-1, *[1] * rank)
+
+
+@lru_cache(maxsize=1024)
+def _layout(
+    sizes: tuple[int, ...],
+    weights: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...],
+    groups: int,
+    item: int,
+) -> Correlation:
+    """Return the layout of a convolution; raise if it does not fit."""
+    rank = len(sizes) - 1
+    results = spatial_sizes(sizes[1:], weights[2:], strides, pads, dilations)
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+    return Correlation.of(sizes, weights, results, strides, per_axis(pads, 2 * rank, 0), dilations, groups, item)
 
 
 def check_ranks(x: Tensor, w: Tensor, groups: int) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["correlate", "is_fast"]
+__all__ = ["Correlation", "correlate", "is_fast"]
 
 _CACHE = 1 << 19
 """Bytes of columns at a time: half of a typical second-level cache, since they are written and then read."""
+
+_FEW_POSITIONS, _MANY_CHANNELS, _TOGETHER = 64, 32, 4
+"""Up to so many positions, and from so many channels on, channels as the last axis pay for the transposes."""
 
 _WASTE = 1.4
 """Maximum ratio of computed to needed columns: superfluous ones pay off because all are copied in long runs."""
@@ -23,43 +25,77 @@ def is_fast(x: np.ndarray, w: np.ndarray) -> bool:
     return type(x) is np.ndarray and type(w) is np.ndarray and x.dtype == w.dtype and x.dtype.char in "fd"
 
 
-def correlate(
-    x: np.ndarray,
-    w: np.ndarray,
-    b: np.ndarray | None,
-    *,
-    results: tuple[int, ...],
-    strides: tuple[int, ...],
-    pads: tuple[int, ...],
-    dilations: tuple[int, ...],
-    groups: int,
-) -> np.ndarray:
-    """Return a convolution of floats.
+class Correlation(NamedTuple):
+    """The layout of a convolution, which follows from shapes and attributes.
 
-    Parameters
+    Attributes
     ----------
-    results, strides, pads, dilations : tuple of int
-        Sizes of the result, and attributes of `op.conv`; one entry per axis (pads: two).
+    results : tuple of int
+        Sizes of the result, one per axis.
+    groups : int
+        Groups of channels.
+    windows : _Windows, optional
+        How windows become columns; None if each window is one position of the input itself.
+    channelwise : _Channelwise, optional
+        How each channel is convolved by itself, where that is faster.
+    """
+
+    results: tuple[int, ...]
+    groups: int
+    windows: _Windows | None
+    channelwise: _Channelwise | None
+
+    @classmethod
+    def of(
+        cls,
+        sizes: tuple[int, ...],
+        weights: tuple[int, ...],
+        results: tuple[int, ...],
+        strides: tuple[int, ...],
+        pads: tuple[int, ...],
+        dilations: tuple[int, ...],
+        groups: int,
+        item: int,
+    ) -> Correlation:
+        """Return the layout for shapes of a sample and of the weights; attributes have one entry per axis, pads two.
+
+        Examples
+        --------
+        >>> Correlation.of((1, 3), (1, 1, 2), (2,), (1,), (0, 0), (1,), 1, 8).results
+        (2,)
+        """
+        windows = _windows(sizes, weights[2:], results, strides, pads, dilations, item)
+        is_channelwise = groups == sizes[0] == weights[0] and windows is not None
+        if is_channelwise and math.prod(results) <= _FEW_POSITIONS and groups >= _MANY_CHANNELS:
+            return cls(results, groups, windows, _Channelwise(sizes, weights[2:], results, strides, pads, dilations))
+        return cls(results, groups, windows, None)
+
+
+def correlate(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, how: Correlation) -> np.ndarray:
+    """Return a convolution of floats.
 
     Examples
     --------
-    >>> how = {"strides": (1,), "pads": (0, 0), "dilations": (1,), "groups": 1}
-    >>> correlate(np.array([[[1.0, 2.0, 4.0]]]), np.array([[[1.0, 10.0]]]), None, results=(2,), **how).tolist()
+    >>> how = Correlation.of((1, 3), (1, 1, 2), (2,), (1,), (0, 0), (1,), 1, 8)
+    >>> correlate(np.array([[[1.0, 2.0, 4.0]]]), np.array([[[1.0, 10.0]]]), None, how).tolist()
     [[[21.0, 42.0]]]
     """
-    batch, channels = x.shape[:2]
-    result = np.empty((batch, len(w), *results), x.dtype)
+    results, groups, windows, channelwise = how
+    batch, channels, outer = x.shape[0], x.shape[1], w.shape[0]
+    result = np.empty((batch, outer, *results), x.dtype)
     if not result.size:
         return result
     bias = None if b is None else b.reshape(-1, *[1] * len(results))
     if not w.size:  # sums of nothing
         result[...] = 0 if bias is None else bias
         return result
-    weights = w.reshape(groups, len(w) // groups, -1)
-    windows = _windows(x.shape[1:], w.shape[2:], results, strides, pads, dilations, x.itemsize)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # also of superfluous windows
+        if channelwise is not None:
+            channelwise.convolve(x, w, bias, result)
+            return result
+        weights = w.reshape(groups, outer // groups, -1)
         if windows is None:
-            grouped = result.reshape(batch, groups, len(w) // groups, -1)
+            grouped = result.reshape(batch, groups, outer // groups, -1)
             np.matmul(weights, x.reshape(batch, groups, channels // groups, -1), out=grouped)
             return result if bias is None else np.add(result, bias, out=result)
         buffer = windows.buffer(min(windows.samples, batch), x.dtype)
@@ -69,6 +105,45 @@ def correlate(
                 part = result[first : first + windows.samples, :, row : row + windows.rows]
                 windows.multiply(source, weights, bias, row, part)
     return result
+
+
+class _Channelwise(NamedTuple):
+    """A convolution of each channel by itself on few positions: channels are the last axis, in long runs."""
+
+    sizes: tuple[int, ...]
+    kernel: tuple[int, ...]
+    results: tuple[int, ...]
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+    dilations: tuple[int, ...]
+
+    def convolve(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, result: np.ndarray) -> None:
+        """Compute a result for some samples at a time, whose channels lie side by side."""
+        rank, channels, together = len(self.results), len(w), min(len(x), _TOGETHER)
+        sizes = [p + size + q for p, size, q in zip(self.pads, self.sizes[1:], self.pads[rank:], strict=False)]
+        buffer = np.zeros((*sizes, together, channels), x.dtype)
+        inside = buffer[tuple(slice(p, p + size) for p, size in zip(self.pads, self.sizes[1:], strict=False))]
+        weights = np.ascontiguousarray(w[:, 0].transpose(*range(1, 1 + rank), 0))
+        if together > 1:
+            weights = np.tile(weights, together)
+        sums = np.empty((*self.results, together * channels), x.dtype)
+        *steps, _, item = buffer.strides
+        between = [step * stride for step, stride in zip(steps, self.strides, strict=True)]
+        taps = [step * dilation for step, dilation in zip(steps, self.dilations, strict=True)]
+        shape = (*self.results, *self.kernel, together * channels)
+        windows = np.ndarray(shape, x.dtype, buffer, 0, (*between, *taps, item))
+        at, by, last = list(range(rank)), list(range(rank, 2 * rank)), 2 * rank
+        first_last, last_first = (*range(2, 2 + rank), 0, 1), (rank, rank + 1, *range(rank))
+        for first in range(0, len(x), together):
+            samples = x[first : first + together].transpose(first_last)
+            inside[..., : samples.shape[-2], :] = samples
+            np.einsum(windows, [*at, *by, last], weights, [*by, last], [*at, last], out=sums)
+            found = sums.reshape(*self.results, together, channels)[..., : samples.shape[-2], :].transpose(last_first)
+            part = result[first : first + together]
+            if bias is None:
+                part[...] = found
+            else:
+                np.add(found, bias, out=part)
 
 
 class _Windows(NamedTuple):
@@ -128,7 +203,6 @@ class _Windows(NamedTuple):
             np.add(products, bias, out=result)
 
 
-@lru_cache(maxsize=1024)
 def _windows(
     sizes: tuple[int, ...],
     kernel: tuple[int, ...],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
 from graphrewrite.execution.program import compile_graph, kernel
-from graphrewrite.op.nn import correlation
+from graphrewrite.op.nn import convolution, correlation
 from tests.support.program_graphs import by_functions
 from tests.support.program_networks import networks
 
@@ -49,11 +49,11 @@ def test_a_program_gives_what_the_functions_give(graph, seed, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "_CACHE", 1)  # chunks of 16 frames
         patch.setattr(correlation, "_CACHE", 1 << 10)  # some rows of one sample
-        correlation._windows.cache_clear()
+        convolution._layout.cache_clear()
         assert_close(program(inputs), wanted)
         assert_close(program(inputs), wanted)  # in memory that is not fresh any more
         assert_close(evaluate(graph, {"x": inputs["x"][:3]}), {"y": wanted["y"][:3]})
-    correlation._windows.cache_clear()
+    convolution._layout.cache_clear()
 
 
 def layers(*, read_twice: bool = False) -> Graph:
@@ -108,6 +108,7 @@ def test_nan_and_infinities_are_what_the_functions_make_of_them():
 
 def test_frames_of_which_a_chunk_is_too_large_are_left_to_the_functions(monkeypatch):
     monkeypatch.setattr(kernel, "_MOST", 1 << 10)
+    monkeypatch.setattr(kernel, "_MOST_CHANNELWISE", 1 << 10)
     program = compile_graph(layers())
     assert not kernels(program)
     x = np.random.default_rng(1).normal(size=(BATCH, 2, 6, 6)).astype(np.float32)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Tensor, op
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.nn.activation import limited
 from graphrewrite.types import NAMES, element_dtype, element_kind
 from tests.support.node_cases import Case, assert_case, cases_of
 
@@ -157,3 +158,25 @@ def test_refusals():
         if tested is not op.relu:
             with pytest.raises(TypeMismatchError, match="gives floats first"):
                 tested.infer(Tensor("i8", (3,)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 6), (0, None), (-0.0, 6), (None, 0), (-3, 3), (None, 2), (2, 1), (0, np.nan)]
+)
+def test_limits_in_one_pass_have_the_bits_of_those_in_two(dtype, stride, low, high):
+    special = np.array([0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 6, -6, 3, -3, 1e-310, 1e-40, -1e-40, 2, 1], dtype)
+    for count in (1, 7, 33, 100):
+        x = np.resize(special, count * stride)[::stride]
+        wanted = x if low is None else np.maximum(x, np.asarray(low, dtype))
+        wanted = wanted if high is None else np.minimum(wanted, np.asarray(high, dtype))
+        assert limited(x, low, high).tobytes() == wanted.tobytes()
+        y = x.copy()
+        limited(y, low, high, out=y)
+        assert y.tobytes() == wanted.tobytes()
+
+
+def test_many_numbers_are_rectified_as_few_are():
+    x = np.resize(np.array([0, -0.0, np.nan, np.inf, -np.inf, 6, -6], np.float32), 40_000)
+    assert op.relu(x).tobytes() == np.maximum(x, np.float32(0)).tobytes()
