@@ -82,6 +82,8 @@ class Builder:
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
         self.arrays: list[np.ndarray] = []
+        self.built: dict[Leaf | Node, tuple[Value, ...]] = {}
+        """What the last plan that was built became."""
 
     def chance(self, count: int) -> bool:
         """Return true once in that many times; shrinks to false."""
@@ -304,7 +306,7 @@ class Builder:
 
     def build(self, plan: Plan, *, spoiled: bool = False) -> list[Value]:
         """Add what is planned and return the values of its roots."""
-        made: dict[Leaf | Node, tuple[Value, ...]] = {}
+        made = self.built = {}
         roots = [self._made(root, plan, made) for root in plan.reading.roots]
         outer = {root.node for root in plan.reading.roots}
         inner = [made[node][0] for node in plan.reading.nodes if node not in outer]

@@ -25,7 +25,7 @@ from graphrewrite.testing.generation.varying import is_open, vary, with_attribut
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
 from graphrewrite.types import NAMES, TEXT, FixedPoint, Type, element_dtype, hold, out_of_range
 
-__all__ = ["mentioned_by", "near", "steer"]
+__all__ = ["mentioned_by", "near", "steer", "with_arrays"]
 
 _COMMON = Mentioned((2, -1, 0.5))
 """What is tried where the code mentions nothing."""
@@ -56,7 +56,11 @@ def mentioned_by(rule: Rule) -> Mentioned:
 
 def near(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
     """Return a plan near to a plan, as `vary` does, with the same constants where their types are the same."""
-    varied = vary(plan, pick, every_type=every_type)
+    return with_arrays(vary(plan, pick, every_type=every_type), plan)
+
+
+def with_arrays(varied: Plan, plan: Plan) -> Plan:
+    """Return a plan with the constants of another one where their types are the same."""
     kept = {
         leaf: array
         for leaf, array in plan.arrays.items()
