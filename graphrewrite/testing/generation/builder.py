@@ -18,7 +18,7 @@ from graphrewrite.testing.generation.edges import WITHOUT_NAN
 from graphrewrite.testing.generation.experience import counts_of, some_kind, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_in, limits_of_operand, within
-from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of
+from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of, retyped
 from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import (
@@ -76,7 +76,9 @@ class Builder:
         sparingly: bool = False,
         sizes: Sequence[int] = SIZES,
     ) -> None:
-        self.pick, self.ops, self.batch, self.every_type = pick, tuple(ops), batch, every_type
+        self.pick, self.batch, self.every_type = pick, batch, every_type
+        self.ops = tuple(op for op in ops if op.name != "constant")
+        self.has_constants = len(self.ops) < len(ops)
         self.open_sizes, self.sparingly, self.sizes = open_sizes, sparingly, sizes
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
@@ -102,11 +104,23 @@ class Builder:
     def constant(self, kind: Type, *, positive: bool = False) -> Value:
         """Add a constant: sometimes one that is equal to another one, but for its type or the signs of its zeros."""
         array = constant_array(kind, self.pick(_STYLES), positive=positive)
-        if self.arrays and not positive and self.chance(4):
-            alike = nearly_equal(self.pick(self.arrays), kind)
+        there = [] if positive else [other for other in self.arrays if other.size == array.size]
+        if there and self.chance(2 if self.has_constants else 3):
+            alike = nearly_equal(self.pick(there), kind, signs=self.pick((True, False)))
             array = array if alike is None else alike
         self.arrays.append(array)
         return self.offer(self.graph.constant(array, type=kind))
+
+    def another_constant(self) -> None:
+        """Add a constant whose value a node or an output may be: often of the type of one that is there, or nearly."""
+        there = [self.graph.result_type(n) for n, data in self.graph.nodes(data=True) if data["type"] == "constant"]
+        if there and self.pick((True, True, False)):
+            old = self.pick(there)
+            kind = retyped(old, shape=self.pick((old.shape, old.shape, old.shape[::-1], (1, *old.shape))))
+        else:
+            family = self.pick(("float", "float", "integer"))
+            kind = Tensor(self.pick(self.wanted(FAMILIES[family], family)), (self.pick(SIZES),) * self.pick((1, 0, 2)))
+        self.computed.append(self.constant(kind))
 
     def value(self, kind: Type, *, constant: bool = False, positive: bool = False) -> Value:
         """Return a value of a type: one that is there, an input, or a constant."""
@@ -129,6 +143,9 @@ class Builder:
 
     def step(self) -> None:
         """Add a node: of an op that reads the last value, or of any; or one that is there, again."""
+        if self.has_constants and self.chance(3):
+            self.another_constant()
+            return
         way = self.pick(range(16))
         if way > 13:
             self.repeat()

@@ -1,8 +1,8 @@
 """What a rule compares the attributes and sizes of a match with, read off while its function runs.
 
-Branches of a rule say whether a graph came further than another one. What a number would have to be for that is said by
-the comparisons on the way, as fuzzers use them that match inputs with the operands of comparisons (Aschermann, Schumilo,
-Blazytko, Gawlik and Holz: Redqueen, NDSS 2019).
+Branches of a rule say whether a graph came further than another one. What a number would have to be for that is said
+by the comparisons on the way: fuzzers look for their operands in the input (Aschermann, Schumilo, Blazytko, Gawlik and
+Holz: Redqueen, NDSS 2019), and here numbers know where they are from.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.match import Match
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.rewriting.rule.replacement import Bound, BoundNode, Replay
+from graphrewrite.rewriting.rule.replacement import Bound, Replay
 from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.kinds import retyped

@@ -113,13 +113,36 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
     each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
     for count, groups in ((each, firing), (_KEPT, declining)):
         for plans in groups:
-            yield from islice(cycle(plans), count)
+            rich = [plan for plan in plans if not _plain(plan)]
+            yield from islice(cycle([*rich, *rich, *plans]), count)
 
 
 def _leave_one(plans: list[Plan]) -> None:
-    """Remove a plan: of those whose sizes are related alike, the smallest, for where all is 1 nothing is mixed up."""
+    """Remove a plan: of those whose sizes are related alike, the plainest, and the smallest.
+
+    Where all sizes are 1 nothing is mixed up, and where attributes do nothing it is all the same what is made of them.
+    """
     forms = Counter(repr(_form(plan)) for plan in plans)
-    plans.remove(min(plans, key=lambda plan: (-forms[repr(_form(plan))], _extent(plan))))
+    plans.remove(min(plans, key=lambda plan: (-forms[repr(_form(plan))], -_plain(plan), _extent(plan))))
+
+
+def _plain(plan: Plan) -> int:
+    """How many attributes of a plan do nothing, or nearly; and all of them where a size is 0."""
+    values = [
+        (node.op.attributes[name], value)
+        for node, case in plan.cases.items()
+        for name, value in case.attributes.items()
+    ]
+    if any(0 in kind.shape for kind in plan.types.values()):
+        return 1 + len(values)
+    return sum(_does_nothing(value, default) for default, value in values)
+
+
+def _does_nothing(value: Any, default: Any) -> bool:
+    """Tell whether a value is the default, no permutation, or no shift."""
+    if isinstance(value, tuple) and len(value) > 1:
+        return value == tuple(range(len(value))) or value == default
+    return value is default or (value == 0 and not isinstance(value, bool | str))
 
 
 def _is_like(plan: Plan, other: Plan) -> bool:
@@ -130,9 +153,12 @@ def _is_like(plan: Plan, other: Plan) -> bool:
 
 
 def _form(plan: Plan) -> list[tuple[Any, ...]]:
-    """Which sizes of leaves are 1, symbolic, or equal to each other."""
+    """Which sizes of leaves are 1, symbolic, or equal to each other, and in which layout."""
     numbers: dict[Any, Any] = {1: 1, "N": "N"}
-    return [tuple(numbers.setdefault(size, -len(numbers)) for size in kind.shape) for kind in plan.types.values()]
+    return [
+        (getattr(kind, "layout", None), *(numbers.setdefault(size, -len(numbers)) for size in kind.shape))
+        for kind in plan.types.values()
+    ]
 
 
 def _extent(plan: Plan) -> int:

@@ -32,6 +32,7 @@ _COMMON = Mentioned((2, -1, 0.5))
 _LARGEST = 40
 """A size."""
 _TRIES = 3
+_SELDOM = (False, False, False, True)
 
 
 def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
@@ -56,7 +57,7 @@ def mentioned_by(rule: Rule) -> Mentioned:
 
 def near(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
     """Return a plan near to a plan, as `vary` does, with the same constants where their types are the same."""
-    return with_arrays(vary(plan, pick, every_type=every_type), plan)
+    return with_arrays(vary(plan, pick, every_type=every_type, stirs=_SELDOM), plan)
 
 
 def with_arrays(varied: Plan, plan: Plan) -> Plan:

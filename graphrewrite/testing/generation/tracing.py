@@ -58,6 +58,7 @@ class Traced(int):
 
     @classmethod
     def of(cls, value: int, place: Any, notes: list[Any], factor: Fraction, offset: Fraction) -> Self:
+        """Return a number that is so far from what is in a place."""
         made = cls(value)
         made.place, made.notes, made.factor, made.offset = place, notes, factor, offset
         return made

@@ -22,7 +22,7 @@ from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, USUAL, kind
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.sequences import Recipe, values_made
+from graphrewrite.testing.generation.sequences import VARIED, Recipe, values_made
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
 from graphrewrite.types import EdgeType, Tensor, Type, element_kind, sizes_in
 
@@ -39,17 +39,19 @@ _SHAPES = frozenset({"shape", "size", "sizes"})
 _KINDS = ("float", "fixed", "integer", "bool", "quantised")
 
 
-def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
+def vary(plan: Plan, pick: Pick, *, every_type: bool = False, stirs: Sequence[bool] = (False, True)) -> Plan:
     """Return a plan near to a plan.
 
     Parameters
     ----------
+    stirs : sequence of bool
+        Whether many attributes change as well, as likely as it is among these.
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
     """
     if any(isinstance(kind, EdgeType) for kind in plan.types.values()):
         return plan  # what a dialect's ops accept is not known
-    if pick((False, True)):
+    if pick(stirs):
         plan = stirred(plan, pick)
     changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
     for _ in range(pick(_COUNTS)):
@@ -121,6 +123,8 @@ def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Chan
     else:
         known = () if first is None else accepted(node.op, names[0], len(kinds), kind_of(first))
         options = [{names[0]: recipe} for recipe in known or recipes_of(node.op, names[0])]
+        # What makes many values counts more than what makes one.
+        options += [option for option in options if option[names[0]].style in VARIED]
     alike: Sequence[Any] = _elsewhere(plan, node, names[0]) if len(names) == 1 else ()
     there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
     for _ in range(_LOOKS):
@@ -307,7 +311,10 @@ def _layout(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, change, pick, only=leaf if pick((True, False)) else None)
 
 
-_CHANGES = (_attribute, _attribute, _attribute, _dealt, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
+_CHANGES = (
+    *(_attribute, _attribute, _attribute, _dealt, _same_element),
+    *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank),
+)
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
 _RARE = (_any_element, _any_element, _layout, _layout, _open_size, _empty)
 """Those of types that few graphs hold."""
