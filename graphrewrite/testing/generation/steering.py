@@ -21,7 +21,7 @@ from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
-from graphrewrite.testing.generation.varying import is_open, vary, with_attribute
+from graphrewrite.testing.generation.varying import is_open, vary, with_attribute, with_element
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
 from graphrewrite.types import NAMES, TEXT, FixedPoint, Type, element_dtype, hold, out_of_range
 
@@ -125,8 +125,7 @@ def _element(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     there = [kind.element for kind in plan.types.values()]
     there += [given["element"] for given in plan.attributes.values() if given.get("element") is not None]
     new = pick(some([element for element in (*named, *there) if element != old]))
-    types = {leaf: retyped(kind, element=new) if kind.element == old else kind for leaf, kind in plan.types.items()}
-    return inferred(plan, types, plan.attributes, pick)
+    return with_element(plan, old, new, pick)
 
 
 def _values(old: Any, pick: Pick, numbers: Sequence[int | float], others: Sequence[Any]) -> Iterator[Any]:
