@@ -84,7 +84,7 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
                 plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
             else:
                 plan = plan_instance(rule.pattern, pick, every_type=every_type)
-            plan = steer(plan, pick, mentioned) if turn % 4 == 0 else plan
+            plan = steer(plan, pick, mentioned) if turn % 2 == 0 and turn % 8 else plan
             graph = _graph_of(plan, turn)
         except Unfit:
             continue

@@ -29,6 +29,8 @@ __all__ = ["mentioned_by", "near", "steer", "with_arrays"]
 
 _COMMON = Mentioned((2, -1, 0.5))
 """What is tried where the code mentions nothing."""
+_ODD_NUMBERS = frozenset({"isnan", "isinf", "isfinite", "nan", "inf", "signbit", "copysign"})
+"""What code reads that tells constants apart by numbers which are seldom met."""
 _LARGEST = 40
 """A size."""
 _TRIES = 3
@@ -42,9 +44,10 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     plan. Where nothing fits, it is the same plan.
     """
     mentioned = mentioned or replace(_COMMON, moderate=mentioned.moderate)
+    changes = _CHANGES if not _ODD_NUMBERS & mentioned.attributes else (*_CHANGES, *[_entries] * len(_CHANGES))
     for _ in range(_TRIES):
         try:
-            return pick(_CHANGES)(plan, pick, mentioned)
+            return pick(changes)(plan, pick, mentioned)
         except Unfit:
             continue
     return plan
@@ -190,17 +193,18 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     if not flat.size:
         raise Unfit("a constant without entries")
     fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or not is_positive)]
-    match rng.randrange(8 if fitting else 5):
+    asks = bool(_ODD_NUMBERS & mentioned.attributes)
+    match 2 if asks and rng.randrange(2) else rng.randrange(8 if fitting else 5):
         case 0:
             flat[:] = _held(rng.randrange(4) + np.arange(flat.size) % 8, kind)
         case 1:
             flat[:] = np.sort(flat) if rng.randrange(2) else np.sort(flat)[::-1]
-        case 2 if kind.element != TEXT:
+        case 4 if kind.element != TEXT:
             flat[:] = _held(np.array(rng.sample(range(flat.size), flat.size)), kind)
         case 2 | 3 | 4:
             edges = _edges(plan, kind, positive=is_positive, moderate=mentioned.moderate)
             odd = edges[~np.isfinite(edges)] if edges.dtype.kind == "f" else edges[:0]
-            edges = odd if odd.size and rng.randrange(2) else edges
+            edges = odd if odd.size and (asks or rng.randrange(2)) else edges
             if rng.randrange(2):
                 flat[:] = rng.choice(edges)
             else:

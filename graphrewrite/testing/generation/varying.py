@@ -285,7 +285,8 @@ def with_element(plan: Plan, old: Element, new: Element, pick: Pick) -> Plan:
     types = {leaf: retyped(kind, element=new) if kind.element == old else kind for leaf, kind in plan.types.items()}
     attributes = {node: dict(given) for node, given in plan.attributes.items()}
     for node, given in attributes.items() if pick((True, False)) else ():
-        given.update({name: new for name, value in given.items() if value == old and is_open(node, name)})
+        alike = [name for name, value in given.items() if type(value) is type(old) and value == old]
+        given.update({name: new for name in alike if is_open(node, name)})
     if types == plan.types:
         raise Unfit("no change")
     return inferred(plan, types, attributes, pick)
