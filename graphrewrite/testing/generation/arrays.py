@@ -75,9 +75,10 @@ def nearly_equal(array: np.ndarray, kind: Type, *, signs: bool = True) -> np.nda
     >>> nearly_equal(np.float32([0, 2]), Tensor("f64", (2, 1))).tolist()
     [[-0.0], [2.0]]
     """
-    if array.size != math.prod(map(int, kind.shape)) or array.dtype.kind == "U" or kind.element == TEXT:
+    shape = tuple(map(int, kind.shape))
+    if array.size != math.prod(shape) or array.dtype.kind == "U" or kind.element == TEXT:
         return None
-    array = array.reshape(kind.shape)
+    array = array.reshape(shape)
     with np.errstate(all="ignore"):
         found = hold(kind.element, array)
     if not np.array_equal(found, array) or out_of_range(kind.element, found) is not None:

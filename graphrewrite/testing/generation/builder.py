@@ -114,7 +114,8 @@ class Builder:
     def another_constant(self) -> None:
         """Add a constant whose value a node or an output may be: often of the type of one that is there, or nearly."""
         there = [self.graph.result_type(n) for n, data in self.graph.nodes(data=True) if data["type"] == "constant"]
-        if there and self.pick((True, True, False)):
+        is_alike = self.pick((True, True, False))
+        if there and is_alike:
             old = self.pick(there)
             kind = retyped(old, shape=self.pick((old.shape, old.shape, old.shape[::-1], (1, *old.shape))))
         else:

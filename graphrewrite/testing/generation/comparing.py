@@ -63,11 +63,11 @@ class _Number(Traced):
 
     def _note(self, wanted: Any) -> None:
         if wanted is None:
-            self.notes.append(Comparison(*self.place, None))
+            self.notes.append(Comparison(self.place[0], self.place[1], None))
         elif isinstance(wanted, int | float) and wanted == int(wanted) and self.factor:
             value = (int(wanted) - self.offset) / self.factor
             if value.denominator == 1:
-                self.notes.append(Comparison(*self.place, int(value)))
+                self.notes.append(Comparison(self.place[0], self.place[1], int(value)))
             for other, sign in self.others:
                 other._note(int(other) + sign * (int(wanted) - int(self)))
 

@@ -123,7 +123,8 @@ def _leave_one(plans: list[Plan]) -> None:
     Where all sizes are 1 nothing is mixed up, and where attributes do nothing it is all the same what is made of them.
     """
     forms = Counter(repr(_form(plan)) for plan in plans)
-    plans.remove(min(plans, key=lambda plan: (-forms[repr(_form(plan))], -_plain(plan), _extent(plan))))
+    ranks = [(-forms[repr(_form(plan))], -_plain(plan), _extent(plan)) for plan in plans]
+    del plans[ranks.index(min(ranks))]
 
 
 def _plain(plan: Plan) -> int:
@@ -142,7 +143,7 @@ def _does_nothing(value: Any, default: Any) -> bool:
     """Tell whether a value is the default, no permutation, or no shift."""
     if isinstance(value, tuple) and len(value) > 1:
         return value == tuple(range(len(value))) or value == default
-    return value is default or (value == 0 and not isinstance(value, bool | str))
+    return value is default or (isinstance(value, int | float) and not isinstance(value, bool) and value == 0)
 
 
 def _is_like(plan: Plan, other: Plan) -> bool:

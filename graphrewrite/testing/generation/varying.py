@@ -318,7 +318,8 @@ def _layout(plan: Plan, pick: Pick) -> Plan:
     usual, layout, moves = LAYOUTS[rank][0], pick(LAYOUTS[rank]), pick((True, False))
     of_rank = [leaf for leaf, kind in plan.types.items() if len(kind.shape) == rank]
     images = [leaf for leaf in of_rank if not leaf.constant]  # hardly any op takes weights with names of axes
-    chosen = images if images and pick((True, True, False)) else pick((of_rank, [pick(of_rank)]))
+    of_images = pick((True, True, False))
+    chosen = images if images and of_images else pick((of_rank, [pick(of_rank)]))
     types = dict(plan.types)
     for leaf in chosen:
         kind = types[leaf]
