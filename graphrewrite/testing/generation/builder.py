@@ -11,6 +11,7 @@ import numpy as np
 from graphrewrite.errors import AttributeValueError, TypeMismatchError
 from graphrewrite.graph import Graph, Value
 from graphrewrite.hierarchy.graph_ops import graph_op
+from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick, Unfit
@@ -121,7 +122,13 @@ class Builder:
         else:
             family = self.pick(("float", "float", "integer"))
             kind = Tensor(self.pick(self.wanted(FAMILIES[family], family)), (self.pick(SIZES),) * self.pick((1, 0, 2)))
-        self.computed.append(self.constant(kind))
+        value = self.constant(kind)
+        readers = [op for op in self.ops if op.infer_types is elementwise and len(op.operands) == 2]
+        if readers and self.pick((True, False)):
+            others = [other for pooled in self.pool.values() for other in pooled if other.type.element == kind.element]
+            self._add(self.pick(readers), [self.pick(others), value], Case((), {}))
+        else:
+            self.computed.append(value)
 
     def value(self, kind: Type, *, constant: bool = False, positive: bool = False) -> Value:
         """Return a value of a type: one that is there, an input, or a constant."""

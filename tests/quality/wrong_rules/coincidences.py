@@ -164,8 +164,8 @@ def tile_of_one_entry(x):
 
 
 @rule
-def pads_in_pairs(x):
-    """Borders are given as all that lie before, then all behind: not in pairs for each axis."""
+def borders_of_the_other_axis(x):
+    """The borders of two axes are exchanged, of a square that stays one."""
     inner = op.pad(x)
     outer = op.pad(inner)
     yield outer
@@ -173,10 +173,10 @@ def pads_in_pairs(x):
         return decline("another mode")
     if min(inner.pads) < 0 or min(outer.pads) < 0 or len(x.shape) != 2:
         return decline("it crops")
-    pairs = np.add(inner.pads, outer.pads)
-    if pairs[1] + pairs[3] != pairs[2] + pairs[3] or pairs[0] + pairs[2] != pairs[0] + pairs[1]:
+    top, left, bottom, right = np.add(inner.pads, outer.pads).tolist()
+    if top + bottom != left + right:
         return decline("the shape would show it")
-    return op.pad(x, pads=(int(pairs[0]), int(pairs[2]), int(pairs[1]), int(pairs[3])), fill=inner.fill)
+    return op.pad(x, pads=(left, top, right, bottom), fill=inner.fill)
 
 
 @rule
