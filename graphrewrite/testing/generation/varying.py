@@ -340,5 +340,5 @@ _CHANGES = (
     *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank),
 )
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
-_RARE = (_any_element, _any_element, _layout, _layout, _open_size, _empty)
+_RARE = (_any_element, _any_element, *[_layout] * 5, _open_size, _empty)
 """Those of types that few graphs hold."""
