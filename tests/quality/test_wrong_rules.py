@@ -23,7 +23,7 @@ WRONG = list(planted_in(wrong_rules))
 RARELY: dict[str, int] = {}
 """Those that some seeds do not refute: how many of twenty do, as measured."""
 MISSED = {
-    "layers.axis_of_another_layout": "channels last, as many as there are places, and a factor for each hardly ever meet"
+    "layers.axis_of_another_layout": "channels last, as many as places, and a factor for each of them hardly ever meet"
 }
 """Those that no seed refutes, and why."""
 
