@@ -124,7 +124,8 @@ class Builder:
             kind = Tensor(self.pick(self.wanted(FAMILIES[family], family)), (self.pick(SIZES),) * self.pick((1, 0, 2)))
         value = self.constant(kind)
         readers = [op for op in self.ops if op.infer_types is elementwise and len(op.operands) == 2]
-        if readers and self.pick((True, False)):
+        reads = self.pick((True, False))
+        if readers and reads:
             others = [other for pooled in self.pool.values() for other in pooled if other.type.element == kind.element]
             self._add(self.pick(readers), [self.pick(others), value], Case((), {}))
         else:
