@@ -117,8 +117,9 @@ class Builder:
         there = [self.graph.result_type(n) for n, data in self.graph.nodes(data=True) if data["type"] == "constant"]
         is_alike = self.pick((True, True, False))
         if there and is_alike:
-            old = self.pick(there)
-            kind = retyped(old, shape=self.pick((old.shape, old.shape, old.shape[::-1], (1, *old.shape))))
+            kind = self.pick(there)
+            with suppress(Unfit):  # scales of channels
+                kind = retyped(kind, shape=self.pick((kind.shape, kind.shape[::-1], (1, *kind.shape))))
         else:
             family = self.pick(("float", "float", "integer"))
             kind = Tensor(self.pick(self.wanted(FAMILIES[family], family)), (self.pick(SIZES),) * self.pick((1, 0, 2)))
