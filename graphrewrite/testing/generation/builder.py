@@ -119,7 +119,7 @@ class Builder:
         if there and is_alike:
             kind = self.pick(there)
             with suppress(Unfit):  # scales of channels
-                kind = retyped(kind, shape=self.pick((kind.shape, kind.shape[::-1], (1, *kind.shape))))
+                kind = retyped(kind, shape=self.pick((*[kind.shape] * 2, kind.shape[::-1], (1, *kind.shape))))
         else:
             family = self.pick(("float", "float", "integer"))
             kind = Tensor(self.pick(self.wanted(FAMILIES[family], family)), (self.pick(SIZES),) * self.pick((1, 0, 2)))
