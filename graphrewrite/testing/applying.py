@@ -7,9 +7,10 @@ from typing import Any
 
 from graphrewrite.errors import GraphRewriteError, VerificationError
 from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import PREDICATE
 from graphrewrite.rewriting.verification import verify
 from graphrewrite.testing.counterexample import Counterexample
-from graphrewrite.testing.failure.claims import ARGUMENT, DETERMINISTIC, INTERFACE, WELL_FORMED
+from graphrewrite.testing.failure.claims import ARGUMENT, DETERMINISTIC, INTERFACE, SAME_ORDER, WELL_FORMED
 from graphrewrite.testing.firing import firing_between
 from graphrewrite.testing.snapshot import first_change, interface, snapshot
 from graphrewrite.testing.subject import Outcome, Subject
@@ -183,7 +184,7 @@ def rebuilt(graph: Any) -> Any:
 
 
 def check_interface(subject: Subject, graph: Any, done: Applied) -> None:
-    """Refute a result with other inputs, outputs or graph attributes."""
+    """Refute a result with other inputs, outputs or graph attributes, or without the order of its control edges."""
     result = done.graph
     for key, value in done.old["graph"].items():
         if key not in _FOLLOWING and (key not in result.graph or done.new["graph"][key] != value):
@@ -200,6 +201,11 @@ def check_interface(subject: Subject, graph: Any, done: Applied) -> None:
         if new[kind] != ports:
             reason = f"the {kind} were {_listed(ports)} and became {_listed(new[kind])}"
             raise Refuted(Counterexample(graph, result, reason, claim=INTERFACE), kind)
+    for first, second, edge in graph.edges(data=True):
+        is_order = edge.get("kind", PREDICATE) != PREDICATE
+        if is_order and first in result and second in result and second not in result.downstream(first):
+            reason = f"{second!r} came after {first!r} by a control edge, and need not any more"
+            raise Refuted(Counterexample(graph, result, reason, claim=SAME_ORDER), "control")
 
 
 def _listed(ports: list[tuple[str, str]]) -> str:

@@ -189,7 +189,7 @@ def _scalars(value: Any) -> Iterator[Any]:
 
 # ---------------------------------------------------------------------- ops
 
-_FORMS = ("input", "output", "constant")
+_FORMS = ("input", "output")
 """Ops of every graph."""
 
 

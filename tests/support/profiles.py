@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from graphrewrite.testing import search
 
-__all__ = ["fewer_examples", "fewer_graphs", "some_of", "some_seeds"]
+__all__ = ["fewer_examples", "fewer_graphs", "some_of", "some_seeds", "usual_examples"]
 
 T = TypeVar("T")
 FEW_GRAPHS = 10
@@ -23,6 +23,18 @@ def fewer_examples() -> Iterator[None]:
     profile = settings.get_current_profile_name()
     if profile != "slow":
         settings.load_profile("quick")
+    try:
+        yield
+    finally:
+        settings.load_profile(profile)
+
+
+@contextmanager
+def usual_examples() -> Iterator[None]:
+    """Try as many examples in the quick profile as usual, where a verdict hangs on how much is compared."""
+    profile = settings.get_current_profile_name()
+    if profile == "quick":
+        settings.load_profile("ci")
     try:
         yield
     finally:

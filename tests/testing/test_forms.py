@@ -174,6 +174,12 @@ def contradicts_itself(x):
     return x
 
 
+@rule
+def misspells_a_direction(x, places):
+    yield op.bit_shift(x, places, direction="RIGHT")
+    return x
+
+
 @pytest.mark.parametrize(
     ("impossible", "words"),
     [
@@ -182,6 +188,7 @@ def contradicts_itself(x):
         (asks_by_a_wrong_name, "a matrix .it raises AttributeError: .*shapes"),
         (asks_a_number_for_its_length, "axis: .* a single axis .it raises TypeError"),
         (contradicts_itself, "linear"),
+        (misspells_a_direction, "did you mean 'right'"),
     ],
 )
 def test_what_cannot_be_embedded_says_why_and_what_to_do(impossible, words):

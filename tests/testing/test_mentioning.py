@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from itertools import combinations
 
+import numpy as np
 from hypothesis import given
 
 from graphrewrite import pass_
@@ -35,12 +37,32 @@ def test_texts_in_the_code_of_functions_inside_and_of_those_it_calls():
 
 
 def test_ops_that_keep_a_state_where_the_code_asks_for_that():
-    assert names(merge_equal_nodes.function) == ["maximum", "minimum", "register", "delay", "counter"]
+    assert names(merge_equal_nodes.function) == ["constant", "maximum", "minimum", "register", "delay", "counter"]
 
 
 def test_of_what_is_not_written_in_python_nothing_is_known():
     assert names(len) == []
     assert names(Subject) == []
+
+
+@pass_
+def touches_constants(graph):
+    """Speaks of constants."""
+    return [n for n in graph if graph.nodes[n]["type"] == "constant"][:0]
+
+
+def test_graphs_for_a_pass_about_constants_have_some_that_are_nearly_equal():
+    pairs: Counter[str] = Counter()
+
+    @given(Subject(touches_constants).graphs(["touches_constants"]))
+    def count(graph):
+        arrays = [data["value"] for data in graph.nodes.values() if data["type"] == "constant"]
+        for a, b in combinations(arrays, 2):
+            if a.size == b.size and np.array_equal(a.ravel(), b.ravel()):
+                pairs["sign or shape"] += (a.shape, a.tobytes()) != (b.shape, b.tobytes())
+
+    count()
+    assert pairs["sign or shape"] > 0
 
 
 @pass_

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphrewrite import Constant, Graph, Pass, Pipeline, decline, op, pass_, rule
+from graphrewrite import Constant, Graph, Pass, Pipeline, Tensor, decline, op, pass_, rule
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, quantise, to_integer
 from graphrewrite.rewriting.digraph_rules import from_graphs
@@ -229,6 +229,46 @@ def test_lists_that_were_changed_are_told_and_shown_as_they_were():
     found = check(lengthens, on=graphs(ops=["add"])).counterexample
     assert found.reason == "lengthens changed the graph that it was given: the attribute 'steps' is not what it was"
     assert "steps" not in found.before.graph
+
+
+def _ordered() -> Graph:
+    graph = Graph("ordered")
+    x = graph.input("x", Tensor("f32", ("N",)))
+    for name, value in (("y", op.neg(x)), ("z", op.relu(op.abs(x))), ("w", op.exp(x))):
+        graph.output(name, value)
+    graph.add_control("neg_1", "relu_1", "memory")
+    graph.add_control("relu_1", "exp_1", "memory")
+    graph.add_control("neg_1", "exp_1", "memory")
+    return graph
+
+
+def _without(graph, first, second):
+    if not graph.has_edge(first, second):
+        return []
+    graph.remove_edge(first, second)
+    return [second]
+
+
+@pass_
+def forgets_order(graph):
+    """Forgets a control edge."""
+    return _without(graph, "relu_1", "exp_1")
+
+
+@pass_
+def reduces_order(graph):
+    """Leaves out what follows from other control edges."""
+    return _without(graph, "neg_1", "exp_1")
+
+
+def test_the_order_of_control_edges_is_kept_by_other_ones_or_lost():
+    assert check(reduces_order, on=_ordered()).counterexample is None
+    found = check(forgets_order, on=_ordered()).counterexample
+    assert found.reason == "'exp_1' came after 'relu_1' by a control edge, and need not any more"
+    space = {"forgets_order": forgets_order}
+    exec(found.code, space)
+    with pytest.raises(AssertionError):
+        space["test_forgets_order"]()
 
 
 def test_what_does_not_end_is_told():

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite import Constant, FixedPoint, Graph, decline, op, rule
 from graphrewrite.testing import check
+from graphrewrite.testing.generation.comparing import compared
+from graphrewrite.testing.generation.exploring import telling_plans
 from graphrewrite.testing.mentioning import values_mentioned
+from graphrewrite.types import tensor
 
 LIMIT = 23
 FORMAT = FixedPoint(True, 8, 3)
@@ -82,3 +85,72 @@ def test_what_stands_above_the_yield_is_the_pattern_and_no_message_is_a_value():
     found = values_mentioned(limit_at_a_number.function)
     assert found.numbers == (LIMIT,)
     assert found.others == ()
+
+
+@rule
+def four_numbers_at_once(x):
+    """Fires only where four attributes are what it says, of which it asks in one comparison."""
+    once = op.rescale(x)
+    twice = op.rescale(once)
+    yield twice
+    if (once.multiplier, twice.multiplier, once.shift, twice.shift) != (-7, 3, 4, 1):
+        return decline("other numbers")
+    return op.rescale(op.rescale(x, like=once), multiplier=5, like=twice)
+
+
+@rule
+def there_and_back(x):
+    """Fires only where attributes and formats are in a certain relation."""
+    wide = op.requantise(x)
+    back = op.requantise(wide)
+    yield back
+    if not isinstance(wide.shift, int) or not isinstance(back.shift, int) or wide.shift >= 0:
+        return decline("not to the left")
+    if wide.shift + back.shift or back.element != x.type.element:
+        return decline("not back")
+    return op.requantise(x, shift=1, like=back)
+
+
+@pytest.mark.parametrize("seldom", [four_numbers_at_once, there_and_back], ids=lambda seldom: seldom.name)
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_compared_with_attributes_is_met(seldom, seed):
+    assert check(seldom, seed=seed).verdict == "refuted"
+
+
+def test_values_that_are_followed_get_nowhere_else():
+    telling_plans(there_and_back)
+    known = [kind for kind in list(tensor._TENSORS.values()) if isinstance(kind.element, FixedPoint)]
+    assert known
+    assert {type(kind.element) for kind in known} == {FixedPoint}
+    numbers = [n for kind in known for n in (kind.element.width, kind.element.fraction, *kind.shape)]
+    assert {type(n) for n in numbers if isinstance(n, int)} == {int}
+
+
+@pytest.mark.parametrize(
+    ("ask", "wanted"),
+    [
+        (lambda x, r: r.shift == 9, (("shift",), 9)),
+        (lambda x, r: 12 - r.shift <= 4, (("shift",), 8)),
+        (lambda x, r: r.shift - x.type.element.width > 1, (("type", "element", "width"), 0)),
+        (lambda x, r: r.low is not None and r.low == r.high, (("low",), None)),
+        (lambda x, r: r.element != x.type.element, (("element",), FixedPoint(True, 16, 2))),
+        (lambda x, r: x.shape == (3, 5), (("type", 1), 5)),
+        (lambda x, r: 2 * x.shape[0] + 1 == 15, (("type", 0), 7)),
+    ],
+)
+def test_a_comparison_says_what_a_number_would_have_to_be(ask, wanted):
+    @rule
+    def asking(x):
+        """Asks for something."""
+        narrow = op.requantise(x)
+        yield narrow
+        return x if ask(x, narrow) else decline("no")
+
+    graph = Graph.parse("""
+graph g
+x = input() : s16f2[3,4]
+r = requantise(x, shift=2, element=s8f0, low=-3) : s8f0[3,4]
+y = output(r)
+""")
+    found = compared(asking, graph, next(asking.matches_at(graph, "r")))
+    assert wanted in [(each.path, each.wanted) for each in found]

@@ -16,6 +16,7 @@ __all__ = [
     "IN_FORMAT",
     "NEAR",
     "SAME_EFFECTS",
+    "SAME_ORDER",
     "WELL_FORMED",
 ]
 
@@ -52,6 +53,14 @@ def interface(graph):
 assert interface({made}) == interface(before)
 """
 """Inputs and outputs have the same names, the same order and the same types."""
+
+SAME_ORDER = """\
+after = {made}
+for first, second, edge in before.edges(data=True):
+    if edge.get("kind", "predicate") != "predicate" and first in after and second in after:
+        assert second in after.downstream(first)
+"""
+"""A node that came after another one by a control edge still does, where both are left."""
 
 WELL_FORMED = """\
 verify({made})

@@ -3,7 +3,8 @@
 From the top:
 
 - ``builder`` grows a graph: random nodes, and instances of patterns. ``exploring`` keeps instances at which a rule
-  answers as it seldom does, ``overlap`` lets two patterns share nodes, ``patterns`` makes random ones.
+  answers as it seldom does, led there by what it compares (``comparing``), ``overlap`` lets two patterns share nodes,
+  ``patterns`` makes random ones.
 - ``instance`` plans an instance of a pattern: ``unfolding`` reads the pattern as plain nodes and leaves. ``backward``
   begins with what the roots give, and reads in ``tables`` (``layers``, ``mantissas``) what an op needs for that
   (``demand``). ``forward`` begins with the leaves, and asks the ops. ``varying`` changes a plan a little. A ``plan``

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from graphrewrite.graph import Graph
@@ -64,22 +66,24 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
     return rng.integers(0 if positive else max(least, -4), min(most, 4), shape, endpoint=True).astype(dtype)
 
 
-def nearly_equal(array: np.ndarray, kind: Type) -> np.ndarray | None:
-    """Return numbers of a type that are equal to those of an array: zeros of a float have the other sign.
+def nearly_equal(array: np.ndarray, kind: Type, *, signs: bool = True) -> np.ndarray | None:
+    """Return numbers of a type that are equal to those of an array of as many, perhaps with zeros of the other sign.
 
     Examples
     --------
     >>> from graphrewrite import Tensor
-    >>> nearly_equal(np.float32([0, 2]), Tensor("f64", (2,))).tolist()
-    [-0.0, 2.0]
+    >>> nearly_equal(np.float32([0, 2]), Tensor("f64", (2, 1))).tolist()
+    [[-0.0], [2.0]]
     """
-    if array.shape != kind.shape or array.dtype.kind == "U" or kind.element == TEXT:
+    shape = tuple(map(int, kind.shape))
+    if array.size != math.prod(shape) or array.dtype.kind == "U" or kind.element == TEXT:
         return None
+    array = array.reshape(shape)
     with np.errstate(all="ignore"):
         found = hold(kind.element, array)
     if not np.array_equal(found, array) or out_of_range(kind.element, found) is not None:
         return None
-    return np.where(found == 0, -found, found) if np.issubdtype(found.dtype, np.floating) else found
+    return np.where(found == 0, -found, found) if signs and np.issubdtype(found.dtype, np.floating) else found
 
 
 def literal_array(literal: Literal, kind: Type, pick: Pick) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from graphrewrite.errors import AttributeValueError, TypeMismatchError
 from graphrewrite.graph import Graph, Value
 from graphrewrite.hierarchy.graph_ops import graph_op
+from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick, Unfit
@@ -18,7 +19,7 @@ from graphrewrite.testing.generation.edges import WITHOUT_NAN
 from graphrewrite.testing.generation.experience import counts_of, some_kind, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_in, limits_of_operand, within
-from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of
+from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of, retyped
 from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import (
@@ -76,12 +77,16 @@ class Builder:
         sparingly: bool = False,
         sizes: Sequence[int] = SIZES,
     ) -> None:
-        self.pick, self.ops, self.batch, self.every_type = pick, tuple(ops), batch, every_type
+        self.pick, self.batch, self.every_type = pick, batch, every_type
+        self.ops = tuple(op for op in ops if op.name != "constant")
+        self.has_constants = len(self.ops) < len(ops)
         self.open_sizes, self.sparingly, self.sizes = open_sizes, sparingly, sizes
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
         self.arrays: list[np.ndarray] = []
+        self.built: dict[Leaf | Node, tuple[Value, ...]] = {}
+        """What the last plan that was built became."""
 
     def chance(self, count: int) -> bool:
         """Return true once in that many times; shrinks to false."""
@@ -100,11 +105,32 @@ class Builder:
     def constant(self, kind: Type, *, positive: bool = False) -> Value:
         """Add a constant: sometimes one that is equal to another one, but for its type or the signs of its zeros."""
         array = constant_array(kind, self.pick(_STYLES), positive=positive)
-        if self.arrays and not positive and self.chance(4):
-            alike = nearly_equal(self.pick(self.arrays), kind)
+        there = [] if positive else [other for other in self.arrays if other.size == array.size]
+        if there and self.chance(2 if self.has_constants else 3):
+            alike = nearly_equal(self.pick(there), kind, signs=self.pick((True, False)))
             array = array if alike is None else alike
         self.arrays.append(array)
         return self.offer(self.graph.constant(array, type=kind))
+
+    def another_constant(self) -> None:
+        """Add a constant whose value a node or an output may be: often of the type of one that is there, or nearly."""
+        there = [self.graph.result_type(n) for n, data in self.graph.nodes(data=True) if data["type"] == "constant"]
+        is_alike = self.pick((True, True, False))
+        if there and is_alike:
+            kind = self.pick(there)
+            with suppress(Unfit):  # scales of channels
+                kind = retyped(kind, shape=self.pick((*[kind.shape] * 2, kind.shape[::-1], (1, *kind.shape))))
+        else:
+            family = self.pick(("float", "float", "integer"))
+            kind = Tensor(self.pick(self.wanted(FAMILIES[family], family)), (self.pick(SIZES),) * self.pick((1, 0, 2)))
+        value = self.constant(kind)
+        readers = [op for op in self.ops if op.infer_types is elementwise and len(op.operands) == 2]
+        reads = self.pick((True, False))
+        if readers and reads:
+            others = [other for pooled in self.pool.values() for other in pooled if other.type.element == kind.element]
+            self._add(self.pick(readers), [self.pick(others), value], Case((), {}))
+        else:
+            self.computed.append(value)
 
     def value(self, kind: Type, *, constant: bool = False, positive: bool = False) -> Value:
         """Return a value of a type: one that is there, an input, or a constant."""
@@ -127,6 +153,9 @@ class Builder:
 
     def step(self) -> None:
         """Add a node: of an op that reads the last value, or of any; or one that is there, again."""
+        if self.has_constants and self.chance(3):
+            self.another_constant()
+            return
         way = self.pick(range(16))
         if way > 13:
             self.repeat()
@@ -304,7 +333,7 @@ class Builder:
 
     def build(self, plan: Plan, *, spoiled: bool = False) -> list[Value]:
         """Add what is planned and return the values of its roots."""
-        made: dict[Leaf | Node, tuple[Value, ...]] = {}
+        made = self.built = {}
         roots = [self._made(root, plan, made) for root in plan.reading.roots]
         outer = {root.node for root in plan.reading.roots}
         inner = [made[node][0] for node in plan.reading.nodes if node not in outer]

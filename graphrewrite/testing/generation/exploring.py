@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import cycle, islice
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,10 +21,11 @@ from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.generation.builder import Builder
-from graphrewrite.testing.generation.demand import Unfit, seeded
+from graphrewrite.testing.generation.comparing import Comparison, compared, towards
+from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.steering import mentioned_by, near, steer
+from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 
 __all__ = ["telling_plans"]
 
@@ -34,6 +36,8 @@ _KEPT = 16
 """Plans to keep of each answer."""
 _OFTEN = 0.4
 """A rule that fires at such a part of its instances is met often enough without."""
+_STEPS = (1, 1, 2, 3, 4)
+"""Comparisons to follow one after the other."""
 _ANSWERS = 48
 """Different answers to tell apart."""
 _Answer = tuple[str, frozenset[Any]]
@@ -76,10 +80,11 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
         try:
             if turn >= _FIRST and turn % 4 and answers:
                 seldom = min(pick(list(answers)), pick(list(answers)), key=lambda answer: hits[answer])
-                plan = near(pick(answers[seldom]), pick, every_type=every_type)
+                plan = pick(answers[seldom])
+                plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
             else:
                 plan = plan_instance(rule.pattern, pick, every_type=every_type)
-            plan = steer(plan, pick, mentioned) if turn % 2 else plan
+            plan = steer(plan, pick, mentioned) if turn % 2 == 0 and turn % 8 else plan
             graph = _graph_of(plan, turn)
         except Unfit:
             continue
@@ -108,13 +113,37 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
     each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
     for count, groups in ((each, firing), (_KEPT, declining)):
         for plans in groups:
-            yield from islice(cycle(plans), count)
+            rich = [plan for plan in plans if not _plain(plan)]
+            yield from islice(cycle([*rich, *rich, *plans]), count)
 
 
 def _leave_one(plans: list[Plan]) -> None:
-    """Remove a plan: of those whose sizes are related alike, the smallest, for where all is 1 nothing is mixed up."""
+    """Remove a plan: of those whose sizes are related alike, the plainest, and the smallest.
+
+    Where all sizes are 1 nothing is mixed up, and where attributes do nothing it is all the same what is made of them.
+    """
     forms = Counter(repr(_form(plan)) for plan in plans)
-    plans.remove(min(plans, key=lambda plan: (-forms[repr(_form(plan))], _extent(plan))))
+    ranks = [(-forms[repr(_form(plan))], -_plain(plan), _extent(plan)) for plan in plans]
+    del plans[ranks.index(min(ranks))]
+
+
+def _plain(plan: Plan) -> int:
+    """How many attributes of a plan do nothing, or nearly; and all of them where a size is 0."""
+    values = [
+        (node.op.attributes[name], value)
+        for node, case in plan.cases.items()
+        for name, value in case.attributes.items()
+    ]
+    if any(0 in kind.shape for kind in plan.types.values()):
+        return 1 + len(values)
+    return sum(_does_nothing(value, default) for default, value in values)
+
+
+def _does_nothing(value: Any, default: Any) -> bool:
+    """Tell whether a value is the default, no permutation, or no shift."""
+    if isinstance(value, tuple) and len(value) > 1:
+        return value == tuple(range(len(value))) or value == default
+    return value is default or (isinstance(value, int | float) and not isinstance(value, bool) and value == 0)
 
 
 def _is_like(plan: Plan, other: Plan) -> bool:
@@ -125,9 +154,12 @@ def _is_like(plan: Plan, other: Plan) -> bool:
 
 
 def _form(plan: Plan) -> list[tuple[Any, ...]]:
-    """Which sizes of leaves are 1, symbolic, or equal to each other."""
+    """Which sizes of leaves are 1, symbolic, or equal to each other, and in which layout."""
     numbers: dict[Any, Any] = {1: 1, "N": "N"}
-    return [tuple(numbers.setdefault(size, -len(numbers)) for size in kind.shape) for kind in plan.types.values()]
+    return [
+        (getattr(kind, "layout", None), *(numbers.setdefault(size, -len(numbers)) for size in kind.shape))
+        for kind in plan.types.values()
+    ]
 
 
 def _extent(plan: Plan) -> int:
@@ -137,6 +169,28 @@ def _extent(plan: Plan) -> int:
 def _graph_of(plan: Plan, seed: int) -> Graph:
     builder = Builder(seeded(seed), ())
     return builder.finish(builder.build(plan))
+
+
+def _led(rule: Rule, plan: Plan, pick: Pick, seed: int) -> Plan:
+    """Return a plan in which comparisons of the rule come out otherwise: the last one, which decided, or any."""
+    for _ in range(pick(_STEPS)):
+        builder = Builder(seeded(seed), ())
+        graph = builder.finish(builder.build(plan))
+        nodes = {value.node: port for port, values in builder.built.items() for value in values}
+        found = [each for each in _comparisons(rule, graph) if each.node in nodes]
+        chosen = pick((found[-1], found[-1], pick(found))) if found else None
+        if chosen is None:
+            break
+        plan = with_arrays(towards(plan, chosen, nodes[chosen.node], pick), plan)
+    return plan
+
+
+def _comparisons(rule: Rule, graph: Graph) -> list[Comparison]:
+    with observing(graph), suppress(Exception):
+        for node in graph.in_order():
+            for match in rule.matches_at(graph, node):
+                return compared(rule, graph, match)
+    return []
 
 
 def _answer(rule: Rule, graph: Graph) -> str:

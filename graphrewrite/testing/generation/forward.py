@@ -184,11 +184,20 @@ def _opened(
         case = fit(op, types, {**attributes, **dict.fromkeys(open_elements, pick(there_before))}, loose, rng)
     case = case or fit(op, types, attributes, loose, rng)
     if case is None:
-        raise Unfit(f"{op.name} was found to take no {', '.join(map(str, types))}")
+        raise Unfit(_refusal(op, types, attributes))
     for name, condition in conditions.items():
         if condition.of_node:
             case = _settled(op, case, name, condition) or case
     return case
+
+
+def _refusal(op: Op, types: Sequence[Type], attributes: Mapping[str, Any]) -> str:
+    """Return what an op says of types and attributes that it does not take."""
+    try:
+        op.infer(*types, **attributes)
+    except Exception as error:  # an inference of a user's, asked about what it may not foresee
+        return str(error)
+    return f"{op.name} was found to take no {', '.join(map(str, types))}"
 
 
 def _settled(op: Op, case: Case, name: str, condition: Where) -> Case | None:

@@ -12,7 +12,7 @@ from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.testing.generation.backward import plan_backward
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.experience import counts_of
-from graphrewrite.testing.generation.forward import NOTHING, forward_plans, plan_forward
+from graphrewrite.testing.generation.forward import NOTHING, forward_plans, plan_forward, tries
 from graphrewrite.testing.generation.kinds import FAMILIES, RANKS, Kind
 from graphrewrite.testing.generation.own_types import own_plans
 from graphrewrite.testing.generation.plan import Plan
@@ -40,7 +40,11 @@ def feasible_kinds(pattern: Pattern) -> tuple[tuple[Any, int], ...]:
         # Of floats nearly everything can be made: what hinders them is worth telling.
         told = reasons[: _ATTEMPTS * sum(element == "f32" for element, _ in KINDS)]
         told = [reason for reason in told if not reason.startswith(NOTHING)] or told
-        reason = max(dict.fromkeys(told), key=told.count)
+        if all(" gives no " in reason for reason in told):  # which the op may say better
+            said = [str(plan) for _, plan in tries(pattern) if isinstance(plan, Unfit)]
+            told = [reason for reason in said if "): " in reason] or told
+        ends = [reason.rpartition("): ")[2] for reason in told]
+        reason = told[ends.index(max(dict.fromkeys(ends), key=ends.count))]
         raise NoInstanceError(
             f"no graph that contains {pattern} was found ({reason}); "
             "pass a strategy of your own that makes such graphs, on=..."

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from graphrewrite.testing.generation.demand import sizes_without_symbol
 from graphrewrite.types import Stream, Type
 
-__all__ = ["Recipe", "channels_of", "sequences", "shape_of", "values_made"]
+__all__ = ["VARIED", "Recipe", "channels_of", "sequences", "shape_of", "values_made"]
 
 
 class Recipe(NamedTuple):
@@ -87,6 +87,10 @@ _NUMBERS: dict[str, Callable[[int, random.Random], tuple[Any, ...]]] = {
     "one 2": lambda n, rng: _one_other(n, 1, 2, rng),
     "small": lambda n, rng: tuple(rng.randint(-1, 3) for _ in range(n)),
 }
+
+
+VARIED = frozenset({"permutation", "1 or 2", "0 or 1", "one 1", "one -1", "one 2", "small"})
+"""Styles of sequences of many values."""
 
 
 def _one_other(count: int, most: int, other: int, rng: random.Random) -> tuple[int, ...]:

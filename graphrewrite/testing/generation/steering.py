@@ -21,17 +21,20 @@ from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
-from graphrewrite.testing.generation.varying import is_open, vary, with_attribute
+from graphrewrite.testing.generation.varying import is_open, vary, with_attribute, with_element
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
 from graphrewrite.types import NAMES, TEXT, FixedPoint, Type, element_dtype, hold, out_of_range
 
-__all__ = ["mentioned_by", "near", "steer"]
+__all__ = ["mentioned_by", "near", "steer", "with_arrays"]
 
 _COMMON = Mentioned((2, -1, 0.5))
 """What is tried where the code mentions nothing."""
+_ODD_NUMBERS = frozenset({"isnan", "isinf", "isfinite", "nan", "inf", "signbit", "copysign"})
+"""What code reads that tells constants apart by numbers which are seldom met."""
 _LARGEST = 40
 """A size."""
 _TRIES = 3
+_SELDOM = (False, False, False, True)
 
 
 def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
@@ -41,9 +44,10 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     plan. Where nothing fits, it is the same plan.
     """
     mentioned = mentioned or replace(_COMMON, moderate=mentioned.moderate)
+    changes = _CHANGES if not _ODD_NUMBERS & mentioned.attributes else (*_CHANGES, *[_entries] * len(_CHANGES))
     for _ in range(_TRIES):
         try:
-            return pick(_CHANGES)(plan, pick, mentioned)
+            return pick(changes)(plan, pick, mentioned)
         except Unfit:
             continue
     return plan
@@ -56,7 +60,11 @@ def mentioned_by(rule: Rule) -> Mentioned:
 
 def near(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
     """Return a plan near to a plan, as `vary` does, with the same constants where their types are the same."""
-    varied = vary(plan, pick, every_type=every_type)
+    return with_arrays(vary(plan, pick, every_type=every_type, stirs=_SELDOM), plan)
+
+
+def with_arrays(varied: Plan, plan: Plan) -> Plan:
+    """Return a plan with the constants of another one where their types are the same."""
     kept = {
         leaf: array
         for leaf, array in plan.arrays.items()
@@ -120,8 +128,7 @@ def _element(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     there = [kind.element for kind in plan.types.values()]
     there += [given["element"] for given in plan.attributes.values() if given.get("element") is not None]
     new = pick(some([element for element in (*named, *there) if element != old]))
-    types = {leaf: retyped(kind, element=new) if kind.element == old else kind for leaf, kind in plan.types.items()}
-    return inferred(plan, types, plan.attributes, pick)
+    return with_element(plan, old, new, pick)
 
 
 def _values(old: Any, pick: Pick, numbers: Sequence[int | float], others: Sequence[Any]) -> Iterator[Any]:
@@ -186,17 +193,18 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     if not flat.size:
         raise Unfit("a constant without entries")
     fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or not is_positive)]
-    match rng.randrange(8 if fitting else 5):
+    asks = bool(_ODD_NUMBERS & mentioned.attributes)
+    match 2 if asks and rng.randrange(2) else rng.randrange(8 if fitting else 5):
         case 0:
             flat[:] = _held(rng.randrange(4) + np.arange(flat.size) % 8, kind)
         case 1:
             flat[:] = np.sort(flat) if rng.randrange(2) else np.sort(flat)[::-1]
-        case 2 if kind.element != TEXT:
+        case 4 if kind.element != TEXT:
             flat[:] = _held(np.array(rng.sample(range(flat.size), flat.size)), kind)
         case 2 | 3 | 4:
             edges = _edges(plan, kind, positive=is_positive, moderate=mentioned.moderate)
             odd = edges[~np.isfinite(edges)] if edges.dtype.kind == "f" else edges[:0]
-            edges = odd if odd.size and rng.randrange(2) else edges
+            edges = odd if odd.size and (asks or rng.randrange(2)) else edges
             if rng.randrange(2):
                 flat[:] = rng.choice(edges)
             else:

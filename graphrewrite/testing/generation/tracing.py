@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from graphrewrite.types import Dimension, Stream, Type
 
-__all__ = ["OperandAxis", "Suggestion", "Trace", "traced"]
+__all__ = ["OperandAxis", "Suggestion", "Trace", "Traced", "traced"]
 
 
 class OperandAxis(NamedTuple):
@@ -48,16 +48,17 @@ def _number(other: Any) -> int:
     return int(other) if isinstance(other, int) else 0
 
 
-class _Size(int):
+class Traced(int):
     """A number that is a size of an operand times a factor, plus a number."""
 
-    place: OperandAxis
+    place: Any
     factor: Fraction
     offset: Fraction
-    notes: Trace
+    notes: list[Any]
 
     @classmethod
-    def of(cls, value: int, place: OperandAxis, notes: Trace, factor: Fraction, offset: Fraction) -> _Size:
+    def of(cls, value: int, place: Any, notes: list[Any], factor: Fraction, offset: Fraction) -> Self:
+        """Return a number that is so far from what is in a place."""
         made = cls(value)
         made.place, made.notes, made.factor, made.offset = place, notes, factor, offset
         return made
@@ -73,18 +74,18 @@ class _Size(int):
                 self.notes.append(Suggestion(self.place, int(size)))
 
     def _compared(self, other: Any, bound: int = 0) -> None:
-        if isinstance(other, _Size) and other.place.operand < self.place.operand:
+        if isinstance(other, Traced) and other.place.operand < self.place.operand:
             other._note(int(self) - bound)  # the later operand is mended first, and the last note is tried first
             self._note(int(other) + bound)
             return
-        self._note(int(other) + bound if isinstance(other, _Size) else other)
-        if isinstance(other, _Size):
+        self._note(int(other) + bound if isinstance(other, Traced) else other)
+        if isinstance(other, Traced):
             other._note(int(self) - bound)
 
     def _made(self, value: Any, factor: Fraction, offset: Fraction) -> Any:
         if not isinstance(value, int):
             return value
-        return _Size.of(int(value), self.place, self.notes, factor, offset)
+        return self.of(int(value), self.place, self.notes, factor, offset)
 
     # ------------------------------------------------------------------ comparisons
 
@@ -172,7 +173,7 @@ def traced(types: Sequence[Type], notes: Trace) -> tuple[Type, ...]:
 def _traced(kind: Type, operand: int, notes: Trace) -> Type:
     one, none = Fraction(1), Fraction(0)
     shape = tuple(
-        size if isinstance(size, str) else _Size.of(size, OperandAxis(operand, axis), notes, one, none)
+        size if isinstance(size, str) else Traced.of(size, OperandAxis(operand, axis), notes, one, none)
         for axis, size in enumerate(kind.shape)
     )
     made: Type = object.__new__(type(kind))

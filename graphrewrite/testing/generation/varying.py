@@ -22,11 +22,11 @@ from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, USUAL, kind
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.sequences import Recipe, values_made
+from graphrewrite.testing.generation.sequences import VARIED, Recipe, values_made
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
-from graphrewrite.types import EdgeType, Tensor, Type, element_kind, sizes_in
+from graphrewrite.types import EdgeType, Element, Tensor, Type, element_kind, sizes_in
 
-__all__ = ["is_open", "stirred", "vary", "with_attribute"]
+__all__ = ["is_open", "stirred", "vary", "with_attribute", "with_element"]
 
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
@@ -39,17 +39,19 @@ _SHAPES = frozenset({"shape", "size", "sizes"})
 _KINDS = ("float", "fixed", "integer", "bool", "quantised")
 
 
-def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
+def vary(plan: Plan, pick: Pick, *, every_type: bool = False, stirs: Sequence[bool] = (False, True)) -> Plan:
     """Return a plan near to a plan.
 
     Parameters
     ----------
+    stirs : sequence of bool
+        Whether many attributes change as well, as likely as it is among these.
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
     """
     if any(isinstance(kind, EdgeType) for kind in plan.types.values()):
         return plan  # what a dialect's ops accept is not known
-    if pick((False, True)):
+    if pick(stirs):
         plan = stirred(plan, pick)
     changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
     for _ in range(pick(_COUNTS)):
@@ -121,6 +123,8 @@ def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Chan
     else:
         known = () if first is None else accepted(node.op, names[0], len(kinds), kind_of(first))
         options = [{names[0]: recipe} for recipe in known or recipes_of(node.op, names[0])]
+        # What makes many values counts more than what makes one.
+        options += [option for option in options if option[names[0]].style in VARIED]
     alike: Sequence[Any] = _elsewhere(plan, node, names[0]) if len(names) == 1 else ()
     there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
     for _ in range(_LOOKS):
@@ -216,12 +220,13 @@ def is_open(node: Node, name: str) -> bool:
 
 
 def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
-    """Make all sizes one number: where any two axes may be taken for each other, nothing but values shows it."""
+    """Make all sizes one number, or all but those of 1: where axes may be exchanged, nothing but values shows it."""
     size = pick(_SIZES)
-    symbolic = pick((False, True))
+    symbolic, broadcast = pick((False, True)), pick((False, True))
 
     def change(kind: Type) -> Type:
-        return retyped(kind, shape=tuple(d if symbolic and isinstance(d, str) else size for d in kind.shape))
+        kept = [(symbolic and isinstance(d, str)) or (broadcast and d == 1) for d in kind.shape]
+        return retyped(kind, shape=tuple(d if stays else size for d, stays in zip(kind.shape, kept, strict=True)))
 
     return _typed(plan, change, pick)
 
@@ -272,8 +277,19 @@ def _rank(plan: Plan, pick: Pick) -> Plan:
 def _element(plan: Plan, pick: Pick) -> Plan:
     """Change an element type to another usual one of its family, wherever it is."""
     old = plan.types[pick(some(list(plan.types)))].element
-    new = pick(USUAL[element_kind(old)])
-    return _typed(plan, lambda kind: retyped(kind, element=new) if kind.element == old else kind, pick)
+    return with_element(plan, old, pick(USUAL[element_kind(old)]), pick)
+
+
+def with_element(plan: Plan, old: Element, new: Element, pick: Pick) -> Plan:
+    """Return a plan with another element type wherever it is, in attributes as well or in leaves alone."""
+    types = {leaf: retyped(kind, element=new) if kind.element == old else kind for leaf, kind in plan.types.items()}
+    attributes = {node: dict(given) for node, given in plan.attributes.items()}
+    for node, given in attributes.items() if pick((True, False)) else ():
+        alike = [name for name, value in given.items() if type(value) is type(old) and value == old]
+        given.update({name: new for name in alike if is_open(node, name)})
+    if types == plan.types:
+        raise Unfit("no change")
+    return inferred(plan, types, attributes, pick)
 
 
 def _same_element(plan: Plan, pick: Pick) -> Plan:
@@ -289,25 +305,40 @@ def _any_element(plan: Plan, pick: Pick) -> Plan:
     old = plan.types[leaf].element
     new = pick(FAMILIES[pick((element_kind(old), pick(_KINDS)))])
     if pick((True, True, False)):
-        return _typed(plan, lambda kind: retyped(kind, element=new) if kind.element == old else kind, pick)
+        return with_element(plan, old, new, pick)
     return _typed(plan, lambda kind: retyped(kind, element=new), pick, only=leaf)
 
 
 def _layout(plan: Plan, pick: Pick) -> Plan:
-    """Give every leaf of some number of axes a layout, or one of them."""
-    ranks = sorted({len(kind.shape) for kind in plan.types.values()} & set(LAYOUTS))
-    rank = pick(some(ranks))
-    layout = pick(LAYOUTS[rank])
-    leaf = pick([leaf for leaf, kind in plan.types.items() if len(kind.shape) == rank])
+    """Give every leaf of some number of axes a layout, or one of them; where sizes are equal, more of them fit."""
+    if pick((False, True)):
+        with suppress(Unfit):
+            plan = _equal_sizes(plan, pick)
+    rank = pick(some(sorted({len(kind.shape) for kind in plan.types.values()} & set(LAYOUTS))))
+    usual, layout, moves = LAYOUTS[rank][0], pick(LAYOUTS[rank]), pick((True, False))
+    of_rank = [leaf for leaf, kind in plan.types.items() if len(kind.shape) == rank]
+    images = [leaf for leaf in of_rank if not leaf.constant]  # hardly any op takes weights with names of axes
+    of_images = pick((True, True, False))
+    chosen = images if images and of_images else pick((of_rank, [pick(of_rank)]))
+    types = dict(plan.types)
+    for leaf in chosen:
+        kind = types[leaf]
+        if isinstance(kind, Tensor):
+            types[leaf] = Tensor(kind.element, _moved(kind.shape, kind.layout or usual, layout, moves=moves), layout)
+    if types == plan.types:
+        raise Unfit("no change")
+    return inferred(plan, types, plan.attributes, pick, kept=chosen if len(chosen) == 1 else ())
 
-    def change(kind: Type) -> Type:
-        fits = isinstance(kind, Tensor) and len(kind.shape) == rank
-        return Tensor(kind.element, kind.shape, layout) if fits else kind
 
-    return _typed(plan, change, pick, only=leaf if pick((True, False)) else None)
+def _moved(shape: Sequence[Any], old: str, new: str, *, moves: bool) -> tuple[Any, ...]:
+    """Sizes in the order of another layout, if they move with the names of their axes."""
+    return tuple(shape[old.index(name)] for name in new) if moves and set(old) == set(new) else tuple(shape)
 
 
-_CHANGES = (_attribute, _attribute, _attribute, _dealt, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
+_CHANGES = (
+    *(_attribute, _attribute, _attribute, _dealt, _same_element),
+    *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank),
+)
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
-_RARE = (_any_element, _any_element, _layout, _layout, _open_size, _empty)
+_RARE = (_any_element, _any_element, *[_layout] * 5, _open_size, _empty)
 """Those of types that few graphs hold."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.testing.comparison import compare
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.proof.array import SymbolicArray
+from graphrewrite.testing.proof.decisions import names_in
 from graphrewrite.testing.proof.floating import same_float
 from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.proof import Instance
@@ -89,24 +90,39 @@ def _called(graph: Graph) -> str:
 
 def _differences(was: dict[str, SymbolicArray], became: dict[str, SymbolicArray], inputs: Inputs) -> list[Any]:
     """Return the conditions under which outputs differ."""
-    return distinct((each for name, a in was.items() for each in differing(a, became[name])), inputs)
+    conditions = (each for name, a in was.items() for each in differing(a, became[name]))
+    return distinct(conditions, inputs.constraints)
 
 
-def distinct(conditions: Iterable[Any], inputs: Inputs, known: Collection[str] = ()) -> list[Any]:
-    """Return conditions, of those that are equal up to the names of inputs only one; True alone if it is among them.
+def distinct(conditions: Iterable[Any], constraints: Sequence[Any] = (), known: Collection[str] = ()) -> list[Any]:
+    """Return conditions, of those that are equal up to the names of variables only one; True alone if it is among them.
+
+    Variables are exchanged together with all constraints that speak of them, so that the others hold as before.
 
     Parameters
     ----------
+    constraints : sequence of z3.BoolRef
+        What holds of the variables.
     known : collection of str
-        Names that are none of inputs.
+        Names that are not exchanged.
     """
-    found: dict[int, tuple[Any, Any]] = {}
+    about: dict[str, list[Any]] = {}
+    for constraint in constraints:
+        for name in names_in([constraint]):
+            about.setdefault(name, []).append(constraint)
+    found: dict[int, list[tuple[Any, Any, set[str]]]] = {}
     for condition in conditions:
         if condition is True:
             return [True]
-        alike = condition if inputs.constraints else _renamed(condition, known)
-        found.setdefault(alike.get_id(), (alike, condition))
-    return [condition for _, condition in found.values()]
+        free = names_in([condition]).difference(known)
+        linked = list({each.get_id(): each for name in sorted(free) for each in about.get(name, ())}.values())
+        alike = condition
+        if names_in(linked) <= free.union(known):
+            alike = _renamed(z3.And(condition, *linked), known)
+        same = found.setdefault(alike.get_id(), [])
+        if all(linked and free != names and free & names for *_, names in same):  # no exchange of one for the other
+            same.append((alike, condition, free))
+    return [condition for same in found.values() for _, condition, _ in same]
 
 
 def differing(a: Any, b: Any) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from graphrewrite.rewriting.rule.declaration import Match, Rule
 from graphrewrite.rewriting.rule.outcome import NOTHING, Declined
 from graphrewrite.rewriting.rule.replacement import Bound, Known, New, Part, Replay, new_parts
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to
-from graphrewrite.testing.proof.decisions import SymbolPath, on_path
+from graphrewrite.testing.proof.decisions import SymbolPath, names_in, on_path
 from graphrewrite.testing.proof.examination import Pair, differing, distinct, overflows, refuted, stated
 from graphrewrite.testing.proof.exploration import Exploration
 from graphrewrite.testing.proof.integer import SymbolicInt, holds_symbol
@@ -239,13 +239,15 @@ class _Work:
             except Raised:
                 return self._refuted(inputs, path.model)
             differs = [difference for old, new in parts for difference in differing(old, new)]
-            differs = distinct([*differs, *overflows(made.results)], inputs, self.symbols.widths)
+            differs += overflows(made.results)
         except Undefined as error:
             return Instance(self.before, "left out", str(error))
         except RoundedSum as error:
             return Instance(self.before, "left out" if self.keeps == "assumes" else "unknown", str(error))
         constraints = [*base, *path.conditions]
         constraints += [z3.Not(beyond) for beyond in overflows(stated(graph, was)) if beyond is not True]
+        attributes = {each.name for each in self.symbols.symbols if each.key != "value"}
+        differs = distinct(differs, constraints, names_in(path.conditions) | attributes)
         widths = [(v.name, bits_of_variable(v.number)) for v in inputs.variables if not v.number.is_known]
         widths += [*self.symbols.widths.items()]
         for difference in differs:

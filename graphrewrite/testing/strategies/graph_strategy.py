@@ -47,7 +47,8 @@ def graphs(
     Parameters
     ----------
     ops : iterable of Op or str, optional
-        What their nodes may be; the ops of float networks where not given.
+        What their nodes may be; the ops of float networks where not given. With ``"constant"`` there are more of these,
+        of which many are equal but for a sign of zero or the shape.
     containing : Rule or Pattern, optional
         Every graph has an instance of this pattern, in one of the ways in which it can be read: each op and each option
         in turn, optional operands there or not, none to three values for ``*xs``, chains and groups of several sizes.

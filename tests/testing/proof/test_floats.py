@@ -10,7 +10,6 @@ from graphrewrite.testing import prove
 from graphrewrite.testing.proof.examination import distinct
 from graphrewrite.testing.proof.floating import FLOATING, as_float, bits_of_float
 from graphrewrite.testing.proof.number import Number
-from graphrewrite.testing.proof.translation import Inputs
 from tests.support.profiles import some_seeds
 
 z3 = pytest.importorskip("z3")
@@ -130,6 +129,16 @@ def test_numpy_takes_the_same_zero_everywhere(extreme, dtype):
 def test_of_equal_questions_about_different_entries_one_is_asked():
     limit, other, first, second = z3.BitVecs("clip.low other x[0] x[1]", 8)
     asked = [first < limit, second < limit, second < other]
-    assert distinct(asked, Inputs(), {"clip.low", "other"}) == [asked[0], asked[2]]
-    assert distinct(asked, Inputs(constraints=[first > 0]), {"clip.low", "other"}) == asked
-    assert distinct([*asked, True], Inputs()) == [True]
+    assert distinct(asked, (), {"clip.low", "other"}) == [asked[0], asked[2]]
+    assert distinct(asked, [first > 0], {"clip.low", "other"}) == asked
+    assert distinct(asked, [first > 0, second > 0], {"clip.low", "other"}) == [asked[0], asked[2]]
+    assert distinct(asked, [first > 0, second > 0, first < second], {"clip.low", "other"}) == asked
+    assert distinct([*asked, True]) == [True]
+
+
+def test_of_entries_that_are_bound_to_others_each_is_asked():
+    """One question stands for another only if all that holds of the first may be said of the second."""
+    first, second, third = z3.BitVecs("x[0] x[1] x[2]", 8)
+    asked = [first < second, second < third]
+    assert distinct(asked) == [asked[0]]
+    assert distinct(asked, [first > 0, second > 0, third > 0]) == asked

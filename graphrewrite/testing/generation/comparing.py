@@ -1,0 +1,329 @@
+"""What a rule compares the attributes and sizes of a match with, read off while its function runs.
+
+Branches of a rule say whether a graph came further than another one. What a number would have to be for that is said
+by the comparisons on the way: fuzzers look for their operands in the input (Aschermann, Schumilo, Blazytko, Gawlik and
+Holz: Redqueen, NDSS 2019), and here numbers know where they are from.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.op.op import Op
+from graphrewrite.rewriting.match import Match
+from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.rewriting.rule.replacement import Bound, Replay
+from graphrewrite.testing.generation.demand import Pick, Unfit
+from graphrewrite.testing.generation.forward import inferred
+from graphrewrite.testing.generation.kinds import retyped
+from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.tracing import Traced
+from graphrewrite.testing.generation.unfolding import Leaf, Node
+from graphrewrite.testing.generation.varying import is_open, with_attribute
+from graphrewrite.types import FixedPoint, Tensor, Type
+
+__all__ = ["Comparison", "compared", "towards"]
+
+_FARTHEST = 40
+"""A size."""
+
+
+class Comparison(NamedTuple):
+    """What a number of a match was compared with.
+
+    Attributes
+    ----------
+    node : str
+        The node.
+    path : tuple of str or int
+        An attribute, or "type"; then the place in a tuple, or a field.
+    wanted : int, str, FixedPoint or None
+        What it was compared with, such that the comparison comes out otherwise.
+    """
+
+    node: str
+    path: tuple[str | int, ...]
+    wanted: Any
+
+
+class _Number(Traced):
+    """A whole number of a match, or one made of it by adding, subtracting and factors."""
+
+    others: tuple[tuple[_Number, int], ...] = ()
+    """What was added or subtracted, with the sign."""
+
+    def _note(self, wanted: Any) -> None:
+        if wanted is None:
+            self.notes.append(Comparison(self.place[0], self.place[1], None))
+        elif isinstance(wanted, int | float) and wanted == int(wanted) and self.factor:
+            value = (int(wanted) - self.offset) / self.factor
+            if value.denominator == 1:
+                self.notes.append(Comparison(self.place[0], self.place[1], int(value)))
+            for other, sign in self.others:
+                other._note(int(other) + sign * (int(wanted) - int(self)))
+
+    def _compared(self, other: Any, bound: int = 0) -> None:
+        if other is not None and not isinstance(other, int | float):
+            return
+        plain = None if other is None else int(other) + bound
+        if isinstance(other, _Number):
+            other._note(int(self) - bound)
+        if isinstance(plain, int) and plain == int(self):
+            plain += 1
+        self._note(plain)
+
+    def __eq__(self, other: object) -> bool:
+        self._compared(other)
+        return bool(int.__eq__(self, other) is True or (isinstance(other, float) and int(self) == other))
+
+    __hash__ = int.__hash__
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(super().__add__(other), other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(super().__sub__(other), other, -1)
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+    def _with(self, made: Any, other: Any, sign: int) -> Any:
+        if isinstance(made, _Number):
+            made.others = (*self.others, *([(other, sign)] if isinstance(other, _Number) else []))
+        return made
+
+
+class _Text(str):
+    """A text of a match: an element type, a mode."""
+
+    place: tuple[str, tuple[str | int, ...]]
+    notes: list[Any]
+
+    def __eq__(self, other: object) -> bool:
+        equal = str.__eq__(self, other) is True
+        if isinstance(other, str) and not equal:
+            self.notes.append(Comparison(*self.place, str(other)))
+        return equal
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
+
+
+class _Format(FixedPoint):
+    """A format of a match, whose fields are numbers of it."""
+
+    place: tuple[str, tuple[str | int, ...]]
+    notes: list[Any]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FixedPoint):
+            return False
+        mine, wanted = _plain(self), _plain(other)
+        if mine != wanted:
+            self.notes.append(Comparison(*self.place, wanted))
+        return bool(mine == wanted)
+
+    def __hash__(self) -> int:
+        return hash(_plain(self))
+
+    def __reduce__(self) -> Any:
+        return FixedPoint, (self.signed, int(self.width), int(self.fraction))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without what follows it."""
+    match value:
+        case _Number():
+            return int(value)
+        case _Text():
+            return str(value)
+        case _Format():
+            return FixedPoint(value.signed, int(value.width), int(value.fraction))
+        case Tensor():
+            return Tensor(_plain(value.element), _plain(value.shape), value.layout)
+        case tuple() | list() if type(value) in (tuple, list):
+            return type(value)(map(_plain, value))
+    return value
+
+
+class _Followed:
+    """Values of one run that note what they are compared with."""
+
+    def __init__(self) -> None:
+        self.notes: list[Comparison] = []
+
+    def value(self, value: Any, node: str, *path: str | int) -> Any:
+        """Return a value that is equal to a value."""
+        place: Any = (node, path)
+        if type(value) is int:
+            return _Number.of(value, place, self.notes, Fraction(1), Fraction(0))
+        if type(value) is tuple:
+            return tuple(self.value(each, node, *path, index) for index, each in enumerate(value))
+        if type(value) is str:
+            text = _Text(value)
+            text.place, text.notes = place, self.notes
+            return text
+        if type(value) is FixedPoint:
+            made = object.__new__(_Format)
+            fields = {"width": value.width, "fraction": value.fraction}
+            followed = {key: self.value(number, node, *path, key) for key, number in fields.items()}
+            made.__dict__.update(followed, signed=value.signed, place=place, notes=self.notes)
+            return made
+        return value
+
+    def type(self, kind: Type, data: Mapping[str, Any], node: str) -> Type:
+        """Return the type of an input or a constant, or that of a node whose attribute says its element type."""
+        if not isinstance(kind, Tensor):
+            return kind
+        changed: dict[str, Any] = {}
+        if data["type"] in ("input", "constant"):
+            shape = tuple(self.value(size, node, "type", axis) for axis, size in enumerate(kind.shape))
+            changed = {"shape": shape, "element": self.value(kind.element, node, "type", "element")}
+        elif data.get("element") == kind.element:
+            changed = {"element": self.value(kind.element, node, "element")}
+        made = object.__new__(Tensor)
+        made.__dict__.update(kind.__dict__, **changed)
+        return made
+
+
+class _Bound(Bound):
+    """A matched value whose type and attributes are followed."""
+
+    __slots__ = ()
+    replay: _Replay
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]  # as of what it stands for
+        return self.replay.followed.type(super().type, self.graph._node[self._node], self._node)
+
+    @property
+    def shape(self) -> tuple[int | str, ...]:
+        return self.type.shape
+
+    def __getattr__(self, name: str) -> Any:
+        value = super().__getattr__(name)
+        default = self.graph.op(self._node).attributes.get(name, inspect.Parameter.empty)
+        if default is not inspect.Parameter.empty and repr(value) != repr(default):  # what is None is told by identity
+            self.replay.followed.notes.append(Comparison(self._node, (name,), default))
+        return self.replay.followed.value(value, self._node, name)
+
+
+class _Replay(Replay):
+    """A run of a rule's function on values that are followed; what it makes of them is not."""
+
+    def __init__(self, followed: _Followed, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.followed = followed
+
+    def _followed(self, value: Any) -> Any:
+        if value.__class__ is Bound:
+            return _Bound(self, value._node, value._result, value._place)
+        return tuple(map(self._followed, value)) if value.__class__ is tuple else value
+
+    def arguments(self) -> list[Any]:
+        return [self._followed(argument) for argument in super().arguments()]
+
+    def next_made(self) -> Any:
+        return self._followed(super().next_made())
+
+    def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        plain = [Bound(self, o._node, o._result, o._place) if isinstance(o, _Bound) else _plain(o) for o in operands]
+        return super().apply(op, tuple(plain), {key: _plain(value) for key, value in attributes.items()})
+
+
+def compared(rule: Rule, graph: Graph, match: Match) -> list[Comparison]:
+    r"""Return what a rule compares the attributes and sizes of a match with, in order.
+
+    Examples
+    --------
+    >>> from graphrewrite import decline, op
+    >>> from graphrewrite import rule as make_rule
+    >>> @make_rule
+    ... def halve(x):
+    ...     "Of sums of four."
+    ...     total = op.reduce_sum(x)
+    ...     yield total
+    ...     return op.identity(x) if x.shape[0] == 4 and total.axes == (1,) else decline("other sums")
+    >>> g = Graph.parse("graph g\nx = input() : f32[3,2]\ns = reduce_sum(x, axes=(0,)) : f32[1,2]\ny = output(s)")
+    >>> compared(halve, g, next(halve.matches_at(g, "s")))
+    [Comparison(node='x', path=('type', 0), wanted=4)]
+    """
+    followed = _Followed()
+    replay = _Replay(followed, graph, rule.pattern, match.images, match.values)
+    with suppress(Exception), np.errstate(all="ignore"):  # whatever a user's rule raises: it is found again
+        rule.run(replay, match.replaced()[0][0][0])
+    return followed.notes
+
+
+def towards(plan: Plan, comparison: Comparison, port: Leaf | Node, pick: Pick) -> Plan:
+    """Return a plan in which a comparison comes out otherwise, or nearly.
+
+    Parameters
+    ----------
+    port : Leaf or Node
+        What the node of the comparison is in the plan.
+    """
+    wanted = comparison.wanted
+    if isinstance(wanted, int) and not isinstance(wanted, bool):
+        wanted += pick((0, 0, 0, 1, -1))
+    name, *rest = comparison.path
+    try:
+        if isinstance(port, Node):
+            if not is_open(port, str(name)):
+                raise Unfit("the pattern says what it is")
+            old = plan.attributes[port].get(str(name), port.op.attributes[str(name)])
+            return with_attribute(plan, port, str(name), _changed(old, rest, wanted), pick)
+        kind = plan.types[port]
+        if rest[0] == "element":
+            element = _changed(kind.element, rest[1:], wanted)
+            change: Callable[[Type], Type] = lambda each: retyped(each, element=element)  # noqa: E731
+            alike = [leaf for leaf, each in plan.types.items() if each.element == kind.element]
+        else:
+            old, axis = kind.shape[int(rest[0])], int(rest[0])
+            if not isinstance(wanted, int | str) or (isinstance(wanted, int) and not 0 <= wanted <= _FARTHEST):
+                raise Unfit("no size")
+            if pick((False, True)):
+                shape = (*kind.shape[:axis], wanted, *kind.shape[axis + 1 :])
+                types = {**plan.types, port: retyped(kind, shape=shape)}
+                return inferred(plan, types, plan.attributes, pick, kept=(port,))
+            change = lambda each: retyped(each, shape=tuple(wanted if d == old else d for d in each.shape))  # noqa: E731
+            alike = list(plan.types)
+        chosen = alike if pick((True, False)) else [port]
+        types = {leaf: change(each) if leaf in chosen else each for leaf, each in plan.types.items()}
+        return inferred(plan, types, plan.attributes, pick)
+    except (GraphRewriteError, IndexError, TypeError, ValueError) as error:  # there is no such value
+        raise Unfit(str(error)) from error
+
+
+def _changed(old: Any, path: list[str | int], wanted: Any) -> Any:
+    """Return a value with another entry, or another field."""
+    if not path:
+        return wanted
+    (key, *rest) = path
+    if isinstance(old, tuple) and isinstance(key, int):
+        return (*old[:key], _changed(old[key], rest, wanted), *old[key + 1 :])
+    if isinstance(old, FixedPoint) and isinstance(key, str):
+        return replace(old, **{key: wanted})
+    raise Unfit("it has no such part")
