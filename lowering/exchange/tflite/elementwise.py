@@ -34,6 +34,8 @@ __all__ = [
 
 _LEFT_SHIFT = 20
 """Bits that sums of stored numbers have right of the point."""
+_COMPARED = 8
+"""Bits that stored numbers have right of the point where they are compared."""
 _ALL = np.arange(-128, 128)
 """The stored numbers."""
 
@@ -166,7 +168,7 @@ def tabulated(name: str) -> Callable[..., Any]:
         if name == "LOGISTIC" and (to[0].scale, to[0].zero_point) != (1 / 256, -128):
             raise Unfit(f"its result is stored with scale {to[0].scale} and zero point {to[0].zero_point}, not 1/256, -128")
         real = np.float32(x.scale) * (_ALL - x.zero_point).astype(np.float32)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             exact = TABULATED[name](real.astype(np.float64)).astype(np.float32)
             steps = half_away(exact * (np.float32(1) / np.float32(to[0].scale))).astype(np.float32)
         return _table(x, np.clip(steps + np.float32(to[0].zero_point), -128, 127))
@@ -204,13 +206,12 @@ def _shifted(x: np.ndarray, bits: int) -> np.ndarray:
     return half_away(x / math.ldexp(1.0, bits)).astype(np.int64)
 
 
-def compared(name: str) -> Callable[..., Any]:
-    """Return a comparison or choice of stored numbers, which have one format."""
+def compared(name: str, *, inverted: bool = False) -> Callable[..., Any]:
+    """Return a comparison of stored numbers, which are brought into one scale with 8 bits more."""
     compare = getattr(op, name)
 
-    def of_one_format(x: Operand, y: Operand, *, to: tuple[Result]) -> Any:
-        if (x.scale, x.zero_point) != (y.scale, y.zero_point):
-            raise Unfit(f"its operands are {x.kind.element} and {y.kind.element}; only one format is supported")
-        return compare(x.value, y.value)
+    def of_distances(x: Operand, y: Operand, *, to: tuple[Result]) -> Any:
+        found = compare(*(_distance(each, each.scale, left_shift=_COMPARED) for each in (x, y)))
+        return op.logical_not(found) if inverted else found
 
-    return of_one_format
+    return of_distances

@@ -45,7 +45,8 @@ class Operand:
     @property
     def shape(self) -> tuple[int, ...]:
         """Its sizes."""
-        return self.value.type.shape  # type: ignore[return-value]  # the batch is freed later
+        shape = self.value.type.shape if self.array is None else self.array.shape
+        return tuple(map(int, shape))  # the batch is freed later
 
     @property
     def scales(self) -> np.ndarray:
@@ -150,7 +151,7 @@ def are_plain(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | N
 def are_stored(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
     """Tell why the first operand and the results are no quantised numbers of 8 bits with a sign."""
     for kind in (*kinds[:1], *attributes["to"]):
-        if not isinstance(kind.element, Quantised) or kind.element.storage != _STORED:
+        if kind.element != "bool" and not (isinstance(kind.element, Quantised) and kind.element.storage == _STORED):
             return f"quantised numbers are supported as i8, and an operand or result is {kind}"
     return None
 

@@ -151,7 +151,8 @@ _NUMBERS: tuple[Entry, ...] = (
 _STORED: tuple[Entry, ...] = (
     *(_of_stored(name, elementwise.stored_relu(each)) for name, each in _ACTIVATIONS.items()),
     *(_of_stored(name, elementwise.tabulated(name)) for name in elementwise.TABULATED),
-    *(Entry(name, elementwise.compared(each)) for name, each in _COMPARISONS.items()),
+    *(_of_stored(name, elementwise.compared(each)) for name, each in _COMPARISONS.items()),
+    _of_stored("NOT_EQUAL", elementwise.compared("equal", inverted=True)),
     *(Entry(name, each, _KEPT, _AXES, fits=_one_format, defaults=_DROPPED) for name, each in _EXTREMES.items()),
     *(Entry(name, _BINARY[name], fits=_one_format) for name in ("MAXIMUM", "MINIMUM")),
     _of_stored("ADD", elementwise.stored_add),
