@@ -34,6 +34,7 @@ from graphrewrite.lowering.errors import (
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.onnx_export import to_onnx
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
+from graphrewrite.lowering.exchange.tflite_import import from_tflite
 from graphrewrite.lowering.folding.folding_report import FoldingReport
 from graphrewrite.lowering.host_arithmetic import port_encodings
 from graphrewrite.lowering.host_cut import Cut, HostCut, cut_for_host, cuts
@@ -126,6 +127,7 @@ __all__ = [
     "enter",
     "findings",
     "from_onnx",
+    "from_tflite",
     "function_bounds",
     "leave",
     "lower_composite",

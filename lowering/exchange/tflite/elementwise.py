@@ -211,6 +211,8 @@ def compared(name: str, *, inverted: bool = False) -> Callable[..., Any]:
     compare = getattr(op, name)
 
     def of_distances(x: Operand, y: Operand, *, to: tuple[Result]) -> Any:
+        if max(x.scale, y.scale) >= 1:
+            raise Unfit(f"its operands have scales of {x.scale} and {y.scale}, and the kernel is right below 1 only")
         found = compare(*(_distance(each, each.scale, left_shift=_COMPARED) for each in (x, y)))
         return op.logical_not(found) if inverted else found
 
