@@ -281,7 +281,8 @@ def stored_batch_matmul(x: Operand, y: Operand, *, to: tuple[Result], adj_x: boo
 
 def average_pool(x: Operand, *, to: tuple[Result], **options: Any) -> Any:
     """AVERAGE_POOL_2D of stored numbers: the mean of those within the image, rounded half away from zero."""
-    wide = Operand(x.kind, lambda: op.cast(x.value, element="f64"), None)
+    value = op.cast(x.value, element="f64")
+    wide = Operand(x.kind, lambda: value, None)
     return _rounded(pooled(wide, to=to, **options), to[0])
 
 

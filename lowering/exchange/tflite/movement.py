@@ -39,6 +39,7 @@ __all__ = [
 
 _LAST = 2**31 - 1
 """As the end of a slice: behind every entry."""
+_MOST_INDICES = 1 << 20
 
 
 def reshaped(
@@ -253,6 +254,8 @@ def mirrored(x: Operand, pads: Operand, *, to: tuple[Result], mode: int = 0) -> 
         if max(before, after) > size - (mode == 0):
             raise Unfit(f"a border of {max(before, after)} is wider than axis {axis} of {x.value.type} can give")
         if before or after:
+            if size > _MOST_INDICES:
+                raise Unfit(f"axis {axis} of {x.value.type} is too long for a mirrored border")
             skip = mode == 0
             index = [*range(before - 1 + skip, skip - 1, -1), *range(size)]
             index += range(size - 1 - skip, size - 1 - skip - after, -1)
