@@ -171,6 +171,8 @@ def unary(rng: Rng, kind: str, *, real: bool = False, **more: Any) -> Case:
     shape = sizes(rng)
     x = f("x", shape) if real else q(rng, "x", shape)
     y = f("y", shape) if real else q(rng, "y", shape, **more)
+    if kind == "HARD_SWISH" and not real:  # the kernel takes no finer result
+        y.scale = float(np.float32(max(y.scale, x.scale / 100)))
     options = {"alpha": scale(rng, -3, 0)} if kind == "LEAKY_RELU" else {}
     return case(rng, [x, y], [Node(kind, ["x"], ["y"], options)])
 
@@ -181,6 +183,7 @@ def binary(rng: Rng, kind: str, *, real: bool = False, result: str = "", same: b
     make = f if real else lambda name, shape: q(rng, name, shape)
     x, z = make("x", shape), make("z", other)
     if same and not real:
+        x.scale = min(x.scale, 0.9) if result else x.scale  # which the kernels of comparisons need
         z.scale, z.zero = x.scale, x.zero
     if rng.random() < 0.3 and kind in ("ADD", "SUB", "MUL"):
         x.name, z.name = z.name, x.name

@@ -162,5 +162,6 @@ def round_half_away(
     wide = np.asarray(x, np.float64)
     size = np.abs(wide)
     whole = np.floor(size)
-    whole = np.copysign(np.where(size - whole >= 0.5, whole + 1, whole), wide)
+    with np.errstate(invalid="ignore"):  # infinity less itself
+        whole = np.copysign(np.where(size - whole >= 0.5, whole + 1, whole), wide)
     return np.clip(np.where(np.isnan(whole), 0.0, whole) + zero_point, least, most).astype(element_dtype(element))
