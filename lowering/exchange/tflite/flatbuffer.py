@@ -25,6 +25,8 @@ _ARRAYS: Mapping[str, np.dtype[Any]] = {
     "i64": np.dtype("<i8"),
     "f32": np.dtype("<f4"),
 }
+_COST = 16
+"""Fields and entries for each byte of a file: what is read more often than it can say is refused."""
 _OFFSET = _SCALARS["u32"]
 _SLOT = _SCALARS["u16"]
 
@@ -49,8 +51,9 @@ class _Reader:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.left = len(data)
-        self.tables: dict[tuple[int, str], dict[str, Any]] = {}
+        self.left = _COST * len(data)
+        self.tables: dict[tuple[int, str], tuple[dict[str, Any], int]] = {}
+        """Tables that were read, with what they cost."""
 
     def number(self, kind: struct.Struct, at: int) -> Any:
         """Return the number at a place."""
@@ -64,19 +67,23 @@ class _Reader:
 
     def table(self, at: int, name: str) -> dict[str, Any]:
         """Return the table at a place."""
-        if (known := self.tables.get((at, name))) is not None:
+        if (at, name) in self.tables:
+            known, cost = self.tables[at, name]
+            self.pay(cost)
             return known
+        before = self.left
         slots = at - self.number(_SCALARS["i32"], at)
         size, room = self.number(_SLOT, slots), self.number(_SLOT, slots + 2)
         fields = fields_of(name)
         self.pay(len(fields))
-        self.tables[at, name] = read = {}
+        read: dict[str, Any] = {}
         for slot, field in enumerate(fields):
             place = 4 + 2 * slot
             start = self.number(_SLOT, slots + place) if place + 2 <= size else 0
             if start >= max(room, 1):
                 raise FlatbufferError(f"{name}.{field.name} lies outside of its table")
             read[field.name] = self.value(at + start, field, read) if start else field.default
+        self.tables[at, name] = read, before - self.left
         return read
 
     def value(self, at: int, field: Field, before: Mapping[str, Any]) -> Any:
@@ -107,7 +114,9 @@ class _Reader:
     def array(self, kind: str, at: int) -> np.ndarray:
         """Return a vector of numbers, not copied."""
         dtype = _ARRAYS[kind]
-        return np.frombuffer(self.data, dtype, self.count(at, dtype.itemsize), at + 4)
+        count = self.count(at, dtype.itemsize)
+        self.pay(count)
+        return np.frombuffer(self.data, dtype, count, at + 4)
 
     def pay(self, count: int) -> None:
         self.left -= count

@@ -15,7 +15,7 @@ from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.tflite.elementwise import ACTIVATIONS
 from graphrewrite.lowering.exchange.tflite.model import Network, Operator, Stored
-from graphrewrite.lowering.exchange.tflite.operands import Operand, Result
+from graphrewrite.lowering.exchange.tflite.operands import MOST_NUMBERS, Operand, Result
 from graphrewrite.lowering.exchange.tflite.schema import ACTIVATIONS as NUMBERED
 from graphrewrite.op.op import Op
 from graphrewrite.types import Quantised, handed_over, hold
@@ -37,6 +37,7 @@ class Importer:
         self.consumed: list[str] = []
         self.fixed: list[tuple[Value, tuple[int, ...]]] = []
         """Values with axes whose sizes are numbers in the graph."""
+        self.kept: dict[tuple[int, str], Value] = {}
         self.names: dict[Any, str] = {}
         """Names that nodes get at the end."""
 
@@ -188,6 +189,8 @@ class Importer:
             array = self.array(index)
             if array is None:
                 raise Unfit(f"its operand {at} ({ours}) is computed from inputs, and must be known on import")
+            if array.size > MOST_NUMBERS:
+                raise Unfit(f"its operand {at} ({ours}) has {array.size} entries; at most {MOST_NUMBERS} are supported")
             found[ours] = convert(array)
         return found
 
@@ -227,7 +230,13 @@ class Importer:
         if index < 0:
             return None
         get: Callable[[], Value] = partial(self.value, index)
-        return Operand(self.kind(index), get, self.array(index))
+        return Operand(self.kind(index), get, self.array(index), partial(self.keep, index))
+
+    def keep(self, index: int, what: str, make: Callable[[], np.ndarray]) -> Value:
+        """Return a constant that is made of a tensor, the same for all that read it."""
+        if (index, what) not in self.kept:
+            self.kept[index, what] = self.graph.constant(handed_over(make()))
+        return self.kept[index, what]
 
     def array(self, index: int) -> np.ndarray | None:
         """Return the values of a tensor, if they are known; what computes them may be without readers then."""

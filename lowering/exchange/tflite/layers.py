@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, half_away, rescaled
+from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, half_away, rescaled, shown
 from graphrewrite.lowering.exchange.tflite.windows import channels_last, channels_second, transposed_window, window
 from graphrewrite.op.quantised.softmax import quantised_multiplier
 
@@ -55,11 +55,7 @@ def _depthwise(x: Operand, w: Operand) -> Any:
     """Return depthwise weights [1, H, W, C*m] as those of a grouped convolution [C*m, 1, H, W]."""
     if len(w.shape) != 4 or w.shape[0] != 1 or not x.shape[3] or w.shape[3] % x.shape[3]:
         raise Unfit(f"depthwise weights {list(w.shape)} do not fit an image of {x.shape[3]} channels")
-    return np.moveaxis(w.array, -1, 0) if w.array is not None else op.transpose(w.value, perm=(3, 0, 1, 2))
-
-
-def _own(x: Operand) -> Any:
-    return x.value if x.array is None else x.array
+    return w.moved(3, 0, 1, 2)
 
 
 # ---------------------------------------------------------------------- real numbers
@@ -68,7 +64,7 @@ def _own(x: Operand) -> Any:
 def conv(x: Operand, w: Operand, b: Operand | None = None, *, to: tuple[Result], **options: Any) -> Any:
     """CONV_2D."""
     sizes = window(_image(x), w.shape[1:3], **options)
-    return _convolved(x, channels_second(_own(w)), b, groups=_groups(x, w), **sizes)
+    return _convolved(x, w.moved(0, 3, 1, 2), b, groups=_groups(x, w), **sizes)
 
 
 def depthwise_conv(x: Operand, w: Operand, b: Operand | None = None, *, to: tuple[Result], **options: Any) -> Any:
@@ -78,25 +74,24 @@ def depthwise_conv(x: Operand, w: Operand, b: Operand | None = None, *, to: tupl
 
 
 def _convolved(x: Operand, w: Any, b: Operand | None, **attributes: Any) -> Any:
-    return channels_last(op.conv(channels_second(x.value), w, None if b is None else _own(b), **attributes))
+    return channels_last(op.conv(channels_second(x.value), w, None if b is None else b.value, **attributes))
 
 
 def transpose_conv(
     shape: Operand, w: Operand, x: Operand, b: Operand | None = None, *, to: tuple[Result], **options: Any
 ) -> Any:
     """TRANSPOSE_CONV."""
-    kernel, attributes = _transposed(shape, w, x, options)
-    bias = None if b is None else _own(b)
-    return channels_last(op.conv_transpose(channels_second(x.value), kernel, bias, **attributes))
+    attributes = _transposed(shape, w, x, options)
+    bias = None if b is None else b.value
+    return channels_last(op.conv_transpose(channels_second(x.value), w.moved(3, 0, 1, 2), bias, **attributes))
 
 
-def _transposed(shape: Operand, w: Operand, x: Operand, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return weights [O, H, W, I] as [I, O, H, W], and the attributes of the window."""
-    wanted = [int(size) for size in shape.known().ravel()]
+def _transposed(shape: Operand, w: Operand, x: Operand, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of the window of a transposed convolution."""
+    wanted = shape.numbers()
     if len(wanted) != 4 or len(w.shape) != 4 or w.shape[3] != x.shape[3]:
         raise Unfit(f"weights {list(w.shape)} and the wanted shape {wanted} do not fit")
-    kernel = np.transpose(w.array, (3, 0, 1, 2)) if w.array is not None else op.transpose(w.value, perm=(3, 0, 1, 2))
-    return kernel, transposed_window(_image(x), wanted[1:3], w.shape[1:3], **options)
+    return transposed_window(_image(x), wanted[1:3], w.shape[1:3], **options)
 
 
 def _rows(x: Operand, inputs: int, keep: bool) -> tuple[Any, tuple[int, ...]]:
@@ -118,7 +113,7 @@ def fully_connected(
 ) -> Any:
     """FULLY_CONNECTED."""
     rows, kept = _rows(x, w.shape[1], keep_num_dims)
-    return _unrowed(op.linear(rows, _own(w), None if b is None else _own(b)), kept)
+    return _unrowed(op.linear(rows, w.value, None if b is None else b.value), kept)
 
 
 def batch_matmul(x: Operand, y: Operand, *, to: tuple[Result], adj_x: bool = False, adj_y: bool = False) -> Any:
@@ -166,7 +161,7 @@ def resized_bilinear(
 
 
 def _wanted(size: Operand) -> tuple[int, int]:
-    height, width = (int(number) for number in size.known().ravel())
+    height, width = size.numbers()
     if min(height, width) < 1:
         raise Unfit(f"an image of {height} by {width} is asked for")
     return height, width
@@ -204,9 +199,9 @@ def _resized(x: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 
 def _bias(sums: Any, b: Operand | None, trailing: int) -> Any:
-    if b is None or not b.known().any():
+    if b is None or not (numbers := b.known()).any() or b.keep is None:
         return sums
-    return op.add(sums, b.known().astype(np.int32).reshape(-1, *[1] * trailing))
+    return op.add(sums, b.keep(f"bias {trailing}", lambda: numbers.astype(np.int32).reshape(-1, *[1] * trailing)))
 
 
 def _factors(x: Operand, w: Operand, to: Result, axis: int) -> np.ndarray:
@@ -215,15 +210,15 @@ def _factors(x: Operand, w: Operand, to: Result, axis: int) -> np.ndarray:
     if at not in (None, axis):
         raise Unfit(f"the scales of its weights are along axis {at}, not {axis}")
     if w.kind.element.storage not in ("i8", "i4"):  # type: ignore[union-attr]  # it has scales
-        raise Unfit(f"its weights are {w.kind}; i8 and i4 are supported")
+        raise Unfit(f"its weights are {shown(w.kind)}; i8 and i4 are supported")
     return x.scale * scales / to.scale
 
 
 def stored_conv(x: Operand, w: Operand, b: Operand | None = None, *, to: tuple[Result], **options: Any) -> Any:
     """CONV_2D of stored numbers: sums are rescaled with two roundings; weights have no zero point."""
     sizes = window(_image(x), w.shape[1:3], **options)
-    kernel = channels_second(w.known())
-    return _stored_sums(x, kernel, b, _factors(x, w, to[0], 0), to[0], groups=_groups(x, w), **sizes)
+    w.known()
+    return _stored_sums(x, w.moved(0, 3, 1, 2), b, _factors(x, w, to[0], 0), to[0], groups=_groups(x, w), **sizes)
 
 
 def stored_depthwise_conv(
@@ -237,7 +232,7 @@ def stored_depthwise_conv(
 
 def _stored_sums(x: Operand, w: Any, b: Operand | None, factors: np.ndarray, to: Result, **attributes: Any) -> Any:
     zero = np.array(x.zero_point, np.int8)
-    sums = op.conv_integer(channels_second(x.value), np.ascontiguousarray(w), zero, **attributes)
+    sums = op.conv_integer(channels_second(x.value), w, zero, **attributes)
     return channels_last(rescaled(_bias(sums, b, 2), factors, to, trailing=2))
 
 
@@ -246,10 +241,10 @@ def stored_transpose_conv(
 ) -> Any:
     """TRANSPOSE_CONV of stored numbers: its sums are exact in float64."""
     w.known()
-    kernel, attributes = _transposed(shape, w, x, options)
+    attributes = _transposed(shape, w, x, options)
     wide = op.cast(channels_second(x.value), element="f64")
     distance = op.sub(wide, np.float64(x.zero_point)) if x.zero_point else wide
-    sums = op.conv_transpose(distance, np.ascontiguousarray(kernel, np.float64), **attributes)
+    sums = op.conv_transpose(distance, w.moved(3, 0, 1, 2, element="f64"), **attributes)
     whole = _bias(op.cast(sums, element="i32"), b, 2)
     return channels_last(rescaled(whole, _factors(x, w, to[0], 0), to[0], trailing=2))
 
@@ -260,11 +255,10 @@ def stored_fully_connected(
     """FULLY_CONNECTED of stored numbers: sums are rescaled in float64 and rounded once, half away from zero."""
     rows, kept = _rows(x, w.shape[1], keep_num_dims)
     factors = _factors(x, w, to[0], 0)
-    matrix = np.ascontiguousarray(w.known().T)
-    zeros = {zero for _, zero in w.kind.element.channels}  # type: ignore[union-attr]  # it has scales
-    own = [] if len(w.scales) > 1 or zeros == {0} else [np.array(zeros.pop(), np.int8)]
-    sums = _bias(op.matmul_integer(rows, matrix, np.array(x.zero_point, np.int8), *own), b, 0)
-    scales = factors[0] if len(set(factors.tolist())) == 1 else factors
+    w.known()
+    own = [] if len(w.scales) > 1 or not w.zero_points.any() else [np.array(w.zero_point, np.int8)]
+    sums = _bias(op.matmul_integer(rows, w.moved(1, 0), np.array(x.zero_point, np.int8), *own), b, 0)
+    scales = factors[0] if (factors == factors[0]).all() else factors
     return _unrowed(_rounded(op.mul(op.cast(sums, element="f64"), scales), to[0], to[0].zero_point), kept)
 
 

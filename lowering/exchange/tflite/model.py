@@ -96,7 +96,8 @@ def read_networks(model: str | Path | bytes) -> tuple[str, tuple[Network, ...]]:
         tables = read_flatbuffer(data, "Model")
         if tables["version"] != _VERSION:
             raise ModelError(f"{name} is of version {tables['version']} of the schema; only {_VERSION} is known")
-        networks = tuple(_network(table, tables, data) for table in tables["subgraphs"] or ())
+        constants = _Constants(tables["buffers"] or (), data)
+        networks = tuple(_network(table, tables, constants) for table in tables["subgraphs"] or ())
     except FlatbufferError as error:
         raise ModelError(f"{name} is corrupt: {error}; export it again") from error
     if not networks:
@@ -104,8 +105,8 @@ def read_networks(model: str | Path | bytes) -> tuple[str, tuple[Network, ...]]:
     return tables["description"] or "", networks
 
 
-def _network(table: Mapping[str, Any], model: Mapping[str, Any], data: bytes) -> Network:
-    tensors = tuple(_stored(tensor, index, model, data) for index, tensor in enumerate(table["tensors"] or ()))
+def _network(table: Mapping[str, Any], model: Mapping[str, Any], constants: _Constants) -> Network:
+    tensors = tuple(_stored(tensor, index, constants) for index, tensor in enumerate(table["tensors"] or ()))
     codes = [_kind(code) for code in model["operator_codes"] or ()]
     operators = []
     for place, operator in enumerate(table["operators"] or ()):
@@ -144,7 +145,7 @@ def _indices(values: np.ndarray | None, count: int, where: str, *, least: int = 
     return listed
 
 
-def _stored(table: Mapping[str, Any], index: int, model: Mapping[str, Any], data: bytes) -> Stored:
+def _stored(table: Mapping[str, Any], index: int, constants: _Constants) -> Stored:
     name = table["name"] or f"tensor_{index}"
     try:
         shape = _shape(table["shape"], 0)
@@ -154,7 +155,7 @@ def _stored(table: Mapping[str, Any], index: int, model: Mapping[str, Any], data
             raise FlatbufferError("it is sparse, which is not supported; export the model without pruning of storage")
         if len(signature) != len(shape):
             signature = shape
-        array = _constant(table["buffer"], model["buffers"] or (), data, shape, element)
+        array = constants.array(table["buffer"], shape, element)
         quantised = _format(table["quantization"], element, shape)
     except (FlatbufferError, TypeMismatchError) as error:
         raise FlatbufferError(f"tensor {name!r}: {error}") from error
@@ -162,52 +163,61 @@ def _stored(table: Mapping[str, Any], index: int, model: Mapping[str, Any], data
 
 
 def _shape(values: np.ndarray | None, least: int) -> tuple[int, ...]:
+    if values is not None and len(values) > _MOST_AXES:
+        raise FlatbufferError(f"it has {len(values)} axes; at most {_MOST_AXES} are supported")
     shape = tuple(_listed(values))
-    if len(shape) > _MOST_AXES or any(size < least for size in shape):
-        raise FlatbufferError(f"the shape {list(shape[:_MOST_AXES])} is not one of up to {_MOST_AXES} sizes")
+    if any(size < least for size in shape):
+        raise FlatbufferError(f"the shape {list(shape)} has a negative size")
     if math.prod(shape) > _LARGEST:
         raise FlatbufferError(f"the shape {list(shape)} is too large")
     return shape
 
 
-def _constant(
-    buffer: int, buffers: Sequence[Mapping[str, Any]], data: bytes, shape: tuple[int, ...], element: str
-) -> np.ndarray | None:
-    """Return the values in a tensor's buffer, not copied where numpy has the type; None where it has none."""
-    if not 0 <= buffer < max(len(buffers), 1):
-        raise FlatbufferError(f"it is in buffer {buffer} of {len(buffers)}")
-    if not buffers or not buffer:
-        return None
-    table = buffers[buffer]
-    start, size = table["offset"], table["size"]
-    if start > 1:  # data behind the tables, as files of more than 2 GB have it
-        if start + size > len(data):
-            raise FlatbufferError(f"its values end at byte {start + size} of {len(data)}")
-        values = np.frombuffer(data, np.uint8, size, start)
-    elif table["data"] is None or not table["data"].size:
-        return None
-    else:
-        values = table["data"]
-    if not element:
-        raise FlatbufferError("constants of its type are not supported")
-    return _decoded(values, shape, element)
+class _Constants:
+    """The buffers of a model; what is decoded is decoded once."""
+
+    def __init__(self, buffers: Sequence[Mapping[str, Any]], data: bytes) -> None:
+        self.buffers, self.data = buffers, data
+        self.decoded: dict[tuple[int, str, int], np.ndarray] = {}
+
+    def array(self, buffer: int, shape: tuple[int, ...], element: str) -> np.ndarray | None:
+        """Return the values in a tensor's buffer, not copied where numpy has the type; None where it has none."""
+        if not 0 <= buffer < max(len(self.buffers), 1):
+            raise FlatbufferError(f"it is in buffer {buffer} of {len(self.buffers)}")
+        values = self.bytes(self.buffers[buffer]) if buffer else None
+        if values is None:
+            return None
+        if not element:
+            raise FlatbufferError("constants of its type are not supported")
+        key = (buffer, element, math.prod(shape))
+        if key not in self.decoded:
+            self.decoded[key] = _decoded(values, math.prod(shape), element)
+        return self.decoded[key].reshape(shape)
+
+    def bytes(self, table: Mapping[str, Any]) -> np.ndarray | None:
+        start, size = table["offset"], table["size"]
+        if start > 1:  # behind the tables, as files of more than 2 GB have it
+            if start + size > len(self.data):
+                raise FlatbufferError(f"its values end at byte {start + size} of {len(self.data)}")
+            return np.frombuffer(self.data, np.uint8, size, start)
+        data: np.ndarray | None = table["data"]
+        return data if data is not None and data.size else None
 
 
-def _decoded(values: np.ndarray, shape: tuple[int, ...], element: str) -> np.ndarray:
-    count = math.prod(shape)
+def _decoded(values: np.ndarray, count: int, element: str) -> np.ndarray:
     size = {"bf16": 2, "bool": 1}.get(element) or element_dtype(element).itemsize
     needed = (count + 1) // 2 if element == "i4" else count * size
     if values.size != needed:
-        raise FlatbufferError(f"{values.size} bytes are not the {needed} of {element}{list(shape)}")
+        raise FlatbufferError(f"{values.size} bytes are not the {needed} of {count} numbers of {element}")
     if element == "i4":  # two in a byte, the lower bits first
         halves = np.stack([values & 15, values >> 4], axis=-1).reshape(-1)[:count].astype(np.int8)
-        return hold(element, ((halves ^ 8) - 8).reshape(shape))
+        return hold(element, (halves ^ 8) - 8)
     if element == "bf16":
-        return hold(element, (values.view("<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape))
+        return hold(element, (values.view("<u2").astype(np.uint32) << 16).view(np.float32))
     if element == "bool":
-        return (values != 0).reshape(shape)
+        return values != 0
     dtype = element_dtype(element)
-    return np.asarray(values.view(dtype.newbyteorder("<")).reshape(shape), dtype)
+    return np.asarray(values.view(dtype.newbyteorder("<")), dtype)
 
 
 def _format(table: Mapping[str, Any] | None, element: str, shape: tuple[int, ...]) -> Quantised | None:

@@ -46,7 +46,7 @@ def reshaped(
     x: Operand, shape: Operand | None = None, *, to: tuple[Result], new_shape: tuple[int, ...] | None = None
 ) -> Any:
     """RESHAPE: the shape is an operand, or an option in old files."""
-    wanted = new_shape if shape is None or (shape.array is None and new_shape) else tuple(map(int, shape.known().ravel()))
+    wanted = new_shape if shape is None or (shape.array is None and new_shape) else shape.numbers()
     if wanted is None:
         raise Unfit("it does not say its shape")
     return op.reshape(x.value, shape=wanted, **({"allow_zero": True} if 0 in wanted else {}))
@@ -110,7 +110,7 @@ def gathered(x: Operand, indices: Operand, *, to: tuple[Result], axis: int = 0, 
 
 def scattered(indices: Operand, updates: Operand, shape: Operand, *, to: tuple[Result]) -> Any:
     """SCATTER_ND: entries of equal positions are added."""
-    sizes = tuple(map(int, shape.known().ravel()))
+    sizes = shape.numbers()
     zero = np.zeros((1,) * len(sizes), element_dtype(updates.value.type.element))
     onto = op.expand(updates.value.graph.constant(zero), shape=sizes)
     return op.scatter_nd(onto, indices.value, updates.value, reduction="add")
@@ -228,7 +228,7 @@ def strided(
 
 
 def _borders(pads: Operand, rank: int) -> tuple[int, ...]:
-    table = pads.known().reshape(-1, 2)
+    table = np.reshape(pads.numbers(), (-1, 2))
     if len(table) != rank or (table < 0).any():
         raise Unfit(f"borders {table.tolist()} do not fit {rank} axes")
     return (*map(int, table[:, 0]), *map(int, table[:, 1]))
@@ -265,7 +265,7 @@ def mirrored(x: Operand, pads: Operand, *, to: tuple[Result], mode: int = 0) -> 
 
 def filled(dims: Operand, value: Operand, *, to: tuple[Result]) -> Any:
     """FILL."""
-    return op.expand(value.value, shape=tuple(map(int, dims.known().ravel())))
+    return op.expand(value.value, shape=dims.numbers())
 
 
 def reversed_along(x: Operand, *, to: tuple[Result], axes: tuple[int, ...]) -> Any:

@@ -11,12 +11,13 @@ import numpy as np
 from graphrewrite import Tensor, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.op.quantised.softmax import quantised_multiplier
-from graphrewrite.types import Quantised
+from graphrewrite.types import Quantised, element_dtype
 
-__all__ = ["Operand", "Result", "are_plain", "are_stored", "half_away", "multipliers", "rescaled"]
+__all__ = ["MOST_NUMBERS", "Operand", "Result", "are_plain", "are_stored", "half_away", "multipliers", "rescaled", "shown"]
 
 _STORED = "i8"
+MOST_NUMBERS = 4096
+"""Most entries of an operand that becomes an attribute."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,14 @@ class Operand:
         Returns its value in the graph.
     array : ndarray or None
         Its values, if no input is needed to know them.
+    keep : callable
+        Returns a constant that is made of them, the same for all that ask for it by one name.
     """
 
     kind: Tensor
     get: Callable[[], Value]
-    array: np.ndarray | None
+    array: np.ndarray | None = None
+    keep: Callable[[str, Callable[[], np.ndarray]], Value] | None = None
 
     @property
     def value(self) -> Value:
@@ -51,7 +55,12 @@ class Operand:
     @property
     def scales(self) -> np.ndarray:
         """Its scales, one or one a channel."""
-        return np.array([scale for scale, _ in _format(self.kind).channels])
+        return np.atleast_1d(np.asarray(_format(self.kind).scale))
+
+    @property
+    def zero_points(self) -> np.ndarray:
+        """Its zero points, one or one a channel."""
+        return np.atleast_1d(np.asarray(_format(self.kind).zero_point))
 
     @property
     def scale(self) -> float:
@@ -66,8 +75,25 @@ class Operand:
     def known(self) -> np.ndarray:
         """Return its values, which must be known."""
         if self.array is None:
-            raise Unfit("its weights and biases are computed from inputs; they must be constants")
+            raise Unfit(f"an operand of it, {shown(self.kind)}, is computed from inputs, and must be constant")
         return self.array
+
+    def numbers(self) -> tuple[int, ...]:
+        """Return its values as sizes, axes or positions, of which there are few."""
+        if self.known().size > MOST_NUMBERS:
+            raise Unfit(f"it has an operand of {self.known().size} sizes; at most {MOST_NUMBERS} are supported")
+        return tuple(map(int, self.known().ravel()))
+
+    def moved(self, *perm: int, element: str | None = None) -> Value:
+        """Return its value with the axes in another order; a constant is moved now, and kept."""
+        if self.array is None or self.keep is None:
+            moved: Value = op.transpose(self.value, perm=perm)
+            return moved
+        array = self.array
+        if array.ndim != len(perm):
+            raise Unfit(f"weights of {len(perm)} axes are expected, and these are {shown(self.kind)}")
+        dtype = array.dtype if element is None else element_dtype(element)
+        return self.keep(f"{perm} {dtype}", lambda: np.ascontiguousarray(np.transpose(array, perm), dtype))
 
 
 @dataclass(frozen=True)
@@ -131,15 +157,23 @@ def half_away(x: Any) -> Any:
 
 def _format(kind: Tensor) -> Quantised:
     if not isinstance(kind.element, Quantised):
-        raise Unfit(f"an operand or result is {kind}, which has no scale")
+        raise Unfit(f"an operand or result is {shown(kind)}, which has no scale")
     return kind.element
 
 
 def _one(kind: Tensor) -> tuple[float, int]:
-    channels = set(_format(kind).channels)
-    if len(channels) > 1:
+    (scale, zero_point), *others = _format(kind).channels
+    if others:
         raise Unfit("an operand or result has a scale for each channel, where one for all is defined")
-    return next(iter(channels))
+    return scale, zero_point
+
+
+def shown(kind: Tensor) -> str:
+    """Return a type as text, without its scales."""
+    element = kind.element
+    if not isinstance(element, Quantised):
+        return str(kind)
+    return f"{element.storage}{'' if element.axis is None else f' by axis {element.axis}'} {list(kind.shape)}"
 
 
 def are_plain(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
@@ -152,16 +186,22 @@ def are_stored(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | 
     """Tell why the first operand and the results are no quantised numbers of 8 bits with a sign."""
     for kind in (*kinds[:1], *attributes["to"]):
         if kind.element != "bool" and not (isinstance(kind.element, Quantised) and kind.element.storage == _STORED):
-            return f"quantised numbers are supported as i8, and an operand or result is {kind}"
+            return f"quantised numbers are supported as i8, and an operand or result is {shown(kind)}"
     return None
 
 
 def multipliers(factors: Any, trailing: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return real factors as multipliers and exponents; several are followed by so many axes."""
-    pairs = np.array([quantised_multiplier(float(factor)) for factor in np.ravel(factors)], np.int32)
-    shape = () if len(set(map(tuple, pairs.tolist()))) == 1 else (-1, *[1] * trailing)
-    pairs = pairs[:1] if shape == () else pairs
-    return pairs[:, 0].reshape(shape), pairs[:, 1].reshape(shape)
+    real = np.ravel(np.asarray(factors, np.float64))
+    real = real[:1] if real.size and (real == real[0]).all() else real
+    fractions, exponents = np.frexp(real)
+    numbers = np.floor(np.abs(fractions) * 2.0**31 + 0.5)
+    exponents = exponents + (numbers == 2.0**31)
+    numbers = np.where(numbers == 2.0**31, 2.0**30, numbers)
+    is_nothing = (numbers == 0) | (exponents < -31)
+    shape = () if len(real) == 1 else (-1, *[1] * trailing)
+    parts = np.where(is_nothing, 0, np.copysign(numbers, real)), np.where(is_nothing, 0, exponents)
+    return parts[0].astype(np.int32).reshape(shape), parts[1].astype(np.int32).reshape(shape)
 
 
 def rescaled(sums: Any, factors: Any, to: Result, *, trailing: int = 0, **attributes: Any) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from graphrewrite import op
 from graphrewrite.lowering.exchange.attribute_values import whole
 from graphrewrite.lowering.exchange.entry import Named, Unfit, same_names
@@ -22,7 +20,7 @@ _SAME, _VALID = 0, 1
 
 def channels_second(x: Any) -> Any:
     """Bring the last axis of an image to the second place."""
-    return np.moveaxis(x, -1, 1) if isinstance(x, np.ndarray) else op.transpose(x, perm=(0, 3, 1, 2))
+    return op.transpose(x, perm=(0, 3, 1, 2))
 
 
 def channels_last(x: Any) -> Any:
