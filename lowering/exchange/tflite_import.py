@@ -66,9 +66,9 @@ def from_tflite(
     """
     table = {**TFLITE, **by_op((*offered(plugins, "importers"), *entries))}
     try:
-        _, (network, *_) = read_networks(model)
-        importer = Importer(network, table)
-        with progress(network.operators, "import") as operators:
+        networks = read_networks(model)
+        importer = Importer(networks, table)
+        with progress(networks[0].operators, "import") as operators:
             graph = importer.run(operators)
         return graph if batch is None else importer.freed(graph, free_batch(graph, batch))
     except GraphRewriteError:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.support.litert import outputs, tensors
-from tests.support.tflite_cases import CASES, REAL, inputs_of
+from tests.support.litert import outputs, steps, tensors
+from tests.support.tflite_cases import CASES, REAL, inputs_of, svdf
 from tests.support.tflite_files import T
 from tests.support.tflite_networks import network
 
 FILE = Path(__file__).parent / "models" / "tflite.npz"
+_STEPS = 6
 
 
 def main() -> None:
@@ -36,6 +37,11 @@ def main() -> None:
     data, inputs = network(), inputs_of(np.random.default_rng(7), [T("input:0", (1, 12, 6, 2))])
     every = tensors(data, inputs)
     put("network", data, inputs, {name: array for name, array in every.items() if array.size and "/w" not in name})
+    for real in (False, True):
+        rng = np.random.default_rng(7)
+        data, inputs = svdf(rng, real=real)
+        x = np.stack([inputs_of(rng, [T("x", inputs["x"].shape, "f32" if real else "i8")])["x"] for _ in range(_STEPS)])
+        put("real SVDF" if real else "SVDF", data, {"x": x}, {"y": np.stack(steps(data, x))})
     np.savez_compressed(FILE, **arrays)  # type: ignore[arg-type]  # names are no keywords of it
 
 

@@ -17,6 +17,7 @@ import sys
 import time
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,26 @@ __all__ = ["SECONDS", "mutant", "outcome", "try_many"]
 
 SECONDS = 5
 _BYTES = 1 << 30
-_WORDS = (0, 1, 2, 3, 4, 7, 8, 16, 255, 256, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**32 - 2, 2**32 - 8, 0x7F800000)
+_WORDS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    7,
+    8,
+    16,
+    255,
+    256,
+    2**15,
+    2**16,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**32 - 2,
+    2**32 - 8,
+    0x7F800000,
+)
 _BYTE_VALUES = (0, 1, 2, 3, 5, 9, 13, 17, 32, 127, 128, 200, 255)
 
 
@@ -103,7 +123,7 @@ def _is_small(graph: Graph) -> bool:
 def _work(numbers: range) -> None:
     """Try mutants within a gigabyte of address space beyond what is in use."""
     outcome(seeds()[0])  # all that is loaded later is loaded now
-    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _BYTES, used + _BYTES))
     for number in numbers:
         print(f"start {number}", flush=True)

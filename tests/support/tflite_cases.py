@@ -69,7 +69,9 @@ def activation(rng: Rng) -> dict[str, int]:
 # ---------------------------------------------------------------------- layers
 
 
-def _window(rng: Rng, *, dilated: bool = True) -> tuple[dict[str, int], tuple[int, int], tuple[int, int], tuple[int, int]]:
+def _window(
+    rng: Rng, *, dilated: bool = True
+) -> tuple[dict[str, int], tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Options, height and width of the image, the kernel and the result."""
     kernel, strides = rng.integers(1, 4, 2), rng.integers(1, 4, 2)
     dilations = rng.integers(1, 3, 2) if dilated and rng.random() < 0.4 else np.array([1, 1])
@@ -200,7 +202,11 @@ def binary(rng: Rng, kind: str, *, real: bool = False, result: str = "", same: b
 def prelu(rng: Rng) -> Case:
     shape = sizes(rng, 4)
     slope = rng.integers(-128, 128, (1, 1, shape[3])).astype(np.int8)
-    tensors = [q(rng, "x", shape), T.of("s", slope, scale=scale(rng), zero=int(rng.integers(-9, 9))), q(rng, "y", shape)]
+    tensors = [
+        q(rng, "x", shape),
+        T.of("s", slope, scale=scale(rng), zero=int(rng.integers(-9, 9))),
+        q(rng, "y", shape),
+    ]
     return case(rng, tensors, [Node("PRELU", ["x", "s"], ["y"])])
 
 
@@ -362,7 +368,9 @@ def extreme(rng: Rng, kind: str, *, real: bool = False) -> Case:
     shape, axis = sizes(rng, 3), int(rng.integers(1, 3))
     x = f("x", shape) if real else q(rng, "x", shape)
     y = T("y", shape[:axis] + shape[axis + 1 :], "i32")
-    return case(rng, [x, T.of("axis", np.array(axis, np.int32)), y], [Node(kind, ["x", "axis"], ["y"], {"output_type": 2})])
+    return case(
+        rng, [x, T.of("axis", np.array(axis, np.int32)), y], [Node(kind, ["x", "axis"], ["y"], {"output_type": 2})]
+    )
 
 
 def depth(rng: Rng, kind: str, *, real: bool = False) -> Case:
@@ -457,3 +465,23 @@ REAL: Mapping[str, Callable[[Rng], Case]] = {
     **{k: lambda rng, make=make: make(rng, real=True) for k, make in _MOVES.items()},
 }
 """Of real numbers."""
+
+
+def svdf(rng: Rng, *, real: bool = False) -> Case:
+    """SVDF, whose state is a variable."""
+    inputs, units, rank, steps = map(int, rng.integers(1, 5, 4))
+    filters = units * rank
+    if real:
+        x, y, state = f("x", (1, inputs)), f("y", (1, units)), f("state", (1, filters * steps))
+        feature = T.of("f", rng.normal(size=(filters, inputs)).astype(np.float32))
+        time = T.of("t", rng.normal(size=(filters, steps)).astype(np.float32))
+        bias = T.of("b", rng.normal(size=units).astype(np.float32))
+    else:
+        x, y = q(rng, "x", (1, inputs)), q(rng, "y", (1, units))
+        state = T("state", (1, filters * steps), "i16", scale=scale(rng, -9, -5))
+        feature = T.of("f", rng.integers(-127, 128, (filters, inputs)).astype(np.int8), scale=scale(rng, -6, -3))
+        time = T.of("t", rng.integers(-3000, 3000, (filters, steps)).astype(np.int16), scale=scale(rng, -9, -6))
+        bias = T.of("b", ints(*rng.integers(-3000, 3000, units)), scale=state.scale * time.scale)
+    state.variable = True
+    node = Node("SVDF", ["x", "f", "t", "b", "state"], ["y"], {"rank": rank, "fused_activation_function": 1})
+    return case(rng, [x, feature, time, bias, state, y], [node])

@@ -14,7 +14,15 @@ from graphrewrite.lowering.exchange.tflite.schema import ELEMENTS, IDENTIFIER, O
 __all__ = ["Node", "T", "flatbuffer", "model"]
 
 _CODES = {
-    **{"bool": "?", "i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q"},
+    "bool": "?",
+    "i8": "b",
+    "u8": "B",
+    "i16": "h",
+    "u16": "H",
+    "i32": "i",
+    "u32": "I",
+    "i64": "q",
+    "u64": "Q",
     "f32": "f",
 }
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
@@ -128,9 +136,18 @@ def _options_table(node: Node) -> str | None:
     if node.table is not None:
         return node.table
     words = {
-        **{"CONV_2D": "Conv2D", "DEPTHWISE_CONV_2D": "DepthwiseConv2D", "MEAN": "Reducer", "SUM": "Reducer"},
-        **{"REDUCE_MAX": "Reducer", "REDUCE_MIN": "Reducer", "REDUCE_PROD": "Reducer", "AVERAGE_POOL_2D": "Pool2D"},
-        **{"MAX_POOL_2D": "Pool2D", "BATCH_MATMUL": "BatchMatMul", "L2_NORMALIZATION": "L2Norm", "SVDF": "SVDF"},
+        "CONV_2D": "Conv2D",
+        "DEPTHWISE_CONV_2D": "DepthwiseConv2D",
+        "MEAN": "Reducer",
+        "SUM": "Reducer",
+        "REDUCE_MAX": "Reducer",
+        "REDUCE_MIN": "Reducer",
+        "REDUCE_PROD": "Reducer",
+        "AVERAGE_POOL_2D": "Pool2D",
+        "MAX_POOL_2D": "Pool2D",
+        "BATCH_MATMUL": "BatchMatMul",
+        "L2_NORMALIZATION": "L2Norm",
+        "SVDF": "SVDF",
     }
     name = f"{words.get(node.kind) or ''.join(w.capitalize() for w in node.kind.split('_'))}Options"
     return name if name in _OPTIONS else None

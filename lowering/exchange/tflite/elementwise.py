@@ -166,7 +166,9 @@ def tabulated(name: str) -> Callable[..., Any]:
 
     def look_up(x: Operand, *, to: tuple[Result]) -> Any:
         if name == "LOGISTIC" and (to[0].scale, to[0].zero_point) != (1 / 256, -128):
-            raise Unfit(f"its result is stored with scale {to[0].scale} and zero point {to[0].zero_point}, not 1/256, -128")
+            raise Unfit(
+                f"its result is stored with scale {to[0].scale} and zero point {to[0].zero_point}, not 1/256, -128"
+            )
         real = np.float32(x.scale) * (_ALL - x.zero_point).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
             exact = TABULATED[name](real.astype(np.float64)).astype(np.float32)

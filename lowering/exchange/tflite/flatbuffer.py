@@ -15,7 +15,15 @@ __all__ = ["FlatbufferError", "read_flatbuffer"]
 _SCALARS: Mapping[str, struct.Struct] = {
     name: struct.Struct(f"<{code}")
     for name, code in {
-        **{"bool": "?", "i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q"},
+        "bool": "?",
+        "i8": "b",
+        "u8": "B",
+        "i16": "h",
+        "u16": "H",
+        "i32": "i",
+        "u32": "I",
+        "i64": "q",
+        "u64": "Q",
         "f32": "f",
     }.items()
 }

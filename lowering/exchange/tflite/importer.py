@@ -10,29 +10,36 @@ import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.graph import Value
-from graphrewrite.lowering.errors import MOST_NAMED, ModelError, UnsupportedOpsError
+from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.tflite.elementwise import ACTIVATIONS
 from graphrewrite.lowering.exchange.tflite.model import Network, Operator, Stored
 from graphrewrite.lowering.exchange.tflite.operands import MOST_NUMBERS, Operand, Result
 from graphrewrite.lowering.exchange.tflite.schema import ACTIVATIONS as NUMBERED
+from graphrewrite.lowering.exchange.tflite.variables import OPERATORS as VARYING
+from graphrewrite.lowering.exchange.tflite.variables import Variables
 from graphrewrite.op.op import Op
-from graphrewrite.types import Quantised, handed_over, hold
+from graphrewrite.types import Quantised, element_dtype, handed_over, hold
 
 __all__ = ["Importer"]
 
+_MOST_LISTED = 50
+"""Operators that an error lists."""
 _ACTIVATION = "fused_activation_function"
 
 
 class Importer:
-    """Import of one subgraph."""
+    """Import of the first subgraph of a model."""
 
-    def __init__(self, network: Network, table: Mapping[str, tuple[Entry, ...]]) -> None:
+    def __init__(self, networks: Sequence[Network], table: Mapping[str, tuple[Entry, ...]]) -> None:
+        network, *_ = networks
         self.network, self.table = network, table
         self.tensors = network.tensors
         self.graph = Graph(network.name or "model")
         self.values: dict[int, Value] = {}
+        ends = {self.tensors[index].name for index in (*network.inputs, *network.outputs)}
+        self.variables = Variables(self.graph, networks, ends)
         self.known = StaticValues(self.graph)
         self.consumed: list[str] = []
         self.fixed: list[tuple[Value, tuple[int, ...]]] = []
@@ -51,17 +58,22 @@ class Importer:
             name = self.graph.fresh(tensor.name) if tensor.name in self.graph else tensor.name
             self.values[index] = self.graph.input(name, Tensor(self.element(tensor), tensor.shape))
             self.annotate(name, tensor)
-        for operator, (entry, attributes) in zip(operators, rows, strict=True):
-            self.translate(operator, entry, attributes)
+        for operator, row in zip(operators, rows, strict=True):
+            if row is None:
+                self.vary(operator)
+            else:
+                self.translate(operator, *row)
         for index in self.network.outputs:
             tensor = self.tensors[index]
             name = self.graph.fresh(tensor.name) if tensor.name in self.graph else tensor.name
             self.graph.output(name, self.value(index))
             self.annotate(name, tensor)
+        self.variables.finish()
         remove_consumed(self.graph, self.consumed)
         return self.named()
 
     def element(self, tensor: Stored) -> str:
+        """Return the element type of a tensor that has one."""
         if not tensor.element:
             raise ModelError(f"tensor {tensor.name!r} is of a type that is not supported (text, complex or a resource)")
         return tensor.element
@@ -95,19 +107,25 @@ class Importer:
 
     # ---------------------------------------------------------------------- entries
 
-    def rows(self) -> list[tuple[Entry, dict[str, Any]]]:
-        """Return the entry of each operator with its attributes; an error names all operators that have none."""
-        rows, missing = [], []
+    def rows(self) -> list[tuple[Entry, dict[str, Any]] | None]:
+        """Return the entry of each operator with its attributes; an error names all operators that have none.
+
+        Those that handle variables need none.
+        """
+        rows: list[tuple[Entry, dict[str, Any]] | None] = []
+        missing = []
         for operator in self.network.operators:
             try:
-                rows.append(self.row(operator))
+                rows.append(None if operator.kind in VARYING else self.row(operator))
             except Unfit as reason:
                 missing.append(f"{operator.label!r} ({operator.kind}): {reason}")
         if missing:
-            shown = "\n  ".join(missing[: 4 * MOST_NAMED])
-            more = f"\n  and {len(missing) - 4 * MOST_NAMED} more" if len(missing) > 4 * MOST_NAMED else ""
+            listed = missing[:_MOST_LISTED] + [f"and {len(missing) - _MOST_LISTED} more"] * (
+                len(missing) > _MOST_LISTED
+            )
+            many = f"{len(missing)} operators are" if len(missing) > 1 else "an operator is"
             raise UnsupportedOpsError(
-                f"{len(missing)} operators are not supported; entries=[Entry(...)] can give them a meaning:\n  {shown}{more}"
+                f"{many} not supported; entries=[Entry(...)] can give a meaning:\n  " + "\n  ".join(listed)
             )
         return rows
 
@@ -122,9 +140,8 @@ class Importer:
                 indices = self.operands(entry, operator)
                 kinds = [self.kind(index) for index in indices if index >= 0]
                 to = tuple(self.kind(index) for index in operator.outputs)
-                if needed := (entry.op.required if isinstance(entry.op, Op) else 0) - len(indices):
-                    if needed > 0:
-                        raise Unfit(f"{needed} of its operands are missing")
+                if isinstance(entry.op, Op) and len(indices) < entry.op.required:
+                    raise Unfit(f"it has {len(indices)} operands, and needs {entry.op.required}")
                 if entry.fits is not None and (why := entry.fits({**attributes, "to": to}, kinds)) is not None:
                     raise Unfit(why)
             except (Unfit, ValueError, TypeError) as error:
@@ -166,8 +183,10 @@ class Importer:
                 results = entry.op(*map(self.operand, indices), to=to, **attributes)
             found = results if isinstance(results, tuple) else (results,)
             if not isinstance(to[0].kind.element if to else None, Quantised):
-                found = tuple(self.activated(value, each) for value, each in zip(found, to, strict=False))
+                activated = (self.activated(value, each) for value, each in zip(found, to, strict=False))
+                found = (*activated, *found[len(to) :])
             self.check(found, operator)
+            self.keep_states(found[len(to) :], operator)
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             if isinstance(error, ModelError):
                 raise
@@ -175,9 +194,30 @@ class Importer:
         for new in self.graph.nodes - before:
             self.graph.nodes[new]["origin"] = (operator.label,)
         for index, value in zip(operator.outputs, found, strict=False):
-            if index in self.values or self.tensors[index].array is not None:
-                raise ModelError(f"operator {operator.label!r} writes {self.tensors[index].name!r}, which has a value")
-            self.values[index] = value
+            self.write(index, value, operator)
+
+    def write(self, index: int, value: Value, operator: Operator) -> None:
+        """Give a tensor its value, which it gets once."""
+        if index in self.values or self.tensors[index].array is not None:
+            raise ModelError(f"operator {operator.label!r} writes {self.tensors[index].name!r}, which has a value")
+        self.values[index] = value
+
+    def vary(self, operator: Operator) -> None:
+        """Carry out an operator on variables."""
+        try:
+            read = self.variables.run(operator, self.tensors, self.value)
+            if read is not None:
+                self.check((read,), operator)
+        except (GraphRewriteError, Unfit, ValueError) as error:
+            raise ModelError(f"operator {operator.label!r} ({operator.kind}): {error}") from error
+        if read is not None:
+            self.write(operator.outputs[0], read, operator)
+
+    def keep_states(self, states: Sequence[Value], operator: Operator) -> None:
+        """Note what the variables that an operator reads become."""
+        names = [self.tensors[index] for index in operator.inputs if index >= 0 and self.tensors[index].is_variable]
+        for tensor, value in zip(names, states, strict=False):
+            self.variables.current[tensor.name] = value
 
     def constants(self, entry: Entry, operator: Operator) -> dict[str, Any]:
         """Return attributes that are operands of the operator, whose values must be known."""
@@ -195,12 +235,14 @@ class Importer:
         return found
 
     def result(self, index: int, operator: Operator) -> Result:
+        """Return what an entry is told of a result."""
         activation = operator.options.get(_ACTIVATION, 0)
         if not 0 <= activation < len(NUMBERED):
             raise Unfit(f"its fused activation {activation} is not known")
         return Result(self.kind(index), NUMBERED[activation], self.fix)
 
     def fix(self, value: Value, axes: Sequence[int]) -> None:
+        """Note that sizes of a value became numbers."""
         self.fixed.append((value, tuple(axes)))
 
     def activated(self, value: Value, to: Result) -> Value:
@@ -218,7 +260,11 @@ class Importer:
             tensor = self.tensors[index]
             sizes = zip(tensor.shape, tensor.signature, value.type.shape, strict=False)
             differs = any(open_ >= 0 and declared != own for declared, open_, own in sizes)
-            if value.type.element != tensor.element or (tensor.shape and len(value.type.shape) != len(tensor.shape)) or differs:
+            if (
+                value.type.element != tensor.element
+                or (tensor.shape and len(value.type.shape) != len(tensor.shape))
+                or differs
+            ):
                 raise Unfit(
                     f"its result {tensor.name!r} is declared as {Tensor(tensor.element, tensor.shape)}, "
                     f"and is {value.type}"
@@ -227,6 +273,7 @@ class Importer:
     # ---------------------------------------------------------------------- values
 
     def operand(self, index: int) -> Operand | None:
+        """Return what an entry is told of an operand."""
         if index < 0:
             return None
         get: Callable[[], Value] = partial(self.value, index)
@@ -253,6 +300,9 @@ class Importer:
         """Return the value of a tensor; a constant is added when it is read first."""
         if index not in self.values:
             tensor = self.tensors[index]
+            if tensor.is_variable:
+                self.variables.initial.setdefault(tensor.name, np.zeros((), element_dtype(self.element(tensor))))
+                return self.variables.read(tensor.name, tensor)
             if tensor.array is None:
                 raise Unfit(f"it reads {tensor.name!r}, which is no input and has no value at this place")
             held = hold(tensor.element, tensor.array)
@@ -266,5 +316,4 @@ class Importer:
 
     def is_taken(self, name: str) -> bool:
         """Tell whether a name is that of a node, an input or an output."""
-        ends = (*self.network.inputs, *self.network.outputs)
-        return name in self.graph or any(self.tensors[index].name == name for index in ends)
+        return name in self.graph or name in self.variables.reserved

@@ -129,7 +129,9 @@ def _turned(x: Any, turn: bool) -> Any:
 def pooled(x: Operand, *, to: tuple[Result], filter_height: int, filter_width: int, **options: Any) -> Any:
     """AVERAGE_POOL_2D: the border does not count."""
     kernel = (filter_height, filter_width)
-    return channels_last(op.average_pool(channels_second(x.value), kernel=kernel, **window(_image(x), kernel, **options)))
+    return channels_last(
+        op.average_pool(channels_second(x.value), kernel=kernel, **window(_image(x), kernel, **options))
+    )
 
 
 def pooled_maximum(x: Operand, *, to: tuple[Result], filter_height: int, filter_width: int, **options: Any) -> Any:
@@ -289,7 +291,9 @@ def max_pool(x: Operand, *, to: tuple[Result], **options: Any) -> Any:
 def stored_softmax(x: Operand, *, to: tuple[Result], beta: float = 0.0) -> Any:
     """SOFTMAX of stored numbers."""
     if (to[0].scale, to[0].zero_point) != (1 / 256, -128):
-        raise Unfit(f"its result is stored with scale {to[0].scale} and zero point {to[0].zero_point}, not 1/256 and -128")
+        raise Unfit(
+            f"its result is stored with scale {to[0].scale} and zero point {to[0].zero_point}, not 1/256 and -128"
+        )
     return op.fixed_point_softmax(x.value, scale=x.scale, beta=beta)
 
 

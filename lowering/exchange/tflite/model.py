@@ -74,8 +74,8 @@ def is_tflite(data: bytes) -> bool:
     return data[4:8] == IDENTIFIER
 
 
-def read_networks(model: str | Path | bytes) -> tuple[str, tuple[Network, ...]]:
-    """Return the description of a model and its subgraphs, the main one first.
+def read_networks(model: str | Path | bytes) -> tuple[Network, ...]:
+    """Return the subgraphs of a model, the main one first.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def read_networks(model: str | Path | bytes) -> tuple[str, tuple[Network, ...]]:
         raise ModelError(f"{name} is corrupt: {error}; export it again") from error
     if not networks:
         raise ModelError(f"{name} has no subgraph")
-    return tables["description"] or "", networks
+    return networks
 
 
 def _network(table: Mapping[str, Any], model: Mapping[str, Any], constants: _Constants) -> Network:
@@ -113,7 +113,9 @@ def _network(table: Mapping[str, Any], model: Mapping[str, Any], constants: _Con
         if operator["opcode_index"] >= len(codes):
             raise FlatbufferError(f"operator {place} is of code {operator['opcode_index']} of {len(codes)}")
         kind = codes[operator["opcode_index"]]
-        label = next((tensors[i].name for i in _listed(operator["outputs"]) if 0 <= i < len(tensors)), f"{kind}_{place}")
+        label = next(
+            (tensors[i].name for i in _listed(operator["outputs"]) if 0 <= i < len(tensors)), f"{kind}_{place}"
+        )
         inputs, outputs = (
             _indices(operator[key], len(tensors), f"{key} of operator {place} ({kind})", least=least)
             for key, least in (("inputs", -1), ("outputs", 0))

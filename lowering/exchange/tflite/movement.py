@@ -93,9 +93,7 @@ def top(x: Operand, *, to: tuple[Result, ...], k: int) -> Any:
     return values, _as(indices, to[1]) if len(to) > 1 else indices
 
 
-def one_hot(
-    indices: Operand, depth: Operand, on: Operand, off: Operand, *, to: tuple[Result], axis: int = -1
-) -> Any:
+def one_hot(indices: Operand, depth: Operand, on: Operand, off: Operand, *, to: tuple[Result], axis: int = -1) -> Any:
     """ONE_HOT."""
     values = np.stack([off.known().reshape(()), on.known().reshape(())])
     return op.one_hot(indices.value, values, depth=int(depth.known().reshape(())), axis=axis)
@@ -145,9 +143,7 @@ def split_evenly(x: Operand, *, to: tuple[Result, ...], axis: int, num_splits: i
     return parts if isinstance(parts, tuple) else (parts,)
 
 
-def split_sizes(
-    x: Operand, *, to: tuple[Result, ...], axis: int, sizes: tuple[int, ...], num_splits: int = 0
-) -> Any:
+def split_sizes(x: Operand, *, to: tuple[Result, ...], axis: int, sizes: tuple[int, ...], num_splits: int = 0) -> Any:
     """SPLIT_V: one size may be -1, which is what is left."""
     if not -len(x.shape) <= axis < len(x.shape) or len(sizes) != len(to) or sizes.count(-1) > 1:
         raise Unfit(f"{x.value.type} is not split into {list(sizes)} along axis {axis} by {len(to)} results")
@@ -160,12 +156,18 @@ def sliced(x: Operand, *, to: tuple[Result], begin: tuple[int, ...], size: tuple
     """SLICE: a size of -1 reaches to the end."""
     if not len(begin) == len(size) == len(x.shape):
         raise Unfit(f"it begins at {list(begin)} with sizes {list(size)}, and its operand is {x.value.type}")
-    cut = [axis for axis, (b, n) in enumerate(zip(begin, size, strict=True)) if (b, n) not in ((0, -1), (0, x.shape[axis]))]
+    cut = [
+        axis for axis, (b, n) in enumerate(zip(begin, size, strict=True)) if (b, n) not in ((0, -1), (0, x.shape[axis]))
+    ]
     for axis in cut:
         if begin[axis] < 0 or size[axis] < -1 or begin[axis] + max(size[axis], 0) > x.shape[axis]:
             raise Unfit(f"the part from {begin[axis]} of size {size[axis]} is outside of axis {axis} of {x.value.type}")
     ends = [_LAST if size[axis] < 0 else begin[axis] + size[axis] for axis in cut]
-    return op.slice(x.value, starts=tuple(begin[axis] for axis in cut), ends=tuple(ends), axes=tuple(cut)) if cut else x.value
+    return (
+        op.slice(x.value, starts=tuple(begin[axis] for axis in cut), ends=tuple(ends), axes=tuple(cut))
+        if cut
+        else x.value
+    )
 
 
 def strided(

@@ -13,7 +13,17 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.types import Quantised, element_dtype
 
-__all__ = ["MOST_NUMBERS", "Operand", "Result", "are_plain", "are_stored", "half_away", "multipliers", "rescaled", "shown"]
+__all__ = [
+    "MOST_NUMBERS",
+    "Operand",
+    "Result",
+    "are_plain",
+    "are_stored",
+    "half_away",
+    "multipliers",
+    "rescaled",
+    "shown",
+]
 
 _STORED = "i8"
 MOST_NUMBERS = 4096
@@ -138,7 +148,10 @@ class Result:
             raise Unfit(f"the fused activation {self.activation} is not supported")
         least, most = _format(self.kind).minimum, _format(self.kind).maximum
         ends = [None if end is None else self.stored(end) for end in bounds[self.activation]]
-        low, high = (least if ends[0] is None else max(ends[0], least)), (most if ends[1] is None else min(ends[1], most))
+        low, high = (
+            (least if ends[0] is None else max(ends[0], least)),
+            (most if ends[1] is None else min(ends[1], most)),
+        )
         if low > high:
             raise Unfit(f"no stored number lies within the fused activation {self.activation}")
         return {**({"low": low} if low > least else {}), **({"high": high} if high < most else {})}
@@ -184,6 +197,8 @@ def are_plain(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | N
 
 def are_stored(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
     """Tell why the first operand and the results are no quantised numbers of 8 bits with a sign."""
+    if str(kinds[0].element).startswith("f") and any(isinstance(kind.element, Quantised) for kind in kinds[1:]):
+        return "its weights are stored and its operand is real, which such kernels quantise as they run; quantise both"
     for kind in (*kinds[:1], *attributes["to"]):
         if kind.element != "bool" and not (isinstance(kind.element, Quantised) and kind.element.storage == _STORED):
             return f"quantised numbers are supported as i8, and an operand or result is {shown(kind)}"

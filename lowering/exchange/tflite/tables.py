@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, number, truth, whole
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.tables import by_op
-from graphrewrite.lowering.exchange.tflite import elementwise, layers, movement
+from graphrewrite.lowering.exchange.tflite import elementwise, layers, movement, recurrent
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, are_plain, are_stored
 from graphrewrite.lowering.exchange.tflite.windows import CONVOLUTION, POOL, channels_last, channels_second
 from graphrewrite.types import Quantised
@@ -143,6 +142,7 @@ _NUMBERS: tuple[Entry, ...] = (
     _real("RESIZE_BILINEAR", layers.resized_bilinear, _CORNERS),
     _real("RSQRT", _inverse_root),
     _real("SOFTMAX", layers.softmax, same_names(number, "beta")),
+    _real("SVDF", recurrent.svdf, same_names(whole, "rank"), required=_AS_THEY_ARE),
     _real("SQUARE", _square),
     _real("SQUARED_DIFFERENCE", _squared_difference),
 )
@@ -180,6 +180,7 @@ _STORED: tuple[Entry, ...] = (
     Entry("DEQUANTIZE", elementwise.dequantise, fits=_is_dequantising),
     Entry("DEQUANTIZE", movement.cast),
     _of_stored("RESIZE_BILINEAR", layers.resized_stored, _CORNERS),
+    _of_stored("SVDF", recurrent.stored_svdf, same_names(whole, "rank"), required=_AS_THEY_ARE),
     _of_stored("SOFTMAX", layers.stored_softmax, same_names(number, "beta")),
 )
 """Of stored numbers."""

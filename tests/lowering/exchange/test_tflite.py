@@ -68,6 +68,23 @@ def test_shapes_that_a_model_computes_are_attributes_for_any_batch() -> None:
     assert evaluate(graph, {"x": np.zeros((5, 4, 2), np.float32)})["y"].shape == (5, 8)
 
 
+def test_variables_come_in_and_go_out() -> None:
+    x, y, handle = T("x", (1, 3), "f32"), T("y", (1, 3), "f32"), T("h", (), "resource")
+    nodes = [
+        Node("VAR_HANDLE", [], ["h"], {"shared_name": "memory"}),
+        Node("READ_VARIABLE", ["h"], ["v"]),
+        Node("ADD", ["x", "v"], ["y"]),
+        Node("ASSIGN_VARIABLE", ["h", "y"], []),
+    ]
+    graph = from_tflite(model([x, handle, T("v", (1, 3), "f32"), y], nodes, ["x"], ["y"]))
+    assert (graph.inputs, graph.outputs) == (("x", "memory"), ("y", "memory.next"))
+    assert graph.annotations("memory") == {"next": "memory.next"}
+    found = evaluate(graph, {"x": [[1, 2, 3]], "memory": [[10, 20, 30]]})
+    assert found["memory.next"].tolist() == found["y"].tolist() == [[11, 22, 33]]
+    with pytest.raises(ModelError, match=r"'v' .READ_VARIABLE.*names no variable"):
+        from_tflite(model([x, handle, T("v", (1, 3), "f32"), y], nodes[1:3], ["x"], ["y"]))
+
+
 def test_half_floats_and_their_kin_are_cast() -> None:
     half = T.of("h", np.array([[0.5, -1.5, 2, 0]]).astype(np.float16), element="f16")
     nodes = [Node("DEQUANTIZE", ["h"], ["w"]), Node("ADD", ["x", "w"], ["y"])]
@@ -107,7 +124,7 @@ def test_all_operators_that_are_missing_are_named_at_once() -> None:
     ]
     with pytest.raises(UnsupportedOpsError) as caught:
         from_tflite(model(tensors, nodes, ["x"], ["y"]))
-    assert "2 operators" in str(caught.value)
+    assert "2 operators are not supported" in str(caught.value)
     assert "'a' (CUSTOM 'Swirl')" in str(caught.value)
     assert "'b' (RFFT2D)" in str(caught.value)
 

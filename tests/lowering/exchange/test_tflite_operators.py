@@ -62,6 +62,17 @@ def test_every_tensor_of_a_network_is_what_was_recorded() -> None:
         np.testing.assert_array_equal(found[node], case["out"][node], err_msg=node)
 
 
+@pytest.mark.parametrize("case", ["SVDF", "real SVDF"])
+def test_a_state_goes_from_step_to_step(case: str) -> None:
+    graph = from_tflite(recorded()[case]["model"][""].tobytes())
+    node = graph.node("state")
+    state = np.broadcast_to(node.initial, (1, *graph.result_type("state").shape[1:]))
+    for x, y in zip(recorded()[case]["in"]["x"], recorded()[case]["out"]["y"], strict=True):
+        found = evaluate(graph, {"x": x, "state": state})
+        state = found[node.next]
+        np.testing.assert_allclose(found["y"], y, rtol=NEAR, atol=NEAR if case.startswith("real") else 0)
+
+
 @needs_litert
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_operators_compute_what_litert_does(seed: int) -> None:
