@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.tflite.layers import product
-from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, half_away, rescaled
+from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, half_away, multipliers, rescaled
 from graphrewrite.op.quantised.softmax import quantised_multiplier
 
 __all__ = [
@@ -70,15 +70,16 @@ def stored_sub(x: Operand, y: Operand, *, to: tuple[Result]) -> Any:
 
 def _sum(combine: Any, x: Operand, y: Operand, to: Result) -> Any:
     twice = 2 * max(x.scale, y.scale)
-    terms = [_distance(each, each.scale / twice, left_shift=_LEFT_SHIFT) for each in (x, y)]
+    terms = [_distance(each, each.scale / twice, _LEFT_SHIFT) for each in (x, y)]
     return rescaled(combine(*terms), twice / ((1 << _LEFT_SHIFT) * to.scale), to)
 
 
-def _distance(x: Operand, factor: float, **attributes: int) -> Any:
+def _distance(x: Operand, factor: float, left_shift: int) -> Any:
     """Return the distance of stored numbers from their zero point, in another scale and 32 bits."""
-    multiplier, exponent = (np.array(part, np.int32) for part in quantised_multiplier(factor))
-    zero = {"input_zero_point": x.zero_point} if x.zero_point else {}
-    return op.multiply_fixed_point(x.value, multiplier, exponent, **zero, **attributes, element="i32")
+    multiplier, exponent = multipliers(factor)
+    return op.multiply_fixed_point(
+        x.value, multiplier, exponent, input_zero_point=x.zero_point, left_shift=left_shift, element="i32"
+    )
 
 
 def _whole(x: Operand) -> Any:
@@ -98,11 +99,7 @@ def _ratio(scale: Any, to: Result) -> float:
 
 def requantise(x: Operand, *, to: tuple[Result]) -> Any:
     """QUANTIZE of stored numbers into another format."""
-    return rescaled(x.value, x.scale / to[0].scale, to[0], **_from(x))
-
-
-def _from(x: Operand) -> dict[str, int]:
-    return {"input_zero_point": x.zero_point} if x.zero_point else {}
+    return rescaled(x.value, x.scale / to[0].scale, to[0], input_zero_point=x.zero_point)
 
 
 def quantise(x: Operand, *, to: tuple[Result]) -> Any:
@@ -114,7 +111,8 @@ def quantise(x: Operand, *, to: tuple[Result]) -> Any:
 
 def dequantise(x: Operand, *, to: tuple[Result]) -> Any:
     """DEQUANTIZE."""
-    return op.from_quantised(x.value, source=x.kind.element)
+    source: Any = x.kind.element
+    return op.from_quantised(x.value, source=source)
 
 
 def stored_relu(activation: str) -> Callable[..., Any]:
@@ -122,7 +120,7 @@ def stored_relu(activation: str) -> Callable[..., Any]:
 
     def activate(x: Operand, *, to: tuple[Result]) -> Any:
         limited = Result(to[0].kind, activation, to[0].fix)
-        return rescaled(x.value, _ratio(x.scale, limited), limited, **_from(x))
+        return rescaled(x.value, _ratio(x.scale, limited), limited, input_zero_point=x.zero_point)
 
     return activate
 
@@ -136,7 +134,7 @@ def stored_leaky_relu(x: Operand, *, to: tuple[Result], alpha: float = 0.0) -> A
 
 
 def _multiplied(x: np.ndarray, factor: float) -> np.ndarray:
-    multiplier, exponent = (np.array(part, np.int32) for part in quantised_multiplier(factor))
+    multiplier, exponent = multipliers(factor)
     return np.asarray(op.multiply_fixed_point(x, multiplier, exponent, element="i32"), np.int64)
 
 
@@ -200,12 +198,12 @@ def stored_hard_swish(x: Operand, *, to: tuple[Result]) -> Any:
 
 
 def _sixteen(x: np.ndarray) -> np.ndarray:
-    return np.clip(x, -32768, 32767)
+    return np.asarray(np.clip(x, -32768, 32767))
 
 
 def _shifted(x: np.ndarray, bits: int) -> np.ndarray:
     """Return ``x / 2**bits``, half away from zero."""
-    return half_away(x / math.ldexp(1.0, bits)).astype(np.int64)
+    return np.asarray(half_away(x / math.ldexp(1.0, bits)), np.int64)
 
 
 def compared(name: str, *, inverted: bool = False) -> Callable[..., Any]:
@@ -215,7 +213,7 @@ def compared(name: str, *, inverted: bool = False) -> Callable[..., Any]:
     def of_distances(x: Operand, y: Operand, *, to: tuple[Result]) -> Any:
         if max(x.scale, y.scale) >= 1:
             raise Unfit(f"its operands have scales of {x.scale} and {y.scale}, and the kernel is right below 1 only")
-        found = compare(*(_distance(each, each.scale, left_shift=_COMPARED) for each in (x, y)))
+        found = compare(*(_distance(each, each.scale, _COMPARED) for each in (x, y)))
         return op.logical_not(found) if inverted else found
 
     return of_distances

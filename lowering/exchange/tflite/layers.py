@@ -265,7 +265,7 @@ def stored_fully_connected(
 
 
 def _rounded(x: Any, to: Result, zero_point: int = 0) -> Any:
-    return op.round_half_away(x, **({"zero_point": zero_point} if zero_point else {}), **to.limits)
+    return op.round_half_away(x, zero_point=zero_point, **to.limits)
 
 
 def stored_batch_matmul(x: Operand, y: Operand, *, to: tuple[Result], adj_x: bool = False, adj_y: bool = False) -> Any:
@@ -310,8 +310,7 @@ def mean(x: Operand, *, to: tuple[Result], axes: tuple[int, ...], keep_dims: boo
     shift = min(count.bit_length() - 1, 32, 31 + exponent)
     sums = op.reduce_sum(op.cast(x.value, element="i32"), axes=tuple(every), keep_dims=keep_dims)
     parts = np.array((multiplier << shift) // count, np.int32), np.array(exponent - shift, np.int32)
-    given = {"input_zero_point": count * x.zero_point, "zero_point": to[0].zero_point}
-    return op.multiply_fixed_point(sums, *parts, **{key: value for key, value in given.items() if value})
+    return op.multiply_fixed_point(sums, *parts, input_zero_point=count * x.zero_point, zero_point=to[0].zero_point)
 
 
 def product(*factors: float) -> np.float32:

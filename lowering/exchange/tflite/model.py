@@ -217,7 +217,7 @@ def _decoded(values: np.ndarray, count: int, element: str) -> np.ndarray:
     if element == "bf16":
         return hold(element, (values.view("<u2").astype(np.uint32) << 16).view(np.float32))
     if element == "bool":
-        return values != 0
+        return np.asarray(values != 0)
     dtype = element_dtype(element)
     return np.asarray(values.view(dtype.newbyteorder("<")), dtype)
 

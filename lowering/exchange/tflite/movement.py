@@ -49,7 +49,7 @@ def reshaped(
     wanted = new_shape if shape is None or (shape.array is None and new_shape) else shape.numbers()
     if wanted is None:
         raise Unfit("it does not say its shape")
-    return op.reshape(x.value, shape=wanted, **({"allow_zero": True} if 0 in wanted else {}))
+    return op.reshape(x.value, shape=wanted, allow_zero=0 in wanted)
 
 
 def squeezed(x: Operand, *, to: tuple[Result], squeeze_dims: tuple[int, ...] = ()) -> Any:
@@ -116,7 +116,8 @@ def scattered(indices: Operand, updates: Operand, shape: Operand, *, to: tuple[R
 
 def concatenated(*xs: Operand, to: tuple[Result], axis: int = 0) -> Any:
     """CONCATENATION: stored numbers have one format."""
-    formats = {each.kind.element for each in (*xs, *to) if isinstance(each.kind.element, Quantised)}
+    kinds = [*(x.kind for x in xs), *(each.kind for each in to)]
+    formats = {kind.element for kind in kinds if isinstance(kind.element, Quantised)}
     if len(formats) > 1:
         raise Unfit(f"it has operands or a result of different formats: {', '.join(sorted(map(str, formats)))}")
     return op.concat(*(x.value for x in xs), axis=axis)

@@ -135,7 +135,7 @@ class Result:
         return _one(self.kind)[1]
 
     @property
-    def limits(self) -> dict[str, int]:
+    def limits(self) -> dict[str, Any]:
         """Limits of the stored numbers that the activation sets, by the names ``low`` and ``high``."""
         bounds: Mapping[str, tuple[float | None, float | None]] = {
             "none": (None, None),

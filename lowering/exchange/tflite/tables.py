@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from graphrewrite import Tensor, op
@@ -42,12 +43,8 @@ def _is_dequantising(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> 
     return None if isinstance(kinds[0].element, Quantised) else f"{kinds[0]} has no scale"
 
 
-def _real(name: str, function: Any, *rest: Any, **more: Any) -> Entry:
-    return Entry(name, function, *rest, fits=are_plain, **more)
-
-
-def _of_stored(name: str, function: Any, *rest: Any, **more: Any) -> Entry:
-    return Entry(name, function, *rest, fits=are_stored, **more)
+_real = partial(Entry, fits=are_plain)
+_of_stored = partial(Entry, fits=are_stored)
 
 
 def _inverse_root(x: Operand, *, to: tuple[Result]) -> Any:
