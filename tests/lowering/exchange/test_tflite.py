@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from graphrewrite import define_op, evaluate, op
 from graphrewrite.lowering import Entry, ModelError, UnsupportedOpsError, from_tflite
 from graphrewrite.lowering.exchange.tflite.flatbuffer import FlatbufferError, read_flatbuffer
+from graphrewrite.lowering.exchange.tflite.tables import TFLITE
+from graphrewrite.lowering.exchange.tflite.variables import OPERATORS as VARYING
 from graphrewrite.types import Quantised
 from tests.support.hostile_names import HOSTILE
 from tests.support.tflite_cases import ints
@@ -225,3 +228,9 @@ def test_tables_that_are_shared_without_end_are_refused() -> None:
     assert len(read_flatbuffer(shared("Model", "subgraphs", many, 2), "Model")["subgraphs"]) == 2
     with pytest.raises(FlatbufferError, match="more often"):
         read_flatbuffer(shared("Model", "subgraphs", many, 3000), "Model")
+
+
+def test_the_page_names_every_operator() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "tflite.md").read_text("utf-8")
+    operators = page.partition("## Operators")[2].partition("Refused by name")[0]
+    assert set(re.findall(r"`([A-Z0-9_]+)`", operators)) == {*TFLITE, *VARYING}
