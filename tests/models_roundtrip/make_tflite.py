@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from tests.support.litert import outputs, steps, tensors
-from tests.support.tflite_cases import CASES, REAL, inputs_of, svdf
+from tests.support.tflite_cases import inputs_of, svdf
 from tests.support.tflite_files import T
+from tests.support.tflite_more_cases import PLAIN, STORED
 from tests.support.tflite_networks import network
 
 FILE = Path(__file__).parent / "models" / "tflite.npz"
@@ -30,7 +31,7 @@ def main() -> None:
         arrays.update({f"{case}|in|{name}": array for name, array in inputs.items()})
         arrays.update({f"{case}|out|{name}": array for name, array in results.items()})
 
-    for table, real in ((CASES, ""), (REAL, "real ")):
+    for table, real in ((STORED, ""), (PLAIN, "real ")):
         for kind, make in table.items():
             data, inputs = make(np.random.default_rng(7))
             put(f"{real}{kind}", data, inputs, outputs(data, inputs))

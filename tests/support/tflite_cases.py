@@ -246,14 +246,14 @@ def resize(rng: Rng, kind: str, *, real: bool = False) -> Case:
 
 def moved(
     rng: Rng, kind: str, shape: Sequence[int], out: Sequence[int], *constants: np.ndarray, first: bool = False,
-    options: Mapping[str, Any] = {}, real: bool = False,
+    options: Mapping[str, Any] = {}, real: bool = False, version: int = 1,
 ) -> Case:  # fmt: skip
     """An operator that moves entries, with constant operands after or before the first one."""
     x = f("x", shape) if real else q(rng, "x", shape)
     y = f("y", out) if real else q(rng, "y", out, scale=x.scale, zero=x.zero)
     held = [T.of(f"c{at}", each) for at, each in enumerate(constants)]
     names = [t.name for t in held]
-    node = Node(kind, [*names, "x"] if first else ["x", *names], ["y"], options)
+    node = Node(kind, [*names, "x"] if first else ["x", *names], ["y"], options, version=version)
     return case(rng, [x, *held, y], [node])
 
 

@@ -125,7 +125,7 @@ class Importer:
             )
             many = f"{len(missing)} operators are" if len(missing) > 1 else "an operator is"
             raise UnsupportedOpsError(
-                f"{many} not supported; entries=[Entry(...)] can give a meaning:\n  " + "\n  ".join(listed)
+                f"{many} not supported: {'; '.join(listed)}; entries=[Entry(...)] can give a meaning to your own"
             )
         return rows
 

@@ -12,7 +12,7 @@ from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.tables import by_op
 from graphrewrite.lowering.exchange.tflite import elementwise, layers, movement, recurrent
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, are_plain, are_stored
-from graphrewrite.lowering.exchange.tflite.windows import CONVOLUTION, POOL, channels_last, channels_second
+from graphrewrite.lowering.exchange.tflite.windows import CONVOLUTION, POOL
 from graphrewrite.types import Quantised
 
 __all__ = ["TFLITE"]
@@ -88,11 +88,6 @@ def _gelu(x: Operand, *, to: tuple[Result], approximate: bool = False) -> Any:
     return op.gelu(x.value, approximate="tanh" if approximate else "none")
 
 
-def _local_norm(x: Operand, *, to: tuple[Result], radius: int, bias: float, alpha: float, beta: float) -> Any:
-    size = 2 * radius + 1
-    return channels_last(op.lrn(channels_second(x.value), size=size, alpha=alpha * size, beta=beta, bias=bias))
-
-
 _UNARY = {"ABS": op.abs, "NEG": op.neg, "LOG": op.log, "SQRT": op.sqrt, "SIN": op.sin, "COS": op.cos, "EXP": op.exp}
 _UNARY |= {"FLOOR": op.floor, "CEIL": op.ceil, "ROUND": op.round, "LOGISTIC": op.sigmoid, "TANH": op.tanh}
 _UNARY |= {"ELU": op.elu, "HARD_SWISH": op.hard_swish, "LOGICAL_NOT": op.logical_not, "SIGN": op.sign}
@@ -129,11 +124,6 @@ _NUMBERS: tuple[Entry, ...] = (
     _real("GELU", _gelu, same_names(truth, "approximate")),
     _real("L2_NORMALIZATION", layers.l2_normalised),
     _real("LEAKY_RELU", op.leaky_relu, same_names(number, "alpha")),
-    _real(
-        "LOCAL_RESPONSE_NORMALIZATION",
-        _local_norm,
-        {**same_names(whole, "radius"), **same_names(number, "bias", "alpha", "beta")},
-    ),
     _real("LOG_SOFTMAX", op.log_softmax),
     _real("NOT_EQUAL", _not_equal),
     _real("RESIZE_BILINEAR", layers.resized_bilinear, _CORNERS),

@@ -14,8 +14,9 @@ from graphrewrite.lowering import from_tflite
 from graphrewrite.lowering.exchange.tflite.tables import TFLITE
 from tests.models_roundtrip.make_tflite import FILE
 from tests.support.litert import needs_litert, outputs, tensors
-from tests.support.tflite_cases import CASES, REAL, inputs_of
+from tests.support.tflite_cases import inputs_of
 from tests.support.tflite_files import T
+from tests.support.tflite_more_cases import PLAIN, STORED
 from tests.support.tflite_networks import network
 
 NEAR = 1e-5
@@ -46,7 +47,7 @@ def assert_computes(data: bytes, inputs: dict[str, np.ndarray], expected: dict[s
             np.testing.assert_array_equal(array, expected[name])
 
 
-@pytest.mark.parametrize("case", [*CASES, *(f"real {kind}" for kind in REAL)])
+@pytest.mark.parametrize("case", [*STORED, *(f"real {kind}" for kind in PLAIN)])
 def test_an_operator_computes_what_was_recorded(case: str) -> None:
     data = recorded()[case]["model"][""].tobytes()
     assert_computes(data, recorded()[case]["in"], recorded()[case]["out"], real=case.startswith("real"))
@@ -76,7 +77,7 @@ def test_a_state_goes_from_step_to_step(case: str) -> None:
 @needs_litert
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_operators_compute_what_litert_does(seed: int) -> None:
-    for table, real in ((CASES, False), (REAL, True)):
+    for table, real in ((STORED, False), (PLAIN, True)):
         for kind, make in table.items():
             data, inputs = make(np.random.default_rng([seed, len(kind)]))
             try:
