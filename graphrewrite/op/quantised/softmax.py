@@ -11,7 +11,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.quantised.multipliers import high_product, rounded_shift
 from graphrewrite.types import Tensor
 
-__all__ = ["fixed_point_softmax", "quantised_multiplier"]
+__all__ = ["exponentials", "fixed_point_softmax", "quantised_multiplier"]
 
 _ONE = 1 << 31
 _INTEGER_BITS = 5
@@ -72,8 +72,14 @@ def _factor(scale: float, beta: float) -> float:
     return min(beta * scale * (1 << (31 - _INTEGER_BITS)), _ONE - 1.0)
 
 
-def _exponentials(scale: float, beta: float) -> np.ndarray:
-    """Return the exponentials of the differences 0 to -255 of stored numbers; 0 where one is too far below."""
+def exponentials(scale: float, beta: float) -> np.ndarray:
+    """Return the exponentials of the differences 0 to -255 of stored numbers; 0 where one is too far below.
+
+    Examples
+    --------
+    >>> exponentials(0.5, 1.0)[:2].tolist()
+    [2147483647, 1302514673]
+    """
     multiplier, exponent = quantised_multiplier(_factor(scale, beta))
     farthest = ((1 << _INTEGER_BITS) - 1) * 2.0 ** (31 - _INTEGER_BITS - exponent)
     differences = -np.arange(256, dtype=np.int64)
@@ -115,7 +121,7 @@ def fixed_point_softmax(x: np.ndarray, *, scale: float, beta: float = 1.0) -> np
     [[0, 0], [97, -97]]
     """
     wide = x.astype(np.int64)
-    terms = _exponentials(scale, beta)[wide.max(axis=-1, keepdims=True, initial=-128) - wide]
+    terms = exponentials(scale, beta)[wide.max(axis=-1, keepdims=True, initial=-128) - wide]
     total = rounded_shift(terms, _SUM_BITS).sum(axis=-1, keepdims=True)
     # Leading zeros of a word of 32 bits; without an axis's entries there are no sums to be inverted.
     zeros = 32 - np.frexp(np.maximum(total, 1).astype(np.float64))[1]

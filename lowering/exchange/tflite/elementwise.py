@@ -13,6 +13,7 @@ from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.tflite.layers import product
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, half_away, multipliers, rescaled
 from graphrewrite.op.quantised.softmax import quantised_multiplier
+from graphrewrite.types import element_dtype
 
 __all__ = [
     "ACTIVATIONS",
@@ -111,8 +112,12 @@ def quantise(x: Operand, *, to: tuple[Result]) -> Any:
 
 def dequantise(x: Operand, *, to: tuple[Result]) -> Any:
     """DEQUANTIZE."""
-    source: Any = x.kind.element
-    return op.from_quantised(x.value, source=source)
+    scales, zero_points = x.scales.astype(np.float32), x.zero_points
+    axis = getattr(x.kind.element, "axis", None)
+    if axis is None:
+        scales, zero_points = scales.reshape(()), zero_points.reshape(())
+    zeros = zero_points.astype(element_dtype(x.value.type.element))
+    return op.dequantize_linear(x.value, scales, zeros, axis=axis or 0)
 
 
 def stored_relu(activation: str) -> Callable[..., Any]:

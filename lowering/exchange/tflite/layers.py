@@ -170,6 +170,7 @@ def _wanted(size: Operand) -> tuple[int, int]:
 
 
 _MOST_WEIGHTS = 1 << 24
+_FEW = 1 << 15
 
 
 def _weights(n: int, m: int, align_corners: bool, half_pixel: bool) -> np.ndarray:
@@ -277,7 +278,9 @@ def stored_batch_matmul(x: Operand, y: Operand, *, to: tuple[Result], adj_x: boo
 
 def average_pool(x: Operand, *, to: tuple[Result], **options: Any) -> Any:
     """AVERAGE_POOL_2D of stored numbers: the mean of those within the image, rounded half away from zero."""
-    value = op.cast(x.value, element="f64")
+    # Float32 holds such sums, and tells their quotients from halves.
+    is_small = options["filter_height"] * options["filter_width"] <= _FEW
+    value = op.cast(x.value, element="f32" if is_small else "f64")
     wide = Operand(x.kind, lambda: value, None)
     return _rounded(pooled(wide, to=to, **options), to[0])
 
