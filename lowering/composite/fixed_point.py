@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.lowering.composite.axes import bare, named
 from graphrewrite.lowering.composite.precision import converted
 from graphrewrite.op.quantised.softmax import exponentials
 from graphrewrite.types import element_kind, integer_limits
@@ -75,7 +76,7 @@ def write_fixed_point_softmax_by_divisions(x):
     yield node
     if not isinstance(x.shape[-1], int) or not x.shape[-1]:
         return decline("there may be no entries along its last axis", at=x)
-    wide = op.cast(x, element="i64")
+    wide = op.cast(bare(x), element="i64")
     terms = op.gather(exponentials(node.scale, node.beta), op.reduce_max(wide, axes=(-1,)) - wide, axis=0)
     total = op.reduce_sum(_floored(terms + np.int64(1 << 11), np.int64(1 << 12)), axes=(-1,))
     powers = np.int64(1) << np.arange(40)
@@ -90,7 +91,7 @@ def write_fixed_point_softmax_by_divisions(x):
     shift = op.sub(np.int64(35), zeros)
     divisor = op.gather(powers, shift, axis=0)
     quotient = _floored(_high(inverse, terms) + op.div(divisor, np.int64(2)), divisor)
-    return op.cast(op.clip(quotient - np.int64(128), low=-128, high=127), element="i8")
+    return named(op.cast(op.clip(quotient - np.int64(128), low=-128, high=127), element="i8"), node)
 
 
 @rule
@@ -103,7 +104,7 @@ def write_lookup_by_gather(x, table):
     if len(table.shape) != 1 or not isinstance(table.shape[0], int):
         return decline("it has a table for each channel, or one of a symbolic size", at=table)
     index = converted(x, "i64") - np.int64(node.low)
-    return op.gather(table, op.clip(index, low=0, high=table.shape[0] - 1), axis=0)
+    return named(op.gather(bare(table), op.clip(index, low=0, high=table.shape[0] - 1), axis=0), node)
 
 
 LOWER_FIXED_POINT = (

@@ -10,7 +10,7 @@ import pytest
 
 from graphrewrite import evaluate, verify
 from graphrewrite.execution.evaluator import evaluate_nodes
-from graphrewrite.lowering import from_tflite
+from graphrewrite.lowering import from_tflite, to_onnx
 from graphrewrite.lowering.exchange.tflite.tables import TFLITE
 from tests.models_roundtrip.make_tflite import FILE
 from tests.support.litert import needs_litert, outputs, tensors
@@ -61,6 +61,14 @@ def test_every_tensor_of_a_network_is_what_was_recorded() -> None:
     found = {**evaluate_nodes(graph, case["in"], nodes), **evaluate(graph, case["in"])}
     for node in (*nodes, *graph.outputs):
         np.testing.assert_array_equal(found[node], case["out"][node], err_msg=node)
+
+
+def test_a_network_is_written_as_onnx_that_onnxruntime_computes_bit_for_bit() -> None:
+    session = pytest.importorskip("onnxruntime").InferenceSession
+    case = recorded()["network"]
+    proto = to_onnx(from_tflite(case["model"][""].tobytes()))
+    (y,) = session(proto.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, case["in"])
+    np.testing.assert_array_equal(y, case["out"]["Identity"])
 
 
 @pytest.mark.parametrize("case", ["SVDF", "real SVDF"])
