@@ -40,11 +40,16 @@ def inputs_of(rng: Rng, tensors: Sequence[T]) -> dict[str, np.ndarray]:
             values: Any = rng.integers(-128, 128, t.shape)
         elif t.element == "bool":
             values = rng.integers(0, 2, t.shape)
+        elif t.element == "u8":
+            values = rng.integers(0, 256, t.shape)
+        elif t.element == "i16":
+            values = rng.integers(-(2**15), 2**15, t.shape)
         elif t.element == "f32":
             values = rng.normal(size=t.shape) * 3
         else:
             values = rng.integers(0, 3, t.shape)
         kinds = {"i8": np.int8, "bool": bool, "f32": np.float32, "i32": np.int32, "i64": np.int64, "i16": np.int16}
+        kinds |= {"u8": np.uint8}
         found[t.name] = np.asarray(values).astype(kinds[t.element])
     return found
 
@@ -225,6 +230,16 @@ def reduction(rng: Rng, kind: str, *, real: bool = False, same: bool = False) ->
 def quantise(rng: Rng) -> Case:
     shape = sizes(rng)
     return case(rng, [f("x", shape), q(rng, "y", shape)], [Node("QUANTIZE", ["x"], ["y"])])
+
+
+def converted(rng: Rng, source: str, target: str) -> Case:
+    """QUANTIZE or DEQUANTIZE between types."""
+    shape, tensors = sizes(rng), []
+    for name, element in (("x", source), ("y", target)):
+        low, high = {"u8": (0, 256), "i8": (-128, 128)}.get(element, (0, 1))
+        held = {"scale": scale(rng), "zero": int(rng.integers(low, high))}
+        tensors.append(T(name, shape, element, **({} if element == "f32" else held)))
+    return case(rng, tensors, [Node("DEQUANTIZE" if target == "f32" else "QUANTIZE", ["x"], ["y"])])
 
 
 def dequantise(rng: Rng) -> Case:
@@ -418,6 +433,18 @@ CASES: Mapping[str, Callable[[Rng], Case]] = {
     "QUANTIZE": quantise,
     "QUANTIZE of i8": lambda rng: unary(rng, "QUANTIZE"),
     "DEQUANTIZE": dequantise,
+    **{
+        f"QUANTIZE {a} as {b}": lambda rng, a=a, b=b: converted(rng, a, b)
+        for a, b in (
+            ("u8", "i8"),
+            ("i8", "u8"),
+            ("i16", "i8"),
+            ("i8", "i16"),
+            ("f32", "u8"),
+            ("u8", "f32"),
+            ("i16", "f32"),
+        )
+    },
     "PRELU": prelu,
     **{k: lambda rng, k=k: binary(rng, k) for k in ("ADD", "SUB", "MUL")},
     **{k: lambda rng, k=k: binary(rng, k, same=True) for k in ("MINIMUM", "MAXIMUM")},
@@ -425,6 +452,8 @@ CASES: Mapping[str, Callable[[Rng], Case]] = {
         k: lambda rng, k=k: binary(rng, k, same=True, result="bool")
         for k in ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
     },
+    "SQUARED_DIFFERENCE": lambda rng: binary(rng, "SQUARED_DIFFERENCE"),
+    "ABS": lambda rng: unary(rng, "ABS"),
     "MEAN": lambda rng: reduction(rng, "MEAN"),
     "REDUCE_MAX": lambda rng: reduction(rng, "REDUCE_MAX", same=True),
     "REDUCE_MIN": lambda rng: reduction(rng, "REDUCE_MIN", same=True),

@@ -35,6 +35,8 @@ __all__ = [
 
 _LEFT_SHIFT = 20
 """Bits that sums of stored numbers have right of the point."""
+_SQUARED = 7
+"""And their differences that are squared."""
 _COMPARED = 8
 """Bits that stored numbers have right of the point where they are compared."""
 _ALL = np.arange(-128, 128)
@@ -69,6 +71,20 @@ def stored_sub(x: Operand, y: Operand, *, to: tuple[Result]) -> Any:
     return _sum(op.sub, x, y, to[0])
 
 
+def stored_squared_difference(x: Operand, y: Operand, *, to: tuple[Result]) -> Any:
+    """SQUARED_DIFFERENCE of stored numbers: of distances in twice the wider scale, with 7 bits more."""
+    twice = 2 * max(x.scale, y.scale)
+    difference = op.sub(*(_distance(each, each.scale / twice, _SQUARED) for each in (x, y)))
+    return rescaled(op.mul(difference, difference), twice * twice / ((1 << 2 * _SQUARED) * to[0].scale), to[0])
+
+
+def stored_abs(x: Operand, *, to: tuple[Result]) -> Any:
+    """ABS of stored numbers, as a table."""
+    sizes = np.abs(_ALL - x.zero_point)
+    scaled = sizes if x.scale == to[0].scale else _multiplied(sizes, _ratio(x.scale, to[0]))
+    return _table(x, scaled + to[0].zero_point)
+
+
 def _sum(combine: Any, x: Operand, y: Operand, to: Result) -> Any:
     twice = 2 * max(x.scale, y.scale)
     terms = [_distance(each, each.scale / twice, _LEFT_SHIFT) for each in (x, y)]
@@ -100,7 +116,8 @@ def _ratio(scale: Any, to: Result) -> float:
 
 def requantise(x: Operand, *, to: tuple[Result]) -> Any:
     """QUANTIZE of stored numbers into another format."""
-    return rescaled(x.value, x.scale / to[0].scale, to[0], input_zero_point=x.zero_point)
+    storage = to[0].kind.element.storage  # type: ignore[union-attr]  # see the entry
+    return rescaled(x.value, x.scale / to[0].scale, to[0], input_zero_point=x.zero_point, element=storage)
 
 
 def quantise(x: Operand, *, to: tuple[Result]) -> Any:

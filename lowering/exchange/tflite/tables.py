@@ -11,7 +11,7 @@ from graphrewrite.lowering.exchange.attribute_values import integers, number, tr
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.tables import by_op
 from graphrewrite.lowering.exchange.tflite import elementwise, layers, movement, recurrent
-from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, are_plain, are_stored
+from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, are_plain, are_stored, shown
 from graphrewrite.lowering.exchange.tflite.windows import CONVOLUTION, POOL
 from graphrewrite.types import Quantised
 
@@ -37,6 +37,13 @@ def _is_quantising(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> st
     element = attributes["to"][0].element
     fits = kinds[0].element == "f32" and isinstance(element, Quantised) and element.axis is None
     return None if fits else f"{kinds[0]} is not quantised as {element}"
+
+
+def _is_requantising(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
+    for kind in (kinds[0], attributes["to"][0]):
+        if not isinstance(kind.element, Quantised) or kind.element.storage not in ("i8", "u8", "i16", "i32"):
+            return f"{shown(kind)} is not of stored numbers that it converts"
+    return None
 
 
 def _is_dequantising(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
@@ -144,6 +151,8 @@ _STORED: tuple[Entry, ...] = (
     *(Entry(name, _BINARY[name], fits=_one_format) for name in ("MAXIMUM", "MINIMUM")),
     _of_stored("ADD", elementwise.stored_add),
     _of_stored("SUB", elementwise.stored_sub),
+    _of_stored("SQUARED_DIFFERENCE", elementwise.stored_squared_difference),
+    _of_stored("ABS", elementwise.stored_abs),
     _of_stored("MUL", elementwise.stored_mul),
     _of_stored("BATCH_MATMUL", layers.stored_batch_matmul, same_names(truth, "adj_x", "adj_y"), required=_AS_THEY_ARE),
     _of_stored("CONV_2D", layers.stored_conv, CONVOLUTION, ignored=_BIAS),
@@ -162,7 +171,7 @@ _STORED: tuple[Entry, ...] = (
     _of_stored("LEAKY_RELU", elementwise.stored_leaky_relu, same_names(number, "alpha")),
     _of_stored("MEAN", layers.mean, _KEPT, _AXES),
     _of_stored("PRELU", elementwise.stored_prelu),
-    _of_stored("QUANTIZE", elementwise.requantise),
+    Entry("QUANTIZE", elementwise.requantise, fits=_is_requantising),
     Entry("QUANTIZE", elementwise.quantise, fits=_is_quantising),
     Entry("DEQUANTIZE", elementwise.dequantise, fits=_is_dequantising),
     Entry("DEQUANTIZE", movement.cast),
