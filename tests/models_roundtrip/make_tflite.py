@@ -13,13 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from tests.support.litert import outputs, steps, tensors
-from tests.support.tflite_cases import inputs_of, svdf
+from tests.support.tflite_cases import inputs_of, lstm, svdf
 from tests.support.tflite_files import T
 from tests.support.tflite_more_cases import PLAIN, STORED
 from tests.support.tflite_networks import network
 
 FILE = Path(__file__).parent / "models" / "tflite.npz"
 _STEPS = 6
+KEEPING = (("SVDF", svdf, False), ("real SVDF", svdf, True), ("LSTM", lstm, False), ("real LSTM", lstm, True))
+"""Models that keep a state from step to step."""
 
 
 def main() -> None:
@@ -38,11 +40,11 @@ def main() -> None:
     data, inputs = network(), inputs_of(np.random.default_rng(7), [T("input:0", (1, 12, 6, 2))])
     every = tensors(data, inputs)
     put("network", data, inputs, {name: array for name, array in every.items() if array.size and "/w" not in name})
-    for real in (False, True):
+    for name, make, real in KEEPING:
         rng = np.random.default_rng(7)
-        data, inputs = svdf(rng, real=real)
+        data, inputs = make(rng, real=real)
         x = np.stack([inputs_of(rng, [T("x", inputs["x"].shape, "f32" if real else "i8")])["x"] for _ in range(_STEPS)])
-        put("real SVDF" if real else "SVDF", data, {"x": x}, {"y": np.stack(steps(data, x))})
+        put(name, data, {"x": x}, {"y": np.stack(steps(data, x))})
     np.savez_compressed(FILE, **arrays)  # type: ignore[arg-type]  # names are no keywords of it
 
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError, evaluate, verify
 from graphrewrite.lowering import from_tflite
+from tests.support.tflite_cases import lstm, svdf
 from tests.support.tflite_more_cases import PLAIN, STORED
 from tests.support.tflite_networks import network
 
@@ -58,7 +59,12 @@ _BYTE_VALUES = (0, 1, 2, 3, 5, 9, 13, 17, 32, 127, 128, 200, 255)
 def seeds() -> tuple[bytes, ...]:
     """Small files of many kinds."""
     rng = np.random.default_rng(0)
-    return (network(), *(make(rng)[0] for table in (STORED, PLAIN) for make in table.values()))
+    return (
+        network(),
+        svdf(rng)[0],
+        lstm(rng)[0],
+        *(make(rng)[0] for table in (STORED, PLAIN) for make in table.values()),
+    )
 
 
 def mutant(number: int) -> tuple[bytes, str]:

@@ -130,6 +130,7 @@ class Node:
     options: Mapping[str, Any] = field(default_factory=dict)
     table: str | None = None
     version: int = 1
+    intermediates: Sequence[str] = ()
 
 
 def _options_table(node: Node) -> str | None:
@@ -148,6 +149,7 @@ def _options_table(node: Node) -> str | None:
         "BATCH_MATMUL": "BatchMatMul",
         "L2_NORMALIZATION": "L2Norm",
         "SVDF": "SVDF",
+        "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTM",
     }
     name = f"{words.get(node.kind) or ''.join(w.capitalize() for w in node.kind.split('_'))}Options"
     return name if name in _OPTIONS else None
@@ -197,6 +199,8 @@ def model(
             "inputs": [-1 if name is None else index[name] for name in node.inputs],
             "outputs": [index[name] for name in node.outputs],
         }
+        if node.intermediates:
+            record["intermediates"] = [index[name] for name in node.intermediates]
         if (table := _options_table(node)) is not None:
             record |= {"builtin_options_type": _OPTIONS[table], "builtin_options": (table, node.options)}
         operators.append(record)

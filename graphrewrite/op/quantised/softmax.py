@@ -8,6 +8,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
+from graphrewrite.op.quantised.fixed_point_functions import exponential, twice_reciprocal
 from graphrewrite.op.quantised.multipliers import high_product, rounded_shift
 from graphrewrite.types import Tensor
 
@@ -19,8 +20,6 @@ _INTEGER_BITS = 5
 _SUM_BITS = 12
 """Bits left of the binary point of sums: at most so many terms as 12 bits count."""
 _MOST_TERMS = (1 << _SUM_BITS) - 1
-_POWERS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
-"""``exp(-2**k)`` for k from -2 to 4, with 31 bits right of the binary point."""
 
 
 def quantised_multiplier(real: float) -> tuple[int, int]:
@@ -40,32 +39,9 @@ def quantised_multiplier(real: float) -> tuple[int, int]:
     return (multiplier if real > 0 else -multiplier), exponent
 
 
-def _exponential(a: np.ndarray) -> np.ndarray:
-    """Return ``exp(a)`` with 31 bits right of the point, of numbers up to 0 with 26 (gemmlowp, exp_on_negative_values).
-
-    The argument is split into a multiple of 1/4, whose bits select factors, and a rest, of which a series is summed.
-    """
-    fraction_bits = 31 - _INTEGER_BITS
-    quarter = 1 << (fraction_bits - 2)
-    rest = (a & (quarter - 1)) - quarter
-    x = (rest << _INTEGER_BITS) + (1 << 28)
-    square = high_product(x, x)
-    cube, fourth = high_product(square, x), high_product(square, square)
-    series = rounded_shift(high_product(rounded_shift(fourth, 2) + cube, 715827883) + square, 1)
-    result = 1895147668 + high_product(1895147668, x + series)
-    for k, power in zip(range(-2, _INTEGER_BITS), _POWERS, strict=True):
-        chosen = (rest - a) >> (fraction_bits + k) & 1 == 1
-        result = np.where(chosen, high_product(result, power), result)
-    return np.where(a == 0, _ONE - 1, result)
-
-
 def _reciprocal(a: np.ndarray) -> np.ndarray:
-    """Return ``1 / (1 + a)`` with 31 bits right of the point, of such numbers from 0 to 1: three steps of Newton."""
-    half = (a + _ONE) >> 1
-    x = 1515870810 + high_product(half, -1010580540)
-    for _ in range(3):
-        x = x + np.clip(4 * high_product(x, (1 << 29) - high_product(half, x)), -_ONE, _ONE - 1)
-    return np.clip(2 * x, -_ONE, _ONE - 1)
+    """Return ``1 / (1 + a)`` with 31 bits right of the point, of such numbers from 0 to 1."""
+    return np.clip(2 * twice_reciprocal(a), -_ONE, _ONE - 1)
 
 
 def _factor(scale: float, beta: float) -> float:
@@ -78,14 +54,14 @@ def exponentials(scale: float, beta: float) -> np.ndarray:
     Examples
     --------
     >>> exponentials(0.5, 1.0)[:2].tolist()
-    [2147483647, 1302514673]
+    [2147483647, 1302515042]
     """
     multiplier, exponent = quantised_multiplier(_factor(scale, beta))
     farthest = ((1 << _INTEGER_BITS) - 1) * 2.0 ** (31 - _INTEGER_BITS - exponent)
     differences = -np.arange(256, dtype=np.int64)
     near = -differences <= math.floor(farthest)
     scaled = high_product(np.where(near, differences, 0) << exponent, multiplier)
-    return np.where(near, _exponential(scaled), 0)
+    return np.where(near, exponential(scaled, _INTEGER_BITS), 0)
 
 
 def _infer_softmax(x: Tensor, *, scale: float, beta: float) -> Tensor:

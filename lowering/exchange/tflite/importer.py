@@ -26,6 +26,7 @@ __all__ = ["Importer"]
 
 _MOST_LISTED = 50
 """Operators that an error lists."""
+_LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 _ACTIVATION = "fused_activation_function"
 
 
@@ -236,10 +237,12 @@ class Importer:
 
     def result(self, index: int, operator: Operator) -> Result:
         """Return what an entry is told of a result."""
-        activation = operator.options.get(_ACTIVATION, 0)
+        # Recurrent layers have theirs inside.
+        activation = 0 if operator.kind == _LSTM else operator.options.get(_ACTIVATION, 0)
         if not 0 <= activation < len(NUMBERED):
             raise Unfit(f"its fused activation {activation} is not known")
-        return Result(self.kind(index), NUMBERED[activation], self.fix)
+        inner = tuple(map(self.kind, operator.intermediates))
+        return Result(self.kind(index), NUMBERED[activation], self.fix, inner)
 
     def fix(self, value: Value, axes: Sequence[int]) -> None:
         """Note that sizes of a value became numbers."""
@@ -301,7 +304,8 @@ class Importer:
         if index not in self.values:
             tensor = self.tensors[index]
             if tensor.is_variable:
-                self.variables.initial.setdefault(tensor.name, np.zeros((), element_dtype(self.element(tensor))))
+                zero = 0 if tensor.format is None else tensor.format.channels[0][1]
+                self.variables.initial.setdefault(tensor.name, np.array(zero, element_dtype(self.element(tensor))))
                 return self.variables.read(tensor.name, tensor)
             if tensor.array is None:
                 raise Unfit(f"it reads {tensor.name!r}, which is no input and has no value at this place")

@@ -50,6 +50,7 @@ class Operator:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     label: str
+    intermediates: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,8 @@ def _network(table: Mapping[str, Any], model: Mapping[str, Any], constants: _Con
             _indices(operator[key], len(tensors), f"{key} of operator {place} ({kind})", least=least)
             for key, least in (("inputs", -1), ("outputs", 0))
         )
-        operators.append(Operator(kind, operator["builtin_options"] or {}, inputs, outputs, label))
+        inner = _indices(operator["intermediates"], len(tensors), f"intermediates of operator {place} ({kind})")
+        operators.append(Operator(kind, operator["builtin_options"] or {}, inputs, outputs, label, inner))
     ends = (_indices(table[key], len(tensors), f"the {key} of the graph") for key in ("inputs", "outputs"))
     return Network(table["name"] or "", tensors, tuple(operators), *ends)
 

@@ -118,11 +118,14 @@ class Result:
         The activation that is fused into the operator.
     fix : callable
         Called with a value and axes whose sizes became numbers in the graph.
+    inner : tuple of Tensor
+        Types of what the operator computes inside.
     """
 
     kind: Tensor
     activation: str
     fix: Callable[[Value, Sequence[int]], None]
+    inner: tuple[Tensor, ...] = ()
 
     @property
     def scale(self) -> float:

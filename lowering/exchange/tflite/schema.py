@@ -99,6 +99,7 @@ OPTIONS: Mapping[int, str] = {
     94: "DepthToSpaceOptions",
     101: "BatchMatMulOptions",
     102: "CumsumOptions",
+    71: "UnidirectionalSequenceLSTMOptions",
     103: "CallOnceOptions",
     111: "VarHandleOptions",
     116: "GeluOptions",
@@ -121,7 +122,7 @@ TABLES: Mapping[str, str] = {
     "details:QuantizationDetails quantized_dimension:i32",
     "SparsityParameters": "traversal_order:[i32]",
     "Operator": "opcode_index:u32 inputs:[i32] outputs:[i32] builtin_options_type:u8 builtin_options:BuiltinOptions "
-    "custom_options:[u8]",
+    "custom_options:[u8] _:u32 _:u32 intermediates:[i32]",
     "AddOptions": _ACTIVATED,
     "ArgMaxOptions": "output_type:i8",
     "ArgMinOptions": "output_type:i8",
@@ -164,6 +165,8 @@ TABLES: Mapping[str, str] = {
     "offset:bool",
     "SubOptions": _ACTIVATED,
     "TransposeConvOptions": f"padding:i8 stride_w:i32 stride_h:i32 {_ACTIVATED} quantized_bias_type:i8",
+    "UnidirectionalSequenceLSTMOptions": f"{_ACTIVATED} cell_clip:f32 proj_clip:f32 time_major:bool "
+    "asymmetric_quantize_inputs:bool diagonal_recurrent_tensors:bool",
     "UnpackOptions": "num:i32 axis:i32",
     "VarHandleOptions": "container:str shared_name:str",
 }

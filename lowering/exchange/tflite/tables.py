@@ -24,6 +24,8 @@ _DROPPED = {"keep_dims": False}
 _CORNERS = same_names(truth, "align_corners", "half_pixel_centers")
 _BIAS = ("quantized_bias_type",)
 _AS_THEY_ARE = {"asymmetric_quantize_inputs": (False, 0, True)}
+_LSTM: dict[str, Any] = {**same_names(truth, "time_major"), **same_names(number, "cell_clip", "proj_clip")}
+_LAYERED = {**_AS_THEY_ARE, "diagonal_recurrent_tensors": (False, 0)}
 _DENSE: dict[str, Any] = {"keep_num_dims": ("keep_num_dims", truth)}
 
 
@@ -137,6 +139,7 @@ _NUMBERS: tuple[Entry, ...] = (
     _real("RSQRT", _inverse_root),
     _real("SOFTMAX", layers.softmax, same_names(number, "beta")),
     _real("SVDF", recurrent.svdf, same_names(whole, "rank"), required=_AS_THEY_ARE),
+    _real("UNIDIRECTIONAL_SEQUENCE_LSTM", recurrent.lstm, _LSTM, required=_LAYERED),
     _real("SQUARE", _square),
     _real("SQUARED_DIFFERENCE", _squared_difference),
 )
@@ -176,6 +179,7 @@ _STORED: tuple[Entry, ...] = (
     Entry("DEQUANTIZE", elementwise.dequantise, fits=_is_dequantising),
     Entry("DEQUANTIZE", movement.cast),
     _of_stored("RESIZE_BILINEAR", layers.resized_stored, _CORNERS),
+    _of_stored("UNIDIRECTIONAL_SEQUENCE_LSTM", recurrent.stored_lstm, _LSTM, required=_LAYERED),
     _of_stored("SVDF", recurrent.stored_svdf, same_names(whole, "rank"), required=_AS_THEY_ARE),
     _of_stored("SOFTMAX", layers.stored_softmax, same_names(number, "beta")),
 )

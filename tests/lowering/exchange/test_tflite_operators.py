@@ -12,7 +12,7 @@ from graphrewrite import evaluate, verify
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.lowering import from_tflite, to_onnx
 from graphrewrite.lowering.exchange.tflite.tables import TFLITE
-from tests.models_roundtrip.make_tflite import FILE
+from tests.models_roundtrip.make_tflite import FILE, KEEPING
 from tests.support.litert import needs_litert, outputs, tensors
 from tests.support.tflite_cases import inputs_of
 from tests.support.tflite_files import T
@@ -71,14 +71,14 @@ def test_a_network_is_written_as_onnx_that_onnxruntime_computes_bit_for_bit() ->
     np.testing.assert_array_equal(y, case["out"]["Identity"])
 
 
-@pytest.mark.parametrize("case", ["SVDF", "real SVDF"])
+@pytest.mark.parametrize("case", [case for case, *_ in KEEPING])
 def test_a_state_goes_from_step_to_step(case: str) -> None:
     graph = from_tflite(recorded()[case]["model"][""].tobytes())
-    node = graph.node("state")
-    state = np.broadcast_to(node.initial, (1, *graph.result_type("state").shape[1:]))
+    kept = {name: graph.node(name) for name in graph.inputs[1:]}
+    states = {n: np.broadcast_to(node.initial, (1, *graph.result_type(n).shape[1:])) for n, node in kept.items()}
     for x, y in zip(recorded()[case]["in"]["x"], recorded()[case]["out"]["y"], strict=True):
-        found = evaluate(graph, {"x": x, "state": state})
-        state = found[node.next]
+        found = evaluate(graph, {"x": x, **states})
+        states = {name: found[node.next] for name, node in kept.items()}
         np.testing.assert_allclose(found["y"], y, rtol=NEAR, atol=NEAR if case.startswith("real") else 0)
 
 
