@@ -101,8 +101,9 @@ class Importer:
     def freed(self, graph: Graph, freed: Graph) -> Graph:
         """Return a graph for any batch, but where the size of the batch became a number in it: then the other one."""
         for value, axes in self.fixed:
-            shape = freed.result_type(self.names.get(value.node, value.node), value.result).shape
-            if any(isinstance(shape[axis], str) for axis in axes):
+            node = self.names.get(value.node, value.node)
+            shape = freed.result_type(node, value.result).shape if node in freed else ()
+            if any(isinstance(size, str) for axis, size in enumerate(shape) if axis in axes):
                 return graph
         return freed
 
@@ -280,7 +281,7 @@ class Importer:
         if index < 0:
             return None
         get: Callable[[], Value] = partial(self.value, index)
-        return Operand(self.kind(index), get, self.array(index), partial(self.keep, index))
+        return Operand(self.kind(index), get, self.array(index), partial(self.keep, index), self.fix)
 
     def keep(self, index: int, what: str, make: Callable[[], np.ndarray]) -> Value:
         """Return a constant that is made of a tensor, the same for all that read it."""

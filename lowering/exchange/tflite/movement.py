@@ -157,6 +157,7 @@ def sliced(x: Operand, *, to: tuple[Result], begin: tuple[int, ...], size: tuple
     """SLICE: a size of -1 reaches to the end."""
     if not len(begin) == len(size) == len(x.shape):
         raise Unfit(f"it begins at {list(begin)} with sizes {list(size)}, and its operand is {x.value.type}")
+    to[0].fix(x.value, [axis for axis, b in enumerate(begin) if (b, size[axis]) == (0, x.shape[axis])])
     cut = [
         axis for axis, (b, n) in enumerate(zip(begin, size, strict=True)) if (b, n) not in ((0, -1), (0, x.shape[axis]))
     ]
@@ -212,8 +213,10 @@ def strided(
             kept.append("dropped")
         else:
             kept.append("axis")
-        if (first, last, step) != (None, None, 1) and (first, last, step) != (0, size, 1):
-            starts.append((0 if step > 0 else size - 1) if first is None else first)
+        if (first, last, step) == (0, size, 1):
+            to[0].fix(x.value, [axis])
+        elif (first, last, step) != (None, None, 1):
+            starts.append((0 if step > 0 else -1) if first is None else first)
             ends.append((_LAST if step > 0 else -_LAST) if last is None else last)
             axes.append(axis)
             jumps.append(step)
@@ -260,6 +263,7 @@ def mirrored(x: Operand, pads: Operand, *, to: tuple[Result], mode: int = 0) -> 
             if size > _MOST_INDICES:
                 raise Unfit(f"axis {axis} of {x.value.type} is too long for a mirrored border")
             skip = mode == 0
+            to[0].fix(x.value, [axis])
             index = [*range(before - 1 + skip, skip - 1, -1), *range(size)]
             index += range(size - 1 - skip, size - 1 - skip - after, -1)
             y = op.gather(y, np.array(index, np.int64), axis=axis)

@@ -44,12 +44,15 @@ class Operand:
         Its values, if no input is needed to know them.
     keep : callable
         Returns a constant that is made of them, the same for all that ask for it by one name.
+    fix : callable
+        Called with its value and axes whose sizes became numbers in the graph.
     """
 
     kind: Tensor
     get: Callable[[], Value]
     array: np.ndarray | None = None
     keep: Callable[[str, Callable[[], np.ndarray]], Value] | None = None
+    fix: Callable[[Value, Sequence[int]], None] | None = None
 
     @property
     def value(self) -> Value:
@@ -59,8 +62,12 @@ class Operand:
     @property
     def shape(self) -> tuple[int, ...]:
         """Its sizes."""
-        shape = self.value.type.shape if self.array is None else self.array.shape
-        return tuple(map(int, shape))  # the batch is freed later
+        if self.array is not None:
+            return self.array.shape
+        sizes = tuple(map(int, self.value.type.shape))
+        if self.fix is not None:  # what depends on them does so for these numbers; the batch may be freed later
+            self.fix(self.value, range(1, len(sizes)))
+        return sizes
 
     @property
     def scales(self) -> np.ndarray:

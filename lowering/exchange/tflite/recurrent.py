@@ -138,6 +138,7 @@ def stored_lstm(
     if 2.0**power != c.scale or not -15 <= power < 0:
         raise Unfit(f"the scale of its cells is {c.scale}, and not a power of two from 2**-15 to 1/2")
     images, steps = (op.transpose(x.value, perm=(1, 0, 2)), x.shape[0]) if time_major else (x.value, x.shape[1])
+    to[0].fix(images, [1])
     if steps > _MOST_STEPS:
         raise Unfit(f"it has {steps} steps; at most {_MOST_STEPS} are supported")
     first, second = (_by_gate(parts, each, size) for parts, each in ((weights, x), (recurrent, h)))

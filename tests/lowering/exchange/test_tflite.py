@@ -56,6 +56,32 @@ def test_the_batch_stays_as_it_is_if_asked_for_and_where_it_is_a_part_of_the_ari
     assert evaluate(graph, {"x": [[1, 2, 3, 4], [4, 4, 4, 4]]})["y"].tolist() == [3, 3, 4, 4]
 
 
+@pytest.mark.parametrize(
+    ("node", "constants", "shape", "out"),
+    [
+        (Node("SLICE", ["x", "c0", "c1"], ["y"]), [ints(0, 1), ints(2, 3)], (2, 4), (2, 3)),
+        (Node("STRIDED_SLICE", ["x", "c0", "c1", "c2"], ["y"]), [ints(0, 0), ints(2, 3), ints(1, 1)], (2, 4), (2, 3)),
+        (Node("MIRROR_PAD", ["x", "c0"], ["y"]), [np.array([[1, 0], [0, 0]], np.int32)], (2, 4), (3, 4)),
+        (Node("SPLIT", ["c0", "x"], ["y", "z"], {"num_splits": 2}), [np.int32(0)], (2, 4), (1, 4)),
+    ],
+)
+def test_sizes_of_the_batch_that_are_written_down_stay(
+    node: Node, constants: list[np.ndarray], shape: tuple[int, ...], out: tuple[int, ...]
+) -> None:
+    held = [T.of(f"c{at}", each) for at, each in enumerate(constants)]
+    ends = [T(name, out, "f32") for name in node.outputs]
+    graph = from_tflite(model([T("x", shape, "f32"), *held, *ends], [node], ["x"], ["y"]))
+    assert graph.result_type("x").shape == shape
+
+
+def test_images_whose_height_would_be_the_batch_keep_their_sizes() -> None:
+    turned, y = T("t", (2, 1, 3, 1), "f32"), T("y", (2, 1, 3, 1), "f32")
+    tensors = [T("x", (1, 2, 3, 1), "f32"), T.of("perm", ints(1, 0, 2, 3)), turned, y]
+    pool = {"stride_h": 1, "stride_w": 1, "filter_height": 2, "filter_width": 2}
+    nodes = [Node("TRANSPOSE", ["x", "perm"], ["t"]), Node("MAX_POOL_2D", ["t"], ["y"], pool)]
+    assert from_tflite(model(tensors, nodes, ["x"], ["y"])).result_type("x").shape == (1, 2, 3, 1)
+
+
 def test_shapes_that_a_model_computes_are_attributes_for_any_batch() -> None:
     x, y = T("x", (1, 4, 2), "f32", signature=(-1, 4, 2)), T("y", (1, 8), "f32", signature=(-1, 8))
     held = [T.of(name, ints(at)) for name, at in (("zero", 0), ("one", 1), ("step", 1))] + [T.of("eight", np.int32(8))]
