@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from graphrewrite.errors import GraphRewriteError
     from graphrewrite.execution.evaluator import evaluate
     from graphrewrite.execution.statistics import evaluation
+    from graphrewrite.formats.documents import save
     from graphrewrite.graph import Graph
     from graphrewrite.hierarchy.module import Module
+    from graphrewrite.lowering.exchange.file_formats import load
+    from graphrewrite.lowering.optimisation import Target, optimise
+    from graphrewrite.memory import place
     from graphrewrite.op.define import define_op
     from graphrewrite.op.dialect import Dialect
     from graphrewrite.rewriting.engine.entry import rewrite
@@ -65,17 +69,22 @@ __all__ = [
     "Pipeline",
     "Rule",
     "Stream",
+    "Target",
     "Tensor",
     "decline",
     "define_op",
     "diff",
     "evaluate",
     "evaluation",
+    "load",
     "op",
+    "optimise",
     "pass_",
+    "place",
     "plugin",
     "rewrite",
     "rule",
+    "save",
     "show",
     "trace",
     "verify",
@@ -96,16 +105,21 @@ _HOMES = {
     "Pipeline": "rewriting.passes",
     "Rule": "rewriting.rule.declaration",
     "Stream": "types",
+    "Target": "lowering.optimisation",
     "Tensor": "types",
     "decline": "rewriting.rule.outcome",
     "define_op": "op.define",
     "diff": "compare.difference",
     "evaluate": "execution.evaluator",
     "evaluation": "execution.statistics",
+    "load": "lowering.exchange.file_formats",
+    "optimise": "lowering.optimisation",
     "pass_": "rewriting.passes",
+    "place": "memory",
     "plugin": "runtime.plugins",
     "rewrite": "rewriting.engine.entry",
     "rule": "rewriting.rule.language",
+    "save": "formats.documents",
     "show": "view.dispatch",
     "trace": "rewriting.traces",
     "verify": "rewriting.verification.verifier",
@@ -136,12 +150,8 @@ _ELSEWHERE = {
     "check": "graphrewrite.testing.check",
     "emit": "graphrewrite.hdl.emit",
     "from_onnx": "graphrewrite.lowering.from_onnx",
-    "load": "graphrewrite.formats.load",
-    "optimise": "rewrite(graph, graphrewrite.rules.RULES)",
     "parse": "Graph.parse",
-    "place": "graphrewrite.memory.place",
     "quantise": "graphrewrite.lowering.quantise",
-    "save": "graphrewrite.formats.save",
     "simulate": "graphrewrite.hdl.simulate",
     "to_integer": "graphrewrite.lowering.to_integer",
     "to_onnx": "graphrewrite.lowering.to_onnx",

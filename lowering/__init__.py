@@ -34,6 +34,11 @@ from graphrewrite.lowering.errors import (
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.onnx_export import to_onnx
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
+from graphrewrite.lowering.exchange.rulesets.interpretation import (
+    Interpretation,
+    interpret_onnx,
+    interpret_tensorflow,
+)
 from graphrewrite.lowering.exchange.tflite_import import from_tflite
 from graphrewrite.lowering.folding.folding_report import FoldingReport
 from graphrewrite.lowering.host_arithmetic import port_encodings
@@ -110,6 +115,7 @@ __all__ = [
     "Finding",
     "FoldingReport",
     "HostCut",
+    "Interpretation",
     "LoweringError",
     "ModelError",
     "OpenSizesError",
@@ -129,6 +135,8 @@ __all__ = [
     "from_onnx",
     "from_tflite",
     "function_bounds",
+    "interpret_onnx",
+    "interpret_tensorflow",
     "leave",
     "lower_composite",
     "optimise",

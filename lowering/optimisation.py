@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphrewrite import Graph, Pass, Pipeline, Rule
+from graphrewrite import Graph, Pass, Pipeline, Rule, rewrite
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.quantisation.quantiser import PREPARE
@@ -109,19 +109,42 @@ class Target:
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
         phases: list[Any] = [rules]
         if approximate and self.enlarged:
-            phases.append(_if_fewer(Pipeline(*((*RULES, *folding, *larger) for larger in self.enlarged))))
+            phases.append(_if_fewer((*RULES, *folding), self.enlarged))
         if self.ops is not None:
             lowerings = (member for member in self.lowerings if not lowered_ops(member) & self.ops)
             phases.append((*lowerings, *RULES))
         return Pipeline(*phases, *([self.finish] if self.finish else ()), name=self.name)
 
 
-def _if_fewer(phases: Pipeline) -> Callable[[Graph], Graph]:
-    """Return a phase that keeps what others give only where it has fewer ops."""
+class _Changes:
+    """Notes whether a rewrite did anything."""
+
+    any = False
+
+    def tried(self, member: Any, node: Any, outcome: Any) -> None:
+        pass
+
+    def rewritten(self, graph: Any, member: Any, change: Any) -> None:
+        self.any = True
+
+    def passing(self, graph: Graph) -> None:
+        pass
+
+    def passed(self, graph: Graph, name: str, removed: list[str]) -> None:
+        self.any = True
+
+
+def _if_fewer(rules: Sequence[Rule | Pass], sets: Sequence[Sequence[Rule | Pass]]) -> Callable[[Graph], Graph]:
+    """Return a phase that makes larger ops by sets of rules, and keeps what they give only where it has fewer ops."""
 
     def enlarge(graph: Graph) -> Graph:
         """Make larger ops, where fewer are left."""
-        larger = phases(graph)
+        larger = graph
+        for each in sets:
+            changes = _Changes()
+            begun = rewrite(larger, each, watcher=changes)
+            if changes.any:  # else there is nothing for the other rules to do: they have been applied
+                larger = rewrite(begun, (*rules, *each))
         return larger if _operations(larger) < _operations(graph) else graph
 
     return enlarge

@@ -80,6 +80,7 @@ from graphrewrite.rules.identities import (
     where_as_truth,
     where_of_opposite,
 )
+from graphrewrite.rules.indices import drop_cast_of_indices, narrow_constant_indices
 from graphrewrite.rules.known_values import (
     compute_known_number,
     compute_known_sizes,
@@ -181,6 +182,7 @@ __all__ = [
     "divide_as_multiply",
     "drop_abs",
     "drop_add_zero",
+    "drop_cast_of_indices",
     "drop_cast_there_and_back",
     "drop_cast_to_fixed_and_back",
     "drop_clip",
@@ -252,6 +254,7 @@ __all__ = [
     "merge_transfers",
     "merge_transposes",
     "multiply_without_signs",
+    "narrow_constant_indices",
     "negate_integer_from_zero",
     "norm_before_reshape",
     "outline",
@@ -338,6 +341,7 @@ RULES = (
     drop_cast_there_and_back,
     merge_casts,
     merge_bit_casts,
+    drop_cast_of_indices,
     compute_known_number,
     compute_known_sizes,
     write_as_reshape,

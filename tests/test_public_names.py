@@ -14,7 +14,7 @@ import graphrewrite
     [
         ("graphrewrite", "rewirte", "'rewrite'"),
         ("graphrewrite", "quantize", "graphrewrite.lowering.quantise"),
-        ("graphrewrite", "optimize", "rewrite(graph, graphrewrite.rules.RULES)"),
+        ("graphrewrite", "optimize", "'optimise'"),
         ("graphrewrite.lowering", "quantize", "'quantise'"),
         ("graphrewrite.hdl", "emitt", "'emit'"),
         ("graphrewrite.rules", "RULE", "'RULES'"),

@@ -34,10 +34,9 @@ def diff_command(before: Path, after: Path, plugins: tuple[str, ...], output: Pa
       graphrewrite diff digits smaller.onnx -o difference.html
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     with failures_as_exit_codes():
-        from graphrewrite import diff
-        from graphrewrite.cli.sources import read_model
+        from graphrewrite import diff, load
 
-        models = read_model(before, plugins), read_model(after, plugins)
+        models = load(before, plugins=plugins), load(after, plugins=plugins)
         with wrong_usage():
             found = diff(*models)
         if output is not None:

@@ -35,10 +35,11 @@ def explain_command(
       graphrewrite explain digits --rule graphrewrite.rules:fold_batch_norm --at /bn1/BatchNormalization -o why.html
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     with failures_as_exit_codes():
-        from graphrewrite.cli.sources import graph_in, read_model, rule_named
+        from graphrewrite import load
+        from graphrewrite.cli.sources import graph_in, rule_named
 
         rule = rule_named(target, plugins)
-        read = read_model(model, plugins)
+        read = load(model, plugins=plugins)
         with wrong_usage():
             found = rule.explain(graph_in(read, model, name), at=at)
         if output is not None:

@@ -85,8 +85,8 @@ def optimise_command(
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     console = console_for(stderr=as_json)
     with failures_as_exit_codes():
-        from graphrewrite import verify
-        from graphrewrite.cli.sources import graph_in, read_model, target_named
+        from graphrewrite import load, verify
+        from graphrewrite.cli.sources import graph_in, target_named
         from graphrewrite.cli.trace import rule_set, traced
 
         target = target_named(target_name)
@@ -99,7 +99,7 @@ def optimise_command(
         else:
             own = [member for each in plugins for member in plugin(each).rules]
             rules, names = target.pipeline(approximate=approximate, also=own), (target_name,)
-        graph = graph_in(read_model(model, plugins), model, name)
+        graph = graph_in(load(model, plugins=plugins), model, name)
         with spinner(console, "rewriting"):
             found = traced(graph, rules, names)
             verify(found.graph)

@@ -56,14 +56,14 @@ def show_command(
       graphrewrite show digits --around /conv2/Conv --depth 3 -o part.svg
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     with failures_as_exit_codes():
-        from graphrewrite import Graph, Module
-        from graphrewrite.cli.sources import graph_in, read_model
+        from graphrewrite import Graph, Module, load
+        from graphrewrite.cli.sources import graph_in
         from graphrewrite.cli.tree import tree_of
         from graphrewrite.view import show
         from graphrewrite.view.scene.part import part_of
         from graphrewrite.view.written import PictureError
 
-        read = read_model(model, plugins)
+        read = load(model, plugins=plugins)
         asked = {"around": list(around) or None, "depth": depth, "between": between or None, "search": search}
         part: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
         with wrong_usage():

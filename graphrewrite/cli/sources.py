@@ -4,63 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphrewrite import Graph, Module, Rule
+from graphrewrite import Graph, Module, Rule, load
 from graphrewrite.errors import UnknownGraphError, did_you_mean
-from graphrewrite.formats import load
 from graphrewrite.hierarchy.blocks import main_graph
-from graphrewrite.lowering import TARGETS, ModelError, Target, from_onnx, from_tflite
-from graphrewrite.lowering.exchange.tflite.model import is_tflite
-from graphrewrite.op.op import Op
+from graphrewrite.lowering import TARGETS, ModelError, Target
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.rule_sets import Named, NamingError, attribute_named, named
 from graphrewrite.runtime.plugins import plugin
 from graphrewrite.types import Stream
 
-__all__ = ["graph_in", "network_in", "read_model", "rule_named", "rules_named", "target_named"]
+__all__ = ["graph_in", "network_in", "rule_named", "rules_named", "target_named"]
 
-_DOCUMENTS = (".txt", ".graph", ".json", ".npz")
-_FORMS = (".onnx", ".tflite", *_DOCUMENTS)
-_BEGINNING = 8
-"""Bytes that say what a file is."""
 _SHOWN = 8
 """Names that an error lists."""
 
 
-def read_model(path: Path, plugins: tuple[str, ...] = ()) -> Graph | Module:
-    """Read a model: TensorFlow Lite, by whatever name, ONNX, or a document."""
-    ending = path.suffix.lower()
-    if _begins_as_tflite(path):
-        return from_tflite(path, plugins=plugins)
-    if ending not in _FORMS:
-        raise ModelError(f"{path.name!r} is no model: its name ends in {', '.join(_FORMS[:-1])} or {_FORMS[-1]}")
-    if not path.exists():
-        near = [p.name for p in path.parent.glob("*") if p.suffix.lower() in _FORMS]
-        raise ModelError(f"there is no file {str(path)!r}{did_you_mean(path.name, near)}")
-    if ending == ".onnx":
-        return from_onnx(path, plugins=plugins)
-    if ending == ".tflite":
-        return from_tflite(path, plugins=plugins)
-    return load(path, ops=_ops(), plugins=plugins)
-
-
 def network_in(path: Path, plugins: tuple[str, ...] = ()) -> Graph:
-    """Return the network in the file of a model, ONNX if it is no other; of a module its main graph."""
-    if _begins_as_tflite(path) or path.suffix.lower() == ".tflite":
-        return from_tflite(path, plugins=plugins)
-    if path.suffix.lower() not in _DOCUMENTS:
-        return from_onnx(path, plugins=plugins)
-    graph = main_graph(read_model(path, plugins))
+    """Return the network in the file of a model; of a module its main graph."""
+    graph = main_graph(load(path, plugins=plugins))
     if any(isinstance(kind, Stream) for kind in graph.input_types):
         raise ModelError(f"{path.name!r} is hardware already; in Python, graphrewrite.hdl.emit(graph) makes its design")
     return graph
-
-
-def _begins_as_tflite(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return is_tflite(file.read(_BEGINNING))
-    except (OSError, ValueError):
-        return False  # whoever reads it says why
 
 
 def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Graph:
@@ -108,11 +72,3 @@ def target_named(name: str) -> Target:
     if not isinstance(found, Target):
         raise NamingError(f"{name!r} is a {type(found).__name__}, no graphrewrite.lowering.Target")
     return found
-
-
-def _ops() -> tuple[Op, ...]:
-    """Ops of files that are not in the library: those of hardware, and those between levels."""
-    from graphrewrite.hdl import COMPONENTS
-    from graphrewrite.lowering.streaming.bridge import enter, leave
-
-    return (*(component.op for component in COMPONENTS), enter, leave)

@@ -52,10 +52,11 @@ def trace_command(
       graphrewrite trace digits --rules graphrewrite.rules:FOLDING -o trace.html
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     with failures_as_exit_codes():
-        from graphrewrite.cli.sources import graph_in, read_model
+        from graphrewrite import load
+        from graphrewrite.cli.sources import graph_in
 
         rules = rule_set(targets, plugins)
-        graph = graph_in(read_model(model, plugins), model, name)
+        graph = graph_in(load(model, plugins=plugins), model, name)
         console = console_for()
         with spinner(console, "rewriting"):
             found = traced(graph, rules, targets)

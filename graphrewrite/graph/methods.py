@@ -57,7 +57,7 @@ class _Documents(Displayed):
         Parameters
         ----------
         path : path
-            Ends in .json, .npz, .txt or .graph (the text form), which `graphrewrite.formats.load` reads; in .html,
+            Ends in .json, .npz, .txt or .graph (the text form), which `graphrewrite.load` reads; in .html,
             .svg, .png or .dot, for a picture; in .onnx, or, of a graph at the stream level, in .vhd.
         arrays : {"inline", "npz"}
             Where the arrays of a .json file go; see `graphrewrite.formats.save`.
@@ -139,6 +139,10 @@ class GraphMethods(_Documents):
     def with_sizes(self, sizes: Mapping[str, int | str]) -> Graph:
         """Return a graph with numbers in place of symbolic sizes; see `graphrewrite.hierarchy.graph_sizes`."""
         return _above("hierarchy.graph_sizes.graph_with_sizes")(self, sizes)
+
+    def with_inputs(self, values: Mapping[str, Any]) -> Graph:
+        """Return a graph with constants in place of inputs; see `graphrewrite.execution.fixed_inputs`."""
+        return _above("execution.fixed_inputs.graph_with_inputs")(self, values)
 
     def renamed(self, names: Mapping[Hashable, str] | Callable[[str], str]) -> Self:
         r"""Return a graph whose nodes have other names, as a mapping of old to new ones, or a function, says.

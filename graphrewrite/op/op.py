@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from graphrewrite.op.named_operands import placed
 from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import BELOW, CURRENT, Symbolic
 from graphrewrite.types import Tensor, Type, one_object
+
+if TYPE_CHECKING:
+    from graphrewrite.op.descriptor import OpDescriptor
 
 __all__ = ["Alternatives", "Cost", "Infer", "Op"]
 
@@ -151,6 +154,12 @@ class Op(Signature):
             Attributes of the node.
         """
         return self.effects or any(isinstance(each, Body) and each.has_effects for each in attributes.values())
+
+    def descriptor(self) -> OpDescriptor:
+        """Return its arguments by kind, name and place, as data; see `graphrewrite.op.descriptor`."""
+        from graphrewrite.op.descriptor import descriptor_of
+
+        return descriptor_of(self)
 
     def stands_for(self, other: Op) -> bool:
         """Tell whether another op of the same name is this one, defined again."""

@@ -91,8 +91,9 @@ class _Trial:
     def infer_again(self, node: str) -> None:
         """Infer the types of a node; attributes that were computed from the exported batch are generalised."""
         data = self.graph.nodes[node]
-        types = [self.graph.result_type(*operand) for operand in self.graph.operands(node)]
-        before = [self.old.result_type(*operand) for operand in self.old.operands(node)]
+        operands = self.graph.operands(node)
+        types = [self.graph.result_type(*operand) for operand in operands]
+        before = [self.old.result_type(*operand) for operand in operands]
         if types == before:
             return
         op, old = self.graph.op(node), _results(self.old.nodes[node]["result"])
@@ -103,10 +104,15 @@ class _Trial:
             results = op.infer(*types, **attributes_in(data, op))
             if data["type"] in ("expand", "reshape"):
                 data["shape"] = results[0].shape  # as the import says it where a size is symbolic
-        at_number = {str(self.batch): self.number}
-        if any(tuple(substitute(s, at_number) for s in n.shape) != o.shape for n, o in zip(results, old, strict=True)):
+        if any(tuple(map(self.at_number, n.shape)) != o.shape for n, o in zip(results, old, strict=True)):
             raise TypeMismatchError("it differs at the exported batch size", node=node)
         data["result"] = results[0] if len(results) == 1 else results
+
+    def at_number(self, size: int | str) -> int | str:
+        """Return a size at the exported batch size."""
+        if isinstance(size, int):
+            return size
+        return self.number if size == self.batch else substitute(size, {str(self.batch): self.number})
 
     def with_batch(self, kind: Type) -> Type:
         """Return the declared type of a result with a symbolic batch, if its first size was the exported one."""

@@ -10,6 +10,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.rewriting.pattern import Constant, forms
+from graphrewrite.rewriting.pattern.condition import Where
 from graphrewrite.rewriting.rule.chain import chained
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.example import from_example_graphs
@@ -79,7 +80,7 @@ class _Language:
     any_op = staticmethod(forms.any_op)
     every = staticmethod(forms.every)
     repeated = staticmethod(forms.repeated)
-    where = staticmethod(forms.where)
+    where: staticmethod[..., Where] = staticmethod(forms.where)
     from_graphs = staticmethod(from_graphs)
     decline = staticmethod(decline)
     nothing = NOTHING
@@ -207,4 +208,4 @@ class _Language:
         return "<the decorator rule>"
 
 
-rule = _Language()
+rule: _Language = _Language()

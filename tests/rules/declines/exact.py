@@ -43,6 +43,17 @@ def _by_two_axes(x: Any) -> Any:
 
 
 DECLINES: dict[Rule, tuple[Case, ...]] = {
+    # Indices.
+    rules.drop_cast_of_indices: (
+        (lambda x, i: op.gather(x, op.cast(i, element="i64")), "f32[4]", "i8[N]"),
+        (lambda x, i: op.gather(x, op.cast(i, element="i8")), "f32[4]", "i64[N]"),  # it wraps around
+        (lambda x: op.gather(constant(x, COLUMN), op.cast(constant(x, whole(2)), element="i64")), "f32[4]"),
+    ),
+    rules.narrow_constant_indices: (
+        (lambda x: op.gather(x, whole(0, 1)), "f32[4]"),
+        (lambda x: op.gather(x, np.array([2**40])), "f32[4]"),
+        (lambda x: op.gather(constant(x, COLUMN), constant(x, np.array([2]))), "f32[4]"),
+    ),
     # Identities.
     rules.drop_factor_one: ((lambda x: op.mul(x, COLUMN), "f32[4]"), (lambda x: op.div(x, COLUMN), "f32[4]")),
     rules.drop_subtract_zero: ((lambda x: op.sub(x, 0 * COLUMN), "f32[4]"),),

@@ -1,0 +1,134 @@
+"""Files of models: which format a file has, by its content, and how it is read and written."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+from graphrewrite import Graph, Module
+from graphrewrite.errors import did_you_mean
+from graphrewrite.formats import load as load_document
+from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.onnx_import import from_onnx
+from graphrewrite.lowering.exchange.tflite.model import is_tflite
+from graphrewrite.lowering.exchange.tflite_import import from_tflite
+from graphrewrite.op.given_ops import OpOrDialect
+from graphrewrite.op.op import Op
+
+__all__ = ["ENDINGS", "load"]
+
+_DOCUMENTS = (".txt", ".graph", ".json", ".npz")
+ENDINGS = (".onnx", ".tflite", *_DOCUMENTS)
+"""How the names of files end that can be read."""
+_ZIP = b"PK\3\4"
+_TO_ONNX = {
+    "PyTorch": "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True)",
+    "Keras": "model.export('model.onnx', format='onnx')",
+    "TensorFlow": "python -m tf2onnx.convert --saved-model FOLDER --output model.onnx",
+}
+"""How models of frameworks become ONNX files."""
+
+
+def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins: Iterable[str] = ()) -> Graph | Module:
+    r"""Read a graph or module from a file of any format that is known, recognised by its content.
+
+    Nothing in a file is executed.
+
+    Parameters
+    ----------
+    path : path
+        A model of ONNX or TensorFlow Lite, or a document that `save` has written.
+    ops : iterable of Op and Dialect
+        Ops of a document that are not in the library.
+    plugins : iterable of str
+        Names of plugins whose ops and importers are known, too; see `graphrewrite.plugin`.
+
+    Returns
+    -------
+    Graph or Module
+        As `from_onnx` or `from_tflite` of `graphrewrite.lowering` gives it, or as it was saved.
+
+    Raises
+    ------
+    ModelError
+        If there is no such file, or it is of another format; says how it becomes one that can be read.
+    SerialError, ParseError
+        If a document is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from graphrewrite import load, models, save
+    >>> network = load(models.path("digits"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(network, Path(folder) / "digits.json")
+    ...     load(Path(folder) / "digits.json") == network
+    True
+    """
+    source, plugins = Path(path), tuple(plugins)
+    head = _head(source)
+    if is_tflite(head) or source.suffix.lower() == ".tflite":
+        return from_tflite(source, plugins=plugins)
+    framework = _framework(source, head)
+    if framework is not None:
+        raise ModelError(f"{source.name!r} is a model of {framework}; write it as ONNX: {_TO_ONNX[framework]}")
+    if _is_document(source, head):
+        return load_document(source, ops=(*_levels(), *ops), plugins=plugins)
+    if source.suffix.lower() == ".onnx" or _is_onnx(head):
+        return from_onnx(source, plugins=plugins)
+    known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+    raise ModelError(f"{source.name!r} is of no format that is known here; the name of a model ends in {known}")
+
+
+def _head(source: Path) -> bytes:
+    """Return the first bytes of a file."""
+    if not source.exists():
+        near = [p.name for p in source.parent.glob("*") if p.suffix.lower() in ENDINGS]
+        raise ModelError(f"there is no file {str(source)!r}{did_you_mean(source.name, near)}")
+    if source.is_dir():
+        if (source / "saved_model.pb").exists():
+            raise ModelError(f"{source.name!r} is a model of TensorFlow; write it as ONNX: {_TO_ONNX['TensorFlow']}")
+        raise ModelError(f"{source.name!r} is a folder; name a file")
+    try:
+        with source.open("rb") as stream:
+            return stream.read(16)
+    except OSError as error:
+        raise ModelError(f"{source.name!r} cannot be read: {error.strerror}") from None
+
+
+def _framework(source: Path, head: bytes) -> str | None:
+    """Return the framework whose own format a file has, if it is one."""
+    if head.startswith(b"\x89HDF\r\n"):
+        return "Keras"
+    if head[:1] == b"\x80" and head[1:2] in b"\2\3\4\5":  # a pickle, as torch.save wrote it before version 1.6
+        return "PyTorch"
+    if head.startswith(_ZIP):
+        try:
+            with zipfile.ZipFile(source) as archive:
+                names = archive.namelist()
+        except (zipfile.BadZipFile, OSError, ValueError):
+            return None
+        if "model.weights.h5" in names:
+            return "Keras"
+        if any(name.endswith(("data.pkl", "archive_format", "model.json")) for name in names):
+            return "PyTorch"
+    return "TensorFlow" if source.suffix.lower() in (".pb", ".pbtxt") else None
+
+
+def _is_document(source: Path, head: bytes) -> bool:
+    return head.startswith(_ZIP) or head.lstrip()[:1] == b"{" or source.suffix.lower() in _DOCUMENTS
+
+
+def _is_onnx(head: bytes) -> bool:
+    """Whether a file begins with the version of ONNX's format, the first field of its message."""
+    return head[:1] == b"\x08" and 3 <= head[1] <= 32 and head[2:3] in (b"\x12", b"\x1a", b"\x3a", b"\x42")
+
+
+def _levels() -> tuple[Op, ...]:
+    """Ops of documents that are not in the library: those of hardware, and those between levels."""
+    from graphrewrite.hdl import COMPONENTS
+    from graphrewrite.lowering.streaming.bridge import enter, leave
+
+    return (*(component.op for component in COMPONENTS), enter, leave)

@@ -1,0 +1,20 @@
+"""Definitions of ops and mapping rules as data: of ONNX, TensorFlow and deeplearning4j."""
+
+from graphrewrite.lowering.exchange.rulesets.definitions import (
+    FrameworkOp,
+    onnx_ops,
+    read_descriptors,
+    read_onnx_ops,
+    read_tensorflow_ops,
+)
+from graphrewrite.lowering.exchange.rulesets.ruleset import Ruleset, read_ruleset
+
+__all__ = [
+    "FrameworkOp",
+    "Ruleset",
+    "onnx_ops",
+    "read_descriptors",
+    "read_onnx_ops",
+    "read_ruleset",
+    "read_tensorflow_ops",
+]

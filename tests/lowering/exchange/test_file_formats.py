@@ -1,0 +1,72 @@
+"""Files of models are recognised by what they hold, whatever they are called; foreign ones are refused by name."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from graphrewrite import GraphRewriteError, load, models, save
+from graphrewrite.lowering import ModelError, from_onnx
+
+
+@pytest.fixture(scope="module")
+def network():
+    return from_onnx(models.path("digits"))
+
+
+@pytest.mark.parametrize("name", ["g.json", "g.npz", "g.txt", "g.graph", "g.onnx"])
+def test_what_is_saved_is_loaded(tmp_path: Path, network, name: str) -> None:
+    save(network, tmp_path / name)
+    assert load(tmp_path / name) == network
+    assert load(str(tmp_path / name)).inputs == network.inputs
+
+
+@pytest.mark.parametrize("name", ["model", "model.bin", "model.pdf", "model.ONNX"])
+def test_onnx_by_any_name(tmp_path: Path, network, name: str) -> None:
+    (tmp_path / name).write_bytes(models.path("digits").read_bytes())
+    assert load(tmp_path / name) == network
+
+
+def zipped(*names: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in names:
+            archive.writestr(name, b"")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(20), "model of Keras.*model.export"),
+        ("m.keras", zipped("config.json", "model.weights.h5"), "model of Keras"),
+        ("m.pt", zipped("m/data.pkl", "m/version"), r"model of PyTorch.*torch.onnx.export"),
+        ("m.onnx", zipped("m/data.pkl"), "model of PyTorch"),
+        ("m.pth", pickle.dumps({"weight": 1}, protocol=2), "model of PyTorch"),
+        ("m.pb", b"\x0a\x05\x0a\x03abc", "model of TensorFlow.*tf2onnx"),
+        ("m.pdf", b"%PDF-1.7", "no format that is known.*.onnx"),
+        ("empty", b"", "no format that is known"),
+        ("m.onnx", b"", "m.onnx"),
+        ("m.npz", b"PK\3\4", "m.npz"),
+        ("m.txt", b"\xff\xfe", "UTF-8"),
+    ],
+)
+def test_other_files_are_refused_by_what_they_are(tmp_path: Path, name: str, content: bytes, told: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(GraphRewriteError, match=told):
+        load(tmp_path / name)
+
+
+def test_folders_and_missing_files(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"")
+    with pytest.raises(ModelError, match=r"no file .*did you mean 'net.onnx'"):
+        load(tmp_path / "nett.onnx")
+    with pytest.raises(ModelError, match="is a folder"):
+        load(tmp_path)
+    (tmp_path / "saved_model.pb").write_bytes(b"")
+    with pytest.raises(ModelError, match="model of TensorFlow"):
+        load(tmp_path)

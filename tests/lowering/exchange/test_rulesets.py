@@ -1,0 +1,272 @@
+"""Rulesets are read, compared with the definitions of both sides, and interpret nodes."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite.lowering import ModelError, interpret_onnx, interpret_tensorflow
+from graphrewrite.lowering.exchange.rulesets.definitions import (
+    FrameworkOp,
+    onnx_ops,
+    read_descriptors,
+    read_onnx_ops,
+    read_tensorflow_ops,
+)
+from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule, RuleArgument
+from graphrewrite.lowering.exchange.rulesets.ruleset import read_ruleset
+from graphrewrite.op.descriptor import Argument, OpDescriptor
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+published = pytest.mark.skipif(not DATA.exists(), reason="the published rulesets are not here")
+
+CONV = OpDescriptor(
+    "conv2d",
+    (
+        *(Argument(name, "inputs", i) for i, name in enumerate(("input", "weights", "bias"))),
+        *(Argument(name, "integers", i) for i, name in enumerate(("kH", "kW", "isSame", "isNCHW"))),
+        Argument("output", "outputs", 0),
+        Argument("alpha", "floats", 0),
+    ),
+)
+RULES = """
+mappings {
+  frameworkName: "onnx" opName: "conv2d" inputFrameworkOpName: "Conv"
+  rule { ruleName: "ndarraymapping" outputTensorName: "input" outputTensorName: "weights"
+    inputToOutput { key: "input" value: "X" } inputToOutput { key: "weights" value: "W" } }
+  rule { ruleName: "listattributevaluelookuptoindex" outputIntName: "kH"
+    inputToOutput { key: "kH" value: "kernel_shape" }
+    transformerArgs { key: "kH" transformerArgs { name: "kernel_shape" int64Value: 0 } } }
+  rule { ruleName: "listattributevaluelookuptoindex" outputIntName: "kW"
+    inputToOutput { key: "kW" value: "kernel_shape" }
+    transformerArgs { key: "kW" transformerArgs { name: "kernel_shape" int64Value: 1 } } }
+  rule { ruleName: "stringequals" outputIntName: "isSame" inputToOutput { key: "isSame" value: "auto_pad" }
+    transformerArgs { key: "isSame" transformerArgs { name: "auto_pad" stringValue: "SAME_UPPER" } } }
+  rule { ruleName: "argdescriptorconstant"
+    transformerArgs { key: "value" transformerArgs { name: "alpha" argType: DOUBLE doubleValue: 0.5 } } }
+}
+"""
+
+
+def ruleset(tmp_path, text=RULES):
+    path = tmp_path / "rules.pbtxt"
+    path.write_text(text, encoding="utf-8")
+    return read_ruleset(path, ops=onnx_ops(13), descriptors={"conv2d": CONV})
+
+
+def test_a_node_is_interpreted(tmp_path):
+    rules = ruleset(tmp_path)
+    rules.check()
+    node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], kernel_shape=[3, 5], auto_pad="SAME_UPPER", name="c")
+    found = interpret_onnx(node, ruleset=rules, opset=13)
+    assert found.values == {
+        "inputs": {"input": "x", "weights": "w"},
+        "integers": {"kH": 3, "kW": 5, "isSame": True},
+        "floats": {"alpha": 0.5},
+        "outputs": {"output": "y"},
+    }
+    assert str(found.call) == 'conv2d(inputs=("x", "w"), outputs=("y",), floats=(0.5,), integers=(3, 5, True))'
+
+
+def test_the_text_form_is_read_again(tmp_path):
+    rules = ruleset(tmp_path)
+    assert ruleset(tmp_path, rules.text) == rules
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path):
+    text = RULES.replace('value: "X"', 'value: "Y"').replace('"kW"', '"kV"').replace('"stringequals"', '"stringequal"')
+    text = text.replace("argType: DOUBLE doubleValue: 0.5", "argType: INT64 int64Value: 1")
+    wrong = ruleset(tmp_path, text)
+    with pytest.raises(ModelError) as caught:
+        wrong.check()
+    message = str(caught.value)
+    for told in ("reads 'Y'", "gives 'kV'", "did you mean 'stringequals'", "'alpha' as one of its integers"):
+        assert told in message
+    assert len(wrong.problems()) == 4
+    other = ruleset(tmp_path, RULES.replace('"Conv"', '"Convolution"').replace('opName: "conv2d"', 'opName: "conv3d"'))
+    assert [("no op" in problem) for problem in other.problems()] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("mappings {", r"line 1, column"),
+        ('mappings {\n  opNames: "x"\n}', r"rules.pbtxt, line 2.*opNames"),
+        (RULES + RULES, "maps 'Conv' twice"),
+        (RULES + RULES.replace('"onnx"', '"tensorflow"'), "onnx and tensorflow"),
+    ],
+)
+def test_damaged_rulesets(tmp_path, text, told):
+    with pytest.raises(ModelError, match=told):
+        ruleset(tmp_path, text)
+
+
+def test_files_that_are_not_there(tmp_path):
+    for read in (read_descriptors, read_onnx_ops, read_tensorflow_ops):
+        with pytest.raises(ModelError, match=r"'none.pbtxt' cannot be read"):
+            read(tmp_path / "none.pbtxt")
+
+
+def by(kind, attributes=(), constants=(), names=(("to", "from"),), arguments=()):
+    """What a rule gives for a node."""
+    held = {name: np.asarray(array) for name, array in constants}
+    node = FrameworkNode("Op", "n", {name: name for name in held}, dict(attributes), held)
+    given = {"to": tuple(RuleArgument(name, "", 0, value) for name, value in arguments)}
+    return dict(KINDS_OF_RULES[kind](MappingRule(kind, dict(names), given), node))
+
+
+CONDITION = [("targetValue", "NCHW"), ("trueIndex", 2), ("falseIndex", 1), ("attributeNameOfListAttribute", "strides")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "wanted"),
+    [
+        ("valuemapping", {"attributes": [("from", 3)]}, {"to": 3}),
+        ("valuemapping", {}, {}),
+        ("invertbooleannumber", {"attributes": [("from", 1)]}, {"to": True}),
+        ("invertbooleannumber", {"attributes": [("from", 0)]}, {"to": False}),
+        ("invertbooleannumber", {"attributes": [("from", True)]}, {"to": 1}),
+        ("listnumbertolistnumber", {"attributes": [("from", (1, 2))]}, {"to": (1, 2)}),
+        ("listattributevaluelookuptoindex", {"attributes": [("from", (4, 5))], "arguments": [("from", 1)]}, {"to": 5}),
+        ("listattributevaluelookuptoindex", {"arguments": [("from", 1), ("to", 7)]}, {"to": 7}),
+        ("stringequals", {"attributes": [("from", "A")], "arguments": [("from", "A")]}, {"to": True}),
+        ("stringnotequalsadapterrule", {"attributes": [("from", "A")], "arguments": [("from", "A")]}, {"to": False}),
+        ("stringcontains", {"attributes": [("from", "SAME_UP")], "arguments": [("from", "SAME")]}, {"to": True}),
+        ("stringtoindex", {"attributes": [("from", "b")], "arguments": [("m", "a"), ("m", "b")]}, {"to": 1}),
+        ("mapstringtoindex", {"attributes": [("from", ("B", "C"))], "arguments": [("B", 5), ("C", 6)]}, {"to": 5}),
+        ("ndarrayinputtonumericalattribute", {"constants": [("from", 3)]}, {"to": 3}),
+        ("ndarraytointattributevalue", {"constants": [("from", [3, 4])]}, {"to": (3, 4)}),
+        ("attributendarraytoscalarattribute", {"attributes": [("from", np.array([2.5]))]}, {"to": 2.5}),
+        ("ndarraysizeat", {"constants": [("from", np.zeros((2, 7)))], "arguments": [("from", 1)]}, {"to": 7}),
+        (
+            "conditionalfieldvalueintindex",
+            {"attributes": [("from", "NCHW"), ("strides", (1, 2, 3, 4))], "arguments": CONDITION},
+            {"to": 3},
+        ),
+        (
+            "conditionalfieldvalueintindexndarray",
+            {"attributes": [("from", "NHWC")], "constants": [("strides", [1, 2, 3, 4])], "arguments": CONDITION},
+            {"to": 2},
+        ),
+    ],
+)
+def test_a_kind_of_rule(kind, given, wanted):
+    assert by(kind, **given) == wanted
+
+
+def test_lists_become_arrays():
+    (found,) = by("listnumbertondarray", attributes=[("from", (1, 2))]).values()
+    np.testing.assert_array_equal(found, [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "told"),
+    [
+        ("stringtoindex", {"attributes": [("from", "c")], "arguments": [("m", "a")]}, "none of"),
+        ("mapstringtoindex", {"attributes": [("from", "c")], "arguments": [("m", 1)]}, "none of"),
+        ("stringequals", {"attributes": [("from", "c")]}, "lacks a constant"),
+    ],
+)
+def test_what_a_rule_does_not_cover(kind, given, told):
+    with pytest.raises(ModelError, match=told):
+        by(kind, **given)
+
+
+def test_numbers_that_must_be_known():
+    node = FrameworkNode("TopK", "t", {"K": "k"}, {})
+    rule = MappingRule("ndarrayinputtonumericalattribute", {"k": "K"})
+    with pytest.raises(ModelError, match="'K' is an argument of the op"):
+        list(KINDS_OF_RULES[rule.kind](rule, node))
+
+
+class TestLibrary:
+    @pytest.mark.parametrize(
+        ("kind", "inputs", "attributes", "call"),
+        [
+            ("Relu", ["x"], {}, 'relu(inputs=("x",), outputs=("y",))'),
+            ("Softmax", ["x"], {"axis": 1}, 'softmax(inputs=("x",), outputs=("y",), integers=(1,))'),
+            ("Concat", ["a", "b", "c"], {"axis": 0}, 'concat(inputs=("a", "b", "c"), outputs=("y",), integers=(0,))'),
+        ],
+    )
+    def test_nodes_are_calls_of_its_ops(self, kind, inputs, attributes, call):
+        assert str(interpret_onnx(onnx.helper.make_node(kind, inputs, ["y"], **attributes)).call) == call
+
+    def test_constants_are_arguments(self):
+        node = onnx.helper.make_node("Reshape", ["x", "s"], ["y"], name="r")
+        with pytest.raises(ModelError, match="'s' is the attribute 'shape'"):
+            interpret_onnx(node)
+        assert interpret_onnx(node, constants={"s": np.array([2, -1])}).values["integers"]["shape"] == (2, -1)
+
+    def test_what_is_not_known(self):
+        with pytest.raises(ModelError, match="generic"):
+            interpret_onnx(onnx.helper.make_node("Swirl", ["x"], ["y"]))
+        with pytest.raises(ModelError, match="'alpah' has no meaning"):
+            interpret_onnx(onnx.helper.make_node("LeakyRelu", ["x"], ["y"], alpah=0.5))
+
+
+@cache
+def shared(framework):
+    read = read_onnx_ops if framework == "onnx" else read_tensorflow_ops
+    descriptors = read_descriptors(DATA / "nd4j-op-def.pbtxt")
+    ops = read(DATA / f"{framework}-op-def.pbtxt")
+    return read_ruleset(DATA / f"{framework}-mapping-ruleset.pbtxt", ops=ops, descriptors=descriptors)
+
+
+@published
+class TestPublished:
+    @pytest.mark.parametrize(("framework", "count"), [("onnx", 95), ("tensorflow", 302)])
+    def test_all_but_a_few_rules_are_right(self, framework, count):
+        rules = shared(framework)
+        assert len(rules.mappings) == count
+        assert len(rules.problems()) == 2  # an argument of another kind, and one that the op does not have
+
+    @given(st.data())
+    def test_each_call_by_names_is_one_by_order(self, data):
+        descriptor = data.draw(st.sampled_from(list(shared("onnx").descriptors.values())))
+        kinds = ["inputs", "outputs", "floats", "integers", "booleans", "types", "strings"]
+        values = {
+            kind: {name: data.draw(st.integers() | st.tuples(st.integers(), st.integers())) for name in names}
+            for kind in kinds
+            if (names := descriptor.names(kind))
+        }
+        assert descriptor.named(descriptor.ordered(values)) == values
+
+    def test_a_convolution_of_tensorflow(self):
+        text = """name: "c" op: "DepthwiseConv2dNative" input: "x" input: "w" input: "^before"
+          attr { key: "data_format" value { s: "NHWC" } } attr { key: "padding" value { s: "SAME" } }
+          attr { key: "strides" value { list { i: 1 i: 2 i: 3 i: 1 } } }"""
+        found = interpret_tensorflow(text, shared("tensorflow"), constants={"w": np.zeros((5, 7, 3, 8))})
+        assert found.descriptor.name == "depthwise_conv2d"
+        integers = found.values["integers"]
+        assert (integers["sH"], integers["sW"], integers["isSameMode"], integers["kH"]) == (2, 3, True, 5)
+        assert found.values["inputs"] == {"input": "x", "weights": "w"}
+
+    def test_any_number_of_inputs(self):
+        text = 'name: "p" op: "Pack" input: "a" input: "b" attr { key: "N" value { i: 2 } }'
+        message = interpret_tensorflow(text, shared("tensorflow"))
+        assert message.values["inputs"]["input"] == ("a", "b")
+        assert message.call.values["inputs"][0] == ("a", "b")
+
+    def test_messages_of_tensorflow_itself(self):
+        node = SimpleNamespace(SerializeToString=lambda: b"\x0a\x01r\x12\x04Relu\x1a\x01x")
+        assert interpret_tensorflow(node, shared("tensorflow")).values["inputs"] == {"input": "x"}
+
+    def test_most_of_its_nodes_are_calls(self):
+        rules = shared("onnx")
+        for name in ("Abs", "Sigmoid", "Exp", "MatMul", "Add"):
+            inputs = [f"in_{i}" for i in range(len(rules.ops[name].inputs))]
+            found = interpret_onnx(onnx.helper.make_node(name, inputs, ["y"]), ruleset=rules)
+            assert set(found.call.values["inputs"]) == set(inputs)
+
+
+def test_inputs_that_no_definition_has():
+    rules = SimpleNamespace(ops={"F": FrameworkOp("F", ("x",), ("y",))})
+    with pytest.raises(ModelError, match="has 2 inputs, and its op takes 1"):
+        interpret_onnx(onnx.helper.make_node("F", ["a", "b"], ["y"], name="f"), ruleset=rules)
