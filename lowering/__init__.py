@@ -39,6 +39,7 @@ from graphrewrite.lowering.exchange.rulesets.interpretation import (
     interpret_onnx,
     interpret_tensorflow,
 )
+from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
 from graphrewrite.lowering.exchange.tflite_import import from_tflite
 from graphrewrite.lowering.folding.folding_report import FoldingReport
 from graphrewrite.lowering.host_arithmetic import port_encodings
@@ -133,6 +134,7 @@ __all__ = [
     "enter",
     "findings",
     "from_onnx",
+    "from_tensorflow",
     "from_tflite",
     "function_bounds",
     "interpret_onnx",

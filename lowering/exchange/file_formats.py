@@ -12,6 +12,7 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.formats import load as load_document
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
+from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
 from graphrewrite.lowering.exchange.tflite.model import is_tflite
 from graphrewrite.lowering.exchange.tflite_import import from_tflite
 from graphrewrite.op.given_ops import OpOrDialect
@@ -20,13 +21,14 @@ from graphrewrite.op.op import Op
 __all__ = ["ENDINGS", "load"]
 
 _DOCUMENTS = (".txt", ".graph", ".json", ".npz")
-ENDINGS = (".onnx", ".tflite", *_DOCUMENTS)
+_FROZEN = (".pb", ".pbtxt")
+ENDINGS = (".onnx", ".tflite", *_FROZEN, *_DOCUMENTS)
 """How the names of files end that can be read."""
 _ZIP = b"PK\3\4"
 _TO_ONNX = {
     "PyTorch": "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True)",
     "Keras": "model.export('model.onnx', format='onnx')",
-    "TensorFlow": "python -m tf2onnx.convert --saved-model FOLDER --output model.onnx",
+    "TensorFlow": "python -m tf2onnx.convert --saved-model FOLDER --output model.onnx; or freeze it (.pb)",
 }
 """How models of frameworks become ONNX files."""
 
@@ -39,7 +41,7 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Parameters
     ----------
     path : path
-        A model of ONNX or TensorFlow Lite, or a document that `save` has written.
+        A model of ONNX or TensorFlow Lite, a frozen graph of TensorFlow, or a document that `save` has written.
     ops : iterable of Op and Dialect
         Ops of a document that are not in the library.
     plugins : iterable of str
@@ -48,7 +50,7 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Returns
     -------
     Graph or Module
-        As `from_onnx` or `from_tflite` of `graphrewrite.lowering` gives it, or as it was saved.
+        As `from_onnx`, `from_tflite` or `from_tensorflow` of `graphrewrite.lowering` gives it, or as it was saved.
 
     Raises
     ------
@@ -76,6 +78,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
         raise ModelError(f"{source.name!r} is a model of {framework}; write it as ONNX: {_TO_ONNX[framework]}")
     if _is_document(source, head):
         return load_document(source, ops=(*_levels(), *ops), plugins=plugins)
+    if source.suffix.lower() in _FROZEN and not _is_onnx(head):
+        return from_tensorflow(source)
     if source.suffix.lower() == ".onnx" or _is_onnx(head):
         return from_onnx(source, plugins=plugins)
     known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
@@ -114,7 +118,7 @@ def _framework(source: Path, head: bytes) -> str | None:
             return "Keras"
         if any(name.endswith(("data.pkl", "archive_format", "model.json")) for name in names):
             return "PyTorch"
-    return "TensorFlow" if source.suffix.lower() in (".pb", ".pbtxt") else None
+    return None
 
 
 def _is_document(source: Path, head: bytes) -> bool:
