@@ -28,7 +28,7 @@ def _high(x, y):
 
 def _limited(x, node, carrier):
     """Numbers within the limits of a node, in its element type."""
-    least, most = integer_limits(node.type.element)
+    least, most = integer_limits(node.type.element) or (0, 0)
     low = least if node.low is None else max(node.low, least)
     high = most if node.high is None else min(node.high, most)
     return op.cast(op.clip(x, low=carrier(low), high=carrier(high)), element=node.type.element)

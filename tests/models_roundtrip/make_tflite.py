@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from tests.support.litert import outputs, steps, tensors
-from tests.support.tflite_cases import inputs_of, lstm, svdf
 from tests.support.tflite_files import T
 from tests.support.tflite_more_cases import PLAIN, STORED
 from tests.support.tflite_networks import network
+from tests.support.tflite_state_cases import lstm, svdf
+from tests.support.tflite_tensors import inputs_of
 
 FILE = Path(__file__).parent / "models" / "tflite.npz"
 _STEPS = 6

@@ -24,9 +24,9 @@ import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError, evaluate, verify
 from graphrewrite.lowering import from_tflite
-from tests.support.tflite_cases import lstm, svdf
 from tests.support.tflite_more_cases import PLAIN, STORED
 from tests.support.tflite_networks import network
+from tests.support.tflite_state_cases import lstm, svdf
 
 __all__ = ["SECONDS", "mutant", "outcome", "try_many"]
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tests.support.tflite_cases import CASES, REAL, Case, Rng, case, f, ints, moved, q, sizes
+from tests.support.tflite_cases import CASES, REAL
 from tests.support.tflite_files import Node, T
+from tests.support.tflite_movement_cases import moved
+from tests.support.tflite_tensors import Case, Rng, case, f, ints, q, sizes
 
 __all__ = ["PLAIN", "STORED"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.tflite_cases import ints
 from tests.support.tflite_files import Node, T, model
+from tests.support.tflite_tensors import ints
 
 __all__ = ["network"]
 

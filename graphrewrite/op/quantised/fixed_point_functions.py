@@ -24,7 +24,7 @@ def _high(a: np.ndarray | int, b: np.ndarray | int, bits: int) -> np.ndarray:
 
 def _constant(value: int, bits: int) -> int:
     """Return a constant of 31 bits with fewer."""
-    return int(rounded_shift(np.int64(value), 31 - bits))
+    return int(rounded_shift(np.array(value), 31 - bits))
 
 
 def exponential(a: np.ndarray, integer_bits: int, bits: int = 31) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ class Importer:
 
     def translate(self, operator: Operator, entry: Entry, attributes: dict[str, Any]) -> None:
         """Add the nodes of an operator."""
-        before = set(self.graph)
+        before = len(self.graph)
         try:
             attributes = {**attributes, **self.constants(entry, operator)}
             indices = self.operands(entry, operator)
@@ -193,8 +194,8 @@ class Importer:
             if isinstance(error, ModelError):
                 raise
             raise ModelError(f"operator {operator.label!r} ({operator.kind}): {error}") from error
-        for new in self.graph.nodes - before:
-            self.graph.nodes[new]["origin"] = (operator.label,)
+        for data in islice(reversed(self.graph._node.values()), len(self.graph) - before):  # nodes are in order
+            data["origin"] = (operator.label,)
         for index, value in zip(operator.outputs, found, strict=False):
             self.write(index, value, operator)
 

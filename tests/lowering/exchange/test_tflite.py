@@ -16,9 +16,9 @@ from graphrewrite.lowering.exchange.tflite.tables import TFLITE
 from graphrewrite.lowering.exchange.tflite.variables import OPERATORS as VARYING
 from graphrewrite.types import Quantised
 from tests.support.hostile_names import HOSTILE
-from tests.support.tflite_cases import ints
 from tests.support.tflite_files import Node, T, flatbuffer, model
 from tests.support.tflite_networks import network
+from tests.support.tflite_tensors import ints
 
 X, Y = T("x", (1, 4), "f32"), T("y", (1, 4), "f32")
 

@@ -14,10 +14,10 @@ from graphrewrite.lowering import from_tflite, to_onnx
 from graphrewrite.lowering.exchange.tflite.tables import TFLITE
 from tests.models_roundtrip.make_tflite import FILE, KEEPING
 from tests.support.litert import needs_litert, outputs, tensors
-from tests.support.tflite_cases import inputs_of
 from tests.support.tflite_files import T
 from tests.support.tflite_more_cases import PLAIN, STORED
 from tests.support.tflite_networks import network
+from tests.support.tflite_tensors import inputs_of
 
 NEAR = 1e-5
 """Of real numbers: they are summed in another order."""
