@@ -39,6 +39,8 @@ from graphrewrite.lowering.exchange.rulesets.interpretation import (
     interpret_onnx,
     interpret_tensorflow,
 )
+from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
+from graphrewrite.lowering.exchange.tflite_import import from_tflite
 from graphrewrite.lowering.folding.folding_report import FoldingReport
 from graphrewrite.lowering.host_arithmetic import port_encodings
 from graphrewrite.lowering.host_cut import Cut, HostCut, cut_for_host, cuts
@@ -133,6 +135,8 @@ __all__ = [
     "enter",
     "findings",
     "from_onnx",
+    "from_tensorflow",
+    "from_tflite",
     "function_bounds",
     "interpret_onnx",
     "interpret_tensorflow",

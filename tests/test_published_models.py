@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from graphrewrite import evaluate, hdl
-from graphrewrite.lowering import from_onnx, partition, quantise, softmax_as_arg_max, to_integer, to_stream
+from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.lowering import from_onnx, from_tflite, partition, quantise, softmax_as_arg_max, to_integer, to_stream
+from tests.support.litert import needs_litert, tensors
 
 MODELS = Path(__file__).parents[2] / "shared" / "models"
 
@@ -57,3 +59,21 @@ def test_it_evaluates_as_onnxruntime_does_at_the_batch_of_its_export(name: str) 
         evaluate(any_batch, {given: x[:7]})[any_batch.outputs[0]], wanted[:7], rtol=1e-4, atol=1e-5
     )
     assert any_batch.result_type(given).shape[0] == "N"
+
+
+@needs_litert
+@pytest.mark.parametrize("name", ["ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8"])
+def test_every_tensor_is_what_litert_s_reference_kernels_compute(name: str) -> None:
+    file = MODELS / "mlperf_tiny" / f"{name}.tflite"
+    if not file.is_file():
+        pytest.skip(f"{file.name} is not beside this checkout")
+    graph = from_tflite(file)
+    (given,) = graph.inputs
+    x = np.random.default_rng(0).integers(-128, 128, (3, *graph.result_type(given).shape[1:])).astype(np.int8)
+    nodes = [node for node in graph if graph.origin(node) == (node,) and graph.nodes[node]["type"] != "constant"]
+    assert len(nodes) > 5
+    found = {**evaluate_nodes(graph, {given: x}, nodes), **evaluate(graph, {given: x})}
+    for at in range(len(x)):
+        expected = tensors(file.read_bytes(), {given: x[at : at + 1]})
+        for node, array in found.items():
+            np.testing.assert_array_equal(array[at : at + 1], expected[node], err_msg=node)

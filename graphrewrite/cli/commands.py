@@ -197,7 +197,7 @@ def compile_command(
 ) -> None:
     """Compile MODEL to a VHDL project.
 
-    MODEL is an ONNX file, a document of a graph or module, or the name of a shipped model: digits or classes. The
+    MODEL is a file of ONNX or TensorFlow Lite, a document, or the name of a shipped model: digits or classes. The
     network is cleaned up by rules, quantised with the calibration samples, lowered to integers and to streaming
     hardware. All levels are compared on the test samples. The VHDL has a self-checking test bench, which runs in GHDL
     where that is installed.

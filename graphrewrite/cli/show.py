@@ -48,8 +48,8 @@ def show_command(
 ) -> None:
     """Show MODEL: a tree in a terminal, text in a pipe, a picture in a file.
 
-    MODEL is an ONNX file (.onnx), the text form of a graph or module (.txt, .graph), its JSON (.json), or the name of a
-    shipped model: digits or classes.
+    MODEL is a file of ONNX (.onnx) or TensorFlow Lite (.tflite), the text form of a graph or module (.txt, .graph), its
+    JSON (.json), or the name of a shipped model: digits or classes.
 
     \b
     Example:

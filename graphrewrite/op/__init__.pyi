@@ -961,3 +961,15 @@ attention: _attention
 class _rotary_embedding(Op):
     def __call__(self, x: Any, cos: Any, sin: Any, *, interleaved: _In[bool] = False, **given: Unpack[_Given]) -> Any: ...
 rotary_embedding: _rotary_embedding
+
+class _multiply_fixed_point(Op):
+    def __call__(self, x: Any, multiplier: Any, exponent: Any, *, input_zero_point: _In[int] = 0, left_shift: _In[int] = 0, zero_point: _In[int] = 0, element: _In[Any] = 'i8', dtype: _In[Any] = 'i8', to: _In[Any] = 'i8', low: _In[int | None] = None, high: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
+multiply_fixed_point: _multiply_fixed_point
+
+class _round_half_away(Op):
+    def __call__(self, x: Any, *, zero_point: _In[int] = 0, element: _In[Any] = 'i8', dtype: _In[Any] = 'i8', to: _In[Any] = 'i8', low: _In[int | None] = None, high: _In[int | None] = None, **given: Unpack[_Given]) -> Any: ...
+round_half_away: _round_half_away
+
+class _fixed_point_softmax(Op):
+    def __call__(self, x: Any, *, scale: _In[float] = ..., beta: _In[float] = 1.0, **given: Unpack[_Given]) -> Any: ...
+fixed_point_softmax: _fixed_point_softmax

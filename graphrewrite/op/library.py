@@ -63,6 +63,8 @@ _MODULES = (
     "tensor.random",
     "tensor.n_grams",
     "nn.attention",
+    "quantised.multipliers",
+    "quantised.softmax",
     "memory.destination",
     "memory.parts",
 )

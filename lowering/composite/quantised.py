@@ -6,6 +6,7 @@ import numpy as np
 
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import bare, per_channel
+from graphrewrite.lowering.composite.fixed_point import LOWER_FIXED_POINT
 from graphrewrite.lowering.composite.precision import converted
 from graphrewrite.types import HELD_WIDER, element_kind, integer_limits
 
@@ -190,5 +191,6 @@ LOWER_QUANTISED = (
     write_matmul_integer_by_matmul,
     write_quantize_linear_by_round,
     write_dequantize_linear_by_products,
+    *LOWER_FIXED_POINT,
 )
 """Ops on stored numbers by products, roundings, limits and casts."""

@@ -12,20 +12,23 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.formats import load as load_document
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
+from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
+from graphrewrite.lowering.exchange.tflite.model import is_tflite
+from graphrewrite.lowering.exchange.tflite_import import from_tflite
 from graphrewrite.op.given_ops import OpOrDialect
 from graphrewrite.op.op import Op
 
 __all__ = ["ENDINGS", "load"]
 
 _DOCUMENTS = (".txt", ".graph", ".json", ".npz")
-ENDINGS = (".onnx", *_DOCUMENTS)
+_FROZEN = (".pb", ".pbtxt")
+ENDINGS = (".onnx", ".tflite", *_FROZEN, *_DOCUMENTS)
 """How the names of files end that can be read."""
 _ZIP = b"PK\3\4"
 _TO_ONNX = {
     "PyTorch": "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True)",
     "Keras": "model.export('model.onnx', format='onnx')",
-    "TensorFlow": "python -m tf2onnx.convert --saved-model FOLDER --output model.onnx",
-    "TensorFlow Lite": "python -m tf2onnx.convert --tflite model.tflite --output model.onnx",
+    "TensorFlow": "python -m tf2onnx.convert --saved-model FOLDER --output model.onnx; or freeze it (.pb)",
 }
 """How models of frameworks become ONNX files."""
 
@@ -38,7 +41,7 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Parameters
     ----------
     path : path
-        An ONNX model, or a document that `save` has written.
+        A model of ONNX or TensorFlow Lite, a frozen graph of TensorFlow, or a document that `save` has written.
     ops : iterable of Op and Dialect
         Ops of a document that are not in the library.
     plugins : iterable of str
@@ -47,7 +50,7 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Returns
     -------
     Graph or Module
-        As `graphrewrite.lowering.from_onnx` gives it, or as it was saved.
+        As `from_onnx`, `from_tflite` or `from_tensorflow` of `graphrewrite.lowering` gives it, or as it was saved.
 
     Raises
     ------
@@ -68,11 +71,15 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     """
     source, plugins = Path(path), tuple(plugins)
     head = _head(source)
+    if is_tflite(head) or source.suffix.lower() == ".tflite":
+        return from_tflite(source, plugins=plugins)
     framework = _framework(source, head)
     if framework is not None:
         raise ModelError(f"{source.name!r} is a model of {framework}; write it as ONNX: {_TO_ONNX[framework]}")
     if _is_document(source, head):
         return load_document(source, ops=(*_levels(), *ops), plugins=plugins)
+    if source.suffix.lower() in _FROZEN and not _is_onnx(head):
+        return from_tensorflow(source)
     if source.suffix.lower() == ".onnx" or _is_onnx(head):
         return from_onnx(source, plugins=plugins)
     known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
@@ -99,8 +106,6 @@ def _framework(source: Path, head: bytes) -> str | None:
     """Return the framework whose own format a file has, if it is one."""
     if head.startswith(b"\x89HDF\r\n"):
         return "Keras"
-    if head[4:8] == b"TFL3":
-        return "TensorFlow Lite"
     if head[:1] == b"\x80" and head[1:2] in b"\2\3\4\5":  # a pickle, as torch.save wrote it before version 1.6
         return "PyTorch"
     if head.startswith(_ZIP):
@@ -113,7 +118,7 @@ def _framework(source: Path, head: bytes) -> str | None:
             return "Keras"
         if any(name.endswith(("data.pkl", "archive_format", "model.json")) for name in names):
             return "PyTorch"
-    return "TensorFlow" if source.suffix.lower() in (".pb", ".pbtxt") else None
+    return None
 
 
 def _is_document(source: Path, head: bytes) -> bool:

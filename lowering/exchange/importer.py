@@ -20,7 +20,7 @@ from graphrewrite.lowering.exchange.functions import all_nodes
 from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
 from graphrewrite.lowering.exchange.metadata import keep_annotations, keep_metadata, predicate_of
 from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
-from graphrewrite.lowering.exchange.static_values import StaticValues
+from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.symbols import holds_symbols
 from graphrewrite.op.op import Op
 from graphrewrite.types import TEXT, handed_over, hold, symbols
@@ -108,7 +108,7 @@ class Importer:
                 self.graph.set_predicate(name, self.value(predicate, f"the predicate of {name!r}"))
             except GraphError as error:
                 raise ModelError(f"node {name!r}: {predicate!r} cannot be its predicate: {error}") from error
-        self.remove_consumed()
+        remove_consumed(self.graph, self.consumed)
         if self.root is self:
             keep_metadata(self.proto, self.graph, COPY)
         return self.graph
@@ -361,13 +361,3 @@ class Importer:
             raise OpenSizesError(f"its input {index} ({ours}) must be known on import", tuple(inputs))
         self.consumed.append(value.node)
         return array
-
-    def remove_consumed(self) -> None:
-        """Remove nodes that were only used to compute attributes, as exporters write shapes for a reshape."""
-        pending, inputs = list(self.consumed), {*self.graph.inputs}
-        while pending:
-            node = pending.pop()
-            if node not in self.graph or node in inputs or any(True for _ in self.graph.successors(node)):
-                continue
-            pending += [operand.node for operand in self.graph.operands(node)]
-            self.graph.remove_node(node)

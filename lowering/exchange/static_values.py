@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +14,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.symbols import as_number, greater, lesser, settled
 from graphrewrite.types import Type, element_dtype, product
 
-__all__ = ["StaticValues"]
+__all__ = ["StaticValues", "remove_consumed"]
 
 _LARGEST = 1 << 16
 """Most entries of a static value: a corrupt header cannot make larger arrays."""
@@ -146,6 +146,17 @@ class StaticValues:
         array = np.empty(len(sizes), object)
         array[:] = [as_number(size) for size in sizes]
         return settled(array.reshape(()) if what == "size" else array, np.dtype(np.int64))
+
+
+def remove_consumed(graph: Graph, consumed: Iterable[str]) -> None:
+    """Remove nodes that were only used to compute attributes, as exporters write shapes for a reshape."""
+    pending, inputs = list(consumed), {*graph.inputs}
+    while pending:
+        node = pending.pop()
+        if node not in graph or node in inputs or any(True for _ in graph.successors(node)):
+            continue
+        pending += [operand.node for operand in graph.operands(node)]
+        graph.remove_node(node)
 
 
 def _results(kind: Type | tuple[Type, ...]) -> tuple[Type, ...]:

@@ -16,6 +16,7 @@ from graphrewrite.formats.text_file import write_text
 from graphrewrite.hierarchy.graph_ops import graph_op
 from tests.support.cli_commands import done, refused, run
 from tests.support.hostile_names import HOSTILE, Page
+from tests.support.tflite_networks import network
 
 TEXT = "graph g\nx = input() : f32[N,4]\na = relu(x) : f32[N,4]\nb = relu(a) : f32[N,4]\ny = output(b)"
 OTHER = TEXT.replace("b = relu", "b = neg")
@@ -66,7 +67,7 @@ class TestModels:
         ("name", "content", "told"),
         [
             ("no.graph", None, "no file 'no.graph'; did you mean 'g.graph'"),
-            ("g.pdf", "", "ends in .onnx, .txt, .graph, .json or .npz"),
+            ("g.pdf", "", "ends in .onnx, .tflite, .pb, .pbtxt, .txt, .graph, .json or .npz"),
             ("bad.txt", "graph g\nx = quark()", "line 2"),
             ("bad.json", "{", "expected JSON"),
             ("bad.onnx", "nothing", "bad.onnx"),
@@ -276,3 +277,16 @@ def test_verdicts_on_little_are_told(tmp_path: Path, monkeypatch):
     assert [each["verdict"] for each in told.values()] == ["weak", "not compared"]
     assert told["thin_rules:RULES::blind"]["compared"] == {"blind": 0}
     assert "no value" in told["thin_rules:RULES::blind"]["reason"]
+
+
+@pytest.mark.parametrize("name", ["net.tflite", "net.bin", "net.onnx"])
+def test_tensorflow_lite_is_known_by_its_content(tmp_path, name):
+    (tmp_path / name).write_bytes(network())
+    assert "Identity = output(fixed_point_softmax_1)" in done("show", tmp_path / name).output
+
+
+def test_what_is_no_tensorflow_lite_says_so(tmp_path):
+    (tmp_path / "net.tflite").write_bytes(b"PK and so on")
+    refused(3, r"net\.tflite' is no TensorFlow Lite model", "show", tmp_path / "net.tflite")
+    (tmp_path / "net.tflite").write_bytes(network()[:300])
+    refused(3, r"net\.tflite' is corrupt", "show", tmp_path / "net.tflite")

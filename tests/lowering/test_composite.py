@@ -13,6 +13,11 @@ from graphrewrite.lowering import LOWER_COMPOSITE, lower_composite
 from graphrewrite.lowering.composite import lowered_ops
 from graphrewrite.lowering.composite.activations import write_gelu_by_erf
 from graphrewrite.lowering.composite.attention import write_attention_by_softmax
+from graphrewrite.lowering.composite.fixed_point import (
+    write_fixed_point_softmax_by_divisions,
+    write_lookup_by_gather,
+    write_multiply_fixed_point_by_divisions,
+)
 from graphrewrite.lowering.composite.movement import write_constant_where_by_expand, write_split_by_slices
 from graphrewrite.lowering.composite.products import write_conv_transpose_by_conv, write_pointwise_conv_by_matmul
 from graphrewrite.lowering.composite.quantised import write_quantize_linear_by_round
@@ -224,6 +229,22 @@ DECLINED = [
         write_quantize_linear_by_round,
         "s = input() : f32[N,3,M]\nb = quantize_linear(x, s, axis=1, block_size=1)",
         "symbolic, or there are no blocks",
+    ),
+    (
+        write_multiply_fixed_point_by_divisions,
+        "i = input() : i32[N,3]\nm = constant(value=3) : i32[]\ne = constant(value=0) : i32[]\n"
+        "b = multiply_fixed_point(i, m, e, left_shift=63)",
+        "out of their word",
+    ),
+    (
+        write_fixed_point_softmax_by_divisions,
+        "i = input() : i8[N,M]\nb = fixed_point_softmax(i, scale=1.0)",
+        "there may be no entries",
+    ),
+    (
+        write_lookup_by_gather,
+        "i = input() : i8[N,3]\nt = input() : i8[3,9]\nb = lookup(i, t)",
+        "a table for each channel",
     ),
 ]
 

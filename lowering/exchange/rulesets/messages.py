@@ -36,7 +36,7 @@ _MESSAGES = {
     ),
     "OpDescriptor": "name:string *argDescriptor:ArgDescriptor opDeclarationType:OpDeclarationType",
     "OpDescriptorList": "*opList:OpDescriptor",
-    "Pair": "key:string value:string",
+    "Pair": "key:string=1 value:string=2",
     "IndexPair": "key:int64 value:int64",
     "TransformerArgs": "key:string *transformerArgs:ArgDescriptor",
     "MappingRule": (
@@ -55,7 +55,8 @@ _MESSAGES = {
     "TensorShape": "*dim:Dim=2 unknown_rank:bool=3",
     "TensorValue": (
         "dtype:DataType=1 tensor_shape:TensorShape=2 tensor_content:bytes=4 *half_val:int32=13 *float_val:float=5 "
-        "*double_val:double=6 *int_val:int32=7 *string_val:bytes=8 *int64_val:int64=10 *bool_val:bool=11"
+        "*double_val:double=6 *int_val:int32=7 *string_val:bytes=8 *int64_val:int64=10 *bool_val:bool=11 "
+        "*uint32_val:uint32=16 *uint64_val:uint64=17"
     ),
     "NameAttrList": "name:string=1 *attr:AttrEntry=2",
     "AttrEntry": "key:string=1 value:AttrValue=2",
@@ -82,11 +83,14 @@ _MESSAGES = {
         "allows_uninitialized_input:bool=19 *control_output:string=20 is_distributed_communication:bool=21"
     ),
     "OpList": "*op:OpDef=1",
+    "FunctionDef": "signature:OpDef=1 *node_def:NodeDef=3 *ret:Pair=4",
+    "FunctionDefLibrary": "*function:FunctionDef=1",
+    "GraphDef": "*node:NodeDef=1 library:FunctionDefLibrary=2",
     "NodeDef": "name:string=1 op:string=2 *input:string=3 device:string=4 *attr:AttrEntry=5",
 }
 """Messages and their fields, those that repeat with a star; an entry of a map is a message of its own."""
 
-_SCALARS = ("double", "float", "int64", "int32", "bool", "string", "bytes")
+_SCALARS = ("double", "float", "int64", "int32", "uint32", "uint64", "bool", "string", "bytes")
 
 
 @cache

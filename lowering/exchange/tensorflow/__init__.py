@@ -1,0 +1,1 @@
+"""Models of TensorFlow: frozen graphs, read without TensorFlow."""

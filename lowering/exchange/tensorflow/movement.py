@@ -1,0 +1,301 @@
+"""Ops of TensorFlow that move entries: shapes, parts, joins, indices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import op
+from graphrewrite.graph import Value
+from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
+from graphrewrite.lowering.exchange.tensorflow.model import element_of_type
+
+__all__ = ["MOVEMENT"]
+
+_LAST = 2**31 - 1
+"""An end that reaches beyond any axis."""
+
+
+def _same(x: Operands) -> Any:
+    return x.values[0] if len(x) == 1 else x.values
+
+
+def _identities(x: Operands) -> Any:
+    return x.values
+
+
+def _reshape(x: Operands) -> Value:
+    return op.reshape(x[0], shape=x.sizes(1))
+
+
+def _squeeze(x: Operands) -> Value:
+    axes = x.get("squeeze_dims") or x.get("axis") or None
+    return op.squeeze(x[0], axes=axes)
+
+
+def _expand_dims(x: Operands) -> Value:
+    (axis,) = x.integers(1)
+    return op.unsqueeze(x[0], axes=(axis,))
+
+
+def _transpose(x: Operands) -> Value:
+    return op.transpose(x[0], perm=x.integers(1))
+
+
+def _concat(x: Operands, axis: int, values: tuple[Value, ...]) -> Value:
+    return op.concat(*values, axis=axis)
+
+
+def _concat_last(x: Operands) -> Value:
+    (axis,) = x.integers(len(x) - 1)
+    return _concat(x, axis, x.values[:-1])
+
+
+def _concat_first(x: Operands) -> Value:
+    (axis,) = x.integers(0)
+    return _concat(x, axis, x.values[1:])
+
+
+def _pack(x: Operands) -> Value:
+    axis = int(x.get("axis", 0))
+    return op.concat(*(op.unsqueeze(each, axes=(axis,)) for each in x.values), axis=axis)
+
+
+def _parts(value: Value, axis: int, sizes: tuple[Any, ...]) -> tuple[Value, ...]:
+    parts = op.split(value, axis=axis, sizes=sizes) if len(sizes) > 1 else value
+    return parts if isinstance(parts, tuple) else (parts,)
+
+
+def _number(value: Value, axis: int) -> int:
+    size = value.type.shape[axis]
+    if not isinstance(size, int):
+        raise Unfit(f"axis {axis} of {value.type} is split, and its size is open")
+    return size
+
+
+def _unpack(x: Operands) -> tuple[Value, ...]:
+    axis = int(x.get("axis", 0))
+    count = _number(x[0], axis)
+    return tuple(op.squeeze(part, axes=(axis,)) for part in _parts(x[0], axis, (1,) * count))
+
+
+def _split(x: Operands) -> tuple[Value, ...]:
+    (axis,), count = x.integers(0), int(x.get("num_split"))
+    size = _number(x[1], axis)
+    if count < 1 or size % count:
+        raise Unfit(f"{x[1].type} is not split into {count} equal parts along axis {axis}")
+    return _parts(x[1], axis, (size // count,) * count)
+
+
+def _split_sizes(x: Operands) -> tuple[Value, ...]:
+    sizes, (axis,) = x.integers(1), x.integers(2)
+    if -1 in sizes:
+        rest = _number(x[0], axis) - sum(size for size in sizes if size >= 0)
+        sizes = tuple(rest if size < 0 else size for size in sizes)
+    return _parts(x[0], axis, sizes)
+
+
+def _slice(x: Operands) -> Value:
+    begin, size = x.integers(1), x.sizes(2)
+    cut = [axis for axis, (b, n) in enumerate(zip(begin, size, strict=True)) if (b, n) != (0, -1)]
+    if not cut:
+        return op.identity(x[0])
+    ends = tuple(_LAST if size[axis] == -1 else begin[axis] + size[axis] for axis in cut)
+    return op.slice(x[0], starts=tuple(begin[axis] for axis in cut), ends=ends, axes=tuple(cut))
+
+
+def _strided(x: Operands) -> Value:
+    """In the way of numpy's indices: each is a slice, a number, a new axis or the ellipsis."""
+    begin, end, steps = x.sizes(1), x.sizes(2), x.integers(3)
+    masks = {name: int(x.get(f"{name}_mask", 0)) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
+    if not len(begin) == len(end) == len(steps) or 0 in steps:
+        raise Unfit(f"it begins at {list(begin)}, ends at {list(end)} and has steps {list(steps)}")
+    has = {name: [bool(mask >> place & 1) for place in range(len(begin))] for name, mask in masks.items()}
+    rank = len(x[0].type.shape)
+    indices = sum(not (dots or new) for dots, new in zip(has["ellipsis"], has["new_axis"], strict=True))
+    if indices > rank or sum(has["ellipsis"]) > 1:
+        raise Unfit(f"its {len(begin)} indices do not fit {x[0].type}")
+    axis, starts, ends, axes, jumps = 0, [], [], [], []
+    kept: list[str] = []
+    for place in range(len(begin)):
+        if has["ellipsis"][place]:
+            axis += rank - indices
+            kept += ["axis"] * (rank - indices)
+            continue
+        if has["new_axis"][place]:
+            kept.append("new")
+            continue
+        step = steps[place]
+        first = None if has["begin"][place] else begin[place]
+        last = None if has["end"][place] else end[place]
+        if has["shrink_axis"][place]:
+            if not isinstance(begin[place], int):
+                raise Unfit(f"the index {begin[place]} of axis {axis} must be a number")
+            first, last, step = begin[place], begin[place] + 1 if begin[place] != -1 else None, 1
+        kept.append("dropped" if has["shrink_axis"][place] else "axis")
+        if (first or 0, last, step) != (0, None, 1):
+            starts.append((0 if step > 0 else -1) if first is None else first)
+            ends.append((_LAST if step > 0 else -_LAST) if last is None else last)
+            axes.append(axis)
+            jumps.append(step)
+        axis += 1
+    y = x[0]
+    if axes:
+        y = op.slice(y, starts=tuple(starts), ends=tuple(ends), axes=tuple(axes), steps=tuple(jumps))
+    old = [what for what in kept if what != "new"]
+    if dropped := tuple(at for at, what in enumerate(old) if what == "dropped"):
+        y = op.squeeze(y, axes=dropped)
+    left = [what for what in kept if what != "dropped"]
+    if added := tuple(at for at, what in enumerate(left) if what == "new"):
+        y = op.unsqueeze(y, axes=added)
+    return y
+
+
+def _gather(x: Operands) -> Value:
+    axis = int(x.integers(2)[0]) if len(x) > 2 else 0
+    if x.get("batch_dims", 0):
+        raise Unfit(f"batch_dims={x.get('batch_dims')} is not supported")
+    return op.gather(x[0], x[1], axis=axis)
+
+
+def _gather_nd(x: Operands) -> Value:
+    return op.gather_nd(x[0], x[1])
+
+
+def _one_hot(x: Operands) -> Value:
+    (depth,) = x.sizes(1)
+    values = op.concat(op.reshape(x[3], shape=(1,)), op.reshape(x[2], shape=(1,)), axis=0)
+    return op.one_hot(x[0], values, depth=depth, axis=int(x.get("axis", -1)))
+
+
+def _shape(x: Operands) -> Value:
+    found = op.shape(x[0])
+    element = element_of_type(x.get("out_type", "DT_INT32"))
+    return found if found.type.element == element else op.cast(found, element=element)
+
+
+def _count(x: Operands) -> Value:
+    return op.cast(op.size(x[0]), element=element_of_type(x.get("out_type", "DT_INT32")))
+
+
+def _rank(x: Operands) -> Value:
+    return x[0].graph.constant(np.int32(len(x[0].type.shape)))
+
+
+def _fill(x: Operands) -> Value:
+    return op.expand(x[1], shape=x.sizes(0))
+
+
+def _expand(x: Operands) -> Value:
+    return op.expand(x[0], shape=x.sizes(1))
+
+
+def _range(x: Operands) -> Value:
+    start, limit, delta = (x.array(at) for at in range(3))
+    element = str(x[0].type.element)
+    if any(array.dtype == object for array in (start, limit, delta)):
+        (first,), (last,), (step,) = x.sizes(0), x.sizes(1), x.integers(2)
+        return op.range(start=first, limit=last, delta=step, element=element)
+    return x[0].graph.constant(np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype))
+
+
+def _tile(x: Operands) -> Value:
+    return op.tile(x[0], repeats=x.sizes(1))
+
+
+def _zeros(number: int) -> Row:
+    def like(x: Operands) -> Value:
+        value = x[0].graph.constant(np.array(number), type=x[0].type.element)
+        return op.expand(value, shape=x[0].type.shape)
+
+    return like
+
+
+def _reversed(x: Operands) -> Value:
+    axes = x.integers(1)
+    count = len(axes)
+    return op.slice(x[0], starts=(-1,) * count, ends=(-_LAST,) * count, axes=axes, steps=(-1,) * count)
+
+
+def _space_to_batch(x: Operands) -> Value:
+    """Blocks of positions become further samples."""
+    blocks, borders = x.integers(1), x.array(2).reshape(-1, 2)
+    rank, count = len(x[0].type.shape), len(blocks)
+    rest = rank - 1 - count
+    pads = (0, *(int(b) for b, _ in borders), *(0,) * rest, 0, *(int(a) for _, a in borders), *(0,) * rest)
+    y = op.pad(x[0], pads=pads) if any(pads) else x[0]
+    shape = y.type.shape
+    split = [part for axis, block in enumerate(blocks) for part in (_over(shape[1 + axis], block), block)]
+    y = op.reshape(y, shape=(shape[0], *split, *shape[1 + count :]))
+    inner = [2 + 2 * axis for axis in range(count)]
+    outer = [1 + 2 * axis for axis in range(count)]
+    y = op.transpose(y, perm=(*inner, 0, *outer, *range(1 + 2 * count, 1 + 2 * count + rest)))
+    return op.reshape(y, shape=(math.prod(blocks) * shape[0], *split[::2], *shape[1 + count :]))
+
+
+def _batch_to_space(x: Operands) -> Value:
+    """Samples become blocks of positions."""
+    blocks, crops = x.integers(1), x.array(2).reshape(-1, 2)
+    shape, count = x[0].type.shape, len(blocks)
+    rest = len(shape) - 1 - count
+    batch = _over(shape[0], math.prod(blocks))
+    y = op.reshape(x[0], shape=(*blocks, batch, *shape[1:]))
+    pairs = [place for axis in range(count) for place in (count + 1 + axis, axis)]
+    y = op.transpose(y, perm=(count, *pairs, *range(2 * count + 1, 2 * count + 1 + rest)))
+    joined = [block * shape[1 + axis] for axis, block in enumerate(blocks)]
+    y = op.reshape(y, shape=(batch, *joined, *shape[1 + count :]))
+    cut = [axis for axis in range(count) if crops[axis].any()]
+    if not cut:
+        return y
+    starts = tuple(int(crops[axis][0]) for axis in cut)
+    ends = tuple(joined[axis] - int(crops[axis][1]) for axis in cut)
+    return op.slice(y, starts=starts, ends=ends, axes=tuple(axis + 1 for axis in cut))
+
+
+def _over(size: Any, number: int) -> Any:
+    """Return a size divided by a number, without a rest."""
+    if isinstance(size, int) and size % number:
+        raise Unfit(f"a size of {size} has no blocks of {number}")
+    return size // number
+
+
+MOVEMENT: dict[str, Row] = {
+    **dict.fromkeys(
+        ("CheckNumerics", "EnsureShape", "Identity", "PlaceholderWithDefault", "PreventGradient", "ReadVariableOp"),
+        _same,
+    ),
+    **dict.fromkeys(("Snapshot", "StopGradient"), _same),
+    "BatchToSpaceND": _batch_to_space,
+    "BroadcastTo": _expand,
+    "Concat": _concat_first,
+    "ConcatV2": _concat_last,
+    "ExpandDims": _expand_dims,
+    "Fill": _fill,
+    "Gather": _gather,
+    "GatherNd": _gather_nd,
+    "GatherV2": _gather,
+    "IdentityN": _identities,
+    "OneHot": _one_hot,
+    "OnesLike": _zeros(1),
+    "Pack": _pack,
+    "Range": _range,
+    "Rank": _rank,
+    "Reshape": _reshape,
+    "ReverseV2": _reversed,
+    "Shape": _shape,
+    "Size": _count,
+    "Slice": _slice,
+    "SpaceToBatchND": _space_to_batch,
+    "Split": _split,
+    "SplitV": _split_sizes,
+    "Squeeze": _squeeze,
+    "StridedSlice": _strided,
+    "Tile": _tile,
+    "Transpose": _transpose,
+    "Unpack": _unpack,
+    "ZerosLike": _zeros(0),
+}
+"""What each op means."""

@@ -1,0 +1,82 @@
+"""Import a trained network from a frozen graph of TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from graphrewrite import Graph, GraphRewriteError
+from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.tensorflow.images import IMAGES
+from graphrewrite.lowering.exchange.tensorflow.importer import Importer
+from graphrewrite.lowering.exchange.tensorflow.model import read_nodes
+from graphrewrite.lowering.exchange.tensorflow.movement import MOVEMENT
+from graphrewrite.lowering.exchange.tensorflow.numbers import NUMBERS
+from graphrewrite.runtime.gc_pause import gc_paused
+
+__all__ = ["from_tensorflow"]
+
+TENSORFLOW = {**IMAGES, **MOVEMENT, **NUMBERS}
+"""The table of all supported ops."""
+
+
+@gc_paused()
+def from_tensorflow(
+    model: str | Path | bytes,
+    *,
+    outputs: Sequence[str] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
+    batch: str = "N",
+) -> Graph:
+    """Return the graph of a frozen graph of TensorFlow, whose variables are constants; TensorFlow is not needed.
+
+    Parameters
+    ----------
+    model : path or bytes
+        A ``GraphDef``: a ``.pb`` file, its bytes, or a ``.pbtxt``. `convert_variables_to_constants_v2` of TensorFlow
+        freezes a function of a model; calls of functions in it are written out.
+    outputs : sequence of str, optional
+        Names of nodes, ``name:1`` for another result than the first; by default those that nobody reads.
+    shapes : mapping of str to sequence of int or str, optional
+        Shapes of inputs that the model leaves open.
+    batch : str
+        The name of the first size of inputs where it is open.
+
+    Returns
+    -------
+    Graph
+        Level ``nn``, with images as they are in the model; each node's origin is the name of the model's node.
+
+    Raises
+    ------
+    ModelError
+        If the file is missing, damaged or contradicts itself, or a node cannot be represented.
+    OpenSizesError
+        If the shape of an input is open.
+    UnsupportedOpsError
+        If there are ops that the library does not support; names all of them.
+
+    Examples
+    --------
+    >>> text = '''
+    ... node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+    ...   attr { key: "shape" value { shape { dim { size: -1 } dim { size: 2 } } } } }
+    ... node { name: "y" op: "Relu" input: "x" }'''
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "g.pbtxt"
+    ...     _ = path.write_text(text)
+    ...     print(from_tensorflow(path))
+    graph g
+    x = input() : f32[N,2]
+    relu_1 = relu(x) : f32[N,2]
+    y = output(relu_1)
+    """
+    name = "model" if isinstance(model, bytes) else Path(model).stem
+    try:
+        return Importer(name, TENSORFLOW, shapes or {}, batch).run(read_nodes(model), outputs)
+    except GraphRewriteError:
+        raise
+    except (Exception, RecursionError) as error:  # a corrupt file breaks any assumption
+        message = (str(error) or type(error).__name__).splitlines()[0][:120]
+        raise ModelError(f"{name!r} is corrupt ({message}); freeze the graph again") from error

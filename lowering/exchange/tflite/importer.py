@@ -1,0 +1,325 @@
+"""Build a graph from a model of TensorFlow Lite by the table of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Graph, GraphRewriteError, Tensor
+from graphrewrite.graph import Value
+from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
+from graphrewrite.lowering.exchange.entry import Entry, Unfit
+from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
+from graphrewrite.lowering.exchange.tflite.elementwise import ACTIVATIONS
+from graphrewrite.lowering.exchange.tflite.model import Network, Operator, Stored
+from graphrewrite.lowering.exchange.tflite.operands import MOST_NUMBERS, Operand, Result
+from graphrewrite.lowering.exchange.tflite.schema import ACTIVATIONS as NUMBERED
+from graphrewrite.lowering.exchange.tflite.variables import OPERATORS as VARYING
+from graphrewrite.lowering.exchange.tflite.variables import Variables
+from graphrewrite.op.op import Op
+from graphrewrite.types import Quantised, element_dtype, handed_over, hold
+
+__all__ = ["Importer"]
+
+_MOST_LISTED = 50
+"""Operators that an error lists."""
+_LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+_ACTIVATION = "fused_activation_function"
+
+
+class Importer:
+    """Import of the first subgraph of a model."""
+
+    def __init__(self, networks: Sequence[Network], table: Mapping[str, tuple[Entry, ...]]) -> None:
+        network, *_ = networks
+        self.network, self.table = network, table
+        self.tensors = network.tensors
+        self.graph = Graph(network.name or "model")
+        self.values: dict[int, Value] = {}
+        ends = {self.tensors[index].name for index in (*network.inputs, *network.outputs)}
+        self.variables = Variables(self.graph, networks, ends)
+        self.known = StaticValues(self.graph)
+        self.consumed: list[str] = []
+        self.fixed: list[tuple[Value, tuple[int, ...]]] = []
+        """Values with axes whose sizes are numbers in the graph."""
+        self.kept: dict[tuple[int, str], Value] = {}
+        self.names: dict[Any, str] = {}
+        """Names that nodes get at the end."""
+
+    def run(self, operators: Iterable[Operator]) -> Graph:
+        """Return the graph, whose nodes have the names of the tensors that they compute."""
+        rows = self.rows()
+        for index in self.network.inputs:
+            tensor = self.tensors[index]
+            if index in self.values:
+                raise ModelError(f"{tensor.name!r} is an input twice")
+            name = self.graph.fresh(tensor.name) if tensor.name in self.graph else tensor.name
+            self.values[index] = self.graph.input(name, Tensor(self.element(tensor), tensor.shape))
+            self.annotate(name, tensor)
+        for operator, row in zip(operators, rows, strict=True):
+            if row is None:
+                self.vary(operator)
+            else:
+                self.translate(operator, *row)
+        for index in self.network.outputs:
+            tensor = self.tensors[index]
+            name = self.graph.fresh(tensor.name) if tensor.name in self.graph else tensor.name
+            self.graph.output(name, self.value(index))
+            self.annotate(name, tensor)
+        self.variables.finish()
+        remove_consumed(self.graph, self.consumed)
+        return self.named()
+
+    def element(self, tensor: Stored) -> str:
+        """Return the element type of a tensor that has one."""
+        if not tensor.element:
+            raise ModelError(f"tensor {tensor.name!r} is of a type that is not supported (text, complex or a resource)")
+        return tensor.element
+
+    def annotate(self, node: str, tensor: Stored) -> None:
+        """Say on a node in which format its numbers are stored."""
+        if tensor.format is not None:
+            self.graph.nodes[node]["quantisation"] = tensor.format
+
+    def named(self) -> Graph:
+        """Give nodes the names of the tensors that they compute, where these are free."""
+        taken = set(self.graph)
+        for index, value in self.values.items():
+            tensor, node, result = self.tensors[index], value.node, value.result
+            kind = self.graph.nodes[node]["type"] if node in self.graph else "constant"
+            if kind in ("input", "constant") or result or node in self.names:
+                continue
+            self.annotate(node, tensor)
+            if tensor.name not in taken:
+                taken.add(tensor.name)
+                self.names[node] = tensor.name
+        return self.graph.renamed(self.names)
+
+    def freed(self, graph: Graph, freed: Graph) -> Graph:
+        """Return a graph for any batch, but where the size of the batch became a number in it: then the other one."""
+        for value, axes in self.fixed:
+            node = self.names.get(value.node, value.node)
+            shape = freed.result_type(node, value.result).shape if node in freed else ()
+            if any(isinstance(size, str) for axis, size in enumerate(shape) if axis in axes):
+                return graph
+        return freed
+
+    # ---------------------------------------------------------------------- entries
+
+    def rows(self) -> list[tuple[Entry, dict[str, Any]] | None]:
+        """Return the entry of each operator with its attributes; an error names all operators that have none.
+
+        Those that handle variables need none.
+        """
+        rows: list[tuple[Entry, dict[str, Any]] | None] = []
+        missing = []
+        for operator in self.network.operators:
+            try:
+                rows.append(None if operator.kind in VARYING else self.row(operator))
+            except Unfit as reason:
+                missing.append(f"{operator.label!r} ({operator.kind}): {reason}")
+        if missing:
+            listed = missing[:_MOST_LISTED] + [f"and {len(missing) - _MOST_LISTED} more"] * (
+                len(missing) > _MOST_LISTED
+            )
+            many = f"{len(missing)} operators are" if len(missing) > 1 else "an operator is"
+            raise UnsupportedOpsError(
+                f"{many} not supported: {'; '.join(listed)}; entries=[Entry(...)] can give a meaning to your own"
+            )
+        return rows
+
+    def row(self, operator: Operator) -> tuple[Entry, dict[str, Any]]:
+        """Return the first entry that fits an operator, and its attributes; raise why the last one does not."""
+        options = {key: value for key, value in operator.options.items() if value is not None and key != "_"}
+        options.pop(_ACTIVATION, None)
+        reason = Unfit("the library has no entry for it")
+        for entry in self.table.get(operator.kind, ()):
+            try:
+                attributes = entry.read_attributes(options, len(operator.outputs))
+                indices = self.operands(entry, operator)
+                kinds = [self.kind(index) for index in indices if index >= 0]
+                to = tuple(self.kind(index) for index in operator.outputs)
+                if isinstance(entry.op, Op) and len(indices) < entry.op.required:
+                    raise Unfit(f"it has {len(indices)} operands, and needs {entry.op.required}")
+                if entry.fits is not None and (why := entry.fits({**attributes, "to": to}, kinds)) is not None:
+                    raise Unfit(why)
+            except (Unfit, ValueError, TypeError) as error:
+                reason = error if isinstance(error, Unfit) else Unfit(str(error))
+                continue
+            return entry, attributes
+        raise reason
+
+    def operands(self, entry: Entry, operator: Operator) -> list[int]:
+        """Return the tensors that are operands by an entry, without missing ones at the end."""
+        places = entry.operands or [at for at in range(len(operator.inputs)) if at not in entry.constants]
+        indices = [operator.inputs[at] if at < len(operator.inputs) else -1 for at in places]
+        while indices and indices[-1] < 0:
+            indices.pop()
+        return indices
+
+    def kind(self, index: int) -> Tensor:
+        """Return the declared type of a tensor."""
+        tensor = self.tensors[index]
+        if not tensor.element:
+            raise Unfit(f"tensor {tensor.name!r} is a text, a complex number or a resource")
+        return Tensor(tensor.format or tensor.element, tensor.shape)
+
+    # ---------------------------------------------------------------------- operators
+
+    def translate(self, operator: Operator, entry: Entry, attributes: dict[str, Any]) -> None:
+        """Add the nodes of an operator."""
+        before = len(self.graph)
+        try:
+            attributes = {**attributes, **self.constants(entry, operator)}
+            indices = self.operands(entry, operator)
+            to = tuple(self.result(index, operator) for index in operator.outputs)
+            if entry.complete is not None:
+                attributes = entry.complete(attributes, [self.kind(index) for index in indices if index >= 0])
+            if isinstance(entry.op, Op):
+                values = [self.value(index) if index >= 0 else None for index in indices]
+                results = self.graph.add(entry.op, values, attributes)
+            else:
+                results = entry.op(*map(self.operand, indices), to=to, **attributes)
+            found = results if isinstance(results, tuple) else (results,)
+            if not isinstance(to[0].kind.element if to else None, Quantised):
+                activated = (self.activated(value, each) for value, each in zip(found, to, strict=False))
+                found = (*activated, *found[len(to) :])
+            self.check(found, operator)
+            self.keep_states(found[len(to) :], operator)
+        except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError(f"operator {operator.label!r} ({operator.kind}): {error}") from error
+        for data in islice(reversed(self.graph._node.values()), len(self.graph) - before):  # nodes are in order
+            data["origin"] = (operator.label,)
+        for index, value in zip(operator.outputs, found, strict=False):
+            self.write(index, value, operator)
+
+    def write(self, index: int, value: Value, operator: Operator) -> None:
+        """Give a tensor its value, which it gets once."""
+        if index in self.values or self.tensors[index].array is not None:
+            raise ModelError(f"operator {operator.label!r} writes {self.tensors[index].name!r}, which has a value")
+        self.values[index] = value
+
+    def vary(self, operator: Operator) -> None:
+        """Carry out an operator on variables."""
+        try:
+            read = self.variables.run(operator, self.tensors, self.value)
+            if read is not None:
+                self.check((read,), operator)
+        except (GraphRewriteError, Unfit, ValueError) as error:
+            raise ModelError(f"operator {operator.label!r} ({operator.kind}): {error}") from error
+        if read is not None:
+            self.write(operator.outputs[0], read, operator)
+
+    def keep_states(self, states: Sequence[Value], operator: Operator) -> None:
+        """Note what the variables that an operator reads become."""
+        names = [self.tensors[index] for index in operator.inputs if index >= 0 and self.tensors[index].is_variable]
+        for tensor, value in zip(names, states, strict=False):
+            self.variables.current[tensor.name] = value
+
+    def constants(self, entry: Entry, operator: Operator) -> dict[str, Any]:
+        """Return attributes that are operands of the operator, whose values must be known."""
+        found = {}
+        for at, (ours, convert, *_) in entry.constants.items():
+            index = operator.inputs[at] if at < len(operator.inputs) else -1
+            if index < 0:
+                raise Unfit(f"its operand {at} ({ours}) is missing")
+            array = self.array(index)
+            if array is None:
+                raise Unfit(f"its operand {at} ({ours}) is computed from inputs, and must be known on import")
+            if array.size > MOST_NUMBERS:
+                raise Unfit(f"its operand {at} ({ours}) has {array.size} entries; at most {MOST_NUMBERS} are supported")
+            found[ours] = convert(array)
+        return found
+
+    def result(self, index: int, operator: Operator) -> Result:
+        """Return what an entry is told of a result."""
+        # Recurrent layers have theirs inside.
+        activation = 0 if operator.kind == _LSTM else operator.options.get(_ACTIVATION, 0)
+        if not 0 <= activation < len(NUMBERED):
+            raise Unfit(f"its fused activation {activation} is not known")
+        inner = tuple(map(self.kind, operator.intermediates))
+        return Result(self.kind(index), NUMBERED[activation], self.fix, inner)
+
+    def fix(self, value: Value, axes: Sequence[int]) -> None:
+        """Note that sizes of a value became numbers."""
+        self.fixed.append((value, tuple(axes)))
+
+    def activated(self, value: Value, to: Result) -> Value:
+        """Apply the activation that is fused into an operator on plain numbers."""
+        if to.activation not in ACTIVATIONS:
+            raise Unfit(f"the fused activation {to.activation} is not supported")
+        activated: Value = ACTIVATIONS[to.activation](value)
+        return activated
+
+    def check(self, values: Sequence[Value], operator: Operator) -> None:
+        """Raise unless results have the types that the model declares."""
+        if len(values) < len(operator.outputs):
+            raise Unfit(f"it has {len(operator.outputs)} results, and gives {len(values)}")
+        for value, index in zip(values, operator.outputs, strict=False):
+            tensor = self.tensors[index]
+            sizes = zip(tensor.shape, tensor.signature, value.type.shape, strict=False)
+            differs = any(open_ >= 0 and declared != own for declared, open_, own in sizes)
+            if (
+                value.type.element != tensor.element
+                or (tensor.shape and len(value.type.shape) != len(tensor.shape))
+                or differs
+            ):
+                raise Unfit(
+                    f"its result {tensor.name!r} is declared as {Tensor(tensor.element, tensor.shape)}, "
+                    f"and is {value.type}"
+                )
+
+    # ---------------------------------------------------------------------- values
+
+    def operand(self, index: int) -> Operand | None:
+        """Return what an entry is told of an operand."""
+        if index < 0:
+            return None
+        get: Callable[[], Value] = partial(self.value, index)
+        return Operand(self.kind(index), get, self.array(index), partial(self.keep, index), self.fix)
+
+    def keep(self, index: int, what: str, make: Callable[[], np.ndarray]) -> Value:
+        """Return a constant that is made of a tensor, the same for all that read it."""
+        if (index, what) not in self.kept:
+            self.kept[index, what] = self.graph.constant(handed_over(make()))
+        return self.kept[index, what]
+
+    def array(self, index: int) -> np.ndarray | None:
+        """Return the values of a tensor, if they are known; what computes them may be without readers then."""
+        tensor = self.tensors[index]
+        if tensor.array is not None or index not in self.values:
+            return tensor.array
+        value = self.values[index]
+        array = self.known.array(value)
+        if array is not None:
+            self.consumed.append(value.node)
+        return array
+
+    def value(self, index: int) -> Value:
+        """Return the value of a tensor; a constant is added when it is read first."""
+        if index not in self.values:
+            tensor = self.tensors[index]
+            if tensor.is_variable:
+                zero = 0 if tensor.format is None else tensor.format.channels[0][1]
+                self.variables.initial.setdefault(tensor.name, np.array(zero, element_dtype(self.element(tensor))))
+                return self.variables.read(tensor.name, tensor)
+            if tensor.array is None:
+                raise Unfit(f"it reads {tensor.name!r}, which is no input and has no value at this place")
+            held = hold(tensor.element, tensor.array)
+            self.values[index] = self.graph.constant(
+                held if held is tensor.array else handed_over(held),
+                type=Tensor(tensor.element, tensor.shape),
+                name=self.graph.fresh(tensor.name) if self.is_taken(tensor.name) else tensor.name,
+                origin=(tensor.name,),
+            )
+        return self.values[index]
+
+    def is_taken(self, name: str) -> bool:
+        """Tell whether a name is that of a node, an input or an output."""
+        return name in self.graph or name in self.variables.reserved

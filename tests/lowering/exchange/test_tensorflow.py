@@ -1,0 +1,261 @@
+"""Frozen graphs of TensorFlow compute what TensorFlow computes; damaged and foreign ones are refused."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, GraphRewriteError, evaluate, load, verify
+from graphrewrite.lowering import ModelError, OpenSizesError, UnsupportedOpsError, from_tensorflow
+from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(2, 5, 6, 3)).astype(np.float32)
+ROWS = RNG.normal(size=(3, 4)).astype(np.float32)
+TYPES = {"f4": "DT_FLOAT", "i4": "DT_INT32", "i8": "DT_INT64", "b1": "DT_BOOL"}
+
+
+def attribute(value):
+    """An attribute in the text form."""
+    if isinstance(value, bool):
+        return f"b: {str(value).lower()}"
+    if isinstance(value, int):
+        return f"i: {value}"
+    if isinstance(value, float):
+        return f"f: {value}"
+    if isinstance(value, str):
+        return f"type: {value}" if value.startswith("DT_") else f's: "{value}"'
+    return f"list {{ {' '.join(f'i: {v}' for v in value)} }}"
+
+
+def written(name, kind, inputs=(), **attributes):
+    reads = " ".join(f'input: "{each}"' for each in inputs)
+    settings = " ".join(f'attr {{ key: "{k}" value {{ {attribute(v)} }} }}' for k, v in attributes.items())
+    return f'node {{ name: "{name}" op: "{kind}" {reads} {settings} }}'
+
+
+def constant(name, array):
+    array = np.asarray(array)
+    content = "".join(f"\\{byte:03o}" for byte in array.tobytes())
+    dims = " ".join(f"dim {{ size: {size} }}" for size in array.shape)
+    kind = TYPES[array.dtype.str[1:]]
+    tensor = f'tensor {{ dtype: {kind} tensor_shape {{ {dims} }} tensor_content: "{content}" }}'
+    return f'node {{ name: "{name}" op: "Const" attr {{ key: "value" value {{ {tensor} }} }} }}'
+
+
+def placeholder(name, shape, kind="DT_FLOAT"):
+    dims = " ".join(f"dim {{ size: {size} }}" for size in shape)
+    return (
+        f'node {{ name: "{name}" op: "Placeholder" attr {{ key: "dtype" value {{ type: {kind} }} }} '
+        f'attr {{ key: "shape" value {{ shape {{ {dims} }} }} }} }}'
+    )
+
+
+def frozen(*nodes):
+    return read_message("\n".join(nodes), new_message("GraphDef"), "test").SerializeToString()
+
+
+def computed(kind, x, *constants, results=1, **attributes):
+    """What an op gives for an input and constants."""
+    names = [f"c{i}" for i in range(len(constants))]
+    nodes = [placeholder("x", (-1, *x.shape[1:])), *map(constant, names, constants)]
+    before = [name for i, name in enumerate(names) if attributes.get("x_at", 0) > i]
+    attributes.pop("x_at", None)
+    reads = [*before, "x", *names[len(before) :]]
+    graph = from_tensorflow(frozen(*nodes, written("y", kind, reads, **attributes)), outputs=[f"y:{results - 1}"])
+    verify(graph)
+    return evaluate(graph, x)[graph.outputs[0]]
+
+
+def i32(*numbers):
+    return np.array(numbers, np.int32)
+
+
+def patches(x, size, stride):
+    """Windows of an image without borders: [N, H, W, size, size, C]."""
+    return np.lib.stride_tricks.sliding_window_view(x, (size, size), (1, 2))[:, ::stride, ::stride].transpose(
+        0, 1, 2, 4, 5, 3
+    )
+
+
+WEIGHTS = RNG.normal(size=(2, 2, 3, 4)).astype(np.float32)
+CASES = {
+    "Conv2D": (
+        lambda: computed("Conv2D", X, WEIGHTS, strides=(1, 2, 2, 1), padding="VALID"),
+        np.einsum("nhwabc,abco->nhwo", patches(X, 2, 2), WEIGHTS),
+    ),
+    "Conv2D SAME": (
+        lambda: computed("Conv2D", X, WEIGHTS, strides=(1, 1, 1, 1), padding="SAME"),
+        np.einsum("nhwabc,abco->nhwo", patches(np.pad(X, ((0, 0), (0, 1), (0, 1), (0, 0))), 2, 1), WEIGHTS),
+    ),
+    "DepthwiseConv2dNative": (
+        lambda: computed("DepthwiseConv2dNative", X, WEIGHTS, strides=(1, 1, 1, 1), padding="VALID"),
+        np.einsum("nhwabc,abcm->nhwcm", patches(X, 2, 1), WEIGHTS).reshape(2, 4, 5, 12),
+    ),
+    "MaxPool": (
+        lambda: computed("MaxPool", X, ksize=(1, 2, 2, 1), strides=(1, 2, 2, 1), padding="VALID"),
+        patches(X, 2, 2).max((3, 4)),
+    ),
+    "AvgPool": (
+        lambda: computed("AvgPool", X, ksize=(1, 2, 2, 1), strides=(1, 1, 1, 1), padding="VALID"),
+        patches(X, 2, 1).mean((3, 4)),
+    ),
+    "FusedBatchNormV3": (
+        lambda: computed(
+            "FusedBatchNormV3", X, *(np.float32([1, 2, 3]) for _ in range(4)), epsilon=0.5, is_training=False
+        ),
+        (X - [1, 2, 3]) / np.sqrt(np.array([1.5, 2.5, 3.5])) * [1, 2, 3] + [1, 2, 3],
+    ),
+    "BiasAdd": (lambda: computed("BiasAdd", X, np.float32([1, 2, 3])), X + np.float32([1, 2, 3])),
+    "MatMul": (lambda: computed("MatMul", ROWS, np.ones((5, 4), np.float32), transpose_b=True), ROWS @ np.ones((4, 5))),
+    "Mean": (lambda: computed("Mean", X, i32(1, 2), keep_dims=False), X.mean((1, 2))),
+    "Max": (lambda: computed("Max", X, i32(-1), keep_dims=True), X.max(-1, keepdims=True)),
+    "ArgMax": (lambda: computed("ArgMax", ROWS, i32(1)[0]), ROWS.argmax(1)),
+    "FloorDiv": (lambda: computed("FloorDiv", ROWS, np.float32(0.5)), np.floor(ROWS / 0.5)),
+    "Reshape": (lambda: computed("Reshape", X, i32(-1, 90)), X.reshape(2, 90)),
+    "Transpose": (lambda: computed("Transpose", X, i32(0, 2, 1, 3)), X.transpose(0, 2, 1, 3)),
+    "Pad": (lambda: computed("Pad", ROWS, i32(0, 0, 1, 2).reshape(2, 2)), np.pad(ROWS, ((0, 0), (1, 2)))),
+    "StridedSlice": (
+        lambda: computed(
+            "StridedSlice", X, i32(0, -1, 4), i32(0, 0, 0), i32(1, 1, -2), begin_mask=1, end_mask=5, shrink_axis_mask=2
+        ),
+        X[:, -1, 4::-2],
+    ),
+    "StridedSlice with new axes": (
+        lambda: computed("StridedSlice", X, i32(0, 0, 1), i32(0, 0, 2), i32(1, 1, 1), ellipsis_mask=1, new_axis_mask=2),
+        X[..., None, 1:2],
+    ),
+    "Slice": (lambda: computed("Slice", X, i32(0, 1, 0, 1), i32(-1, 2, -1, 2)), X[:, 1:3, :, 1:3]),
+    "Split": (lambda: computed("Split", X, i32(2)[0], x_at=1, results=2, num_split=3), np.split(X, 3, 2)[1]),
+    "SplitV": (lambda: computed("SplitV", X, i32(1, -1), i32(1)[0], results=2), X[:, 1:]),
+    "Unpack": (lambda: computed("Unpack", X, results=3, axis=1), X[:, 2]),
+    "ConcatV2": (lambda: computed("ConcatV2", ROWS, ROWS, i32(0)[0]), np.concatenate([ROWS, ROWS])),
+    "ExpandDims": (lambda: computed("ExpandDims", ROWS, i32(1)[0]), ROWS[:, None]),
+    "Tile": (lambda: computed("Tile", ROWS, i32(1, 2)), np.tile(ROWS, (1, 2))),
+    "SpaceToBatchND": (
+        lambda: computed("SpaceToBatchND", X[:, :4], i32(2, 3), i32(0, 0, 0, 0).reshape(2, 2)),
+        X[:, :4].reshape(2, 2, 2, 2, 3, 3).transpose(2, 4, 0, 1, 3, 5).reshape(12, 2, 2, 3),
+    ),
+    "LeakyRelu": (lambda: computed("LeakyRelu", ROWS, alpha=0.25), np.where(ROWS > 0, ROWS, ROWS / 4)),
+    "Rsqrt": (lambda: computed("Rsqrt", np.abs(ROWS)), 1 / np.sqrt(np.abs(ROWS))),
+    "Cast": (lambda: computed("Cast", ROWS, DstT="DT_INT32"), ROWS.astype(np.int32)),
+    "Shape": (lambda: computed("Shape", X), np.array(X.shape)),
+    "ResizeNearestNeighbor": (
+        lambda: computed("ResizeNearestNeighbor", X, i32(10, 12), half_pixel_centers=True),
+        X.repeat(2, 1).repeat(2, 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_op_computes_what_it_says(name):
+    compute, wanted = CASES[name]
+    np.testing.assert_allclose(compute(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_batch_to_space_undoes_space_to_batch():
+    crops = i32(0, 1, 0, 0).reshape(2, 2)
+    nodes = [placeholder("x", (-1, 5, 6, 3)), constant("b", i32(2, 3)), constant("p", crops)]
+    nodes += [written("s", "SpaceToBatchND", ["x", "b", "p"]), written("y", "BatchToSpaceND", ["s", "b", "p"])]
+    graph = from_tensorflow(frozen(*nodes))
+    np.testing.assert_array_equal(graph(X), X)
+
+
+def test_functions_are_written_out_and_nodes_may_come_in_any_order():
+    function = """library { function {
+      signature { name: "twice" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "r" type: DT_FLOAT } }
+      node_def { name: "s" op: "AddV2" input: "a" input: "a" } ret { key: "r" value: "s:z:0" } } }"""
+    call = 'node { name: "y" op: "PartitionedCall" input: "t" attr { key: "f" value { func { name: "twice" } } } }'
+    inner = written("t", "twice", ["x"])
+    graph = from_tensorflow(frozen(call, inner, placeholder("x", (-1, 4)), function))
+    np.testing.assert_allclose(graph(ROWS), 4 * ROWS)
+    assert [graph.nodes[n]["type"] for n in graph.in_order()] == ["input", "add", "add", "output"]
+
+
+def test_numbers_that_stand_for_all_that_follow():
+    tensor = "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 4 } } float_val: 1 float_val: 2 }"
+    nodes = (
+        placeholder("x", (-1, 4)),
+        f'node {{ name: "c" op: "Const" attr {{ key: "value" value {{ {tensor} }} }} }}',
+    )
+    graph = from_tensorflow(frozen(*nodes, written("y", "Mul", ["x", "c"])))
+    np.testing.assert_allclose(graph(ROWS), ROWS * [1, 2, 2, 2])
+
+
+def test_the_file_is_recognised(tmp_path):
+    nodes = frozen(placeholder("x", (-1, 4)), written("y", "Relu", ["x", "^x"]))
+    (tmp_path / "g.pb").write_bytes(nodes)
+    graph = load(tmp_path / "g.pb")
+    assert isinstance(graph, Graph)
+    assert [str(kind) for kind in graph.input_types] == ["f32[N,4]"]
+    assert graph.nodes[graph.operands("y")[0].node]["origin"] == ("y",)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "error", "told"),
+    [
+        ([placeholder("x", (1,)), written("y", "Swirl", ["x"])], UnsupportedOpsError, "Swirl"),
+        ([placeholder("x", (-1, -1)), written("y", "Relu", ["x"])], OpenSizesError, "shapes="),
+        ([placeholder("x", (-1,)), written("y", "Relu", ["z"])], ModelError, "reads 'z'"),
+        ([placeholder("x", (1,)), placeholder("x", (1,))], ModelError, "two nodes"),
+        ([written("a", "Relu", ["b"]), written("b", "Relu", ["a"])], ModelError, "circle"),
+        ([placeholder("x", (2,)), placeholder("s", (1,)), written("y", "Tile", ["x", "s"])], ModelError, "known"),
+        ([placeholder("x", (-1,), "DT_STRING"), written("y", "Identity", ["x"])], ModelError, "DT_STRING"),
+        ([placeholder("x", (2,))], ModelError, "outputs"),
+    ],
+)  # fmt: skip
+def test_what_is_not_supported_is_named(nodes, error, told):
+    with pytest.raises(error, match=told):
+        from_tensorflow(frozen(*nodes))
+
+
+def test_a_function_that_calls_itself():
+    function = """library { function { signature { name: "f" input_arg { name: "a" } output_arg { name: "r" } }
+      node_def { name: "s" op: "f" input: "a" } ret { key: "r" value: "s:r:0" } } }"""
+    with pytest.raises(ModelError, match="calls itself"):
+        from_tensorflow(frozen(placeholder("x", (1,)), written("y", "f", ["x"]), function))
+
+
+def test_outputs_and_shapes_by_name():
+    model = frozen(placeholder("x", (-1, -1)), written("a", "Relu", ["x"]), written("b", "Neg", ["a"]))
+    graph = from_tensorflow(model, outputs=["a"], shapes={"x": ("rows", 3)})
+    assert (graph.outputs, str(graph.input_types[0])) == (("a",), "f32[rows,3]")
+    with pytest.raises(ModelError, match="no node 'aa'"):
+        from_tensorflow(model, outputs=["aa"])
+    with pytest.raises(ModelError, match="no input"):
+        from_tensorflow(model, shapes={"z": (1,), "x": (1, 1)})
+
+
+def test_mutated_files():
+    model = frozen(
+        placeholder("x", (-1, *X.shape[1:])),
+        constant("w", WEIGHTS),
+        written("c", "Conv2D", ["x", "w"], strides=(1, 1, 1, 1), padding="SAME"),
+        written("y", "Relu", ["c"]),
+    )
+    seeded = random.Random(3)
+    refused = 0
+    for _ in range(150):
+        mutant = bytearray(model)
+        for _ in range(seeded.randint(1, 4)):
+            place = seeded.randrange(len(mutant))
+            if seeded.random() < 0.3:
+                del mutant[place : place + seeded.randint(1, 9)]
+            else:
+                mutant[place] = seeded.randrange(256)
+        try:
+            assert isinstance(from_tensorflow(bytes(mutant)), Graph)
+        except GraphRewriteError:
+            refused += 1
+    assert 20 < refused < 150
+
+
+def test_files_that_are_not_there(tmp_path: Path):
+    with pytest.raises(ModelError, match="no file"):
+        from_tensorflow(tmp_path / "g.pb")
+    (tmp_path / "g.pbtxt").write_text("node {")
+    with pytest.raises(ModelError, match=r"g.pbtxt, line"):
+        from_tensorflow(tmp_path / "g.pbtxt")
