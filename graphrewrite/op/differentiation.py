@@ -21,6 +21,8 @@ _STEP = 2.0**-17
 """Of a central difference in double precision, near to the cube root of its rounding."""
 _KINK = 1e-3
 """By how much the slopes on both sides may differ, as a share of the step and the values."""
+_STEEP = 1e4
+"""The slope from which on it is a jump."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,8 +31,9 @@ class Vjp(Op):
 
     Its operands are the gradient ``g`` with respect to a result of the op, and the op's own operands; its attributes
     are those of the op, ``wrt``, the operand with respect to which it is taken, and of an op with several results
-    ``of_result``, the one that ``g`` belongs to. It computes the sum of ``g`` times the central difference quotients of the op in double precision, which
-    is slow: rules write it as other ops. Where the op has no slope, such as at a kink, it raises an `EvaluationError`.
+    ``of_result``, the one that ``g`` belongs to. It computes the sum of ``g`` times the central difference quotients of
+    the op in double precision, which is slow: rules write it as other ops. Where the op has no slope, such as at a
+    kink, it raises an `EvaluationError`.
 
     Attributes
     ----------
@@ -142,8 +145,9 @@ def _check_smooth(
     op: Op, place: tuple[int, ...], high: np.ndarray, here: np.ndarray, low: np.ndarray, step: float
 ) -> None:
     """Raise where the slopes on both sides of an entry differ: there is no quotient to compare with."""
-    bend = np.abs(high - 2 * here + low)
-    if not (bend <= _KINK * step * (1 + np.abs(here))).all():  # nor where a value is no number
+    scale = step * (1 + np.abs(here))
+    bend, rise = np.abs(high - 2 * here + low), np.abs(high - low)
+    if not ((bend <= _KINK * scale) & (rise <= _STEEP * scale)).all():  # nor where a value is no number
         raise EvaluationError(f"{op.name} has a kink or a pole at the entry {list(place)}: it has no gradient there")
 
 

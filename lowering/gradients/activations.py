@@ -78,7 +78,7 @@ def _within(g, x, low, high):
 
 @rule(keeps="rounding")
 def differentiate_sigmoid(g, x):
-    """d y = y * (1 - y) dx."""
+    """d(y) = y * (1 - y) dx."""
     yield op.sigmoid.vjp(g, x)
     y = op.sigmoid(x)
     return g * (y * (1.0 - y))
@@ -86,7 +86,7 @@ def differentiate_sigmoid(g, x):
 
 @rule(keeps="rounding")
 def differentiate_tanh(g, x):
-    """d y = (1 - y**2) dx."""
+    """d(y) = (1 - y**2) dx."""
     yield op.tanh.vjp(g, x)
     y = op.tanh(x)
     return g * (1.0 - y * y)
@@ -118,7 +118,7 @@ def differentiate_celu(g, x):
 
 @rule(keeps="rounding")
 def differentiate_softplus(g, x):
-    """d log(1 + exp(x)) = sigmoid(x) dx."""
+    """d(log(1 + exp(x))) = sigmoid(x) dx."""
     yield op.softplus.vjp(g, x)
     return g * op.sigmoid(x)
 
@@ -176,7 +176,7 @@ def differentiate_hard_swish(g, x):
 
 @rule(keeps="rounding")
 def differentiate_softmax(g, x):
-    """d y = y * (dx - sum(y * dx))."""
+    """d(y) = y * (dx - sum(y * dx))."""
     d = op.softmax.vjp(g, x)
     yield d
     y = op.softmax(x, axis=d.axis)
@@ -185,7 +185,7 @@ def differentiate_softmax(g, x):
 
 @rule(keeps="rounding")
 def differentiate_log_softmax(g, x):
-    """d y = dx - sum(softmax(x) * dx)."""
+    """d(y) = dx - sum(softmax(x) * dx)."""
     d = op.log_softmax.vjp(g, x)
     yield d
     return g - op.softmax(x, axis=d.axis) * op.reduce_sum(g, axes=(d.axis,))

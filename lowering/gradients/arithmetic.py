@@ -120,49 +120,49 @@ def differentiate_reciprocal(g, x):
 
 @rule(keeps="rounding")
 def differentiate_sqrt(g, x):
-    """d sqrt(x) = 1 / (2 * sqrt(x)) dx."""
+    """d(sqrt(x)) = 1 / (2 * sqrt(x)) dx."""
     yield op.sqrt.vjp(g, x)
     return g * 0.5 / op.sqrt(x)
 
 
 @rule(keeps="rounding")
 def differentiate_exp(g, x):
-    """d exp(x) = exp(x) dx."""
+    """d(exp(x)) = exp(x) dx."""
     yield op.exp.vjp(g, x)
     return g * op.exp(x)
 
 
 @rule(keeps="rounding")
 def differentiate_log(g, x):
-    """d log(x) = 1 / x dx."""
+    """d(log(x)) = 1 / x dx."""
     yield op.log.vjp(g, x)
     return g / x
 
 
 @rule(keeps="rounding")
 def differentiate_erf(g, x):
-    """d erf(x) = 2 / sqrt(pi) * exp(-x**2) dx."""
+    """d(erf(x)) = 2 / sqrt(pi) * exp(-x**2) dx."""
     yield op.erf.vjp(g, x)
     return g * (op.exp(-(x * x)) * (2 / math.sqrt(math.pi)))
 
 
 @rule(keeps="rounding")
 def differentiate_sin(g, x):
-    """d sin(x) = cos(x) dx."""
+    """d(sin(x)) = cos(x) dx."""
     yield op.sin.vjp(g, x)
     return g * op.cos(x)
 
 
 @rule(keeps="rounding")
 def differentiate_cos(g, x):
-    """d cos(x) = -sin(x) dx."""
+    """d(cos(x)) = -sin(x) dx."""
     yield op.cos.vjp(g, x)
     return -(g * op.sin(x))
 
 
 @rule(keeps="rounding")
 def differentiate_tan(g, x):
-    """d tan(x) = (1 + tan(x)**2) dx."""
+    """d(tan(x)) = (1 + tan(x)**2) dx."""
     yield op.tan.vjp(g, x)
     slope = op.tan(x)
     return g * (slope * slope + 1.0)
@@ -170,56 +170,56 @@ def differentiate_tan(g, x):
 
 @rule(keeps="rounding")
 def differentiate_asin(g, x):
-    """d asin(x) = 1 / sqrt(1 - x**2) dx."""
+    """d(asin(x)) = 1 / sqrt(1 - x**2) dx."""
     yield op.asin.vjp(g, x)
     return g / op.sqrt((1.0 - x) * (x + 1.0))
 
 
 @rule(keeps="rounding")
 def differentiate_acos(g, x):
-    """d acos(x) = -1 / sqrt(1 - x**2) dx."""
+    """d(acos(x)) = -1 / sqrt(1 - x**2) dx."""
     yield op.acos.vjp(g, x)
     return -(g / op.sqrt((1.0 - x) * (x + 1.0)))
 
 
 @rule(keeps="rounding")
 def differentiate_atan(g, x):
-    """d atan(x) = 1 / (1 + x**2) dx."""
+    """d(atan(x)) = 1 / (1 + x**2) dx."""
     yield op.atan.vjp(g, x)
     return g / (x * x + 1.0)
 
 
 @rule(keeps="rounding")
 def differentiate_sinh(g, x):
-    """d sinh(x) = cosh(x) dx."""
+    """d(sinh(x)) = cosh(x) dx."""
     yield op.sinh.vjp(g, x)
     return g * op.cosh(x)
 
 
 @rule(keeps="rounding")
 def differentiate_cosh(g, x):
-    """d cosh(x) = sinh(x) dx."""
+    """d(cosh(x)) = sinh(x) dx."""
     yield op.cosh.vjp(g, x)
     return g * op.sinh(x)
 
 
 @rule(keeps="rounding")
 def differentiate_asinh(g, x):
-    """d asinh(x) = 1 / sqrt(x**2 + 1) dx."""
+    """d(asinh(x)) = 1 / sqrt(x**2 + 1) dx."""
     yield op.asinh.vjp(g, x)
     return g / op.sqrt(x * x + 1.0)
 
 
 @rule(keeps="rounding")
 def differentiate_acosh(g, x):
-    """d acosh(x) = 1 / sqrt(x**2 - 1) dx."""
+    """d(acosh(x)) = 1 / sqrt(x**2 - 1) dx."""
     yield op.acosh.vjp(g, x)
     return g / op.sqrt((x - 1.0) * (x + 1.0))
 
 
 @rule(keeps="rounding")
 def differentiate_atanh(g, x):
-    """d atanh(x) = 1 / (1 - x**2) dx."""
+    """d(atanh(x)) = 1 / (1 - x**2) dx."""
     yield op.atanh.vjp(g, x)
     return g / ((1.0 - x) * (x + 1.0))
 

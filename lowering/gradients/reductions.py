@@ -65,7 +65,7 @@ def differentiate_extreme(g, x):
 
 @rule(keeps="rounding")
 def differentiate_reduce_l1(g, x):
-    """d sum|x| = sign(x) dx."""
+    """d(sum|x|) = sign(x) dx."""
     d = op.reduce_l1.vjp(g, x)
     yield d
     return op.sign(x) * spread(g, x, d)
@@ -73,7 +73,7 @@ def differentiate_reduce_l1(g, x):
 
 @rule(keeps="rounding")
 def differentiate_reduce_sum_square(g, x):
-    """d sum(x**2) = 2 * x dx."""
+    """d(sum(x**2)) = 2 * x dx."""
     d = op.reduce_sum_square.vjp(g, x)
     yield d
     return x * 2.0 * spread(g, x, d)
@@ -81,7 +81,7 @@ def differentiate_reduce_sum_square(g, x):
 
 @rule(keeps="rounding")
 def differentiate_reduce_l2(g, x):
-    """d y = x / y dx, y the root of the sum of squares, and zero where that is zero."""
+    """d(y) = x / y dx, y the root of the sum of squares, and zero where that is zero."""
     d = op.reduce_l2.vjp(g, x)
     yield d
     y = op.reduce_l2(x, axes=d.axes)
@@ -90,7 +90,7 @@ def differentiate_reduce_l2(g, x):
 
 @rule(keeps="rounding")
 def differentiate_reduce_log_sum(g, x):
-    """d log(sum(x)) = 1 / sum(x) dx."""
+    """d(log(sum(x))) = 1 / sum(x) dx."""
     d = op.reduce_log_sum.vjp(g, x)
     yield d
     return repeated(spread(g, x, d) / op.reduce_sum(x, axes=d.axes), x.shape)
@@ -98,7 +98,7 @@ def differentiate_reduce_log_sum(g, x):
 
 @rule(keeps="rounding")
 def differentiate_reduce_log_sum_exp(g, x):
-    """d log(sum(exp(x))) = softmax(x) dx."""
+    """d(log(sum(exp(x)))) = softmax(x) dx."""
     d = op.reduce_log_sum_exp.vjp(g, x)
     yield d
     return spread(g, x, d) * op.exp(x - op.reduce_log_sum_exp(x, axes=d.axes))

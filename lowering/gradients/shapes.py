@@ -10,7 +10,7 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.types import element_dtype
 
-__all__ = ["added_along", "all_axes", "number", "repeated", "spread", "summed", "zeros"]
+__all__ = ["added_along", "all_axes", "integers", "number", "numbered", "repeated", "spread", "summed", "zeros"]
 
 
 def number(value: float, x: Any) -> np.ndarray:
@@ -21,6 +21,19 @@ def number(value: float, x: Any) -> np.ndarray:
 def zeros(x: Any, shape: Sequence[Any] | None = None) -> Any:
     """Return zeros in the element type of a value, and in its shape where no other is given."""
     return op.constant_of_shape(shape=tuple(x.shape if shape is None else shape), element=x.type.element)
+
+
+def integers(shape: Sequence[Any]) -> Any:
+    """Return integers of a shape, all of them 0."""
+    return op.constant_of_shape(shape=tuple(shape), element="i64")
+
+
+def numbered(shape: Sequence[Any]) -> Any:
+    """Return integers of a shape, each of them another one, from 1 on."""
+    ones = op.constant_of_shape(shape=tuple(shape), value=1, element="i64")
+    if len(shape) == 1:
+        return op.cum_sum(ones, axis=0)
+    return op.reshape(op.cum_sum(op.reshape(ones, shape=(-1,)), axis=0), shape=tuple(shape))
 
 
 def summed(value: Any, x: Any) -> Any:

@@ -1,0 +1,110 @@
+"""Gradients of pools."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import decline, op, rule
+from graphrewrite.lowering.gradients.shapes import integers, number, numbered, zeros
+from graphrewrite.op.nn.convolution import per_axis
+from graphrewrite.op.nn.pooling import has_window_in_border
+
+__all__ = ["DIFFERENTIATE_POOLS"]
+
+
+@rule(keeps="rounding")
+def differentiate_max_pool(g, x):
+    """The first greatest entry of each window has its gradient."""
+    d = (op.max_pool.vjp | op.max_pool_with_indices.vjp)(g, x)
+    yield d
+    windows = {"strides": d.strides, "pads": d.pads, "dilations": d.dilations, "ceil_mode": d.ceil_mode}
+    if has_window_in_border(x.shape[2:], d.kernel, **windows):
+        return decline("a window lies in the border alone, where nothing is the greatest", at=d)
+    if sum(isinstance(size, str) for size in x.shape) > 1:
+        return decline("several of its sizes are symbolic", at=d)
+    _, at = op.max_pool_with_indices(x, kernel=d.kernel, **windows)
+    flat = op.reshape(zeros(x), shape=(-1,))
+    added = op.scatter_elements(flat, op.reshape(at, shape=(-1,)), op.reshape(g, shape=(-1,)), axis=0, reduction="add")
+    return op.reshape(added, shape=x.shape)
+
+
+@rule(keeps="rounding")
+def differentiate_average_pool(g, x):
+    """Every entry has its share of the gradients of the windows that read it."""
+    d = op.average_pool.vjp(g, x)
+    yield d
+    if any(isinstance(size, str) for size in x.shape[1:]) or 0 in (*x.shape, *g.shape):
+        return decline("a size besides the batch is symbolic, or there are no entries", at=d)
+    rank = len(x.shape) - 2
+    strides, pads = per_axis(d.strides, rank, 1), per_axis(d.pads, 2 * rank, 0)
+    dilations = per_axis(d.dilations, rank, 1)
+    shared = g * _shares(d, x, pads, strides, dilations)
+    # Each channel of each sample by itself.
+    images = op.reshape(shared, shape=(-1, 1, *g.shape[2:]))
+    window = number(np.ones((1, 1, *d.kernel)), x)
+    spread = op.conv_transpose(
+        images, window, strides=strides, pads=(0,) * (2 * rank), dilations=dilations, output_padding=(0,) * rank
+    )
+    begins = [-p for p in pads[:rank]]
+    ends = [n - m - b for n, m, b in zip(x.shape[2:], spread.shape[2:], begins, strict=True)]
+    borders = (0, 0, *begins, 0, 0, *ends)
+    return op.reshape(op.pad(spread, pads=borders) if any(borders) else spread, shape=x.shape)
+
+
+def _shares(d: Any, x: Any, pads: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]) -> np.ndarray:
+    """Return by how much each window divides the sum of what it reads of the image, as numbers [1, 1, …]."""
+    rank = len(strides)
+    means = op.average_pool.function(
+        np.ones((1, 1, *x.shape[2:])),
+        kernel=d.kernel,
+        strides=strides,
+        pads=pads,
+        dilations=dilations,
+        ceil_mode=d.ceil_mode,
+        count_include_pad=d.count_include_pad,
+    )
+    counts = np.ones(means.shape)
+    for axis in range(rank):
+        starts = np.arange(means.shape[2 + axis]) * strides[axis] - pads[axis]
+        taps = starts[:, None] + np.arange(d.kernel[axis]) * dilations[axis]
+        read = ((taps >= 0) & (taps < x.shape[2 + axis])).sum(1)
+        counts = counts * read.reshape([-1 if i == axis + 2 else 1 for i in range(rank + 2)])
+    return number(np.where(counts == 0, 0, means / np.maximum(counts, 1)), x)
+
+
+@rule(keeps="rounding")
+def differentiate_global_average_pool(g, x):
+    """Every position has its share of the gradient of its channel."""
+    d = op.global_average_pool.vjp(g, x)
+    yield d
+    sizes = x.shape[2:]
+    if any(isinstance(size, str) for size in sizes):
+        count = op.cast(op.size(x), element=x.type.element) / op.cast(op.size(g), element=x.type.element)
+        return op.expand(g / count, shape=x.shape)
+    return op.expand(g / float(math.prod(sizes)), shape=x.shape)
+
+
+@rule(keeps="rounding")
+def differentiate_max_unpool(g, x, at):
+    """A maximum that was put back has the gradient of its place; of several for one place, the last one."""
+    d = op.max_unpool.vjp(g, x, at)
+    yield d
+    if max(sum(isinstance(size, str) for size in each.shape) for each in (g, x)) > 1:
+        return decline("several of its sizes are symbolic", at=d)
+    places = op.reshape(at, shape=(-1,))
+    numbers = numbered(places.shape)
+    stays = op.gather(op.scatter_elements(integers(op.reshape(g, shape=(-1,)).shape), places, numbers, axis=0), places)
+    read = op.gather(op.reshape(g, shape=(-1,)), places)
+    return op.reshape(op.where(op.equal(stays, numbers), read, number(0, g)), shape=x.shape)
+
+
+DIFFERENTIATE_POOLS = (
+    differentiate_max_pool,
+    differentiate_average_pool,
+    differentiate_global_average_pool,
+    differentiate_max_unpool,
+)
+"""Gradients of pools."""
