@@ -9,6 +9,7 @@ import numpy as np
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import reshaped, unsaid
 from graphrewrite.lowering.gradients.shapes import added_along, summed
+from graphrewrite.types import as_size
 
 __all__ = ["DIFFERENTIATE_MOVEMENT"]
 
@@ -76,10 +77,8 @@ def differentiate_concat(g, xs):
     d = op.concat.vjp(g, *xs)
     yield d
     axis = d.axis % len(g.shape)
-    sizes = [x.shape[axis] for x in xs[: d.wrt + 1]]
-    if any(isinstance(size, str) for size in sizes):
-        return decline("a size along its axis is symbolic", at=d)
-    start = sum(sizes[:-1])
+    sizes = [as_size(x.shape[axis]) for x in xs[: d.wrt + 1]]
+    start = sum(sizes[:-1], start=as_size(0))
     return op.slice(g, starts=(start,), ends=(start + sizes[-1],), axes=(axis,))
 
 

@@ -94,11 +94,15 @@ def differentiate_max_unpool(g, x, at):
     yield d
     if max(sum(isinstance(size, str) for size in each.shape) for each in (g, x)) > 1:
         return decline("several of its sizes are symbolic", at=d)
-    places = op.reshape(at, shape=(-1,))
+    whole = op.max_unpool.infer(x.type, at.type, kernel=d.kernel, strides=d.strides, pads=d.pads)[0].shape
+    if tuple(whole) != tuple(g.shape):  # the zeros at the ends are not counted
+        axes = tuple(range(2, len(whole)))
+        g = op.slice(g, starts=(0,) * len(axes), ends=tuple(whole[2:]), axes=axes)
+    places, flat = op.reshape(at, shape=(-1,)), op.reshape(g, shape=(-1,))
     numbers = numbered(places.shape)
-    stays = op.gather(op.scatter_elements(integers(op.reshape(g, shape=(-1,)).shape), places, numbers, axis=0), places)
-    read = op.gather(op.reshape(g, shape=(-1,)), places)
-    return op.reshape(op.where(op.equal(stays, numbers), read, number(0, g)), shape=x.shape)
+    stays = op.gather(op.scatter_elements(integers(flat.shape), places, numbers, axis=0), places)
+    read = op.where(op.equal(stays, numbers), op.gather(flat, places), number(0, g))
+    return op.reshape(read, shape=x.shape)
 
 
 DIFFERENTIATE_POOLS = (
