@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from graphrewrite.lowering.gradients.activations import DIFFERENTIATE_ACTIVATIONS
 from graphrewrite.lowering.gradients.arithmetic import DIFFERENTIATE_ARITHMETIC
+from graphrewrite.lowering.gradients.attention import DIFFERENTIATE_ATTENTION
 from graphrewrite.lowering.gradients.convolutions import DIFFERENTIATE_CONVOLUTIONS
 from graphrewrite.lowering.gradients.indexing import DIFFERENTIATE_INDEXING
 from graphrewrite.lowering.gradients.movement import DIFFERENTIATE_MOVEMENT
@@ -37,6 +38,7 @@ from graphrewrite.lowering.gradients.reductions import DIFFERENTIATE_REDUCTIONS
 __all__ = [
     "DIFFERENTIATE_ACTIVATIONS",
     "DIFFERENTIATE_ARITHMETIC",
+    "DIFFERENTIATE_ATTENTION",
     "DIFFERENTIATE_CONVOLUTIONS",
     "DIFFERENTIATE_INDEXING",
     "DIFFERENTIATE_MOVEMENT",
@@ -55,5 +57,6 @@ GRADIENTS = (
     *DIFFERENTIATE_POOLS,
     *DIFFERENTIATE_MOVEMENT,
     *DIFFERENTIATE_INDEXING,
+    *DIFFERENTIATE_ATTENTION,
 )
 """All gradients."""

@@ -57,15 +57,15 @@ def differentiate_mod(g, x, y):
 
 @rule(keeps="rounding")
 def differentiate_pow(g, x, y):
-    """d(x**y) = y * x**(y - 1) dx + x**y * log(x) dy, and zero where a factor in front of an infinity is zero."""
+    """d(x**y) = y * x**(y - 1) dx + x**y * log(x) dy; zero where y is zero, or x is."""
     d = op.pow.vjp(g, x, y)
     yield d
     power = converted(y, x.type.element)
     if d.wrt == 0:
-        slope = power * op.pow(x, power - 1.0)
-        return summed(g * op.where(op.equal(power, 0.0), number(0, x), slope), d)
-    slope = op.pow(x, power) * op.log(x)
-    return summed(converted(g * op.where(op.equal(x, 0.0), number(0, x), slope), d.type.element), d)
+        below = op.where(op.equal(power, 0.0), number(1, x), power - 1.0)
+        return summed(g * (power * op.pow(x, below)), d)
+    slope = op.pow(x, power) * op.log(op.where(op.equal(x, 0.0), number(1, x), x))
+    return summed(converted(g * slope, d.type.element), d)
 
 
 @rule(keeps="rounding")

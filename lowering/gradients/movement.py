@@ -14,6 +14,10 @@ from graphrewrite.types import as_size
 __all__ = ["DIFFERENTIATE_MOVEMENT"]
 
 
+_FAR = 2**31 - 1
+"""An end beyond every axis."""
+
+
 @rule(keeps="rounding")
 def differentiate_reshape(g, x):
     """The same entries in the shape of the operand."""
@@ -93,9 +97,9 @@ def differentiate_split(g, x):
     return _placed(g, axis, sum(d.sizes[: d.of_result]), sum(d.sizes[d.of_result + 1 :]))
 
 
-def _placed(g: Any, axis: int, before: int, after: int) -> Any:
+def _placed(g: Any, axis: int, before: Any, after: Any) -> Any:
     rank = len(g.shape)
-    pads = [0] * (2 * rank)
+    pads: list[Any] = [0] * (2 * rank)
     pads[axis], pads[rank + axis] = before, after
     return op.pad(g, pads=tuple(pads)) if before or after else g
 
@@ -112,9 +116,13 @@ def differentiate_slice(g, x):
         at = axis % len(shape)
         size = x.shape[at]
         if any(isinstance(each, str) for each in (size, start, end)):
-            if g.shape[at] == size and step == 1:
-                continue
-            return decline("a size along an axis that it cuts is symbolic", at=d)
+            backwards = isinstance(start, int) and start < 0
+            if step != 1 or (backwards and (isinstance(end, str) or end < _FAR)):
+                return decline("a size along an axis that it cuts is symbolic", at=d)
+            rest = as_size(size) - as_size(g.shape[at])
+            g = _placed(g, at, *((rest, 0) if backwards else (as_size(start), rest - as_size(start))))
+            shape[at] = size
+            continue
         places = np.arange(size)[start:end:step]
         if len(places) == size and step == 1:
             continue

@@ -36,14 +36,63 @@ def differentiate_average_pool(g, x):
     """Every entry has its share of the gradients of the windows that read it."""
     d = op.average_pool.vjp(g, x)
     yield d
+    if reason := _obstacle(g, x):
+        return decline(reason, at=d)
+    return _read_back(g * _shares(d, x), x, d)
+
+
+@rule(keeps="rounding")
+def differentiate_lp_pool(g, x):
+    """d(y) = (|x| / y)**(p - 1) * sign(x) dx, y the norm of a window, and zero where that is zero."""
+    d = op.lp_pool.vjp(g, x)
+    yield d
+    if reason := _obstacle(g, x):
+        return decline(reason, at=d)
+    y = op.lp_pool(
+        x, kernel=d.kernel, strides=d.strides, pads=d.pads, dilations=d.dilations, ceil_mode=d.ceil_mode, p=d.p
+    )
+    return _sides(x, d.p) * _read_back(_over_norm(g, y, d.p), x, d)
+
+
+@rule(keeps="rounding")
+def differentiate_global_lp_pool(g, x):
+    """d(y) = (|x| / y)**(p - 1) * sign(x) dx, y the norm of a channel, and zero where that is zero."""
+    d = op.global_lp_pool.vjp(g, x)
+    yield d
+    return _sides(x, d.p) * _over_norm(g, op.global_lp_pool(x, p=d.p), d.p)
+
+
+def _sides(x: Any, p: int) -> Any:
+    """The numbers with their signs, to the power of p - 1."""
+    return op.sign(x) if p == 1 else x if p == 2 else op.sign(x) * op.pow(op.abs(x), number(p - 1, x))
+
+
+def _over_norm(g: Any, y: Any, p: int) -> Any:
+    if p == 1:
+        return g
+    is_zero = op.equal(y, 0.0)
+    scale = op.pow(op.where(is_zero, number(1, y), y), number(1 - p, y))
+    return op.where(is_zero, number(0, g), g * scale)
+
+
+def _obstacle(g: Any, x: Any) -> str | None:
+    """Return why no constants say which windows read an entry."""
     if any(isinstance(size, str) for size in x.shape[1:]) or 0 in (*x.shape, *g.shape):
-        return decline("a size besides the batch is symbolic, or there are no entries", at=d)
+        return "a size besides the batch is symbolic, or there are no entries"
+    return None
+
+
+def _windows(d: Any, x: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Strides, pads and dilations, one an axis."""
     rank = len(x.shape) - 2
-    strides, pads = per_axis(d.strides, rank, 1), per_axis(d.pads, 2 * rank, 0)
-    dilations = per_axis(d.dilations, rank, 1)
-    shared = g * _shares(d, x, pads, strides, dilations)
-    # Each channel of each sample by itself.
-    images = op.reshape(shared, shape=(-1, 1, *g.shape[2:]))
+    return per_axis(d.strides, rank, 1), per_axis(d.pads, 2 * rank, 0), per_axis(d.dilations, rank, 1)
+
+
+def _read_back(g: Any, x: Any, d: Any) -> Any:
+    """The sums over all windows that read an entry, each channel of each sample by itself."""
+    rank = len(x.shape) - 2
+    strides, pads, dilations = _windows(d, x)
+    images = op.reshape(g, shape=(-1, 1, *g.shape[2:]))
     window = number(np.ones((1, 1, *d.kernel)), x)
     spread = op.conv_transpose(
         images, window, strides=strides, pads=(0,) * (2 * rank), dilations=dilations, output_padding=(0,) * rank
@@ -54,9 +103,10 @@ def differentiate_average_pool(g, x):
     return op.reshape(op.pad(spread, pads=borders) if any(borders) else spread, shape=x.shape)
 
 
-def _shares(d: Any, x: Any, pads: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]) -> np.ndarray:
+def _shares(d: Any, x: Any) -> np.ndarray:
     """Return by how much each window divides the sum of what it reads of the image, as numbers [1, 1, …]."""
-    rank = len(strides)
+    rank = len(x.shape) - 2
+    strides, pads, dilations = _windows(d, x)
     means = op.average_pool.function(
         np.ones((1, 1, *x.shape[2:])),
         kernel=d.kernel,
@@ -108,6 +158,8 @@ def differentiate_max_unpool(g, x, at):
 DIFFERENTIATE_POOLS = (
     differentiate_max_pool,
     differentiate_average_pool,
+    differentiate_lp_pool,
+    differentiate_global_lp_pool,
     differentiate_global_average_pool,
     differentiate_max_unpool,
 )
