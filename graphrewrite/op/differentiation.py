@@ -147,7 +147,7 @@ def _check_smooth(
     """Raise where the slopes on both sides of an entry differ: there is no quotient to compare with."""
     scale = step * (1 + np.abs(here))
     bend, rise = np.abs(high - 2 * here + low), np.abs(high - low)
-    if not ((bend <= _KINK * scale) & (rise <= _STEEP * scale)).all():  # nor where a value is no number
+    if not (np.isfinite(here) & (bend <= _KINK * scale) & (rise <= _STEEP * scale)).all():  # of NaN nothing is true
         raise EvaluationError(f"{op.name} has a kink or a pole at the entry {list(place)}: it has no gradient there")
 
 

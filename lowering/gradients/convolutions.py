@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import decline, op, rule
-from graphrewrite.lowering.gradients.shapes import number
+from graphrewrite.lowering.gradients.shapes import fitted, number
 from graphrewrite.op.nn.convolution import per_axis
 
 __all__ = ["DIFFERENTIATE_CONVOLUTIONS"]
@@ -39,8 +39,7 @@ def differentiate_conv(g, x, w, b=None):
     )
     # What no window reads has no gradient, and what was read of the border goes nowhere.
     ends = [n - m - e for n, m, e in zip(wide, made, pads[rank:], strict=True)]
-    borders = (0, 0, *(-a for a in pads[:rank]), 0, 0, *ends)
-    return op.pad(image, pads=borders) if any(borders) else image
+    return fitted(image, [-a for a in pads[:rank]], ends)
 
 
 @rule(keeps="rounding")
@@ -61,8 +60,7 @@ def differentiate_conv_transpose(g, x, w, b=None):
         s * (n - 1) + t * (k - 1) + 1 for n, k, s, t in zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
     ]
     ends = [n - m - a for n, m, a in zip(needed, g.shape[2:], pads[:rank], strict=True)]
-    borders = (0, 0, *pads[:rank], 0, 0, *ends)
-    whole = op.pad(g, pads=borders) if any(borders) else g
+    whole = fitted(g, pads[:rank], ends)
     if d.wrt == 1:
         return _of_weights(whole, x, w.shape, d.groups, strides, (0,) * (2 * rank), dilations)
     return op.conv(whole, w, strides=strides, pads=(0,) * (2 * rank), dilations=dilations, groups=d.groups)

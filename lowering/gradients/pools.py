@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import decline, op, rule
-from graphrewrite.lowering.gradients.shapes import integers, number, numbered, zeros
+from graphrewrite.lowering.gradients.shapes import fitted, integers, number, numbered, zeros
 from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.nn.pooling import has_window_in_border
 
@@ -99,8 +99,7 @@ def _read_back(g: Any, x: Any, d: Any) -> Any:
     )
     begins = [-p for p in pads[:rank]]
     ends = [n - m - b for n, m, b in zip(x.shape[2:], spread.shape[2:], begins, strict=True)]
-    borders = (0, 0, *begins, 0, 0, *ends)
-    return op.reshape(op.pad(spread, pads=borders) if any(borders) else spread, shape=x.shape)
+    return op.reshape(fitted(spread, begins, ends), shape=x.shape)
 
 
 def _shares(d: Any, x: Any) -> np.ndarray:

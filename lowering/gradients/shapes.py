@@ -10,7 +10,18 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.types import element_dtype
 
-__all__ = ["added_along", "all_axes", "integers", "number", "numbered", "repeated", "spread", "summed", "zeros"]
+__all__ = [
+    "added_along",
+    "all_axes",
+    "fitted",
+    "integers",
+    "number",
+    "numbered",
+    "repeated",
+    "spread",
+    "summed",
+    "zeros",
+]
 
 
 def number(value: float, x: Any) -> np.ndarray:
@@ -61,6 +72,15 @@ def spread(g: Any, x: Any, node: Any) -> Any:
 def repeated(value: Any, shape: Sequence[Any]) -> Any:
     """Return a value repeated to a shape."""
     return value if tuple(value.shape) == tuple(shape) else op.expand(value, shape=tuple(shape))
+
+
+def fitted(image: Any, begins: Sequence[int], ends: Sequence[int]) -> Any:
+    """Return images [N, C, …] with zeros around their positions, or without some where a number is negative."""
+    for border in ([max(p, 0) for p in (*begins, *ends)], [min(p, 0) for p in (*begins, *ends)]):
+        if any(border):
+            rank = len(begins)
+            image = op.pad(image, pads=(0, 0, *border[:rank], 0, 0, *border[rank:]))
+    return image
 
 
 def added_along(g: Any, shape: Sequence[Any], axis: int, places: np.ndarray) -> Any:
