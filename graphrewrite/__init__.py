@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from graphrewrite.execution.statistics import evaluation
     from graphrewrite.graph import Graph
     from graphrewrite.hierarchy.module import Module
+    from graphrewrite.learning.differentiation import differentiate
+    from graphrewrite.learning.training import fit
     from graphrewrite.op.define import define_op
     from graphrewrite.op.dialect import Dialect
     from graphrewrite.rewriting.engine.entry import rewrite
@@ -69,8 +71,10 @@ __all__ = [
     "decline",
     "define_op",
     "diff",
+    "differentiate",
     "evaluate",
     "evaluation",
+    "fit",
     "op",
     "pass_",
     "plugin",
@@ -100,8 +104,10 @@ _HOMES = {
     "decline": "rewriting.rule.outcome",
     "define_op": "op.define",
     "diff": "compare.difference",
+    "differentiate": "learning.differentiation",
     "evaluate": "execution.evaluator",
     "evaluation": "execution.statistics",
+    "fit": "learning.training",
     "pass_": "rewriting.passes",
     "plugin": "runtime.plugins",
     "rewrite": "rewriting.engine.entry",
@@ -118,6 +124,7 @@ _PACKAGES = frozenset(
         "formats",
         "hdl",
         "hierarchy",
+        "learning",
         "lowering",
         "memory",
         "models",
