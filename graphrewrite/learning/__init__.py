@@ -16,8 +16,30 @@ from typing import TYPE_CHECKING, NoReturn
 from graphrewrite.errors import no_attribute
 from graphrewrite.learning.differentiation import differentiate
 from graphrewrite.learning.errors import DifferentiationError, TrainingError
+from graphrewrite.learning.losses import INFERENCE_FORMS, TRAINING_FORMS, loss
+from graphrewrite.learning.optimisers import SGD, Adam, Optimiser
+from graphrewrite.learning.schedules import cosine, exponential, stepwise
+from graphrewrite.learning.training import Fit, Interrupted, fit
+from graphrewrite.learning.training_forms import parameters
 
-__all__ = ["DifferentiationError", "TrainingError", "differentiate"]
+__all__ = [
+    "INFERENCE_FORMS",
+    "SGD",
+    "TRAINING_FORMS",
+    "Adam",
+    "DifferentiationError",
+    "Fit",
+    "Interrupted",
+    "Optimiser",
+    "TrainingError",
+    "cosine",
+    "differentiate",
+    "exponential",
+    "fit",
+    "loss",
+    "parameters",
+    "stepwise",
+]
 
 
 def __dir__() -> list[str]:

@@ -20,7 +20,7 @@ from graphrewrite.op.differentiation import DIFFERENTIABLE, Vjp
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.types import element_dtype
 
-__all__ = ["differentiate"]
+__all__ = ["differentiate", "gradient_graph"]
 
 _WITHOUT = {
     "cond": "write the choice with op.where",
@@ -98,15 +98,21 @@ def differentiate(
     name = _loss(graph, loss)
     chosen = _chosen(graph, name, wrt)
     parameters = [each for each in chosen if graph.nodes[each]["type"] == "constant"]
-    own = tuple(rules)
-    known = differentiated_ops((*own, *GRADIENTS))
+    return constants_again(gradient_graph(graph, name, chosen, parameters, rules), graph, parameters)
+
+
+def gradient_graph(
+    graph: Graph, loss: str, wrt: Sequence[str], parameters: Sequence[str], rules: Iterable[Rule | Pass] = ()
+) -> Graph:
+    """Return a graph with gradients as further outputs, in which some constants are its last inputs."""
+    every = (*rules, *GRADIENTS)
+    known = differentiated_ops(every)
     plain = prepared(graph, parameters)
-    plain = written_out(plain, lambda g: {g.nodes[node]["type"] for node in _active(g, name, chosen)}, known)
-    _with_products(plain, name, chosen)
-    made = rewrite(plain, (*own, *GRADIENTS))
-    _check_done(made, plain, (*own, *GRADIENTS))
-    made = rewrite(made, (merge_equal_nodes, eliminate_dead_nodes))
-    return constants_again(made, graph, parameters)
+    plain = written_out(plain, lambda g: {g.nodes[node]["type"] for node in _active(g, loss, wrt)}, known)
+    _with_products(plain, loss, wrt)
+    made = rewrite(plain, every)
+    _check_done(made, plain, every)
+    return rewrite(made, (merge_equal_nodes, eliminate_dead_nodes))
 
 
 def _loss(graph: Graph, loss: str | None) -> str:
