@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import decline, op, rule
+from graphrewrite.lowering.composite.products import flipped_weights
 from graphrewrite.lowering.gradients.shapes import fitted, number
 from graphrewrite.op.nn.convolution import per_axis
 
@@ -30,6 +31,19 @@ def differentiate_conv(g, x, w, b=None):
         return _of_weights(x, g, w.shape, d.groups, *windows)
     strides, pads, dilations = windows
     rank = len(strides)
+    if set(strides) == {1}:  # a convolution with flipped windows, which is faster
+        begins, ends = (
+            [t * (k - 1) - p for t, k, p in zip(dilations, w.shape[2:], half, strict=True)]
+            for half in (pads[:rank], pads[rank:])
+        )
+        return op.conv(
+            fitted(g, begins, ends),
+            flipped_weights(w, d.groups),
+            strides=strides,
+            pads=(0,) * (2 * rank),
+            dilations=dilations,
+            groups=d.groups,
+        )
     wide = [n + a + e for n, a, e in zip(x.shape[2:], pads[:rank], pads[rank:], strict=True)]
     made = [
         s * (n - 1) + t * (k - 1) + 1 for n, k, s, t in zip(g.shape[2:], w.shape[2:], strides, dilations, strict=True)
