@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,20 @@ from graphrewrite.types import element_dtype
 
 __all__ = ["differentiate", "gradient_graph"]
 
-_WITHOUT = {
-    "cond": "write the choice with op.where",
-    "loop": "write its steps one after the other",
-    "scan": "write its steps one after the other",
-    "quantise": "rounding has no slope: give a straight-through rule for it",
-    "quant": "rounding has no slope: give a straight-through rule for it",
-    "bipolar_quant": "rounding has no slope: give a straight-through rule for it",
-    "trunc": "rounding has no slope: give a straight-through rule for it",
-    "multi_threshold": "steps have no slope: give a straight-through rule for it",
-    "tree_ensemble": "trees have no slope",
+WITHOUT: Mapping[str, str] = {
+    **dict.fromkeys(("cond", "loop", "scan"), "write its steps one after the other, and a choice with op.where"),
+    **dict.fromkeys(("quantise", "quant", "bipolar_quant", "trunc"), "rounding has no slope; give a rule: rules=[…]"),
+    **dict.fromkeys(("multi_threshold", "tree_ensemble"), "steps have no slope; give a rule: rules=[…]"),
+    **dict.fromkeys(("dequantize_linear", "quantize_linear"), "scales of stored numbers are not learnt"),
+    **dict.fromkeys(("from_quantised", "from_fixed", "to_fixed", "to_quantised"), "stored numbers are not learnt"),
+    **dict.fromkeys(("grid_sample", "roi_align", "deform_conv"), "positions that are computed have no rule yet"),
+    **dict.fromkeys(("affine_grid", "compress", "unique", "tensor_scatter"), "it has no rule yet"),
+    **dict.fromkeys(("dft", "stft", "det", "linear_attention"), "it has no rule yet"),
+    **dict.fromkeys(
+        ("rand_like", "randn_like", "eye_like", "encode_labels", "bit_cast"), "numbers do not pass through it"
+    ),
 }
-"""What to do about ops that have no gradient for a reason."""
+"""Why ops of floats have no gradient, and what to do."""
 
 
 def differentiate(
@@ -252,7 +254,7 @@ def _check_done(made: Graph, before: Graph, rules: Sequence[Rule | Pass]) -> Non
             if isinstance(member, Rule) and kind in lowered_ops(member) and where in before
         ]
         told = "; ".join(reason.partition(": ")[2] or reason for reason in reasons)
-        told = told or _WITHOUT.get(kind, f"give a rule of {of.name}.vjp by rules=[…]")
+        told = told or WITHOUT.get(kind, f"give a rule of {of.name}.vjp by rules=[…]")
         raise DifferentiationError(f"the node {where!r} has no gradient: there is no rule for {kind} here: {told}")
 
 

@@ -34,6 +34,7 @@ from graphrewrite.lowering.gradients.movement import DIFFERENTIATE_MOVEMENT
 from graphrewrite.lowering.gradients.pools import DIFFERENTIATE_POOLS
 from graphrewrite.lowering.gradients.products import DIFFERENTIATE_PRODUCTS
 from graphrewrite.lowering.gradients.reductions import DIFFERENTIATE_REDUCTIONS
+from graphrewrite.lowering.gradients.resizing import DIFFERENTIATE_RESIZING
 
 __all__ = [
     "DIFFERENTIATE_ACTIVATIONS",
@@ -45,6 +46,7 @@ __all__ = [
     "DIFFERENTIATE_POOLS",
     "DIFFERENTIATE_PRODUCTS",
     "DIFFERENTIATE_REDUCTIONS",
+    "DIFFERENTIATE_RESIZING",
     "GRADIENTS",
 ]
 
@@ -58,5 +60,6 @@ GRADIENTS = (
     *DIFFERENTIATE_MOVEMENT,
     *DIFFERENTIATE_INDEXING,
     *DIFFERENTIATE_ATTENTION,
+    *DIFFERENTIATE_RESIZING,
 )
 """All gradients."""
