@@ -146,7 +146,7 @@ def _chosen(graph: Graph, loss: str, wrt: str | Iterable[str] | None) -> list[st
         chosen = [each for each in floats if each in before]
         if not chosen:
             raise DifferentiationError(f"the loss {loss!r} depends on no input of floats; name constants by wrt=…")
-        return chosen
+        wrt = chosen
     chosen = list(dict.fromkeys([wrt] if isinstance(wrt, str) else wrt))
     constants = [each for each in graph if graph.nodes[each].get("type") == "constant"]
     for each in chosen:
@@ -214,8 +214,10 @@ def _sum(values: Sequence[Any]) -> Any:
 
 
 def _product(graph: Graph, node: str, g: Any, position: int, result: int) -> Any:
-    """Add the product of a node's Jacobian along one operand."""
+    """Add the product of a node's Jacobian along one operand; gradients have no axis names."""
     node_op = graph.op(node)
+    if node_op is op.name_axes:
+        return g
     attributes = {**graph.attributes(node), "wrt": position}
     if node_op.results != 1:
         attributes["of_result"] = result
