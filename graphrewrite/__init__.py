@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from graphrewrite import op
     from graphrewrite.compare.difference import diff
     from graphrewrite.errors import GraphRewriteError
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from graphrewrite.execution.statistics import evaluation
     from graphrewrite.graph import Graph
     from graphrewrite.hierarchy.module import Module
-    from graphrewrite.learning.differentiation import differentiate
-    from graphrewrite.learning.training import fit
     from graphrewrite.op.define import define_op
     from graphrewrite.op.dialect import Dialect
     from graphrewrite.rewriting.engine.entry import rewrite
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from graphrewrite.schema import IrData
     from graphrewrite.types import EdgeType, ElementType, FixedPoint, Stream, Tensor
     from graphrewrite.view.dispatch import show
+
+    # They stand above the rules, which import this package: a type checker that followed them would go in a circle.
+    differentiate: Callable[..., Graph]
+    fit: Callable[..., Any]
 
 if not Path(__path__[0], "rules").is_dir():  # a checkout without symbolic links: the folders stand beside this one
     __path__.append(str(Path(__path__[0]).parent))

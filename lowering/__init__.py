@@ -35,6 +35,7 @@ from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.onnx_export import to_onnx
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.folding.folding_report import FoldingReport
+from graphrewrite.lowering.gradients import GRADIENTS
 from graphrewrite.lowering.host_arithmetic import port_encodings
 from graphrewrite.lowering.host_cut import Cut, HostCut, cut_for_host, cuts
 from graphrewrite.lowering.host_partition import Partition, partition
@@ -71,6 +72,7 @@ from graphrewrite.lowering.streaming.stream_lowering import LOWER_TO_STREAM, to_
 __all__ = [
     "APPROXIMATE_STEPS",
     "ENTER_QUANTISED",
+    "GRADIENTS",
     "HARDWARE",
     "INTEGER",
     "LEAVE_MOVED",

@@ -58,7 +58,7 @@ def save_state(path: str | PathLike[str], state: State, run: Mapping[str, str]) 
     arrays = {f"{group}/{name}": array for group in _GROUPS for name, array in getattr(state, group).items()}
     beside = file.with_name(file.name + ".part")
     with beside.open("wb") as stream:
-        np.savez(stream, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]  # names are free
+        np.savez(stream, head=np.array(json.dumps(head)), **arrays)
     beside.replace(file)
 
 
@@ -81,7 +81,8 @@ def load_state(path: str | PathLike[str], run: Mapping[str, str]) -> State | Non
                 group, _, rest = name.partition("/")
                 if rest:
                     groups[group][rest] = found[name]
-        state = State(**groups, **{name: head[name] for name in _NUMBERS}, history=tuple(head["history"]))
+        fields: dict[str, Any] = {**groups, **{name: head[name] for name in _NUMBERS}}
+        state = State(**fields, history=tuple(head["history"]))
     except (KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise TrainingError(f"{str(file)!r} is no checkpoint: {error}; remove it, or give another name") from error
     for name, value in run.items():

@@ -94,7 +94,11 @@ def differentiate(
     x = input() : f32[3]
     s = mul(x, x) : f32[3]
     m = reduce_sum(s, keep_dims=False) : f32[]
-    constant_1 = constant(value=[[1.0], [1.0], [1.0]]) : f32[3]
+    constant_2 = constant(value=[1.0, 1.0, 1.0]) : f32[3]
+    mul_1 = mul(constant_2, x) : f32[3]
+    add_1 = add(mul_1, mul_1) : f32[3]
+    loss = output(m)
+    d_x = output(add_1)
     """
     graph = as_graph(graph, "that can be differentiated")
     name = _loss(graph, loss)
@@ -218,9 +222,9 @@ def _product(graph: Graph, node: str, g: Any, position: int, result: int) -> Any
     node_op = graph.op(node)
     if node_op is op.name_axes:
         return g
-    attributes = {**graph.attributes(node), "wrt": position}
-    if node_op.results != 1:
-        attributes["of_result"] = result
+    known = node_op.vjp.attributes
+    own = {key: value for key, value in (("wrt", position), ("of_result", result)) if key in known}
+    attributes = {**graph.attributes(node), **own}
     operands = [graph.value(*source) for source in graph.operands(node)]
     return graph.add(node_op.vjp, [g, *operands], attributes, origin=(node,))
 
@@ -249,7 +253,7 @@ def _check_done(made: Graph, before: Graph, rules: Sequence[Rule | Pass]) -> Non
             continue
         of, kind = product.of, product.of.name
         where = next((each for each in made.origin(node) if each in before), node)
-        reasons = [str(rule.explain(made, at=node)) for rule in rules if _is_for(rule, product.name)]
+        reasons = [str(each.explain(made, at=node)) for each in _rules_for(product.name, rules)]
         reasons += [
             str(member.explain(before, at=where))
             for member in COMPOSITES
@@ -260,5 +264,5 @@ def _check_done(made: Graph, before: Graph, rules: Sequence[Rule | Pass]) -> Non
         raise DifferentiationError(f"the node {where!r} has no gradient: there is no rule for {kind} here: {told}")
 
 
-def _is_for(rule: Any, name: str) -> bool:
-    return isinstance(rule, Rule) and name in (rule.definition.root_kinds or ())
+def _rules_for(name: str, rules: Iterable[Rule | Pass]) -> list[Rule]:
+    return [each for each in rules if isinstance(each, Rule) and name in (each.definition.root_kinds or ())]

@@ -88,8 +88,8 @@ class TrainingForm:
         drawn = {}
         for name, ratio in self.kept.items():
             kind = self.graph.result_type(name)
-            shape = (count, *kind.shape[1:])
-            if any(isinstance(size, str) for size in shape):
+            shape = (count, *(size for size in kind.shape[1:] if isinstance(size, int)))
+            if len(shape) < len(kind.shape):
                 raise TrainingError(f"a dropout of {kind} has an open size; give the graph numbers by with_sizes")
             kept = rng.random(shape) >= ratio
             drawn[name] = np.asarray(kept, element_dtype(kind.element)) * element_dtype(kind.element).type(
@@ -100,7 +100,9 @@ class TrainingForm:
 
 def training_form(graph: Graph) -> TrainingForm:
     """Return a network as it is trained: `batch_norm` by the statistics of the batch, `dropout` with what is kept."""
-    new, statistics, kept = graph.copy(), {}, {}
+    new = graph.copy()
+    statistics: dict[str, str] = {}
+    kept: dict[str, float] = {}
     for node in graph.in_order():
         kind = graph.nodes[node]["type"]
         if kind == "batch_norm":

@@ -29,11 +29,11 @@ _STEEP = 1e4
 class Vjp(Op):
     """The vector-Jacobian product of an op, `Op.vjp`: ``op.mul.vjp(g, x, y, wrt=0)``.
 
-    Its operands are the gradient ``g`` with respect to a result of the op, and the op's own operands; its attributes
-    are those of the op, ``wrt``, the operand with respect to which it is taken, and of an op with several results
-    ``of_result``, the one that ``g`` belongs to. It computes the sum of ``g`` times the central difference quotients of
-    the op in double precision, which is slow: rules write it as other ops. Where the op has no slope, such as at a
-    kink, it raises an `EvaluationError`.
+    Its operands are the gradient ``g`` with respect to a result of the op, and the op's own operands. Its attributes
+    are those of the op; of one with several operands ``wrt``, the one with respect to which it is taken; and of one
+    with several results ``of_result``, the one that ``g`` belongs to. It computes the sum of ``g`` times the central
+    difference quotients of the op in double precision, which is slow: rules write it as other ops. Where the op has no
+    slope, such as at a kink, it raises an `EvaluationError`.
 
     Attributes
     ----------
@@ -75,25 +75,30 @@ def vjp_of(op: Op) -> Vjp:
     if clash := taken.intersection(_OWN):
         raise TypeMismatchError(f"{op.name} has no gradient: it has a parameter {min(clash)!r} of its own; rename it")
     gradient = "g" if "g" not in taken else "gradient"
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [
+        *([inspect.Parameter("wrt", keyword, annotation=int)] if len(op.operands) > 1 or op.variadic else []),
+        *([inspect.Parameter("of_result", keyword, annotation=int, default=0)] if op.results != 1 else []),
+    ]
     return Vjp(
         of=op,
         name="vjp_" + op.name.replace(".", "_"),
-        function=_with_signature(_quotient(op), op, gradient),
+        function=_with_signature(_quotient(op), op, gradient, own),
         level=op.level,
         infer_types=_inference(op),
         operands=(gradient, *op.operands),
         required=op.required + 1,
         variadic=op.variadic,
-        attributes={**op.attributes, "wrt": inspect.Parameter.empty, **({} if op.results == 1 else {"of_result": 0})},
+        attributes={**op.attributes, **{p.name: p.default for p in own}},
         stateful=op.stateful,
         forms=op.forms,
         sized=op.sized,
-        doc=f"Gradient of `{op.name}` with respect to the operand at the position ``wrt``, from that of a result.",
+        doc=f"Gradient of `{op.name}` along an operand, of several the one at ``wrt``, from that of a result.",
     )
 
 
 def _inference(op: Op) -> Callable[..., Tensor]:
-    def infer(g: Type, *types: Type, wrt: int, of_result: int = 0, **attributes: Any) -> Tensor:
+    def infer(g: Type, *types: Type, wrt: int = 0, of_result: int = 0, **attributes: Any) -> Tensor:
         if not 0 <= wrt < len(types):
             raise TypeMismatchError(f"wrt is the position of an operand, 0 to {len(types) - 1}, got {wrt}")
         for kind in (g, *types):
@@ -115,7 +120,7 @@ def _inference(op: Op) -> Callable[..., Tensor]:
 
 
 def _quotient(op: Op) -> Callable[..., np.ndarray]:
-    def quotient(g: Any, *operands: Any, wrt: int, of_result: int = 0, **attributes: Any) -> np.ndarray:
+    def quotient(g: Any, *operands: Any, wrt: int = 0, of_result: int = 0, **attributes: Any) -> np.ndarray:
         arrays = [np.asarray(each) for each in operands]
         wide = [each.astype(np.float64) if each.dtype.kind == "f" else each for each in arrays]
         in_double = {k: "f64" if k == "element" and v == "f32" else v for k, v in attributes.items()}
@@ -151,13 +156,11 @@ def _check_smooth(
         raise EvaluationError(f"{op.name} has a kink or a pole at the entry {list(place)}: it has no gradient there")
 
 
-def _with_signature(function: Callable[..., Any], op: Op, gradient: str) -> Callable[..., Any]:
+def _with_signature(
+    function: Callable[..., Any], op: Op, gradient: str, own: Sequence[inspect.Parameter]
+) -> Callable[..., Any]:
     """Return the function with the parameters and annotations of an op's, by which attributes are checked."""
     positional, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    own = [
-        inspect.Parameter("wrt", keyword, annotation=int),
-        inspect.Parameter("of_result", keyword, annotation=int, default=0),
-    ]
     parameters = list(inspect.signature(op.function).parameters.values())
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions have it where it is set
         [
@@ -168,7 +171,7 @@ def _with_signature(function: Callable[..., Any], op: Op, gradient: str) -> Call
         ]
     )
     annotations: Mapping[str, Any] = getattr(op.function, "__annotations__", {})
-    function.__annotations__ = {**annotations, gradient: np.ndarray, "wrt": int, "of_result": int}
+    function.__annotations__ = {**annotations, gradient: np.ndarray, **{p.name: p.annotation for p in own}}
     function.__wrapped__ = op.function  # type: ignore[attr-defined]  # names in annotations are those of its module
     function.__module__ = op.function.__module__
     function.__qualname__ = f"{op.function.__qualname__}.vjp"

@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 
-def number(value: float, x: Any) -> np.ndarray:
-    """Return a number in the element type of a value."""
+def number(value: Any, x: Any) -> np.ndarray:
+    """Return a number, or an array, in the element type of a value."""
     return np.asarray(value, element_dtype(x.type.element))
 
 

@@ -42,9 +42,8 @@ def derivatives(draw: st.DrawFn, rule: Rule) -> Graph:
         data = graph.nodes[source.node]
         is_known = data["type"] == "constant" and draw(st.booleans())
         values.append(made.constant(data["value"], type=graph.result_type(*source)) if is_known else inputs[source])
-    attributes = {**graph.attributes(node), "wrt": draw(st.sampled_from(_floats(graph, node)))}
-    if op.results != 1:
-        attributes["of_result"] = 0
+    own = {"wrt": draw(st.sampled_from(_floats(graph, node))), "of_result": 0}
+    attributes = {**graph.attributes(node), **{key: own[key] for key in own if key in op.vjp.attributes}}
     gradient = made.input("g", results[0])
     made.output("y", made.add(op.vjp, [gradient, *values], attributes))
     return made
