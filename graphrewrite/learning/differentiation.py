@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from graphrewrite import Graph, Pass, Rule, Tensor, op, rewrite
+from graphrewrite import Graph, Module, Pass, Rule, Tensor, op, rewrite
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Operand
 from graphrewrite.graph.arguments import as_graph
@@ -38,13 +38,32 @@ WITHOUT: Mapping[str, str] = {
 """Why ops of floats have no gradient, and what to do."""
 
 
+@overload
 def differentiate(
     graph: Graph,
+    loss: str | None = ...,
+    wrt: str | Iterable[str] | None = ...,
+    *,
+    main: str = ...,
+    rules: Iterable[Rule | Pass] = ...,
+) -> Graph: ...
+@overload
+def differentiate(
+    graph: Module,
+    loss: str | None = ...,
+    wrt: str | Iterable[str] | None = ...,
+    *,
+    main: str = ...,
+    rules: Iterable[Rule | Pass] = ...,
+) -> Module: ...
+def differentiate(
+    graph: Graph | Module,
     loss: str | None = None,
     wrt: str | Iterable[str] | None = None,
     *,
+    main: str = "main",
     rules: Iterable[Rule | Pass] = (),
-) -> Graph:
+) -> Graph | Module:
     r"""Return a graph with the gradients of a loss as further outputs, ``d_NAME`` each.
 
     The chain rule is applied from the loss backwards: each node on the way becomes its vector-Jacobian product,
@@ -59,20 +78,23 @@ def differentiate(
 
     Parameters
     ----------
-    graph : Graph
-        A graph of floats, of 32 or 64 bits on the way from what is varied to the loss.
+    graph : Graph or Module
+        A graph of floats, of 32 or 64 bits on the way from what is varied to the loss; or a module with one.
     loss : str, optional
         The output that is the loss, a single number; may be left out if there is one output.
     wrt : str or iterable of str, optional
         Names of inputs and constants; by default all inputs of floats that the loss depends on.
+    main : str
+        The graph of a module that has the loss.
     rules : iterable of Rule, optional
         Gradients of ops of one's own, and others than the library's, such as ``yield op.round.vjp(g, x)`` and
         ``return g``: they come first.
 
     Returns
     -------
-    Graph
-        With the inputs, constants and outputs of the graph, and a gradient of the shape of each in `wrt`.
+    Graph or Module
+        With the inputs, constants and outputs of the graph, and a gradient of the shape of each in `wrt`. Of a module,
+        a module with one graph more, ``MAIN_gradient``, which shares the constants of the others.
 
     Raises
     ------
@@ -100,10 +122,17 @@ def differentiate(
     loss = output(m)
     d_x = output(add_1)
     """
+    if isinstance(graph, Module):
+        module, name = graph.copy(), f"{main}_gradient"
+        if name in module:
+            raise DifferentiationError(f"the module {graph.name!r} has a graph {name!r}; rename it")
+        module[name] = differentiate(module[main], loss, wrt, rules=rules)
+        return module
     graph = as_graph(graph, "that can be differentiated")
     name = _loss(graph, loss)
     chosen = _chosen(graph, name, wrt)
-    parameters = [each for each in chosen if graph.nodes[each]["type"] == "constant"]
+    constants = [each for each in graph if graph.nodes[each]["type"] == "constant"]
+    parameters = [each for each in constants if each in chosen or "shared" in graph.nodes[each]]
     return constants_again(gradient_graph(graph, name, chosen, parameters, rules), graph, parameters)
 
 

@@ -107,7 +107,7 @@ def written_out(graph: Graph, needed: Callable[[Graph], Collection[str]], known:
 
 
 def constants_again(graph: Graph, before: Graph, parameters: Collection[str]) -> Graph:
-    """Return a graph some of whose inputs are the constants of another one."""
+    """Return a graph some of whose inputs are the constants of another one; what is shared with a module stays so."""
     new = Graph(graph.name, ops=graph.ops.values())
     values = _Values(graph, new)
     for name in graph.inputs:
@@ -118,6 +118,8 @@ def constants_again(graph: Graph, before: Graph, parameters: Collection[str]) ->
             inherit(new, name, name, of=before)
         else:
             values.put(name, new.input(name, graph.result_type(name)))
+        if "shared" in before.nodes[name]:
+            new.nodes[name]["shared"] = before.nodes[name]["shared"]
     for node in graph.in_order():
         if node in new or node in graph.outputs:
             continue

@@ -118,6 +118,26 @@ def test_a_frozen_network_of_named_axes_and_nested_graphs():
     assert (found * along["x"]).sum() == pytest.approx(slope(graph, inputs, along), rel=1e-6)
 
 
+def test_a_module_gets_a_graph_that_shares_its_variables():
+    module = Module("net")
+    w, v = module.constant("w", np.float32([[1, 2], [3, 4]])), module.constant("v", np.float32([1, 1]))
+    state = module.placeholder("state", Tensor("f32", (2,)))
+    main = module.add_graph("main")
+    y = op.linear(main.input("x", Tensor("f32", ("N", 2))), w.on(main)) * v.on(main) + state.on(main)
+    main.output("loss", op.reduce_sum(y, keep_dims=False))
+    made = differentiate(module, wrt=["w", "state"])
+    assert [*made] == ["main", "main_gradient"]
+    assert [*module] == ["main"]
+    assert made["main"] == module["main"]
+    assert made["main_gradient"].nodes["w"]["value"] is made["main"].nodes["w"]["value"]
+    made.set_constant("v", np.float32([1, 10]))
+    found = evaluate(made["main_gradient"], {"x": [[1, 2]], "state": [0, 0]})
+    assert found["d_w"].tolist() == [[1, 2], [10, 20]]
+    assert found["d_state"].tolist() == [1, 1]
+    with pytest.raises(DifferentiationError, match="has a graph 'main_gradient'; rename it"):
+        differentiate(made)
+
+
 def test_rules_of_ones_own_come_first_and_ops_of_ones_own_bring_one():
     @define_op
     def cube(x):
