@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from graphrewrite import op
     from graphrewrite.compare.difference import diff
     from graphrewrite.errors import GraphRewriteError
@@ -49,6 +51,10 @@ if TYPE_CHECKING:
     from graphrewrite.types import EdgeType, ElementType, FixedPoint, Stream, Tensor
     from graphrewrite.view.dispatch import show
 
+    # They stand above the rules, which import this package: a type checker that followed them would go in a circle.
+    differentiate: Callable[..., Graph]
+    fit: Callable[..., Any]
+
 if not Path(__path__[0], "rules").is_dir():  # a checkout without symbolic links: the folders stand beside this one
     __path__.append(str(Path(__path__[0]).parent))
 
@@ -74,8 +80,10 @@ __all__ = [
     "decline",
     "define_op",
     "diff",
+    "differentiate",
     "evaluate",
     "evaluation",
+    "fit",
     "load",
     "op",
     "optimise",
@@ -110,8 +118,10 @@ _HOMES = {
     "decline": "rewriting.rule.outcome",
     "define_op": "op.define",
     "diff": "compare.difference",
+    "differentiate": "learning.differentiation",
     "evaluate": "execution.evaluator",
     "evaluation": "execution.statistics",
+    "fit": "learning.training",
     "load": "lowering.exchange.file_formats",
     "optimise": "lowering.optimisation",
     "pass_": "rewriting.passes",
@@ -132,6 +142,7 @@ _PACKAGES = frozenset(
         "formats",
         "hdl",
         "hierarchy",
+        "learning",
         "lowering",
         "memory",
         "models",

@@ -42,6 +42,7 @@ from graphrewrite.lowering.exchange.rulesets.interpretation import (
 from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
 from graphrewrite.lowering.exchange.tflite_import import from_tflite
 from graphrewrite.lowering.folding.folding_report import FoldingReport
+from graphrewrite.lowering.gradients import GRADIENTS
 from graphrewrite.lowering.host_arithmetic import port_encodings
 from graphrewrite.lowering.host_cut import Cut, HostCut, cut_for_host, cuts
 from graphrewrite.lowering.host_partition import Partition, partition
@@ -79,6 +80,7 @@ from graphrewrite.lowering.streaming.stream_lowering import LOWER_TO_STREAM, to_
 __all__ = [
     "APPROXIMATE_STEPS",
     "ENTER_QUANTISED",
+    "GRADIENTS",
     "HARDWARE",
     "INTEGER",
     "LEAVE_MOVED",

@@ -135,6 +135,13 @@ class Op(Signature):
         """The beginning of the names of its nodes: its own name without that of its dialect."""
         return self.name if self.dialect is None else self.name.removeprefix(f"{self.dialect.name}.")
 
+    @cached_property
+    def vjp(self) -> Op:
+        """The op of its vector-Jacobian products, `graphrewrite.op.differentiation.Vjp`."""
+        from graphrewrite.op.differentiation import vjp_of  # made of this class
+
+        return vjp_of(self)
+
     def has_state(self, attributes: Mapping[str, Any]) -> bool:
         """Tell whether a node with some attributes has a state or an effect: the op, or a graph among them.
 

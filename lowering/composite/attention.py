@@ -10,7 +10,7 @@ from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import bare
 from graphrewrite.lowering.composite.precision import converted, exact_floats, like, widened
 
-__all__ = ["LOWER_ATTENTION"]
+__all__ = ["LOWER_ATTENTION", "factor_of", "for_each_head", "scores_of"]
 
 
 @rule(keeps="rounding")
@@ -18,18 +18,12 @@ def write_attention_by_softmax(q, k, v, mask=None):
     """Products of queries with keys become shares, by which values are added up (Vaswani et al. 2017)."""
     attention = op.attention(q, k, v, mask)
     yield attention
-    size, element = q.shape[3], q.type.element
-    if attention.scale is None and isinstance(size, str):
+    if (factor := factor_of(attention, q)) is None:
         return decline("only run time tells its scale", at=attention)
-    factor = 1 / math.sqrt(max(size, 1)) if attention.scale is None else attention.scale
+    element = q.type.element
     q, k, v = (bare(widened(x)) for x in (q, k, v))
-    k, v = _for_each_head(k, q), _for_each_head(v, q)
-    scores = op.matmul(q if factor == 1 else q * factor, op.transpose(k, perm=(0, 1, 3, 2)))
-    if mask is not None:
-        seen = mask.type.element == "bool"
-        scores = scores + (op.where(mask, like(0.0, q), like(-math.inf, q)) if seen else bare(widened(mask)))
-    if attention.is_causal:
-        scores = scores + _later(scores)
+    k, v = for_each_head(k, q), for_each_head(v, q)
+    scores = scores_of(attention, q, k, mask, factor)
     shares = op.softmax(scores, axis=-1)
     if mask is not None:  # those of a query that sees no key are not numbers
         unseeing = op.equal(op.reduce_max(scores, axes=(-1,)), -math.inf)
@@ -37,8 +31,25 @@ def write_attention_by_softmax(q, k, v, mask=None):
     return converted(op.matmul(shares, v), element)
 
 
-def _for_each_head(x, q):
-    """Keys or values for each head of queries, of which several may share one."""
+def factor_of(attention, q):
+    """Return by what products of queries with keys are multiplied; None where only run time tells."""
+    size = q.shape[3]
+    if attention.scale is None:
+        return None if isinstance(size, str) else 1 / math.sqrt(max(size, 1))
+    return attention.scale
+
+
+def scores_of(attention, q, k, mask, factor):
+    """Return the products of queries with keys; minus infinity where a query does not see a key."""
+    scores = op.matmul(q if factor == 1 else q * factor, op.transpose(k, perm=(0, 1, 3, 2)))
+    if mask is not None:
+        seen = mask.type.element == "bool"
+        scores = scores + (op.where(mask, like(0.0, q), like(-math.inf, q)) if seen else bare(widened(mask)))
+    return scores + _later(scores) if attention.is_causal else scores
+
+
+def for_each_head(x, q):
+    """Return keys or values for each head of queries, of which several may share one."""
     count, wanted = x.shape[1], q.shape[1]
     return x if count == wanted else op.gather(x, np.repeat(np.arange(count), wanted // count), axis=1)
 

@@ -14,7 +14,7 @@ from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.tensor.linear_algebra import scaled
 from graphrewrite.types import element_dtype, element_kind
 
-__all__ = ["LOWER_PRODUCTS", "LOWER_SUMS"]
+__all__ = ["LOWER_PRODUCTS", "LOWER_SUMS", "flipped_weights"]
 
 
 @rule
@@ -126,7 +126,7 @@ def write_conv_transpose_by_conv(x, w, b=None):
     if any(max(-a, 0) + max(-e, 0) >= n for a, e, n in zip(begins, ends, sizes, strict=True)):
         return decline("its pads crop all that comes of its operand", at=upwards)
     spread = op.pad(_spread(bare(x), strides), pads=(0, 0, *begins, 0, 0, *ends))
-    weights, ones, zeros = _flipped_weights(bare(w), upwards.groups), (1,) * rank, (0,) * (2 * rank)
+    weights, ones, zeros = flipped_weights(bare(w), upwards.groups), (1,) * rank, (0,) * (2 * rank)
     result = op.conv(spread, weights, b, strides=ones, pads=zeros, dilations=steps, groups=upwards.groups)
     return named(result, upwards)
 
@@ -144,8 +144,8 @@ def _spread(x, strides):
     return op.pad(merged, pads=(*[0] * (rank + 4), *(1 - s for s in strides)))
 
 
-def _flipped_weights(w, groups):
-    """Weights [C, O/groups, …] of a transposed convolution as [O, C/groups, …], flipped along the positions."""
+def flipped_weights(w, groups):
+    """Return weights [C, O/groups, …] of a transposed convolution as [O, C/groups, …], flipped along the positions."""
     (inputs, inner, *kernel), rank = w.shape, len(w.shape) - 2
     grouped = op.reshape(w, shape=(groups, inputs // groups, inner, *kernel))
     swapped = op.transpose(grouped, perm=(0, 2, 1, *range(3, rank + 3)))

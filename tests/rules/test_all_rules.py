@@ -33,6 +33,7 @@ from graphrewrite.testing import assert_idempotent, assert_preserves, assert_ref
 from tests.support.attentions import attentions
 from tests.support.bordered_pools import bordered_pools
 from tests.support.concatenations import cut_pairs, cut_values, joined_rows, joined_values
+from tests.support.derivatives import derivatives
 from tests.support.divisors import FORMS, tame_arithmetic
 from tests.support.matrix_products import (
     counted_products,
@@ -108,6 +109,8 @@ SETS = _found(_is_set) | _found(lambda value: isinstance(value, Pipeline))
 FUNCTIONS = _found(_is_function)
 OPTIONAL = {n for n, m in MEMBERS.items() if n.startswith("rules.") and m not in (*rules.RULES, *rules.FOLDING)}
 """Rules that no default pipeline has: each is tested on fewer graphs, and in its set."""
+OF_GRADIENTS = [n for n in MEMBERS if n.startswith("lowering.gradients.")]
+"""Gradients: each is compared with difference quotients, of which few graphs have many."""
 COMPOSITE = {n for n in MEMBERS if n.startswith("lowering.composite.")} | {f"lowering.{n}" for n in composite.__all__}
 """What is about composite ops."""
 
@@ -189,6 +192,7 @@ ON = {
     "rules.RECOGNITION": _on_each(rules.RECOGNITION, attentions(), rotations()),
     **{f"rules.recognition.rotary.{member.__name__}": rotations() for member in RECOGNISE_ROTARY_EMBEDDING},
     **{f"rules.recognition.attention.{member.__name__}": attentions() for member in RECOGNISE_ATTENTION},
+    **{name: derivatives(MEMBERS[name]) for name in OF_GRADIENTS},
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""
 
@@ -199,7 +203,9 @@ TRAINED = {
     *quantised_rules.APPROXIMATE_STEPS,
 }
 """Rules of quantised models fire on what others of them make: tests/lowering/test_trained_models.py has such graphs."""
-SETS_OF_ANY = [name for name, found in SETS.items() if not isinstance(found, tuple) or not TRAINED & {*found}]
+ONE_BY_ONE = {*TRAINED, *(MEMBERS[n] for n in OF_GRADIENTS)}
+"""Beside those, gradients: each is of another op, and a set of them does no more than they do."""
+SETS_OF_ANY = [name for name, found in SETS.items() if not isinstance(found, tuple) or not ONE_BY_ONE & {*found}]
 IN_OTHERS = [n for n in SETS_OF_ANY if any({*map(id, SETS[n])} < {*map(id, SETS[other])} for other in SETS_OF_ANY)]
 """Parts of larger sets, with which they are tested too."""
 PARTS = [n for n in IN_OTHERS if n.startswith("rules.recognition.")]
@@ -212,9 +218,12 @@ OF_PATTERNS = [n for n, member in MEMBERS.items() if isinstance(member, Rule) an
 
 
 # Rules of composite ops are tried with the usual types in their sets, and one by one with every type, below.
-@pytest.mark.parametrize("name", [n for n in MEMBERS if n not in COMPOSITE or isinstance(MEMBERS[n], Pass)])
+ALWAYS = [n for n in MEMBERS if n not in {*COMPOSITE, *OF_GRADIENTS} or isinstance(MEMBERS[n], Pass)]
+
+
+@pytest.mark.parametrize("name", [*ALWAYS, *some_of(OF_GRADIENTS, 4)])
 def test_a_rule_preserves_what_it_says(name):
-    with fewer_graphs() if name in OPTIONAL else fewer_examples():
+    with fewer_graphs() if name in {*OPTIONAL, *OF_GRADIENTS} else fewer_examples():
         assert_preserves(MEMBERS[name], on=ON.get(name))
 
 

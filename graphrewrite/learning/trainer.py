@@ -1,0 +1,183 @@
+"""Steps of training: the programs that compute losses and gradients, and what one step makes of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Graph, Pass, Rule, Tensor, rewrite
+from graphrewrite.execution import Program, compile_graph
+from graphrewrite.learning.checkpoints import State
+from graphrewrite.learning.differentiation import gradient_graph
+from graphrewrite.learning.errors import TrainingError
+from graphrewrite.learning.optimisers import Arrays, Optimiser
+from graphrewrite.learning.preparation import prepared
+from graphrewrite.learning.samples import Samples
+from graphrewrite.learning.training_forms import TrainingForm, training_form
+from graphrewrite.op import Op
+from graphrewrite.rules import RULES
+
+__all__ = ["Programs", "Trainer"]
+
+_MANY = 256
+"""Samples that are validated at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Programs:
+    """The programs of a step and of a validation, and what they begin with."""
+
+    form: TrainingForm
+    learning: Program
+    validating: Program
+    target: str
+    start: Arrays
+    learnt: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, head: Graph, loss_op: Op, targets: np.ndarray, learnt: tuple[str, ...], rules: tuple[Rule | Pass, ...]
+    ) -> Programs:
+        """Return the programs of a network with a loss."""
+        form = training_form(head)
+        changed = (*learnt, *(name for name in form.statistics if name not in learnt))
+        learning, target = _with_loss(form.graph, loss_op, targets)
+        validating, _ = _with_loss(head, loss_op, targets)
+        derived = gradient_graph(learning, "loss", learnt, changed, rules)
+        start = {name: np.asarray(head.nodes[name]["value"]) for name in changed}
+        return cls(
+            form,
+            compile_graph(_optimised(derived)),
+            compile_graph(_optimised(prepared(validating, changed))),
+            target,
+            start,
+            learnt,
+        )
+
+
+def _optimised(graph: Graph) -> Graph:
+    return rewrite(graph, RULES)
+
+
+def _with_loss(graph: Graph, loss_op: Op, targets: np.ndarray) -> tuple[Graph, str]:
+    """Return a network with a loss, and the name of the input that has the targets."""
+    new = graph.copy()
+    new.adopt(loss_op)
+    (name, *others) = new.outputs
+    scores = new.value(*new.operands(name)[0])
+    kind = scores.type
+    if targets.ndim < len(kind.shape):
+        target = new.input(new.fresh("targets"), Tensor("i64", (kind.shape[0], *kind.shape[2:])))
+    else:
+        target = new.input(new.fresh("targets"), Tensor(kind.element, kind.shape))
+    _, error = loss_op(scores, target)
+    again = {each: new.value(*new.operands(each)[0]) for each in others}
+    for each in (name, *others):
+        new.remove_node(each)
+    new.output("scores", scores)
+    new.output("loss", error)
+    for each, value in again.items():
+        new.output(each, value)
+    return new, target.node
+
+
+class Trainer:
+    """Steps from one state to the next."""
+
+    def __init__(
+        self,
+        steps: Programs,
+        optimiser: Optimiser,
+        given: Samples,
+        held_out: Samples | None,
+        batch: int,
+        seed: int,
+        augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None,
+    ) -> None:
+        self.steps, self.optimiser, self.given, self.held_out = steps, optimiser, given, held_out
+        self.batch, self.seed, self.augment = batch, seed, augment
+        self.count = -(-len(given) // batch)
+        if augment is not None and len(given.inputs) != 1:
+            raise TrainingError("augment changes the rows of one input, and the graph has several")
+
+    def start(self) -> State:
+        """Return the state before the first step."""
+        learnt = {name: self.steps.start[name] for name in self.steps.learnt}
+        return State(self.steps.start, self.optimiser.start(learnt))
+
+    def step(self, state: State) -> State:
+        """Return the state after the next step, which may be the last one of an epoch."""
+        order = np.random.default_rng((self.seed, state.epoch)).permutation(len(self.given))
+        rng = np.random.default_rng((self.seed, state.epoch, state.step + 1))
+        some = self.given.rows(order[state.step * self.batch : (state.step + 1) * self.batch])
+        inputs = dict(some.inputs)
+        if self.augment is not None:
+            ((name, array),) = inputs.items()
+            inputs[name] = np.asarray(self.augment(array, rng), array.dtype)
+        drawn = self.steps.form.draw(rng, len(some))
+        found = self.steps.learning({**inputs, self.steps.target: some.targets, **state.arrays, **drawn})
+        error = float(found["loss"])
+        gradients = {name: found[f"d_{name}"] for name in self.steps.learnt}
+        self._check(error, gradients, state)
+        learnt = {name: state.arrays[name] for name in self.steps.learnt}
+        after, memory = self.optimiser.step(learnt, gradients, state.memory)
+        arrays = {**state.arrays, **{name: found[out] for name, out in self.steps.form.statistics.items()}, **after}
+        state = replace(
+            state,
+            arrays=arrays,
+            memory=memory,
+            step=state.step + 1,
+            total=state.total + error * len(some),
+            right=state.right + _right(found["scores"], some.targets),
+        )
+        return state if state.step < self.count else self._finished(state)
+
+    def _check(self, error: float, gradients: Mapping[str, np.ndarray], state: State) -> None:
+        where = f"in step {state.step + 1} of epoch {state.epoch + 1}"
+        if not np.isfinite(error):
+            raise TrainingError(f"the loss is {error} {where}; lower the learning rate, or look for such inputs")
+        for name, gradient in gradients.items():
+            if not np.isfinite(gradient).all():
+                raise TrainingError(
+                    f"the gradient of {name!r} is no number {where}, though the loss is {error:.4g}: a function on the "
+                    "way has an infinite slope there, such as the root of zero"
+                )
+
+    def _finished(self, state: State) -> State:
+        """Return the state at the beginning of the next epoch."""
+        count = len(self.given)
+        entry: dict[str, Any] = {"loss": state.total / count}
+        if self._is_labelled(self.given):
+            entry["accuracy"] = state.right / count
+        best = state.best
+        if self.held_out is not None:
+            entry.update(self._validated(state.arrays, self.held_out))
+            losses = [each["validation_loss"] for each in state.history]
+            best = state.arrays if entry["validation_loss"] < min(losses, default=np.inf) else best
+        history = (*state.history, entry)
+        return replace(state, epoch=state.epoch + 1, step=0, total=0.0, right=0.0, history=history, best=best)
+
+    def _is_labelled(self, some: Samples) -> bool:
+        return some.targets.dtype == np.int64
+
+    def _validated(self, arrays: Mapping[str, np.ndarray], held_out: Samples) -> dict[str, float]:
+        total = right = 0.0
+        for some in held_out.batches(_MANY):
+            found = self.steps.validating({**some.inputs, self.steps.target: some.targets, **arrays})
+            total += float(found["loss"]) * len(some)
+            right += _right(found["scores"], some.targets)
+        entry = {"validation_loss": total / len(held_out)}
+        if self._is_labelled(held_out):
+            entry["validation_accuracy"] = right / len(held_out)
+        return entry
+
+
+def _right(scores: np.ndarray, targets: np.ndarray) -> float:
+    """Return how many samples got the greatest score for their label; the mean over positions of each."""
+    if targets.dtype != np.int64:
+        return 0.0
+    same = scores.argmax(1) == targets
+    return float(same.reshape(len(same), -1).mean(1).sum())

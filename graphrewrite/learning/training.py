@@ -1,0 +1,257 @@
+"""Training: a network, samples and an optimiser give a network with other weights."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Graph, Pass, Rule, Tensor
+from graphrewrite.errors import did_you_mean
+from graphrewrite.graph.arguments import as_graph
+from graphrewrite.learning.checkpoints import State, load_state, save_state
+from graphrewrite.learning.errors import TrainingError
+from graphrewrite.learning.losses import cross_entropy, hinge, squared_error
+from graphrewrite.learning.optimisers import Adam, Optimiser
+from graphrewrite.learning.samples import Samples, samples
+from graphrewrite.learning.trainer import Programs, Trainer
+from graphrewrite.learning.training_forms import parameters
+from graphrewrite.op import Op
+from graphrewrite.runtime.progress import counting
+
+__all__ = ["Fit", "Interrupted", "fit"]
+
+LOSSES: Mapping[str, Op] = {"cross_entropy": cross_entropy, "hinge": hinge, "squared_error": squared_error}
+"""By name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What training gave.
+
+    Attributes
+    ----------
+    graph : Graph
+        The network with the learnt constants.
+    history : tuple of mapping
+        For each epoch its mean ``loss``, the share of right answers ``accuracy`` where there are labels, and of the
+        samples of validation ``validation_loss`` and ``validation_accuracy``.
+    """
+
+    graph: Graph
+    history: tuple[Mapping[str, Any], ...]
+
+    def __repr__(self) -> str:
+        last = ", ".join(f"{name} {value:.4g}" for name, value in self.history[-1].items()) if self.history else ""
+        return f"<fit of {self.graph.name!r}, {len(self.history)} epochs{': ' if last else ''}{last}>"
+
+
+class Interrupted(KeyboardInterrupt):
+    """Training was interrupted; `fit` is what it had reached.
+
+    Attributes
+    ----------
+    fit : Fit
+        The network as it was after the last step.
+    """
+
+    def __init__(self, fit: Fit) -> None:
+        super().__init__(f"training was interrupted after {len(fit.history)} epochs; .fit is what it had reached")
+        self.fit = fit
+
+
+def fit(
+    graph: Graph,
+    data: tuple[Any, Any],
+    *,
+    loss: str | Op | None = None,
+    optimiser: Optimiser | None = None,
+    epochs: int = 10,
+    batch: int = 32,
+    seed: int = 0,
+    wrt: Iterable[str] | None = None,
+    validation: tuple[Any, Any] | None = None,
+    patience: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+    watch: Callable[[Mapping[str, Any]], None] | None = None,
+    rules: Iterable[Rule | Pass] = (),
+) -> Fit:
+    r"""Train a network on samples.
+
+    Norms take the statistics of the batch and keep running ones, dropout drops entries, and gradients come from
+    `differentiate`. The same arguments give the same bits on the same machine, also where training was interrupted and
+    goes on from a checkpoint.
+
+    Parameters
+    ----------
+    graph : Graph
+        A network with one output, of scores or numbers; a closing softmax is left to the loss.
+    data : (inputs, targets)
+        Inputs are an array, one row a sample, or arrays by the names of the inputs. Targets are classes, whole numbers
+        from 0, or numbers of the shape of the output.
+    loss : {"cross_entropy", "hinge", "squared_error"} or Op, optional
+        An op of a prediction and the targets, with the results prediction and loss. Where not given, cross entropy for
+        whole numbers and the squared error for others.
+    optimiser : Optimiser, optional
+        `SGD`, `Adam` or one's own; `Adam` at its defaults where not given.
+    epochs : int
+        How often all samples are seen.
+    batch : int
+        Samples of a step; the last step of an epoch may have fewer.
+    seed : int
+        Decides the order of the samples, dropout and what `augment` draws.
+    wrt : iterable of str, optional
+        Names of the constants to learn; weights, biases and gains of layers where not given.
+    validation : (inputs, targets), optional
+        Samples that are not learnt from; the network with the least loss on them is returned.
+    patience : int, optional
+        Epochs without a lesser loss of validation after which training stops.
+    checkpoint : path, optional
+        A file to go on from if it is there, and written after each epoch and at an interrupt.
+    augment : callable, optional
+        Changes the rows of a batch, of a graph with one input; gets a generator of random numbers.
+    watch : callable, optional
+        Gets what each epoch gave.
+    rules : iterable of Rule, optional
+        Gradients of ops of one's own, as for `differentiate`.
+
+    Returns
+    -------
+    Fit
+        With the trained network, and the history.
+
+    Raises
+    ------
+    TrainingError
+        If samples are missing or wrong, there is nothing to learn, or the loss is no number any more.
+    DifferentiationError
+        If an op of the network has no gradient.
+    Interrupted
+        By a `KeyboardInterrupt`: it is one itself, and has what was reached.
+
+    Examples
+    --------
+    >>> from graphrewrite.hierarchy import layers, sequential
+    >>> net = sequential(layers.linear(1)).graph(Tensor("f32", ("N", 2)))
+    >>> x = np.random.default_rng(0).normal(size=(64, 2))
+    >>> trained = fit(net, (x, x @ [[2.0], [-1.0]]), optimiser=Adam(0.1), epochs=50)
+    >>> trained.history[-1]["loss"] < 1e-4
+    True
+    """
+    graph = as_graph(graph, "that can be trained")
+    _check_numbers(epochs=epochs, batch=batch, patience=patience)
+    head, scores = _head(graph)
+    labelled = None if loss is None else {"cross_entropy": True, "hinge": True, "squared_error": False}.get(str(loss))
+    given = samples(graph, data, scores, labelled=labelled)
+    held_out = (
+        None
+        if validation is None
+        else samples(
+            graph, validation, scores, labelled=given.targets.ndim < len(scores.shape), what="the samples of validation"
+        )
+    )
+    if patience is not None and held_out is None:
+        raise TrainingError(
+            "patience counts epochs without a lesser loss of validation; give validation=(inputs, targets)"
+        )
+    loss_op = _loss_op(loss, given, scores)
+    learnt = tuple(wrt) if wrt is not None else parameters(head)
+    if not learnt:
+        raise TrainingError(f"the graph {graph.name!r} has no weights of layers; name the constants to learn by wrt=…")
+    optimiser = Adam() if optimiser is None else optimiser
+    trainer = Trainer(
+        Programs.of(head, loss_op, given.targets, learnt, tuple(rules)),
+        optimiser,
+        given,
+        held_out,
+        batch,
+        seed,
+        augment,
+    )
+    run = {
+        "seed": str(seed),
+        "batch": str(batch),
+        "optimiser": type(optimiser).__name__,
+        "network": _digest(graph, learnt),
+    }
+    state = None if checkpoint is None else load_state(checkpoint, run)
+    state = trainer.start() if state is None else state
+    total = epochs * trainer.count
+    try:
+        with counting(f"training {graph.name}", total) as report:
+            while state.epoch < epochs and not _is_enough(state, patience):
+                finished = state.epoch
+                state = trainer.step(state)
+                if report is not None:
+                    report(state.epoch * trainer.count + state.step)
+                if state.epoch > finished:
+                    if checkpoint is not None:
+                        save_state(checkpoint, state, run)
+                    if watch is not None:
+                        watch(state.history[-1])
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            save_state(checkpoint, state, run)
+        raise Interrupted(Fit(_with_arrays(graph, state.arrays), state.history)) from None
+    return Fit(_with_arrays(graph, state.best or state.arrays), state.history)
+
+
+def _check_numbers(**numbers: Any) -> None:
+    for name, value in numbers.items():
+        if value is not None and not (isinstance(value, int | np.integer) and value >= 1):
+            raise TrainingError(f"{name} is a whole number from 1 on, got {value!r}")
+
+
+def _head(graph: Graph) -> tuple[Graph, Tensor]:
+    """Return a network without a closing softmax, and the type of what it gives."""
+    if len(graph.outputs) != 1:
+        raise TrainingError(
+            f"a network to train has one output, and {graph.name!r} has {', '.join(graph.outputs) or 'none'}"
+        )
+    (name,) = graph.outputs
+    head, source = graph.copy(), graph.operands(graph.outputs[0])[0]
+    if graph.nodes[source.node]["type"] == "softmax":
+        axis, kind = graph.attributes(source.node)["axis"], graph.result_type(*source)
+        if axis % len(kind.shape) == 1:
+            before = head.value(*head.operands(source.node)[0])
+            head.remove_node(name)
+            head.output(name, before)
+            source = head.operands(name)[0]
+    kind = head.result_type(*source)
+    if not isinstance(kind, Tensor) or not kind.shape or not isinstance(kind.shape[0], str):
+        raise TrainingError(f"the output of a network to train has one row a sample, and {name!r} is {kind}")
+    return head, kind
+
+
+def _loss_op(loss: str | Op | None, given: Samples, scores: Tensor) -> Op:
+    if isinstance(loss, Op):
+        return loss
+    name = loss or ("cross_entropy" if given.targets.ndim < len(scores.shape) else "squared_error")
+    if name not in LOSSES:
+        raise TrainingError(f"unknown loss {name!r}; known are {', '.join(LOSSES)}{did_you_mean(str(name), LOSSES)}")
+    return LOSSES[name]
+
+
+def _digest(graph: Graph, learnt: Sequence[str]) -> str:
+    """Return what tells networks apart, and what they begin with."""
+    return hashlib.sha256(f"{graph.structure_hash()} {','.join(learnt)}".encode()).hexdigest()[:16]
+
+
+def _is_enough(state: State, patience: int | None) -> bool:
+    losses = [entry["validation_loss"] for entry in state.history] if patience is not None else []
+    return bool(losses) and patience is not None and len(losses) - 1 - losses.index(min(losses)) >= patience
+
+
+def _with_arrays(graph: Graph, arrays: Mapping[str, np.ndarray]) -> Graph:
+    """Return a graph with other values of some constants."""
+    new = graph.copy()
+    for name, array in arrays.items():
+        array = np.array(array)
+        array.flags.writeable = False
+        new.nodes[name]["value"] = array
+    return new

@@ -1,0 +1,157 @@
+"""Training: the same bits again, also after an interrupt, and clear words about wrong samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, Tensor, evaluate, fit, op
+from graphrewrite.hierarchy import layers, sequential
+from graphrewrite.learning import SGD, Adam, Interrupted, TrainingError, cosine, parameters
+
+
+def _network() -> Graph:
+    """Two layers with a norm and dropout between, and a closing softmax."""
+    parts = (layers.linear(8), layers.batch_norm(), op.relu, lambda x: op.dropout(x, ratio=0.25), layers.linear(3))
+    return sequential(*parts, op.softmax).graph(Tensor("f32", ("N", 2)))
+
+
+def _samples(count: int = 96) -> tuple[np.ndarray, np.ndarray]:
+    """Points around three centres."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 3, count)
+    return (np.array([[0, 2], [2, -1], [-2, -1]])[labels] + rng.normal(0, 0.4, (count, 2))).astype(np.float32), labels
+
+
+def _same(a: Graph, b: Graph) -> bool:
+    return a.equals(b)
+
+
+def test_a_network_learns_and_keeps_its_form():
+    net, data = _network(), _samples()
+    before = str(net)
+    trained = fit(net, data, optimiser=Adam(0.02), epochs=12, batch=32, validation=data)
+    assert trained.history[-1]["accuracy"] > 0.9
+    assert max(entry["validation_accuracy"] for entry in trained.history) > 0.97
+    found = evaluate(trained.graph, {net.inputs[0]: data[0]})[net.outputs[0]]
+    assert (found.argmax(1) == data[1]).mean() > 0.97
+    assert str(net) == before
+    types = [trained.graph.nodes[node]["type"] for node in trained.graph]
+    assert types == [net.nodes[node]["type"] for node in net]
+    constants = [node for node in net if net.nodes[node]["type"] == "constant"]
+    moved = [n for n in constants if not np.array_equal(net.nodes[n]["value"], trained.graph.nodes[n]["value"])]
+    assert set(parameters(net)) < set(moved)  # statistics as well
+    assert "3 epochs" not in repr(trained)
+    assert "12 epochs" in repr(trained)
+
+
+def test_the_same_arguments_give_the_same_bits():
+    first, again, other = (fit(_network(), _samples(), epochs=2, seed=seed) for seed in (1, 1, 2))
+    assert _same(first.graph, again.graph)
+    assert first.history == again.history
+    assert not _same(first.graph, other.graph)
+
+
+class _Stopping(SGD):
+    """Interrupts after some steps, as a user does."""
+
+    left = 7
+
+    def step(self, *arguments):
+        type(self).left -= 1
+        if type(self).left < 0:
+            type(self).left = 10**9
+            raise KeyboardInterrupt
+        return super().step(*arguments)
+
+
+def test_an_interrupt_loses_nothing(tmp_path: Path):
+    path, arguments = tmp_path / "run.npz", {"epochs": 4, "batch": 32, "validation": _samples(30)}
+    _Stopping.left = 10**9
+    whole = fit(_network(), _samples(), optimiser=_Stopping(0.1, momentum=0.9), **arguments)
+    _Stopping.left = 7
+    with pytest.raises(Interrupted) as caught:
+        fit(_network(), _samples(), optimiser=_Stopping(0.1, momentum=0.9), checkpoint=path, **arguments)
+    assert isinstance(caught.value, KeyboardInterrupt)
+    assert len(caught.value.fit.history) == 2
+    resumed = fit(_network(), _samples(), optimiser=_Stopping(0.1, momentum=0.9), checkpoint=path, **arguments)
+    assert _same(resumed.graph, whole.graph)
+    assert resumed.history == whole.history
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["run.npz"]
+    longer = fit(
+        _network(), _samples(), optimiser=_Stopping(0.1, momentum=0.9), checkpoint=path, **{**arguments, "epochs": 5}
+    )
+    assert longer.history[:4] == whole.history
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
+    path = tmp_path / "run.npz"
+    fit(_network(), _samples(), epochs=1, checkpoint=path)
+    with pytest.raises(TrainingError, match="of another training: its seed is 0, and not 1"):
+        fit(_network(), _samples(), epochs=1, checkpoint=path, seed=1)
+    path.write_bytes(b"something else")
+    with pytest.raises(TrainingError, match="is no checkpoint"):
+        fit(_network(), _samples(), epochs=1, checkpoint=path)
+
+
+def test_patience_ends_and_the_best_is_returned():
+    data, seen = _samples(), []
+    trained = fit(
+        _network(), data, optimiser=SGD(2.0), epochs=50, validation=_samples(40), patience=2, watch=seen.append
+    )
+    losses = [entry["validation_loss"] for entry in trained.history]
+    assert len(losses) == losses.index(min(losses)) + 3 < 50
+    assert tuple(seen) == trained.history
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "hinge"])
+def test_losses_by_name(loss):
+    trained = fit(_network(), _samples(), loss=loss, optimiser=SGD(0.05, momentum=0.5, l1=1e-4, l2=1e-4), epochs=6)
+    assert trained.history[-1]["loss"] < trained.history[0]["loss"]
+
+
+def test_a_regression():
+    x = np.random.default_rng(0).normal(size=(64, 2))
+    net = sequential(layers.linear(1)).graph(Tensor("f32", ("N", 2)))
+    trained = fit(net, (x, x @ [[2.0], [-1.0]]), optimiser=Adam(cosine(0.2, 60, warmup=5)), epochs=30)
+    assert trained.history[-1]["loss"] < 1e-3
+    assert "accuracy" not in trained.history[-1]
+
+
+X, Y = _samples(8)
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments", "message"),
+    [
+        ((X[:0], Y[:0]), {}, "the data are empty: the input 'x' has no samples"),
+        (X, {}, "the data are a pair of inputs and targets"),
+        ((X[:4], Y), {}, "the data have 4 samples of the input 'x', and 8 targets"),
+        ((X[:, :1], Y), {}, r"the input 'x' is f32\[N,2\], one row a sample, and the data have the shape \[8, 1\]"),
+        ((np.where(np.arange(16).reshape(8, 2) == 5, np.nan, X), Y), {}, "the sample 2 of the input 'x' has NaN"),
+        ((X, np.array([0, 1, 2, 3, 0, 0, 0, 0])), {}, "classes from 0 to 2, and that of the sample 3 of the data is 3"),
+        ((X, -Y - 1), {}, "classes from 0 to 2"),
+        ((X, Y.astype(float)), {"loss": "cross_entropy"}, "labels are whole numbers, .* and the data have float64"),
+        ((X, np.eye(3, dtype=int)[Y]), {}, "need a label for each sample, of 1 axes"),
+        ((X, np.ones((8, 2))), {}, r"targets are compared with f32\[N,3\], and the data have the shape \[8, 2\]"),
+        (({"z": X}, Y), {}, "have 'z', which is no input of the graph"),
+        ((X, Y), {"loss": "hing"}, "unknown loss 'hing'.*did you mean 'hinge'"),
+        ((X, Y), {"epochs": 0}, "epochs is a whole number from 1 on, got 0"),
+        ((X, Y), {"patience": 2}, "give validation="),
+        ((X, Y), {"validation": (X, Y + 5)}, "of the samples of validation is"),
+        ((X, Y), {"optimiser": SGD(-1.0)}, "the learning rate of step 0 is -1.0"),
+        ((X, Y), {"optimiser": SGD(1e30), "epochs": 3}, "the loss is (nan|inf) in step . of epoch ."),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_wrong_is_said(data, arguments, message):
+    with pytest.raises(TrainingError, match=message):
+        fit(_network(), data, **{"batch": 4, **arguments})
+
+
+def test_a_graph_without_weights_is_refused():
+    net = sequential(op.relu).graph(Tensor("f32", ("N", 3)))
+    with pytest.raises(TrainingError, match="has no weights of layers"):
+        fit(net, (np.ones((2, 3)), np.ones((2, 3))))
