@@ -34,11 +34,14 @@ for name in sys.argv[1:]:
     for loaded in [each for each in sys.modules if each.partition(".")[0] == "graphrewrite"]:
         del sys.modules[loaded]
     import_module(name)
-    import graphrewrite
-    from graphrewrite import *
-    shadowed = [public for public in graphrewrite.__all__ if getattr(graphrewrite, public) is not globals()[public]]
-    modules = [public for public in graphrewrite.__all__ if public != "op" and type(globals()[public]) is type(sys)]
-    assert not shadowed and not modules, (name, shadowed, modules)
+    held = vars(import_module("graphrewrite"))
+    modules = [public for public in held["__all__"] if public != "op" and type(held.get(public)) is type(sys)]
+    assert not modules, (name, modules)
+import graphrewrite
+from graphrewrite import *
+shadowed = [public for public in graphrewrite.__all__ if getattr(graphrewrite, public) is not globals()[public]]
+modules = [public for public in graphrewrite.__all__ if public != "op" and type(globals()[public]) is type(sys)]
+assert not shadowed and not modules, (shadowed, modules)
 """
 
 
