@@ -1,0 +1,1 @@
+"""C of a graph: kernels by op, loops over arrays, memory by place."""

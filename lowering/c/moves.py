@@ -1,0 +1,154 @@
+"""Ops that only move entries: where each comes from is asked of the op itself, and written as loops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.lowering.c.arrays import Array, Reference, literal
+from graphrewrite.lowering.c.kernel import Kernel, Step, Unfit
+from graphrewrite.lowering.c.loops import counted, nest, runs
+
+__all__ = ["MOVES"]
+
+_FILLED = {"pad": "fill", "trilu": ""}
+"""Ops with entries that come from nowhere, and the attribute that says what they are; 0 without one."""
+
+
+def _move(step: Step) -> list[str]:
+    """Copy the entries of each operand to where the op brings numbers that stand for their places."""
+    moved = [x for x in step.operands if x.value is None or not _is_control(step, x)]
+    lines: list[str] = []
+    for x in moved:
+        places = [_places(each, x) if any(each is other for other in moved) else each.value for each in step.operands]
+        for target, source in zip(step.results, _sources(step, places), strict=True):
+            if (source < 0).any() and step.op.name in _FILLED and x is moved[0]:
+                lines += _filled(step, target)
+            own = source.ravel() >= 0
+            lines += _copied(step, target, x, target.positions().ravel()[own], source.ravel()[own])
+    return lines
+
+
+def _is_control(step: Step, x: Array) -> bool:
+    """Whether a constant says where entries go, as the indices of a gather do."""
+    return step.op.name not in ("concat",) and x is not step.operands[0]
+
+
+def _places(x: Array, moved: Array) -> np.ndarray:
+    return x.positions() if x is moved else np.full(x.shape, -1, np.int64)
+
+
+def _sources(step: Step, places: list[np.ndarray | None]) -> list[np.ndarray]:
+    if any(each is None for each in places):
+        raise Unfit("what says where entries go is not constant")
+    attributes = dict(step.attributes)
+    if step.op.name == "pad":
+        attributes["fill"] = -1
+    shifted = [np.asarray(each) for each in places]
+    if step.op.name == "trilu":  # what it leaves out is 0
+        shifted[0] = shifted[0] + 1
+    try:
+        computed = step.op.function(*shifted, **attributes)
+    except (GraphRewriteError, ValueError, IndexError) as error:
+        raise Unfit(str(error)) from None
+    found = computed if isinstance(computed, tuple) else (computed,)
+    less = int(step.op.name == "trilu")
+    return [np.asarray(each, np.int64) - less for each in found]
+
+
+def _filled(step: Step, target: Array) -> list[str]:
+    number = step.attributes.get(_FILLED[step.op.name], 0)
+    text = literal(target.dtype.type(number), target.dtype)
+    return nest(target.shape, [target], lambda y: [f"{y} = {text};"])
+
+
+def _copied(step: Step, target: Array, x: Array, to: np.ndarray, of: np.ndarray) -> list[str]:
+    """Return loops that copy entries between places."""
+    if not len(to):
+        return []
+    found = runs(to, of)
+    if found is None:
+        return _by_table(step, target, x, to, of)
+    names = [f"i{axis}" for axis in range(len(found))]
+    y, source = (
+        replace(array, offset=int(first), strides=(), shape=()).entry(
+            [(name, strides[which]) for name, (_, strides) in zip(names, found, strict=True)]
+        )
+        for which, (array, first) in enumerate(((target, to[0]), (x, of[0])))
+    )
+    lines = [f"{y} = {source};"]
+    for name, (count, _) in zip(reversed(names), reversed(found), strict=True):
+        lines = counted(name, count, lines)
+    return lines
+
+
+def _by_table(step: Step, target: Array, x: Array, to: np.ndarray, of: np.ndarray) -> list[str]:
+    """Return a loop over entries whose places have no pattern; tables say where they come from and go."""
+    order = np.argsort(to, kind="stable")
+    to, of = to[order], of[order]
+    index = step.table("from", of, np.int32)
+    y = f"{target.name}[i0]"
+    if (np.diff(to) != 1).any() or to[0]:
+        y = f"{target.name}[{step.table('to', to, np.int32).name}[i0]]"
+    source = x.number or f"{x.name}[{index.name}[i0]]"
+    return counted("i0", len(to), [f"{y} = {source};"])
+
+
+def _gather(step: Step) -> list[str]:
+    """Copy entries at indices that are known at run time only; an index beyond an end is that end."""
+    x, indices = step.operands
+    if indices.value is not None:
+        return _move(step)
+    rank, at = len(x.shape), step.attributes["axis"] % len(x.shape)
+    size, many = x.shape[at], len(indices.shape)
+    if not size:
+        raise Unfit("nothing to gather from")
+    result = step.result.shape
+    index = indices.with_ones([*range(at)]).with_ones([*range(at + many, at + many + rank - at - 1)])
+    others = [*range(at), *range(at + 1, rank)]
+    part = x.along(others)
+    spread = Array(x.name, x.dtype, part.shape, part.strides, x.offset).with_ones([*range(at, at + many)])
+
+    def body(y: Reference, place: Reference, entry: Reference) -> list[str]:
+        own = f"limited({place} < 0 ? (int64_t){place} + {size} : (int64_t){place}, 0, {size - 1})"
+        if indices.dtype.kind == "u":
+            own = f"limited({place} > {size - 1} ? {size - 1} : (int64_t){place}, 0, {size - 1})"
+        return [f"{y} = {entry.plus(own if x.strides[at] == 1 else f'{own} * {x.strides[at]}')};"]
+
+    return nest(result, [step.result, index, spread], body)
+
+
+def _one_hot(step: Step) -> list[str]:
+    indices, values = step.operands
+    depth, rank = int(step.attributes["depth"]), len(step.result.shape)
+    at = step.attributes["axis"] % rank
+    if indices.dtype.kind == "f":
+        raise Unfit(f"indices of {indices.dtype.name}")
+    others = [axis for axis in range(rank) if axis != at]
+    off, on = (str(values.at(i)) if values.number is None else values.number for i in (0, 1))
+
+    def body(y: Reference, index: Reference) -> list[str]:
+        own = y.plus("k" if step.result.strides[at] == 1 else f"k * {step.result.strides[at]}")
+        place = f"{index} < 0 ? (int64_t){index} + {depth} : (int64_t){index}"
+        if indices.dtype.kind == "u":
+            place = f"{index} < {depth} ? (int64_t){index} : -1"
+        return [f"const int64_t found = {place};", *counted("k", depth, [f"{own} = k == found ? {on} : {off};"])]
+
+    return nest(indices.shape, [step.result.along(others), indices], body)
+
+
+MOVES = {
+    **{
+        name: Kernel(_move, short=True)
+        for name in (
+            *("channel_shuffle", "concat", "depth_to_space", "dropout", "expand", "flatten", "gather_elements"),
+            *("gather_nd", "identity", "name_axes", "pad", "reshape", "reverse_sequence", "slice", "space_to_depth"),
+            *("split", "squeeze", "tile", "transfer", "transpose", "trilu", "unsqueeze"),
+        )
+    },
+    "gather": Kernel(_gather, short=True),
+    "one_hot": Kernel(_one_hot),
+}
+"""Kernels of ops that move entries."""
