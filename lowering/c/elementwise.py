@@ -14,7 +14,7 @@ from graphrewrite.lowering.c.loops import nest
 
 __all__ = ["ELEMENTWISE", "mapped"]
 
-_NAMES = "abc"
+_NAMES = ("v0", "v1", "v2")
 """Local variables of operands that an expression reads more than once."""
 
 _LARGER = "{0} >= {1} || {0} != {0} ? {0} : {1}"

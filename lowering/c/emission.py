@@ -178,7 +178,8 @@ def _port(graph: Graph, name: str, array: Array) -> dict[str, Any]:
     kind = graph.result_type(*((name, 0) if is_input else graph.operands(name)[0]))
     count = max(array.size, 1)
     return {
-        "name": c_comment(name) if array.name == name else f"{array.name} ({c_comment(name)})",
+        "name": name,
+        "label": c_comment(name) if array.name == name else f"{array.name} ({c_comment(name)})",
         "comment": c_comment(str(kind)),
         "variable": array.name,
         "is_input": is_input,
@@ -262,7 +263,6 @@ def _functions(words: set[str]) -> list[str]:
     """The functions that are called, and those that these call."""
     library, needed = _library(), set[str]()
     for name in reversed(list(library)):
-        callers = words | {word for other in needed for word in re.findall(r"\w+", library[other])}
-        if name in callers:
+        if name in words or any(f"{name}(" in library[other] for other in needed):
             needed.add(name)
     return [text for name, text in library.items() if name in needed]

@@ -13,11 +13,11 @@ _WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
     restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
     asm typeof bool true false and or xor not near far main
-    a b c k arena best entry found folded greatest reached share sum
+    c k arena best entry found folded greatest reached share sum
 """.split()  # noqa: SIM905 - a list of words reads better as text
 """Keywords, words that many compilers reserve, and the variables of the loops written here."""
 
-_COUNTED = [f"{stem}{number}" for stem in "ikp" for number in range(32)]
+_COUNTED = [f"{stem}{number}" for stem in "ikpv" for number in range(32)]
 
 _LIBRARY = """
     abort abs acos acosh asin asinh atan atan2 atanh atof atoi calloc cbrt ceil clock copysign cos cosh div double_t

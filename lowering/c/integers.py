@@ -116,9 +116,9 @@ def _interpolate(step: Step) -> list[str]:
 
     def body(y: Reference, x: Reference, start: Reference, incline: Reference) -> list[str]:
         return [
-            f"const int64_t a = (int64_t){x} - ({_long(low)});",
-            f"{y} = ({step.result.type})(({start.plus(f'(a >> {rest})')} + {incline.plus(f'(a >> {rest})')} * "
-            f"(a & {_long((1 << rest) - 1)})) >> {given['shift']});",
+            f"const int64_t v0 = (int64_t){x} - ({_long(low)});",
+            f"{y} = ({step.result.type})(({start.plus(f'(v0 >> {rest})')} + {incline.plus(f'(v0 >> {rest})')} * "
+            f"(v0 & {_long((1 << rest) - 1)})) >> {given['shift']});",
         ]
 
     return nest(
