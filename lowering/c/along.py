@@ -79,8 +79,8 @@ def _mean_of(x: Array, count: int, kind: str, cast: str) -> tuple[str, str, str]
     """Return the type of the sum, the cast of each number and the mean: of integers, rounded towards zero."""
     if x.dtype.kind == "f":
         return kind, cast, "folded / " + (f"{count}" if count else "0")
-    wide = "int64_t" if x.dtype.kind == "i" else "uint64_t"
-    return wide, f"({wide})", f"({x.type})(folded / {count})" if count else "0"
+    total = "(int64_t)folded" if x.dtype.kind == "i" else "folded"
+    return "uint64_t", "(uint64_t)", f"({x.type})({total} / {count})" if count else "0"
 
 
 def _split_axis(step: Step) -> tuple[int, list[int], Array]:

@@ -48,7 +48,7 @@ EXPRESSIONS: Mapping[str, Mapping[str, str]] = {
     "erf": {"f": "erf@({0})"},
     "exp": {"f": "exp@({0})"},
     "floor": {"f": "floor@({0})"},
-    "fma": {"f": "{0} * {1} + {2}", "iu": "({T})(({U}){0} * ({U}){1} + ({U}){2})"},
+    "fma": {"f": "{0} * {1} + {2}", "iu": "({T})(({U}){0} * ({U}){1} + ({U}){2})", "b": "({0} & {1}) | {2}"},
     "gelu": {"f": "{0} < -40 ? 0 : {half} * {0} * erfc@(-{0} * {root})"},
     "greater": {"fiu": "{0} > {1}"},
     "greater_or_equal": {"fiu": "{0} >= {1}"},
@@ -225,10 +225,11 @@ def _mod(step: Step) -> list[str]:
 
 def _pow(step: Step) -> list[str]:
     base, exponent = step.operands
-    if base.dtype == exponent.dtype and base.dtype.kind in "iu":
-        return mapped(step, f"({{T}})integer_power((uint64_t){{0}}, {{1}}, {int(base.dtype.kind == 'i')})")
+    if base.dtype.kind != "f" and exponent.dtype.kind == "f":
+        return mapped(step, f"{base.dtype.name}_of(pow((double){{0}}, (double){{1}}))")
     if base.dtype.kind != "f":
-        raise Unfit(f"{base.dtype.name} to the power of {exponent.dtype.name}")
+        negative, signed = "0" if exponent.dtype.kind == "u" else "{1} < 0", int(base.dtype.kind == "i")
+        return mapped(step, f"({{T}})integer_power((uint64_t){{0}}, (uint64_t){{1}}, {negative}, {signed})")
     wide = np.result_type(base.dtype, exponent.dtype)
     return mapped(step, "powf({0}, {1})" if wide == np.float32 else "({T})pow({0}, {1})")
 

@@ -191,7 +191,7 @@ def _quantise(step: Step) -> list[str]:
 def _from_fixed(step: Step) -> list[str]:
     factor = literal(math.ldexp(1.0, -step.attributes["fraction"]), _DOUBLE)
     value = f"(double){{0}} * {factor}"
-    return mapped(step, f"({{T}})({value})" if step.result.dtype.kind == "f" else f"({{T}})(int64_t)({value})")
+    return mapped(step, f"({{T}})({value})" if step.result.dtype.kind == "f" else f"{step.result.dtype.name}_of({value})")
 
 
 def _channels(step: Step, element: Quantised, dtype: Any) -> tuple[Array, Array, Array, Array]:

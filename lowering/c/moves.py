@@ -19,11 +19,10 @@ _FILLED = {"pad": "fill", "trilu": ""}
 
 def _move(step: Step) -> list[str]:
     """Copy the entries of each operand to where the op brings numbers that stand for their places."""
-    moved = [x for x in step.operands if x.value is None or not _is_control(step, x)]
+    moved = step.operands if step.op.name == "concat" else step.operands[:1]
     lines: list[str] = []
     for x in moved:
-        places = [_places(each, x) if any(each is other for other in moved) else each.value for each in step.operands]
-        for target, source in zip(step.results, _sources(step, places), strict=True):
+        for target, source in zip(step.results, _sources(step, _places(step, x)), strict=True):
             if (source < 0).any() and step.op.name in _FILLED and x is moved[0]:
                 lines += _filled(step, target)
             own = source.ravel() >= 0
@@ -31,13 +30,11 @@ def _move(step: Step) -> list[str]:
     return lines
 
 
-def _is_control(step: Step, x: Array) -> bool:
-    """Whether a constant says where entries go, as the indices of a gather do."""
-    return step.op.name not in ("concat",) and x is not step.operands[0]
-
-
-def _places(x: Array, moved: Array) -> np.ndarray:
-    return x.positions() if x is moved else np.full(x.shape, -1, np.int64)
+def _places(step: Step, moved: Array) -> list[np.ndarray | None]:
+    """Return what stands for each operand: the places of the one that is moved, nothing, or what says where to."""
+    if step.op.name == "concat":
+        return [x.positions() if x is moved else np.full(x.shape, -1, np.int64) for x in step.operands]
+    return [moved.positions(), *(x.value for x in step.operands[1:])]
 
 
 def _sources(step: Step, places: list[np.ndarray | None]) -> list[np.ndarray]:
@@ -101,10 +98,7 @@ def _gather(step: Step) -> list[str]:
     x, indices = step.operands
     if indices.value is not None:
         return _move(step)
-    rank, at = len(x.shape), step.attributes["axis"] % len(x.shape)
-    size, many = x.shape[at], len(indices.shape)
-    if not size:
-        raise Unfit("nothing to gather from")
+    rank, at, many = len(x.shape), step.attributes["axis"] % len(x.shape), len(indices.shape)
     result = step.result.shape
     index = indices.with_ones([*range(at)]).with_ones([*range(at + many, at + many + rank - at - 1)])
     others = [*range(at), *range(at + 1, rank)]
@@ -112,26 +106,69 @@ def _gather(step: Step) -> list[str]:
     spread = Array(x.name, x.dtype, part.shape, part.strides, x.offset).with_ones([*range(at, at + many)])
 
     def body(y: Reference, place: Reference, entry: Reference) -> list[str]:
-        own = f"limited({place} < 0 ? (int64_t){place} + {size} : (int64_t){place}, 0, {size - 1})"
-        if indices.dtype.kind == "u":
-            own = f"limited({place} > {size - 1} ? {size - 1} : (int64_t){place}, 0, {size - 1})"
-        return [f"{y} = {entry.plus(own if x.strides[at] == 1 else f'{own} * {x.strides[at]}')};"]
+        return [f"{y} = {entry.plus(_index(place, indices, x, at))};"]
 
     return nest(result, [step.result, index, spread], body)
+
+
+def _index(place: Reference, indices: Array, x: Array, axis: int) -> str:
+    """Return how far an index along an axis leads; an index beyond an end is that end."""
+    size, stride = x.shape[axis], x.strides[axis]
+    if not size:
+        raise Unfit("there is nothing to gather from")
+    if indices.dtype.kind == "u":
+        own = f"({place} > {size - 1} ? {size - 1} : (int64_t){place})"
+    else:
+        own = f"limited({place} < 0 ? (int64_t){place} + {size} : (int64_t){place}, 0, {size - 1})"
+    return own if stride == 1 else f"{own} * {stride}"
+
+
+def _gather_elements(step: Step) -> list[str]:
+    x, indices = step.operands
+    if indices.value is not None:
+        return _move(step)
+    at = step.attributes["axis"] % len(x.shape)
+    # All but the axis itself advance together.
+    rows = Array(
+        x.name, x.dtype, indices.shape, tuple(0 if a == at else s for a, s in enumerate(x.strides)), x.offset
+    )
+
+    def body(y: Reference, place: Reference, entry: Reference) -> list[str]:
+        return [f"{y} = {entry.plus(_index(place, indices, x, at))};"]
+
+    return nest(indices.shape, [step.result, indices, rows], body)
+
+
+def _gather_nd(step: Step) -> list[str]:
+    x, indices = step.operands
+    if indices.value is not None:
+        return _move(step)
+    batch, many, last = step.attributes["batch_dims"], len(indices.shape) - 1, indices.shape[-1]
+    rest = len(x.shape) - batch - last
+    first = indices.along([*range(many)]).with_ones([*range(many, many + rest)])
+    kept = [*range(batch), *range(batch + last, len(x.shape))]
+    part = x.along(kept).with_ones([*range(batch, many)])
+
+    def body(y: Reference, place: Reference, entry: Reference) -> list[str]:
+        for axis in range(last):
+            own = place if axis == 0 else place.plus(str(axis * indices.strides[-1]))
+            entry = entry.plus(_index(own, indices, x, batch + axis))
+        return [f"{y} = {entry};"]
+
+    return nest(step.result.shape, [step.result, first, part], body)
 
 
 def _one_hot(step: Step) -> list[str]:
     indices, values = step.operands
     depth, rank = int(step.attributes["depth"]), len(step.result.shape)
     at = step.attributes["axis"] % rank
-    if indices.dtype.kind == "f":
-        raise Unfit(f"indices of {indices.dtype.name}")
     others = [axis for axis in range(rank) if axis != at]
     off, on = (str(values.at(i)) if values.number is None else values.number for i in (0, 1))
 
     def body(y: Reference, index: Reference) -> list[str]:
         own = y.plus("k" if step.result.strides[at] == 1 else f"k * {step.result.strides[at]}")
-        place = f"{index} < 0 ? (int64_t){index} + {depth} : (int64_t){index}"
+        whole = f"int64_of({index})" if indices.dtype.kind == "f" else f"(int64_t){index}"
+        place = f"{whole} < 0 ? {whole} + {depth} : {whole}"
         if indices.dtype.kind == "u":
             place = f"{index} < {depth} ? (int64_t){index} : -1"
         return [f"const int64_t found = {place};", *counted("k", depth, [f"{own} = k == found ? {on} : {off};"])]
@@ -143,12 +180,13 @@ MOVES = {
     **{
         name: Kernel(_move, short=True)
         for name in (
-            *("channel_shuffle", "concat", "depth_to_space", "dropout", "expand", "flatten", "gather_elements"),
-            *("gather_nd", "identity", "name_axes", "pad", "reshape", "reverse_sequence", "slice", "space_to_depth"),
-            *("split", "squeeze", "tile", "transfer", "transpose", "trilu", "unsqueeze"),
+            *("channel_shuffle", "concat", "depth_to_space", "dropout", "expand", "flatten", "identity", "name_axes"),
+            *("pad", "reshape", "reverse_sequence", "slice", "space_to_depth", "split", "squeeze", "tile", "transfer", "transpose", "trilu", "unsqueeze"),
         )
     },
     "gather": Kernel(_gather, short=True),
+    "gather_elements": Kernel(_gather_elements, short=True),
+    "gather_nd": Kernel(_gather_nd, short=True),
     "one_hot": Kernel(_one_hot),
 }
 """Kernels of ops that move entries."""

@@ -63,16 +63,16 @@ static int64_t wrapped(int64_t x, int32_t width, int32_t is_signed)
     return (int64_t)((bits ^ sign) - sign);
 }
 
-/* base to the power of a whole number, which wraps around; 1 / base towards zero where the power is negative. */
-static uint64_t integer_power(uint64_t base, int64_t power, int32_t is_signed)
+/* base to the power of a whole number, which wraps around; rounded towards zero where the power is negative. */
+static uint64_t integer_power(uint64_t base, uint64_t power, int32_t is_negative, int32_t is_signed)
 {
     uint64_t result = 1;
-    if (is_signed && power < 0) {
-        if (base != 1 && base != UINT64_MAX)
+    if (is_negative) {
+        if (base != 1 && !(is_signed && base == UINT64_MAX))
             return 0;
         power &= 1;
     }
-    for (uint64_t left = (uint64_t)power; left > 0; left >>= 1) {
+    for (uint64_t left = power; left > 0; left >>= 1) {
         if (left & 1)
             result *= base;
         base *= base;
