@@ -150,6 +150,7 @@ def _design(name: str, program: Program, graph: Graph) -> Design:
         f"{name}.h": render("header.h.j2", **about),
         "main.c": render("main.c.j2", **about),
     }
+    written = ("name", "variable", "direction", "element", "shape", "type")
     description = {
         "generator": "graphrewrite",
         "version": version(),
@@ -159,9 +160,7 @@ def _design(name: str, program: Program, graph: Graph) -> Design:
         "arena": found.height,
         "arena_bound": found.bound,
         "tables": about["table_bytes"],
-        "ports": [
-            {key: port[key] for key in ("name", "variable", "is_input", "element", "shape", "type")} for port in ports
-        ],
+        "ports": [{key: port[key] for key in written} for port in ports],
         "steps": [{"node": step.node, "origin": list(graph.origin(step.node))} for step in program.steps],
     }
     files["design.json"] = json.dumps(description, indent=2) + "\n"
@@ -183,6 +182,7 @@ def _port(graph: Graph, name: str, array: Array) -> dict[str, Any]:
         "comment": c_comment(str(kind)),
         "variable": array.name,
         "is_input": is_input,
+        "direction": "in" if is_input else "out",
         "element": str(kind.element),
         "shape": list(array.shape),
         "type": array.type,

@@ -44,14 +44,14 @@ def outputs(design: Design, inputs: Mapping[str, np.ndarray], command: Sequence[
     given = b"".join(
         np.ascontiguousarray(inputs[port["name"]].astype(_dtype(port))).tobytes() or b"\0"
         for port in ports
-        if port["is_input"]
+        if port["direction"] == "in"
     )
     ended = run_program(command, given=given)
     if ended.code:
         return None
     found, start = {}, 0
     for port in ports:
-        if not port["is_input"]:
+        if port["direction"] == "out":
             count = int(np.prod(port["shape"], dtype=int))
             found[port["name"]] = np.frombuffer(ended.output, _dtype(port), count, start).reshape(port["shape"])
             start += max(count, 1) * _dtype(port).itemsize
