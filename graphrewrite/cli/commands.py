@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from graphrewrite import __version__
 from graphrewrite.cli.diff import diff_command
@@ -14,12 +15,15 @@ from graphrewrite.cli.explain import explain_command
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
 from graphrewrite.cli.ghostwrite import ghostwrite_command
 from graphrewrite.cli.optimise import optimise_command
-from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Widths, plugin_option
+from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Size, Widths, plugin_option
 from graphrewrite.cli.outputs import PAGE, output_option
 from graphrewrite.cli.show import show_command
 from graphrewrite.cli.terminal import console_for, spinner
 from graphrewrite.cli.trace import trace_command
 from graphrewrite.hdl.emission.names import identifier
+
+if TYPE_CHECKING:
+    from graphrewrite.lowering import Target
 
 __all__ = ["app"]
 
@@ -74,6 +78,28 @@ def _library(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
+_FOR_HARDWARE = frozenset(
+    {
+        *("parallelism", "max_multipliers", "max_memory_bits", "interval", "latency", "stages", "shift_add", "head"),
+        *("host", "library"),
+    }
+)
+"""Options of compile that are for hardware only."""
+_FOR_PROGRAMS = frozenset({"sizes"})
+"""Options of compile that are for programs only."""
+
+
+def _check_options(ctx: click.Context, names: frozenset[str], target: Target) -> None:
+    """Raise if options were given that mean nothing for a target."""
+    given = [
+        parameter.opts[0]
+        for parameter in ctx.command.params
+        if parameter.name in names and ctx.get_parameter_source(parameter.name) == ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"{', '.join(given)} means nothing for the target {target.name}; leave it out")
+
+
 class _Names(click.ParamType["tuple[str, ...]"]):
     name = "names"
 
@@ -89,7 +115,15 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "folder",
     required=True,
     type=click.Path(path_type=Path),
-    help="Folder for the VHDL project; an earlier design there is replaced, other files stay.",
+    help="Folder for the project; an earlier design there is replaced, other files stay.",
+)
+@click.option(
+    "--target",
+    "target_name",
+    metavar="hardware|c|PACKAGE.MODULE:NAME",
+    default="hardware",
+    show_default=True,
+    help="What code is written for: VHDL, plain C, or what a target of your own generates.",
 )
 @click.option(
     "--calibration",
@@ -101,9 +135,7 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "--bits",
     type=Widths(),
     metavar="N|NAME=N,…|FILE|auto",
-    default=8,
-    show_default=True,
-    help="Word width of values and weights, 4 to 16. By layer: fc1=6,conv*=8:10,default=8, with weights and results "
+    help="Word width of values and weights, 4 to 16; default: 8, and for c the model's own numbers. By layer: fc1=6,conv*=8:10,default=8, with weights and results "
     "apart by a colon; or a .json file of such a mapping. auto: as few bits as --max-loss allows.",
 )
 @click.option(
@@ -153,6 +185,14 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     show_default=True,
     help="Pipeline stages within each computation: a faster clock, a longer latency.",
 )
+@click.option(
+    "--size",
+    "sizes",
+    type=Size(),
+    multiple=True,
+    metavar="NAME=N",
+    help="A number for a size that the model leaves open, for c; of frames one is computed at a time (may be repeated).",
+)
 @click.option("--shift-add", is_flag=True, help="Unrolled layers by shared shifts and additions, without multipliers.")
 @click.option(
     "--head",
@@ -177,7 +217,7 @@ class _Names(click.ParamType["tuple[str, ...]"]):
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random stalls.")
 @click.option(
-    "--name", help="Of the top entity; begins the names of all that is the design's own. Default: the model's."
+    "--name", help="Of the top entity, or of the function; begins the names of all that is the design's own. Default: the model's."
 )
 @click.option(
     "--library",
@@ -192,34 +232,54 @@ def compile_command(
     model: Path,
     folder: Path,
     calibration: Path | None,
+    target_name: str,
+    sizes: tuple[tuple[str, int], ...],
     as_json: bool,
-    **options: Any,  # the fields of `Options`
+    **options: Any,  # the other fields of `Options`
 ) -> None:
-    """Compile MODEL to a VHDL project.
+    """Compile MODEL to a VHDL project, or to C.
 
     MODEL is an ONNX file, a document of a graph or module, or the name of a shipped model: digits or classes. The
     network is cleaned up by rules, quantised with the calibration samples, lowered to integers and to streaming
     hardware. All levels are compared on the test samples. The VHDL has a self-checking test bench, which runs in GHDL
-    where that is installed.
+    where that is installed. With --target c the network is optimised and written as a C function, in float or, with
+    --bits, in integers; where there is a C compiler it is run, and compared with the network.
 
     \b
-    Example:
+    Examples:
       graphrewrite compile digits -o build/digits --max-multipliers 300
+      graphrewrite compile digits -o build/digits_c --target c --bits 8
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     console = console_for(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite.cli.host_ops import cut_lines
         from graphrewrite.cli.pipeline import Options, compile_model
+        from graphrewrite.cli.programs import compile_program, print_program
         from graphrewrite.cli.report import as_data, print_report
+        from graphrewrite.cli.sources import generating_target
 
         if options["host"] == ("list",):
             click.echo("\n".join(cut_lines(model, options["plugins"])))
+            return
+        target = generating_target(target_name)
+        _check_options(click.get_current_context(), _FOR_PROGRAMS if target.level == "stream" else _FOR_HARDWARE, target)
+        chosen = Options(target=target, sizes=dict(sizes), **options)
+        if chosen.target.level != "stream":
+            program = compile_program(
+                model, folder, calibration=calibration, options=chosen, progress=lambda name: spinner(console, name)
+            )
+            if as_json:
+                click.echo(json.dumps(program.as_dict(), indent=2))
+            else:
+                print_program(program, console)
+            if not program:
+                raise SystemExit(UNEQUAL)
             return
         compiled = compile_model(
             model,
             folder,
             calibration=calibration,
-            options=Options(**options),
+            options=chosen,
             progress=lambda name: spinner(console, name),
         )
         if as_json:

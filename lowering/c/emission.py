@@ -69,7 +69,7 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
     Raises
     ------
     UnsupportedOpsError
-        If nodes cannot be written in C; names all of them, with reasons.
+        If nodes cannot be written in C, or sizes are open; names all of them, with reasons.
 
     Examples
     --------
@@ -87,9 +87,11 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
     """
     checked = as_graph(graph, "that can be written in C")
     flat = flatten(checked)
-    for size in _batch(flat):
-        sizes = {size: 1, **(sizes or {})}
-    sized = flat.with_sizes(sizes) if sizes else flat
+    given = {**dict.fromkeys(_batch(flat), 1), **(sizes or {})}
+    sized = flat.with_sizes(given) if given else flat
+    if opened := _open_sizes(sized):
+        asked = ", ".join(f"{size!r}: ..." for size in opened)
+        raise UnsupportedOpsError(f"C has arrays of known sizes only; give numbers for sizes={{{asked}}}")
     members = [member for member in LOWER_COMPOSITE if not lowered_ops(member) & C_OPS]
     lowered = rewrite(sized, (*members, eliminate_dead_nodes, eliminate_independent_nodes))
     names = name_table()
@@ -108,6 +110,13 @@ def _batch(graph: Graph) -> list[str]:
     kinds = [graph.result_type(name) for name in graph.inputs]
     first: list[Dimension] = [kind.shape[0] for kind in kinds if isinstance(kind, Tensor) and kind.shape]
     return sorted({str(size) for size in first if isinstance(size, str) and symbols(size) == (str(size),)})
+
+
+def _open_sizes(graph: Graph) -> list[str]:
+    """The names in the sizes of inputs for which there are no numbers."""
+    kinds = [graph.result_type(name) for name in graph.inputs]
+    sizes = [size for kind in kinds if isinstance(kind, Tensor) for size in kind.shape if isinstance(size, str)]
+    return sorted({name for size in sizes for name in symbols(size)})
 
 
 def _design(name: str, program: Program, graph: Graph) -> Design:
