@@ -160,10 +160,12 @@ def _run(found: Program, graph: Graph, inputs: Mapping[str, np.ndarray], most: i
         found.compared = "not run: there are no samples for inputs that have no axis for them"
         return
     frames = min([most, *(len(inputs[name]) // shape[0] for name, shape in ports.items())])
-    exact = True
+    exact, every = True, {name: inputs[name][: frames * n] for name, (n, *_) in ports.items()}
+    results = run_c(found.design, every)
     for index in range(frames):
-        frame = {name: inputs[name][index * n : (index + 1) * n] for name, (n, *_) in ports.items()}
-        want, got = evaluate(graph, frame), run_c(found.design, frame)
+        frame = {name: array[index * ports[name][0] : (index + 1) * ports[name][0]] for name, array in every.items()}
+        want = evaluate(graph, frame)
+        got = {name: _frame(results[name], index, np.shape(array)) for name, array in want.items()}
         exact &= all(np.array_equal(want[name], got[name], equal_nan=want[name].dtype.kind == "f") for name in want)
         values = [np.asarray(each) for each in (*frame.values(), *want.values(), *got.values())]
         unlike = difference_of_values(graph, want, got, frame, rounding_of(graph, graph, values))
@@ -173,6 +175,13 @@ def _run(found: Program, graph: Graph, inputs: Mapping[str, np.ndarray], most: i
     found.is_equal = True
     how = "bit for bit" if exact else "within rounding"
     found.compared = f"C gives what the network gives, {how}, on {frames} frame{'s' if frames != 1 else ''}"
+
+
+def _frame(array: np.ndarray, index: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Return one of the frames that lie one behind the other."""
+    if not shape:
+        return array if array.ndim == 0 else array[index]
+    return array[index * shape[0] : (index + 1) * shape[0]]
 
 
 def print_program(program: Program, console: Console) -> None:

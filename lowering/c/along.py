@@ -22,7 +22,7 @@ def accumulator(dtype: np.dtype) -> str:
 
 @dataclass(frozen=True)
 class _Fold:
-    """A fold: what it begins with, what a number ``{x}`` makes of ``{y}``, and of what type that is."""
+    """A fold: what it begins with, what a number ``v0`` makes of it, and whether that is a sum or a product."""
 
     start: Callable[[np.dtype], str]
     update: str
@@ -30,15 +30,15 @@ class _Fold:
 
 
 def _extreme(sign: str) -> str:
-    return f"{{y}} = {{x}} {sign} {{y}} || {{x}} != {{x}} ? {{x}} : {{y}};"
+    return f"folded = v0 {sign} folded || v0 != v0 ? v0 : folded;"
 
 
 _FOLDS = {
     "reduce_max": _Fold(lambda dtype: literal(least_of(dtype), dtype), _extreme(">")),
     "reduce_min": _Fold(lambda dtype: literal(greatest_of(dtype), dtype), _extreme("<")),
-    "reduce_prod": _Fold(lambda _: "1", "{y} *= {x};", summed=True),
-    "reduce_sum": _Fold(lambda _: "0", "{y} += {x};", summed=True),
-    "reduce_mean": _Fold(lambda _: "0", "{y} += {x};", summed=True),
+    "reduce_prod": _Fold(lambda _: "1", "folded *= v0;", summed=True),
+    "reduce_sum": _Fold(lambda _: "0", "folded += v0;", summed=True),
+    "reduce_mean": _Fold(lambda _: "0", "folded += v0;", summed=True),
 }
 
 
@@ -53,15 +53,16 @@ def _fold(name: str) -> Callable[[Step], list[str]]:
         target = y.along(kept) if step.attributes["keep_dims"] else y
         count = int(np.prod([x.shape[axis] for axis in reduced], dtype=np.int64))
         kind = accumulator(x.dtype) if fold.summed else x.type
-        update = fold.update if x.dtype.kind == "f" else fold.update.replace(" || {x} != {x}", "")
-        cast, result = f"({kind})" if x.dtype.kind in "iu" and fold.summed else "", f"({y.type})folded"
+        update = fold.update if x.dtype.kind == "f" else fold.update.replace(" || v0 != v0", "")
+        result = f"({y.type})folded" if kind != y.type else "folded"
         if name == "reduce_mean":
-            kind, cast, result = _mean_of(x, count, kind, cast)
+            kind, result = _mean_of(x, count, kind)
+        cast = "" if kind == x.type else f"({kind})"
 
         def body(to: Reference, entry: Reference) -> list[str]:
             def inner(own: Reference) -> list[str]:
                 value = entry.plus(own.index) if own.index not in ("", "0") else entry
-                return [update.format(y="folded", x=f"{cast}{value}")]
+                return [f"const {kind} v0 = {cast}{value};", update]
 
             part = replace(x.along(list(reduced)), offset=0)
             return [
@@ -75,12 +76,12 @@ def _fold(name: str) -> Callable[[Step], list[str]]:
     return write
 
 
-def _mean_of(x: Array, count: int, kind: str, cast: str) -> tuple[str, str, str]:
-    """Return the type of the sum, the cast of each number and the mean: of integers, rounded towards zero."""
+def _mean_of(x: Array, count: int, kind: str) -> tuple[str, str]:
+    """Return the type of the sum, and the mean: of integers, rounded towards zero."""
     if x.dtype.kind == "f":
-        return kind, cast, "folded / " + (f"{count}" if count else "0")
+        return kind, "folded / " + (f"{count}" if count else "0")
     total = "(int64_t)folded" if x.dtype.kind == "i" else "folded"
-    return "uint64_t", "(uint64_t)", f"({x.type})({total} / {count})" if count else "0"
+    return "uint64_t", f"({x.type})({total} / {count})" if count else "0"
 
 
 def _split_axis(step: Step) -> tuple[int, list[int], Array]:

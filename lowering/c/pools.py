@@ -17,7 +17,7 @@ __all__ = ["POOLS"]
 
 
 def _pool(step: Step, start: str, kind: str, update: str, result: str, counts: Array | None = None) -> list[str]:
-    """Return loops over all windows: what each begins with, what an entry ``{x}`` does, and what is written."""
+    """Return loops over all windows: what each begins with, what an entry ``v0`` does, and what is written."""
     x, y, rank = step.operands[0], step.result, len(step.result.shape) - 2
     given = step.attributes
     strides, dilations = (per_axis(given[name], rank, 1) for name in ("strides", "dilations"))
@@ -34,7 +34,7 @@ def _pool(step: Step, start: str, kind: str, update: str, result: str, counts: A
         begins,
         dilations,
         y.shape[2:],
-        [update.format(x=entry)],
+        [f"const {x.type} v0 = {entry};", update],
     )
     count = "" if counts is None else str(counts.at(*names[2:]))
     lines = [f"{kind} folded = {start};", *windows, f"{y.at(*names)} = {result.format(count=count)};"]
@@ -45,8 +45,8 @@ def _pool(step: Step, start: str, kind: str, update: str, result: str, counts: A
 
 def _max_pool(step: Step) -> list[str]:
     x = step.operands[0]
-    also = " || {x} != {x}" if x.dtype.kind == "f" else ""
-    update = f"folded = {{x}} > folded{also} ? {{x}} : folded;"
+    also = " || v0 != v0" if x.dtype.kind == "f" else ""
+    update = f"folded = v0 > folded{also} ? v0 : folded;"
     return _pool(step, literal(least_of(x.dtype), x.dtype), x.type, update, "folded")
 
 
@@ -68,10 +68,10 @@ def _average_pool(step: Step) -> list[str]:
     spread = counts.broadcast(y.shape[2:])
     kind = accumulator(x.dtype)
     if x.dtype.kind == "f":
-        return _pool(step, "0", kind, "folded += {x};", "folded / {count}", spread)
+        return _pool(step, "0", kind, "folded += v0;", "folded / {count}", spread)
     # A sum wraps around in the operand's type; its quotient is computed in double precision, and cut off.
     whole = f"({y.type})((double)({x.type})folded / {{count}})"
-    return _pool(step, "0", kind, f"folded += ({kind}){{x}};", whole, spread)
+    return _pool(step, "0", kind, f"folded += ({kind})v0;", whole, spread)
 
 
 POOLS = {"average_pool": Kernel(_average_pool), "max_pool": Kernel(_max_pool)}

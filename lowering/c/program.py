@@ -21,8 +21,31 @@ __all__ = ["Program", "Written"]
 _ALIGNED = 8
 """Bytes of the widest entries; each array in the arena begins at a multiple of them."""
 
+_WIDENING = frozenset(
+    {
+        *("integer_add", "integer_conv", "integer_linear", "integer_mul", "integer_sub", "integer_threshold"),
+        *("lookup", "output"),
+    }
+)
+"""Ops whose C converts operands to wider integers, so that constants may be stored in narrower ones."""
+
 _WIDER = ("f16", "bf16")
 _SHORT = ("i2", "i4", "u2", "u4")
+
+
+def _narrowest(value: np.ndarray) -> np.dtype:
+    """Return the narrowest integers of the same sign that hold some integers; of others their own dtype.
+
+    Examples
+    --------
+    >>> _narrowest(np.array([-3, 200])).name, _narrowest(np.ones(2, np.float32)).name
+    ('int16', 'float32')
+    """
+    if value.dtype.kind not in "iu" or not value.size:
+        return value.dtype
+    low, high = int(value.min()), int(value.max())
+    kinds = [np.dtype(f"{'u' * (value.dtype.kind == 'u')}int{bits}") for bits in (8, 16, 32, 64)]
+    return next(kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
 
 
 @dataclass(frozen=True)
@@ -115,13 +138,24 @@ class Program:
             self.arrays[source] = array
 
     def _constant(self, node: str) -> None:
+        readers = self.graph.readers(node)
         try:
-            array = self._array(self.names.give(node), self.graph.result_type(node))
+            array = self._array(self.names.give(self._role(node)), self.graph.result_type(node))
         except Unfit as reason:
             self.refused.append(f"constant ({node}: {reason})")
             return
         value = np.asarray(self.graph.nodes[node]["value"]).astype(array.dtype).reshape(array.shape)
-        self.arrays[Operand(node, 0)] = self.tables[array.name] = replace(array, value=value)
+        if all(self.graph.nodes[reader.node]["type"] in _WIDENING for reader in readers):
+            value = value.astype(_narrowest(value))
+        self.arrays[Operand(node, 0)] = self.tables[array.name] = replace(array, value=value, dtype=value.dtype)
+
+    def _role(self, node: str) -> str:
+        """What to call a constant: after its first reader, and what it is there."""
+        readers = self.graph.readers(node)
+        if not readers or self.graph.nodes[readers[0].node]["type"] == "output":
+            return node
+        names = self.graph.op(readers[0].node).operands
+        return f"{readers[0].node} {names[min(readers[0].slot, len(names) - 1)]}"
 
     def _last_reads(self, order: tuple[str, ...]) -> dict[Operand, int]:
         last: dict[Operand, int] = {}
