@@ -220,7 +220,7 @@ def _in_graphs(kind: Kind) -> Kind:
     if isinstance(kind, Tuple):
         made = Tuple(tuple(map(_in_graphs, kind.items)), is_long=kind.is_long, is_sequence=True)
     elif isinstance(kind, Dict):
-        made = Dict(kind.keys, _in_graphs(kind.item))
+        made = Dict(kind.keys, STORABLE if kind.item is ANY else _in_graphs(kind.item))
     elif isinstance(kind, Either):
         members = list(map(_in_graphs, kind.members))
         if INT in members and FLOAT in members:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 __all__ = ["BRIDGES", "LEVELS", "Level"]
 
-_LIBRARY = ("nn", "integer", "stream")
+_LIBRARY = ("nn", "integer", "stream", "memory")
 
 BRIDGES = ("structure", "bridge")
 """What ops are that have no level of their own: inputs, outputs and constants; what only changes between levels."""
@@ -18,7 +18,7 @@ class Level:
 
     Examples
     --------
-    >>> nn, integer, stream = LEVELS
+    >>> nn, integer, stream, memory = LEVELS
     >>> sample = Level("sample", 1, dialect="sig", above="integer")
     >>> nn.stands_above(stream), sample.stands_above(stream), sample.stands_above(nn), nn.stands_above(sample)
     (True, True, False, False)

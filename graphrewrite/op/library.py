@@ -1,4 +1,4 @@
-"""The op library by name: the ops that the modules of the four families define, and those of structure."""
+"""The op library by name: the ops that the modules of the five families define, and those of structure."""
 
 from __future__ import annotations
 
@@ -63,6 +63,8 @@ _MODULES = (
     "tensor.random",
     "tensor.n_grams",
     "nn.attention",
+    "memory.destination",
+    "memory.parts",
 )
 
 LIBRARY: dict[str, Op] = {

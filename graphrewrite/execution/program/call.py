@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
+from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError, UnknownOpError, did_you_mean
 from graphrewrite.execution.effects import note_effect
 from graphrewrite.execution.implementation import Implementation
 from graphrewrite.execution.program.compiled_body import CompiledBody
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.hierarchy.bound_sizes import attributes_with_sizes
 from graphrewrite.hierarchy.graph_ops import GraphOp
-from graphrewrite.op import constant, output, reshape
+from graphrewrite.op import LIBRARY, constant, find_op, into, output, reshape
 from graphrewrite.op.axes import Arrangement
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
@@ -82,9 +82,12 @@ class Call:
         data, attributes = graph._node[node], op.attributes
         stated = data.get("result", ())
         results = stated if isinstance(stated, tuple) else (stated,)
-        operands = graph.operands(node)
+        operands, own = graph.operands(node), attributes_in(data, op)
+        if op is into:  # what is computed is the same, wherever the result lies
+            op, operands, own = _computed(graph, own, operands)
+            attributes = op.attributes
         arrangement = None if op.axes is None else _arrangement(graph, node, op, operands)
-        if own := attributes_in(data, op):
+        if own:
             bodies = {key: CompiledBody(v, implementations) for key, v in own.items() if isinstance(v, Graph)}
             attributes = {**attributes, **own, **bodies}
         has_objects = op is not output and carries_objects(graph, operands, results)
@@ -197,6 +200,16 @@ def constant_value(graph: Graph, node: str) -> np.ndarray | None:
         return None
     value = data.get("value")
     return hold(data["result"].element, value) if isinstance(value, np.ndarray) else None
+
+
+def _computed(
+    graph: Graph, attributes: Mapping[str, Any], operands: tuple[Operand, ...]
+) -> tuple[Op, tuple[Operand, ...], Mapping[str, Any]]:
+    """Return the op that is computed into a region, what it reads, and its attributes."""
+    op = find_op(attributes["of"], graph.ops)
+    if op is None:
+        raise UnknownOpError(f"computes {attributes['of']!r}, which is no op{did_you_mean(attributes['of'], LIBRARY)}")
+    return op, operands[attributes.get("outs", 1) :], attributes.get("attributes") or {}
 
 
 def carries_objects(graph: Graph, operands: Iterable[Operand], results: Iterable[Type]) -> bool:

@@ -53,7 +53,7 @@ def unlike(kind: str, before: Iterable[Level | None], after: Mapping[str, Level 
 
     Examples
     --------
-    >>> nn, integer, _ = LEVELS
+    >>> nn, integer, *_ = LEVELS
     >>> unlike("transformation", [nn, None], {"requantise": integer})
     "is a transformation and makes 'requantise' of the level integer out of nn; declare it with kind='lowering'"
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphrewrite.rewriting.verification import modules, structure, values
+from graphrewrite.rewriting.verification import memory, modules, structure, values
 from graphrewrite.rewriting.verification.checks import Check
 
 __all__ = ["CHECKS"]
@@ -29,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     values.shared_constants_are_kept,
     modules.placeholders_are_kept,
     modules.operators_agree,
+    memory.programs_keep_what_is_read,
     # Nested graphs.
     modules.nesting_ends,
     modules.nested_graphs_are_sound,

@@ -31,7 +31,7 @@ def other_ops() -> tuple[Op, ...]:
     Without those of hardware, and those that refuse NaN, which others give.
     """
     without = {*DEFAULT_OPS, *REFUSES_NAN}
-    return tuple(op for op in LIBRARY.values() if op.name not in without and op.level != "structure")
+    return tuple(op for op in LIBRARY.values() if op.name not in without and op.level not in ("structure", "memory"))
 
 
 def few_ops(pick: Pick) -> tuple[Op, ...]:
