@@ -44,7 +44,6 @@ from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max
 from graphrewrite.lowering.integer.hardware_heads import decisions_in_hardware, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.integer.integer_lowering import LOWER_TO_INTEGER, to_integer
 from graphrewrite.lowering.memory import lower_to_memory
-from graphrewrite.lowering.optimisation import HARDWARE, INTEGER, ONNX, TARGETS, Target, optimise
 from graphrewrite.lowering.optimisation import HARDWARE, INTEGER, ONNX, TARGETS, C, Target, optimise
 from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,

@@ -194,6 +194,6 @@ ALONG = {
     "cum_prod": Kernel(_running("*", "1")),
     "cum_sum": Kernel(_running("+", "0")),
     "log_softmax": Kernel(_log_softmax),
-    "softmax": Kernel(_softmax, in_place=True),
+    "softmax": Kernel(_softmax),
 }
 """Kernels of ops along axes."""

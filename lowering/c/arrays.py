@@ -117,14 +117,6 @@ class Array:
         return c_type(self.dtype)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether its entries are all of the memory from its pointer on, in order."""
-        return self.offset == 0 and all(
-            stride == wanted or size == 1
-            for size, stride, wanted in zip(self.shape, self.strides, row_major(self.shape), strict=True)
-        )
-
-    @property
     def number(self) -> str | None:
         """The literal of a constant of one entry, which needs no memory."""
         return None if self.value is None or self.value.size != 1 else literal(self.value.ravel()[0], self.dtype)
@@ -156,7 +148,10 @@ class Array:
     def transposed(self, perm: Sequence[int]) -> Array:
         """Return it with another order of its axes."""
         return replace(
-            self, shape=tuple(self.shape[p] for p in perm), strides=tuple(self.strides[p] for p in perm)
+            self,
+            shape=tuple(self.shape[p] for p in perm),
+            strides=tuple(self.strides[p] for p in perm),
+            value=None if self.value is None else np.transpose(self.value, perm),
         )
 
     def with_ones(self, axes: Sequence[int]) -> Array:
@@ -172,6 +167,11 @@ class Array:
         return replace(
             self, shape=tuple(self.shape[a] for a in axes), strides=tuple(self.strides[a] for a in axes), value=None
         )
+
+    def part(self, starts: Sequence[int], shape: Sequence[int]) -> Array:
+        """Return a box of it."""
+        first = self.offset + sum(start * stride for start, stride in zip(starts, self.strides, strict=True))
+        return replace(self, shape=tuple(shape), offset=first, value=self.value if self.size == 1 else None)
 
     def positions(self) -> np.ndarray:
         """Return the index in memory of each entry."""

@@ -14,9 +14,6 @@ from graphrewrite.lowering.c.loops import nest
 
 __all__ = ["ELEMENTWISE", "mapped"]
 
-_NAMES = ("v0", "v1", "v2")
-"""Local variables of operands that an expression reads more than once."""
-
 _LARGER = "{0} >= {1} || {0} != {0} ? {0} : {1}"
 _SMALLER = "{0} <= {1} || {0} != {0} ? {0} : {1}"
 _LOGISTIC = "{0} < 0 ? exp@({0}) / (1 + exp@({0})) : 1 / (1 + exp@(-{0}))"
@@ -97,11 +94,12 @@ def mapped(step: Step, template: str, *operands: Array, **words: str) -> list[st
     def body(y: Reference, *xs: Reference) -> list[str]:
         named, lines = list[str](), list[str]()
         for position, (x, array) in enumerate(zip(xs, read, strict=True)):
-            is_repeated = bool(x.index) and text.count(f"{{{position}}}") > 1
-            if is_repeated:
-                lines.append(f"const {array.type} {_NAMES[position]} = {x};")
+            is_repeated = bool(x.index) and (text.count(f"{{{position}}}") > 1 or xs.count(x) > 1)
+            is_limit = not x.index and array.dtype.kind in "ub"  # with which a comparison may be always true
+            if is_repeated or is_limit:
+                lines.append(f"const {array.type} v{position} = {x};")
             plain = str(x) if x.index or not str(x).startswith("-") else f"({x})"
-            named.append(_NAMES[position] if is_repeated else plain)
+            named.append(f"v{position}" if is_repeated or is_limit else plain)
         return [*lines, f"{y} = {text.format(*named, **kinds)};"]
 
     return nest(result.shape, [result, *read], body)
@@ -288,5 +286,5 @@ _OWN = {
     "sum": _sum,
 }
 
-ELEMENTWISE = {name: Kernel(write, in_place=True) for name, write in {**{n: _row(n) for n in EXPRESSIONS}, **_OWN}.items()}
+ELEMENTWISE = {name: Kernel(write) for name, write in {**{n: _row(n) for n in EXPRESSIONS}, **_OWN}.items()}
 """Kernels of element-wise ops."""

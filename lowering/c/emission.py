@@ -13,13 +13,16 @@ import numpy as np
 
 from graphrewrite import Graph, Tensor, rewrite
 from graphrewrite.errors import MissingDependencyError
+from graphrewrite.graph import Operand
 from graphrewrite.graph.arguments import as_graph
+from graphrewrite.graph.regions import reads_of
+from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hdl import Design
 from graphrewrite.hdl.emission.description import version
 from graphrewrite.hdl.emission.design import FORMAT
 from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.lowering.c.along import ALONG
-from graphrewrite.lowering.c.arrays import Array, c_type, literal
+from graphrewrite.lowering.c.arrays import Array, literal
 from graphrewrite.lowering.c.elementwise import ELEMENTWISE
 from graphrewrite.lowering.c.identifiers import c_comment, name_table
 from graphrewrite.lowering.c.integers import INTEGERS
@@ -27,11 +30,13 @@ from graphrewrite.lowering.c.kernel import Kernel
 from graphrewrite.lowering.c.moves import MOVES
 from graphrewrite.lowering.c.pools import POOLS
 from graphrewrite.lowering.c.products import PRODUCTS
-from graphrewrite.lowering.c.program import Program
+from graphrewrite.lowering.c.program import Program, Written
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.errors import UnsupportedOpsError, origins_text
+from graphrewrite.lowering.memory import lower_to_memory
 from graphrewrite.rules import eliminate_dead_nodes, eliminate_independent_nodes
-from graphrewrite.types import Dimension, symbols
+from graphrewrite.rules.memory import MEMORY_RULES
+from graphrewrite.types import OBJECT, TEXT, Dimension, Type, symbols
 
 __all__ = ["C_OPS", "KERNELS", "to_c"]
 
@@ -41,6 +46,7 @@ KERNELS: dict[str, Kernel] = {**ELEMENTWISE, **INTEGERS, **ALONG, **PRODUCTS, **
 C_OPS = frozenset(KERNELS)
 """The ops that C has."""
 
+_STAYING = frozenset({"input", "output", "constant"})
 _WIDTH = 100
 """Characters of a line of a table."""
 
@@ -85,8 +91,7 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
         float *const relu = (float *)(void *)(arena.bytes + 0);
     ...
     """
-    checked = as_graph(graph, "that can be written in C")
-    flat = flatten(checked)
+    flat = flatten(as_graph(graph, "that can be written in C"))
     given = {**dict.fromkeys(_batch(flat), 1), **(sizes or {})}
     sized = flat.with_sizes(given) if given else flat
     if opened := _open_sizes(sized):
@@ -94,15 +99,39 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
         raise UnsupportedOpsError(f"C has arrays of known sizes only; give numbers for sizes={{{asked}}}")
     members = [member for member in LOWER_COMPOSITE if not lowered_ops(member) & C_OPS]
     lowered = rewrite(sized, (*members, eliminate_dead_nodes, eliminate_independent_nodes))
+    if refused := _without_kernel(lowered):
+        raise _refusal(refused)
+    graph = rewrite(lower_to_memory(lowered), MEMORY_RULES)
     names = name_table()
     own = names.give(name or graph.name or "network")
-    program = Program(lowered, KERNELS, names)
+    program = Program(graph, KERNELS, names)
     if program.refused:
-        raise UnsupportedOpsError(
-            f"{len(program.refused)} nodes cannot be written in C: {', '.join(program.refused)}; replace them by rules "
-            "first, or write what they compute by the ops in graphrewrite.lowering.C.ops"
-        )
-    return _design(own, program, lowered)
+        raise _refusal(program.refused)
+    return _design(own, program, graph)
+
+
+def _refusal(refused: list[str]) -> UnsupportedOpsError:
+    return UnsupportedOpsError(
+        f"{len(refused)} node{'s' if len(refused) > 1 else ''} cannot be written in C: {', '.join(refused)}; replace "
+        "them by rules first, by ops in graphrewrite.lowering.C.ops and types that C has"
+    )
+
+
+def _without_kernel(graph: Graph) -> list[str]:
+    """The nodes whose ops or results have no C, of those that memory knows; the others have reasons of their own."""
+    refused = []
+    for node in graph.in_order():
+        kind = graph.nodes[node]["type"]
+        others = [each for each in declared_types(graph, node) or () if not _is_in_memory(each)]
+        if kind not in KERNELS and kind not in _STAYING:
+            refused.append(f"{kind} ({node})")
+        elif others:
+            refused.append(f"{kind} ({node}: C has no type for {others[0]})")
+    return refused
+
+
+def _is_in_memory(kind: Type) -> bool:
+    return isinstance(kind, Tensor) and kind.element not in (TEXT, OBJECT)
 
 
 def _batch(graph: Graph) -> list[str]:
@@ -120,16 +149,15 @@ def _open_sizes(graph: Graph) -> list[str]:
 
 
 def _design(name: str, program: Program, graph: Graph) -> Design:
-    found, offsets = program.placed()
     lines = [line for step in program.steps for line in step.lines]
     words = set(re.findall(r"\w+", "\n".join(lines)))
     functions = _functions(words)
     tables = [table for table in program.tables.values() if table.name in words]
     ports = [_port(graph, port, array) for port, array in program.ports.items()]
     buffers = [
-        f"{c_type(array.dtype)} *const {buffer} = ({c_type(array.dtype)} *)(void *)(arena.bytes + {offsets[buffer]});"
-        for buffer, array in ((b, program.arrays[value]) for b, value in program.buffers.items())
-        if buffer in words
+        f"{array.type} *const {array.name} = ({array.type} *)(void *)(arena.bytes + {room.offset});"
+        for room, array in ((room, program.arrays[Operand(node)]) for node, room in program.plan.rooms.items())
+        if array.name in words
     ]
     unread = [f"(void){port['variable']};" for port in ports if port["is_input"] and port["variable"] not in words]
     about = {
@@ -140,12 +168,12 @@ def _design(name: str, program: Program, graph: Graph) -> Design:
         "version": version(),
         "parameters": ", ".join(port["parameter"] for port in ports) or "void",
         "arguments": ", ".join(port["variable"] for port in ports),
-        "arena": found.height,
+        "arena": program.plan.size,
         "table_bytes": sum(np.asarray(table.value).nbytes for table in tables),
         "ports": ports,
         "takes": bool(graph.inputs),
     }
-    steps = [{"comment": _step_comment(graph, step.node), "lines": _scoped(step.lines)} for step in program.steps]
+    steps = [{"comment": _step_comment(graph, step), "lines": _scoped(step.lines)} for step in program.steps]
     render = _environment()
     files = {
         f"{name}.c": render(
@@ -166,8 +194,8 @@ def _design(name: str, program: Program, graph: Graph) -> Design:
         "format": FORMAT,
         "language": "c",
         "name": name,
-        "arena": found.height,
-        "arena_bound": found.bound,
+        "arena": program.plan.size,
+        "arena_bound": program.plan.bound,
         "tables": about["table_bytes"],
         "ports": [{key: port[key] for key in written} for port in ports],
         "steps": [{"node": step.node, "origin": list(graph.origin(step.node))} for step in program.steps],
@@ -200,13 +228,13 @@ def _port(graph: Graph, name: str, array: Array) -> dict[str, Any]:
     }
 
 
-def _step_comment(graph: Graph, node: str) -> str:
-    data = graph.nodes[node]
-    operands = ", ".join(operand.node for operand in graph.operands(node))
+def _step_comment(graph: Graph, step: Written) -> str:
+    node = step.node
+    operands = ", ".join(operand.node for operand in reads_of(graph, node))
     origin = origins_text(graph, node)
-    kinds = data.get("result", "")
+    kinds = graph.nodes[node]["result"]
     results = ", ".join(map(str, kinds)) if isinstance(kinds, tuple) else str(kinds)
-    text = f"{node} = {data['type']}({operands})" + (f" : {results}" if results else "")
+    text = f"{node} = {step.op}({operands}) : {results}"
     return c_comment(text) + ("" if origin == node else f" <- {c_comment(origin)}")
 
 
@@ -272,6 +300,6 @@ def _functions(words: set[str]) -> list[str]:
     """The functions that are called, and those that these call."""
     library, needed = _library(), set[str]()
     for name in reversed(list(library)):
-        if name in words or any(f"{name}(" in library[other] for other in needed):
+        if name in words or any(re.search(rf"\b{name}\(", library[each]) for each in needed):
             needed.add(name)
     return [text for name, text in library.items() if name in needed]

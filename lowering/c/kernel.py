@@ -74,14 +74,11 @@ class Kernel:
     ----------
     write : callable
         Returns the lines of a step; raises `Unfit` for what it does not write.
-    in_place : bool
-        Whether it reads no entry of an operand after the same one of the result is written.
     short : bool
         Whether results may be integers of 2 or 4 bits.
     """
 
     write: Callable[[Step], Sequence[str]]
-    in_place: bool = False
     short: bool = False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from graphrewrite.lowering.c.arrays import Array, Reference, literal
 from graphrewrite.lowering.c.kernel import Kernel, Step, Unfit
 from graphrewrite.lowering.c.loops import counted, nest, runs
 
-__all__ = ["MOVES"]
+__all__ = ["MOVES", "copied_part"]
 
 _FILLED = {"pad": "fill", "trilu": ""}
 """Ops with entries that come from nowhere, and the attribute that says what they are; 0 without one."""
@@ -79,6 +80,15 @@ def _copied(step: Step, target: Array, x: Array, to: np.ndarray, of: np.ndarray)
     for name, (count, _) in zip(reversed(names), reversed(found), strict=True):
         lines = counted(name, count, lines)
     return lines
+
+
+def copied_part(kind: str, out: Array, x: Array, starts: Sequence[int]) -> list[str]:
+    """Return loops that copy a value into a region, into a box of it, or a box of the value."""
+    if kind == "insert":
+        out = out.part(starts, x.shape)
+    elif kind == "extract":
+        x = x.part(starts, out.shape)
+    return nest(out.shape, [out, x], lambda y, entry: [f"{y} = {entry};"])
 
 
 def _by_table(step: Step, target: Array, x: Array, to: np.ndarray, of: np.ndarray) -> list[str]:

@@ -110,7 +110,7 @@ def window_loops(
         conditions = [f"p{axis} < 0"] * (begins[axis] > 0) + [f"p{axis} >= {sizes[axis]}"] * (reach >= sizes[axis])
         if conditions:
             lines = [at, *block(f"if ({' || '.join(conditions)})", ["continue;"]), *lines]
-        else:
+        elif any(f"p{axis}" in line for line in lines):  # not of a number that is everywhere the same
             lines = [at, *lines]
         lines = counted(f"k{axis}", kernel[axis], lines)
     return lines
