@@ -95,7 +95,7 @@ def mapped(step: Step, template: str, *operands: Array, **words: str) -> list[st
         named, lines = list[str](), list[str]()
         for position, (x, array) in enumerate(zip(xs, read, strict=True)):
             is_repeated = bool(x.index) and (text.count(f"{{{position}}}") > 1 or xs.count(x) > 1)
-            is_limit = not x.index and array.dtype.kind in "ub"  # with which a comparison may be always true
+            is_limit = not x.index and array.dtype.kind in "ub" and f"{{{position}}}" in text  # with which a comparison may be always true
             if is_repeated or is_limit:
                 lines.append(f"const {array.type} v{position} = {x};")
             plain = str(x) if x.index or not str(x).startswith("-") else f"({x})"

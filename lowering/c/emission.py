@@ -61,7 +61,8 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
     Parameters
     ----------
     graph : Graph
-        A graph of real numbers, of integers, or both. Composite ops that C lacks are written by others.
+        A graph of real numbers, of integers, or both. Composite ops that C lacks are written by others. A program over
+        memory, as `lower_to_memory` gives, is written as it is.
     name : str, optional
         Of the function and the files, made a legal identifier; the graph's name where not given.
     sizes : mapping of str to int, optional
@@ -88,8 +89,20 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
     >>> print(to_c(g).files["tiny.c"].partition("void ")[2])
     tiny(const float x[3], float y[3])
     {
-        float *const relu = (float *)(void *)(arena.bytes + 0);
-    ...
+        /* a = relu(x) : f32[1,3] */
+        for (int32_t i0 = 0; i0 < 3; ++i0) {
+            const float v0 = x[i0];
+            y[i0] = v0 < 0 ? 0 : v0;
+        }
+    <BLANKLINE>
+        /* b = mul(a, a) : f32[1,3] */
+        for (int32_t i0 = 0; i0 < 3; ++i0) {
+            const float v0 = y[i0];
+            const float v1 = y[i0];
+            y[i0] = v0 * v1;
+        }
+    }
+    <BLANKLINE>
     """
     flat = flatten(as_graph(graph, "that can be written in C"))
     given = {**dict.fromkeys(_batch(flat), 1), **(sizes or {})}
@@ -97,17 +110,23 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
     if opened := _open_sizes(sized):
         asked = ", ".join(f"{size!r}: ..." for size in opened)
         raise UnsupportedOpsError(f"C has arrays of known sizes only; give numbers for sizes={{{asked}}}")
-    members = [member for member in LOWER_COMPOSITE if not lowered_ops(member) & C_OPS]
-    lowered = rewrite(sized, (*members, eliminate_dead_nodes, eliminate_independent_nodes))
-    if refused := _without_kernel(lowered):
-        raise _refusal(refused)
-    graph = rewrite(lower_to_memory(lowered), MEMORY_RULES)
+    is_program = any(sized.op(node).level == "memory" for node in sized)
+    graph = sized if is_program else _over_memory(sized)
     names = name_table()
     own = names.give(name or graph.name or "network")
     program = Program(graph, KERNELS, names)
     if program.refused:
         raise _refusal(program.refused)
     return _design(own, program, graph)
+
+
+def _over_memory(graph: Graph) -> Graph:
+    """Return a program over memory whose ops C has, in as few regions and copies as rules find."""
+    members = [member for member in LOWER_COMPOSITE if not lowered_ops(member) & C_OPS]
+    lowered = rewrite(graph, (*members, eliminate_dead_nodes, eliminate_independent_nodes))
+    if refused := _without_kernel(lowered):
+        raise _refusal(refused)
+    return rewrite(lower_to_memory(lowered), MEMORY_RULES)
 
 
 def _refusal(refused: list[str]) -> UnsupportedOpsError:

@@ -26,16 +26,17 @@ def _long(number: int) -> str:
 
 def _combined(sign: str) -> Any:
     def write(step: Step) -> list[str]:
-        x, y = (_shifted(i, shift) for i, shift in enumerate(step.attributes["shifts"]))
+        wide = "uint64_t" if any(x.dtype.itemsize == 8 for x in step.operands) else "int64_t"
+        x, y = (_shifted(i, shift, wide) for i, shift in enumerate(step.attributes["shifts"]))
         return mapped(step, f"({{T}})({x} {sign} {y})")
 
     return write
 
 
-def _shifted(position: int, shift: int) -> str:
+def _shifted(position: int, shift: int, wide: str) -> str:
     """The expression of an operand, shifted left; a negative number has no shift in C."""
-    wide = f"(int64_t){{{position}}}"
-    return f"{wide} * {_long(1 << shift)}" if shift else wide
+    operand = f"({wide}){{{position}}}"
+    return f"{operand} * {_long(1 << shift)}" if shift else operand
 
 
 def _requantise(step: Step) -> list[str]:
@@ -91,8 +92,11 @@ def _lookup(step: Step) -> list[str]:
 
     def body(y: Reference, entry: Reference, row: Reference) -> list[str]:
         low = step.attributes["low"]
-        wide = f"(int64_t){entry}"
-        offset = f"{wide} - ({_long(low)})" if low else wide
+        offset = f"(int64_t){entry}"
+        if low and x.dtype.itemsize == 8:  # may wrap around
+            offset = f"(int64_t)((uint64_t){entry} - (uint64_t)({_long(low)}))"
+        elif low:
+            offset += f" - ({_long(low)})"
         return [f"{y} = {row.plus(f'limited({offset}, 0, {last})')};"]
 
     return nest(step.result.shape, [step.result, x, _per_row(step, table)], body)
@@ -191,7 +195,7 @@ def _quantise(step: Step) -> list[str]:
 def _from_fixed(step: Step) -> list[str]:
     factor = literal(math.ldexp(1.0, -step.attributes["fraction"]), _DOUBLE)
     value = f"(double){{0}} * {factor}"
-    return mapped(step, f"({{T}})({value})" if step.result.dtype.kind == "f" else f"{step.result.dtype.name}_of({value})")
+    return mapped(step, f"({{T}})({value})" if step.result.dtype.kind == "f" else f"({{T}})int64_of({value})")
 
 
 def _channels(step: Step, element: Quantised, dtype: Any) -> tuple[Array, Array, Array, Array]:

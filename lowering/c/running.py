@@ -17,7 +17,7 @@ from graphrewrite.runtime.scratch import scratch_folder
 
 __all__ = ["run_c"]
 
-_OPTIONS = ("-std=c99", "-O2", "-ffp-contract=off")
+_OPTIONS = ("-std=c99", "-O1", "-ffp-contract=off")
 
 
 def run_c(design: Design, inputs: Mapping[str, ArrayLike], *, compiler: str = "cc") -> dict[str, np.ndarray]:

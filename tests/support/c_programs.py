@@ -12,7 +12,7 @@ import pytest
 from graphrewrite.hdl import Design
 from graphrewrite.runtime.process import run_program
 
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0")
 TRAPPING = ("-fsanitize=undefined,bounds", "-fsanitize-undefined-trap-on-error")
 """Undefined behaviour ends the program."""
 CC = shutil.which("cc")
