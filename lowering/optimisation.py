@@ -57,8 +57,8 @@ class Target:
     is_of_layers : bool
         Whether pools and norms become convolutions, `AS_LAYERS`, where approximation is allowed.
     generate : callable, optional
-        Writes code: called with a graph and `name`, returns a `graphrewrite.hdl.Design`. For the level ``"stream"`` it is
-        called with the other keywords of `graphrewrite.hdl.emit`, too. None if no code is written for it.
+        Writes code: called with a graph and `name`, returns a `graphrewrite.hdl.Design`. For the level ``"stream"`` it
+        is called with the other keywords of `graphrewrite.hdl.emit`, too. None if no code is written for it.
     level : str
         Of the graphs that `generate` takes: ``"nn"`` as they are optimised, float or integer; ``"integer"`` quantised
         and lowered to integers; ``"stream"`` lowered to hardware.

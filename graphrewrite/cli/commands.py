@@ -135,8 +135,9 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "--bits",
     type=Widths(),
     metavar="N|NAME=N,…|FILE|auto",
-    help="Word width of values and weights, 4 to 16; default: 8, and for c the model's own numbers. By layer: fc1=6,conv*=8:10,default=8, with weights and results "
-    "apart by a colon; or a .json file of such a mapping. auto: as few bits as --max-loss allows.",
+    help="Word width of values and weights, 4 to 16; default: 8, and for c the model's own numbers. By layer: "
+    "fc1=6,conv*=8:10,default=8, with weights and results apart by a colon; or a .json file of such a mapping. "
+    "auto: as few bits as --max-loss allows.",
 )
 @click.option(
     "--max-loss",
@@ -191,7 +192,7 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     type=Size(),
     multiple=True,
     metavar="NAME=N",
-    help="A number for a size that the model leaves open, for c; of frames one is computed at a time (may be repeated).",
+    help="For c, a number for a size that the model leaves open, other than that of the batch (may be repeated).",
 )
 @click.option("--shift-add", is_flag=True, help="Unrolled layers by shared shifts and additions, without multipliers.")
 @click.option(
@@ -217,7 +218,8 @@ class _Names(click.ParamType["tuple[str, ...]"]):
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random stalls.")
 @click.option(
-    "--name", help="Of the top entity, or of the function; begins the names of all that is the design's own. Default: the model's."
+    "--name",
+    help="Of the top entity or the function; begins the names of all that is the design's own. Default: the model's.",
 )
 @click.option(
     "--library",
@@ -262,7 +264,9 @@ def compile_command(
             click.echo("\n".join(cut_lines(model, options["plugins"])))
             return
         target = generating_target(target_name)
-        _check_options(click.get_current_context(), _FOR_PROGRAMS if target.level == "stream" else _FOR_HARDWARE, target)
+        _check_options(
+            click.get_current_context(), _FOR_PROGRAMS if target.level == "stream" else _FOR_HARDWARE, target
+        )
         chosen = Options(target=target, sizes=dict(sizes), **options)
         if chosen.target.level != "stream":
             program = compile_program(

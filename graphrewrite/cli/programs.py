@@ -110,7 +110,9 @@ def compile_program(
         network = network_in(model, options.plugins)
         network = network.with_sizes(options.sizes) if options.sizes else network
         file = calibration or sample_files.beside(model)
-        samples = sample_files.load(file, network) if file else sample_files.random(network, options.frames, options.seed)
+        samples = (
+            sample_files.load(file, network) if file else sample_files.random(network, options.frames, options.seed)
+        )
     graph = network
     if options.bits is not None or target.level == "integer":
         with found.step("quantising", show):

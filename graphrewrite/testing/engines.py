@@ -44,7 +44,7 @@ def _by_onnxruntime(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray
 
 
 def _inside(graph: Graph, inputs: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Return all values: an engine reorders sums of floats as it likes, where they are greater than what comes of them."""
+    """Return all values: an engine reorders sums of floats, where they are greater than what comes of them."""
     dead = graph.dead_nodes()
     try:
         return tuple(evaluate_nodes(graph, inputs, [node for node in graph.in_order() if node not in dead]).values())

@@ -90,9 +90,7 @@ def _split_axis(step: Step) -> tuple[int, list[int], Array]:
     return at, [axis for axis in range(len(x.shape)) if axis != at], x
 
 
-def _rows(
-    step: Step, lines: Callable[[Callable[[str], str], Callable[[str], str], int], Sequence[str]]
-) -> list[str]:
+def _rows(step: Step, lines: Callable[[Callable[[str], str], Callable[[str], str], int], Sequence[str]]) -> list[str]:
     """Return loops over all rows along an axis, in which entries of operand and result are found by an index."""
     at, others, x = _split_axis(step)
     y = step.result
@@ -180,7 +178,10 @@ def _running(sign: str, neutral: str) -> Callable[[Step], list[str]]:
         def lines(x: Callable[[str], str], y: Callable[[str], str], count: int) -> list[str]:
             index = f"{count - 1} - k" if backwards else "k"
             update, store = f"folded {sign}= ({kind}){x(index)};", f"{y(index)} = ({result})folded;"
-            return [f"{kind} folded = {neutral};", *counted("k", count, [store, update] if exclusive else [update, store])]
+            return [
+                f"{kind} folded = {neutral};",
+                *counted("k", count, [store, update] if exclusive else [update, store]),
+            ]
 
         return _rows(step, lines)
 

@@ -95,7 +95,9 @@ def mapped(step: Step, template: str, *operands: Array, **words: str) -> list[st
         named, lines = list[str](), list[str]()
         for position, (x, array) in enumerate(zip(xs, read, strict=True)):
             is_repeated = bool(x.index) and (text.count(f"{{{position}}}") > 1 or xs.count(x) > 1)
-            is_limit = not x.index and array.dtype.kind in "ub" and f"{{{position}}}" in text  # with which a comparison may be always true
+            is_limit = (
+                not x.index and array.dtype.kind in "ub" and f"{{{position}}}" in text
+            )  # with which a comparison may be always true
             if is_repeated or is_limit:
                 lines.append(f"const {array.type} v{position} = {x};")
             plain = str(x) if x.index or not str(x).startswith("-") else f"({x})"
@@ -148,7 +150,7 @@ def _selu(step: Step) -> list[str]:
 
 
 def _silu(step: Step) -> list[str]:
-    """x · σ(αx), which is 0 and not NaN for the negative infinity."""
+    """The logistic function, times its operand: 0 and not NaN for the negative infinity."""
     factor = step.attributes["alpha"]
     steep = "{0}" if factor == 1 else f"({{0}} * ({literal(factor, step.result.dtype)}))"
     share = _LOGISTIC.replace("{0}", steep)
@@ -156,7 +158,7 @@ def _silu(step: Step) -> list[str]:
 
 
 def _mish(step: Step) -> list[str]:
-    """x · n / (n + 2) with n = e^x (e^x + 2)."""
+    """The tanh of a softplus is n / (n + 2) with n = e^x (e^x + 2)."""
     power = "exp@({0})"
     return mapped(
         step,
@@ -188,7 +190,11 @@ def _clip(step: Step) -> list[str]:
             if limit == (ends.min if bound == "low" else ends.max):
                 continue
         number = literal(limit, dtype)
-        text = f"{text} {sign} {number} ? {number} : {text}" if text == "{0}" else f"({text}) {sign} {number} ? {number} : ({text})"
+        text = (
+            f"{text} {sign} {number} ? {number} : {text}"
+            if text == "{0}"
+            else f"({text}) {sign} {number} ? {number} : ({text})"
+        )
     return mapped(step, text)
 
 

@@ -225,7 +225,11 @@ def _design(name: str, program: Program, graph: Graph) -> Design:
 
 def _scoped(lines: list[str]) -> list[str]:
     """Variables of a step that begins with one are its own."""
-    return ["{", *(f"    {line}" for line in lines), "}"] if lines and not re.match(r"for |\{|[\w\[\]]+ = ", lines[0]) else lines
+    return (
+        ["{", *(f"    {line}" for line in lines), "}"]
+        if lines and not re.match(r"for |\{|[\w\[\]]+ = ", lines[0])
+        else lines
+    )
 
 
 def _port(graph: Graph, name: str, array: Array) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -125,9 +124,7 @@ def _interpolate(step: Step) -> list[str]:
             f"(v0 & {_long((1 << rest) - 1)})) >> {given['shift']});",
         ]
 
-    return nest(
-        step.result.shape, [step.result, step.operands[0], _per_row(step, base), _per_row(step, slope)], body
-    )
+    return nest(step.result.shape, [step.result, step.operands[0], _per_row(step, base), _per_row(step, slope)], body)
 
 
 def _softmax(step: Step) -> list[str]:

@@ -21,11 +21,11 @@ def block(head: str, body: Sequence[str]) -> list[str]:
 
 
 def counted(variable: str, count: int, body: Sequence[str]) -> list[str]:
-    """Return a loop that counts.
+    r"""Return a loop that counts.
 
     Examples
     --------
-    >>> print(*counted("k", 3, ["sum += x[k];"]), sep="\\n")
+    >>> print(*counted("k", 3, ["sum += x[k];"]), sep="\n")
     for (int32_t k = 0; k < 3; ++k) {
         sum += x[k];
     }
@@ -34,7 +34,7 @@ def counted(variable: str, count: int, body: Sequence[str]) -> list[str]:
 
 
 def nest(shape: Sequence[int], arrays: Sequence[Array], body: Body, *, variable: str = "i") -> list[str]:
-    """Return loops over all entries of arrays that broadcast to a shape.
+    r"""Return loops over all entries of arrays that broadcast to a shape.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def nest(shape: Sequence[int], arrays: Sequence[Array], body: Body, *, variable:
     Examples
     --------
     >>> x, y = (Array(name, np.dtype("float32"), (4, 6), (6, 1)) for name in "xy")
-    >>> print(*nest((4, 6), [y, x], lambda y, x: [f"{y} = -{x};"]), sep="\\n")
+    >>> print(*nest((4, 6), [y, x], lambda y, x: [f"{y} = -{x};"]), sep="\n")
     for (int32_t i0 = 0; i0 < 24; ++i0) {
         y[i0] = -x[i0];
     }

@@ -139,9 +139,7 @@ def _gather_elements(step: Step) -> list[str]:
         return _move(step)
     at = step.attributes["axis"] % len(x.shape)
     # All but the axis itself advance together.
-    rows = Array(
-        x.name, x.dtype, indices.shape, tuple(0 if a == at else s for a, s in enumerate(x.strides)), x.offset
-    )
+    rows = Array(x.name, x.dtype, indices.shape, tuple(0 if a == at else s for a, s in enumerate(x.strides)), x.offset)
 
     def body(y: Reference, place: Reference, entry: Reference) -> list[str]:
         return [f"{y} = {entry.plus(_index(place, indices, x, at))};"]
@@ -191,7 +189,20 @@ MOVES = {
         name: Kernel(_move, short=True)
         for name in (
             *("channel_shuffle", "concat", "depth_to_space", "dropout", "expand", "flatten", "identity", "name_axes"),
-            *("pad", "reshape", "reverse_sequence", "slice", "space_to_depth", "split", "squeeze", "tile", "transfer", "transpose", "trilu", "unsqueeze"),
+            *(
+                "pad",
+                "reshape",
+                "reverse_sequence",
+                "slice",
+                "space_to_depth",
+                "split",
+                "squeeze",
+                "tile",
+                "transfer",
+                "transpose",
+                "trilu",
+                "unsqueeze",
+            ),
         )
     },
     "gather": Kernel(_gather, short=True),

@@ -134,7 +134,9 @@ class Program:
             return
         root = value if is_input else self.regions.locations[value].root
         if not is_input and root.node in self.graph.inputs:
-            self.refused.append(f"output ({name}: it lies in the memory of the input {root.node!r}, which C only reads)")
+            self.refused.append(
+                f"output ({name}: it lies in the memory of the input {root.node!r}, which C only reads)"
+            )
         self.arrays[root] = self.ports[name]
 
     def _room(self, node: str) -> None:

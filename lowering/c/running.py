@@ -106,7 +106,9 @@ def _outputs(design: Design, written: bytes, count: int) -> dict[str, np.ndarray
     for i, (port, size) in enumerate(zip(given, sizes, strict=True)):
         shape = tuple(port["shape"])
         array = rows[str(i)][:, :size].reshape(count, *shape)
-        found[port["name"]] = array.reshape(count * shape[0], *shape[1:]) if shape else array[0] if count == 1 else array
+        found[port["name"]] = (
+            array.reshape(count * shape[0], *shape[1:]) if shape else array[0] if count == 1 else array
+        )
     return found
 
 

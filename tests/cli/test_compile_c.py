@@ -70,7 +70,16 @@ def test_sizes_that_are_open_are_given(tmp_path):
 
 def test_what_makes_no_sense_is_refused(tmp_path):
     out = tmp_path / "out"
-    refused(2, "no code is written for the target 'onnx'.*choose c, hardware", "compile", "digits", "-o", out, "--target", "onnx")
+    refused(
+        2,
+        "no code is written for the target 'onnx'.*choose c, hardware",
+        "compile",
+        "digits",
+        "-o",
+        out,
+        "--target",
+        "onnx",
+    )
     refused(2, "no target 'cc'", "compile", "digits", "-o", out, "--target", "cc")
     for options in (("--target", "c", "--stages", "2"), ("--size", "N=2")):
         result = run("compile", "digits", "-o", out, *options)

@@ -79,7 +79,19 @@ def test_each_op_gives_what_evaluate_gives(family):
 
 
 INTEGER = ("integer_add", "integer_mul", "integer_sub", "requantise", "rescale", "relu", "clip", "max_pool", "concat")
-FLOAT = ("conv", "linear", "matmul", "batch_norm", "relu", "max_pool", "average_pool", "softmax", "add", "mul", "concat")
+FLOAT = (
+    "conv",
+    "linear",
+    "matmul",
+    "batch_norm",
+    "relu",
+    "max_pool",
+    "average_pool",
+    "softmax",
+    "add",
+    "mul",
+    "concat",
+)
 SHAPES = ("reshape", "transpose", "slice", "pad", "concat", "expand", "gather", "where", "cast", "tile", "flatten")
 
 
