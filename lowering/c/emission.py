@@ -31,6 +31,9 @@ from graphrewrite.lowering.c.moves import MOVES
 from graphrewrite.lowering.c.pools import POOLS
 from graphrewrite.lowering.c.products import PRODUCTS
 from graphrewrite.lowering.c.program import Program, Written
+from graphrewrite.lowering.c.qonnx import QONNX
+from graphrewrite.lowering.c.resizing import RESIZING
+from graphrewrite.lowering.c.searching import SEARCHING
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.errors import UnsupportedOpsError, origins_text
 from graphrewrite.lowering.memory import lower_to_memory
@@ -40,7 +43,17 @@ from graphrewrite.types import OBJECT, TEXT, Dimension, Type, symbols
 
 __all__ = ["C_OPS", "KERNELS", "to_c"]
 
-KERNELS: dict[str, Kernel] = {**ELEMENTWISE, **INTEGERS, **ALONG, **PRODUCTS, **POOLS, **MOVES}
+KERNELS: Mapping[str, Kernel] = {
+    **ELEMENTWISE,
+    **INTEGERS,
+    **QONNX,
+    **ALONG,
+    **SEARCHING,
+    **PRODUCTS,
+    **POOLS,
+    **RESIZING,
+    **MOVES,
+}
 """How each op is written in C."""
 
 C_OPS = frozenset(KERNELS)

@@ -13,7 +13,7 @@ _WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
     restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
     asm typeof bool true false and or xor not near far main
-    c k arena best entry found folded greatest reached share sum
+    c i k arena best chosen depth entry found folded greatest is_left last node reached share sum tree
 """.split()  # noqa: SIM905 - a list of words reads better as text
 """Keywords, words that many compilers reserve, and the variables of the loops written here."""
 

@@ -12,30 +12,30 @@ from graphrewrite.lowering.c.arrays import Array, Reference, literal
 from graphrewrite.lowering.c.kernel import Kernel, Step, Unfit
 from graphrewrite.lowering.c.loops import counted, nest, runs
 
-__all__ = ["MOVES", "copied_part"]
+__all__ = ["MOVES", "copied_part", "moved"]
 
 _FILLED = {"pad": "fill", "trilu": ""}
 """Ops with entries that come from nowhere, and the attribute that says what they are; 0 without one."""
 
 
-def _move(step: Step) -> list[str]:
+def moved(step: Step) -> list[str]:
     """Copy the entries of each operand to where the op brings numbers that stand for their places."""
-    moved = step.operands if step.op.name == "concat" else step.operands[:1]
+    sources = step.operands if step.op.name == "concat" else step.operands[:1]
     lines: list[str] = []
-    for x in moved:
+    for x in sources:
         for target, source in zip(step.results, _sources(step, _places(step, x)), strict=True):
-            if (source < 0).any() and step.op.name in _FILLED and x is moved[0]:
+            if (source < 0).any() and step.op.name in _FILLED and x is sources[0]:
                 lines += _filled(step, target)
             own = source.ravel() >= 0
             lines += _copied(step, target, x, target.positions().ravel()[own], source.ravel()[own])
     return lines
 
 
-def _places(step: Step, moved: Array) -> list[np.ndarray | None]:
+def _places(step: Step, source: Array) -> list[np.ndarray | None]:
     """Return what stands for each operand: the places of the one that is moved, nothing, or what says where to."""
     if step.op.name == "concat":
-        return [x.positions() if x is moved else np.full(x.shape, -1, np.int64) for x in step.operands]
-    return [moved.positions(), *(x.value for x in step.operands[1:])]
+        return [x.positions() if x is source else np.full(x.shape, -1, np.int64) for x in step.operands]
+    return [source.positions(), *(x.value for x in step.operands[1:])]
 
 
 def _sources(step: Step, places: list[np.ndarray | None]) -> list[np.ndarray]:
@@ -107,7 +107,7 @@ def _gather(step: Step) -> list[str]:
     """Copy entries at indices that are known at run time only; an index beyond an end is that end."""
     x, indices = step.operands
     if indices.value is not None:
-        return _move(step)
+        return moved(step)
     rank, at, many = len(x.shape), step.attributes["axis"] % len(x.shape), len(indices.shape)
     result = step.result.shape
     index = indices.with_ones([*range(at)]).with_ones([*range(at + many, at + many + rank - at - 1)])
@@ -136,7 +136,7 @@ def _index(place: Reference, indices: Array, x: Array, axis: int) -> str:
 def _gather_elements(step: Step) -> list[str]:
     x, indices = step.operands
     if indices.value is not None:
-        return _move(step)
+        return moved(step)
     at = step.attributes["axis"] % len(x.shape)
     # All but the axis itself advance together.
     rows = Array(x.name, x.dtype, indices.shape, tuple(0 if a == at else s for a, s in enumerate(x.strides)), x.offset)
@@ -150,7 +150,7 @@ def _gather_elements(step: Step) -> list[str]:
 def _gather_nd(step: Step) -> list[str]:
     x, indices = step.operands
     if indices.value is not None:
-        return _move(step)
+        return moved(step)
     batch, many, last = step.attributes["batch_dims"], len(indices.shape) - 1, indices.shape[-1]
     rest = len(x.shape) - batch - last
     first = indices.along([*range(many)]).with_ones([*range(many, many + rest)])
@@ -186,7 +186,7 @@ def _one_hot(step: Step) -> list[str]:
 
 MOVES = {
     **{
-        name: Kernel(_move, short=True)
+        name: Kernel(moved, short=True)
         for name in (
             *("channel_shuffle", "concat", "depth_to_space", "dropout", "expand", "flatten", "identity", "name_axes"),
             *(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -158,8 +159,64 @@ def _conv(step: Step) -> list[str]:
     return lines
 
 
+def _letters(step: Step) -> tuple[list[str], str]:
+    """Return a letter for each axis of the operands, and of the result; axes without one have digits."""
+    left, arrow, right = step.attributes["equation"].replace(" ", "").replace("...", "*").partition("->")
+    if not arrow:
+        right = "*" * ("*" in left) + "".join(sorted(c for c in {*left} - {*",*"} if left.count(c) == 1))
+    terms = left.split(",")
+    counts = [len(x.shape) - len(term.replace("*", "")) for term, x in zip(terms, step.operands, strict=True)]
+    digits = "".join(chr(ord("0") + number) for number in range(max(counts)))
+    return [
+        term.replace("*", digits[len(digits) - count :]) for term, count in zip(terms, counts, strict=True)
+    ], right.replace("*", digits)
+
+
+def _einsum(step: Step) -> list[str]:
+    """Sums over the letters that the result has not; a letter twice in an operand is its diagonal."""
+    terms, right = _letters(step)
+    summed = sorted({*"".join(terms)} - {*right})
+    sizes: dict[str, int] = {}
+    for term, x in zip(terms, step.operands, strict=True):
+        for letter, size in zip(term, x.shape, strict=True):
+            sizes[letter] = max(size, sizes.get(letter, 1)) if size else 0
+    kind, cast = accumulator(step.result.dtype), step.result.dtype.kind in "iu"
+
+    def spread(x: Array, term: str, letters: Sequence[str]) -> Array:
+        strides = [
+            sum(s for own, s, n in zip(term, x.strides, x.shape, strict=True) if own == a and n > 1) for a in letters
+        ]
+        return Array(
+            x.name,
+            x.dtype,
+            tuple(sizes[a] for a in letters),
+            tuple(strides),
+            x.offset,
+            x.value if x.size == 1 else None,
+        )
+
+    def body(y: Reference, *entries: Reference) -> list[str]:
+        def inner(*own: Reference) -> list[str]:
+            parts = [
+                entry.plus(each.index) if each.index not in ("", "0") else entry
+                for entry, each in zip(entries, own, strict=True)
+            ]
+            return [f"sum += {' * '.join(f'({kind}){part}' if cast else str(part) for part in parts)};"]
+
+        parts = [replace(spread(x, term, summed), offset=0) for x, term in zip(step.operands, terms, strict=True)]
+        return [
+            f"{kind} sum = 0;",
+            *nest([sizes[letter] for letter in summed], parts, inner, variable="k"),
+            f"{y} = {_result(step, kind, None)};",
+        ]
+
+    outer = [spread(x, term, right) for x, term in zip(step.operands, terms, strict=True)]
+    return nest(step.result.shape, [step.result, *outer], body)
+
+
 PRODUCTS = {
     "conv": Kernel(_conv),
+    "einsum": Kernel(_einsum),
     "integer_conv": Kernel(_conv),
     "integer_linear": Kernel(_linear),
     "linear": Kernel(_linear),
