@@ -54,7 +54,7 @@ def _rescale(step: Step) -> list[str]:
         step.per_channel(name, given[name], np.int32 if name == "shift" else np.int64)
         for name in ("multiplier", "addend", "shift")
     )
-    product = "{0} * {1} + {2}" if np.any(given["addend"]) else "{0} * {1}"
+    product = "(int64_t){0} * {1} + {2}" if np.any(given["addend"]) else "(int64_t){0} * {1}"
     rounded = _ROUNDED[given["rounding"]]
     text = f"{rounded}({product}, {{3}})" if rounded else f"(({product}) >> {{3}})"
     if given["offset"]:
@@ -216,7 +216,7 @@ def _to_quantised(step: Step) -> list[str]:
 
 def _from_quantised(step: Step) -> list[str]:
     scale, zero, *_ = _channels(step, step.attributes["source"], step.result.dtype)
-    return mapped(step, "({T})({0} - {2}) * {1}", step.operands[0], scale, zero)
+    return mapped(step, "({T})((int64_t){0} - {2}) * {1}", step.operands[0], scale, zero)
 
 
 def _spread(step: Step, parameter: Array) -> Array:

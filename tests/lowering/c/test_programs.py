@@ -50,6 +50,20 @@ def test_an_integer_network_has_the_same_bits():
     assert "int8_t integer_conv_1_w[72]" in design.files[f"{design.name}.c"]
 
 
+@needs_cc
+def test_products_of_wide_numbers_have_64_bits():
+    g = Graph.parse("""graph g
+x = input() : s20f0[N,2]
+a = rescale(x, multiplier=994743, shift=27, element=u8f0, addend=67100672, rounding="down")
+b = rescale(x, multiplier=[994743, -3], shift=[27, 1], element=s16f0)
+y = output(a)
+z = output(b)""")
+    inputs = {"x": np.array([[-524288, 524287], [70001, -70001]], np.int32)}
+    want, got = evaluate(g, inputs), run_c(to_c(g), inputs)
+    for name in want:
+        np.testing.assert_array_equal(got[name], want[name])
+
+
 def test_values_share_memory_and_operands_are_overwritten():
     g = Graph.parse("""graph chain
 x = input() : f32[1,64]
