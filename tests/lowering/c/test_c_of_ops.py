@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from graphrewrite import Graph
+from graphrewrite import Graph, Tensor
 from graphrewrite.errors import EvaluationError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.program.size_values import sizes_of_inputs
@@ -40,6 +40,13 @@ def drawn(ops, **options) -> list:
     return found
 
 
+def is_defined(graph: Graph) -> bool:
+    """Whether all values are tensors, and none is an unsigned integer made of a negative real number."""
+    kinds = [graph.result_type(name) for name in graph.inputs]
+    made = [data for _, data in graph.nodes(data=True) if data["type"] == "from_fixed"]
+    return all(isinstance(kind, Tensor) for kind in kinds) and all(d.get("element", "f")[0] != "u" for d in made)
+
+
 def bound_of(graph: Graph, values: Mapping[str, np.ndarray], dtype: np.dtype) -> float:
     """What sums of so many numbers may lose, in as many steps as there are."""
     finite = [np.abs(v[np.isfinite(v)]).max(initial=0) for v in values.values() if v.dtype.kind == "f"]
@@ -51,6 +58,8 @@ def check_all(cases) -> int:
     """Compile the graphs that C has into one program, compare all outputs; return how many outputs there were."""
     designs, wanted = [], []
     for index, (graph, inputs) in enumerate(cases):
+        if not is_defined(graph):
+            continue
         try:
             with np.errstate(all="ignore"):
                 values = evaluate_nodes(graph, inputs, [n for n in graph.in_order() if n not in graph.dead_nodes()])
