@@ -22,6 +22,7 @@ __all__ = [
     "PlacementError",
     "RewriteError",
     "RuleError",
+    "ScheduleError",
     "SerialError",
     "TemporarySpaceError",
     "TypeMismatchError",
@@ -108,6 +109,10 @@ class VerificationError(GraphRewriteError):
 
 class PlacementError(GraphRewriteError):
     """Spans of memory contradict each other, or do not fit; names them by index."""
+
+
+class ScheduleError(GraphRewriteError):
+    """Steps contradict each other, or do not name each other; names them."""
 
 
 class ParseError(GraphRewriteError):

@@ -107,6 +107,7 @@ from graphrewrite.rules.layers import (
 )
 from graphrewrite.rules.limits import clip_as_relu, merge_clips
 from graphrewrite.rules.merging import MERGE_PRODUCTS
+from graphrewrite.rules.memory import MEMORY_RULES
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.opt_in import (
     APPROXIMATE,
@@ -156,6 +157,7 @@ __all__ = [
     "BROADCASTING",
     "FEWER_TRANSPOSES",
     "FOLDING",
+    "MEMORY_RULES",
     "MERGE_PRODUCTS",
     "MOVE_INTEGERS",
     "PRODUCTS",

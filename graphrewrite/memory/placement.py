@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -12,6 +12,7 @@ from graphrewrite.errors import PlacementError
 from graphrewrite.memory.first_fit import first_fit, orders
 from graphrewrite.memory.search import Problem, search
 from graphrewrite.memory.span import Item, Span, items_of
+from graphrewrite.runtime.display import Displayed
 
 __all__ = ["Placement", "Usage", "place"]
 
@@ -42,7 +43,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Displayed, shown_by="charts.memory_chart.show_placement"):
     """Offsets of spans.
 
     Attributes
@@ -53,11 +54,14 @@ class Placement:
         What is used of each pool.
     steps : int
         Steps of search that it took; 0 where first fit was enough.
+    spans : tuple of Span
+        The spans.
     """
 
     offsets: tuple[int, ...]
     pools: Mapping[str, Usage]
     steps: int
+    spans: tuple[Span, ...] = field(repr=False)
 
     @property
     def height(self) -> int:
@@ -134,7 +138,7 @@ def place(
         for item, offset in zip(found.items, found.offsets, strict=True):
             for span in item.spans:
                 offsets[span] = offset
-    return Placement(tuple(offsets), MappingProxyType(usages), taken)
+    return Placement(tuple(offsets), MappingProxyType(usages), taken, tuple(spans))
 
 
 class _Pool:

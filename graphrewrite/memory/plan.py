@@ -16,6 +16,9 @@ from graphrewrite.types import Tensor, element_dtype
 
 __all__ = ["MemoryPlan", "Room", "plan_memory"]
 
+_STEPS = 1_000
+"""Steps of the search for a smaller block."""
+
 
 @dataclass(frozen=True, slots=True)
 class Room:
@@ -91,7 +94,12 @@ class MemoryPlan:
 
 
 def plan_memory(
-    graph: Graph, order: Iterable[str] | None = None, *, align: int = 1, capacity: int | None = None
+    graph: Graph,
+    order: Iterable[str] | None = None,
+    *,
+    align: int = 1,
+    capacity: int | None = None,
+    search: bool = True,
 ) -> MemoryPlan:
     """Return when each region of a program lives, and where it lies.
 
@@ -106,11 +114,14 @@ def plan_memory(
         Bytes whose multiples offsets are; sizes of entries are added to that.
     capacity : int, optional
         Bytes that there are.
+    search : bool
+        Whether to search for a smaller block where first fit does not reach the bound, for some seconds at most.
 
     Raises
     ------
     PlacementError
-        If a region has a symbolic size, or they do not fit into the capacity.
+        If a region has a symbolic size, or they do not fit into the capacity, or into each other where they say their
+        place: by the annotation ``at``, as a program's text may.
     GraphError
         If the order is none that the edges allow.
 
@@ -134,14 +145,16 @@ def plan_memory(
     outputs = {root.node: names[0] for root, names in regions.outputs.items() if names}
     lives: dict[str, tuple[int, int]] = {}
     for root, contents in regions.contents.items():
-        used = {p for c in contents for n in (c.writer, *regions.readers(c)) if (p := position.get(n or "")) is not None}
+        used = {
+            p for c in contents for n in (c.writer, *regions.readers(c)) if (p := position.get(n or "")) is not None
+        }
         if used and regions.is_allocated(root) and root.node not in outputs:
             lives[root.node] = min(used), max(used) + 1
     spans = []
     for node, (begin, end) in lives.items():
         size, grain = _bytes_of(graph, node)
-        spans.append(Span(size, begin, end, align=grain))
-    placement = place(spans, align=align, capacity=capacity)
+        spans.append(Span(size, begin, end, align=grain, offset=graph.nodes[node].get("at")))
+    placement = place(spans, align=align, capacity=capacity, steps=_STEPS if search else 0)
     rooms = {
         node: Room(span.size, span.begin, span.end, offset)
         for node, span, offset in zip(lives, spans, placement.offsets, strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from graphrewrite import Graph, Tensor
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Operand
-from graphrewrite.graph.type_inference import declared_types
+from graphrewrite.graph.type_inference import declared_types, infer
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.op.body import Body
@@ -63,7 +63,9 @@ def lower_to_memory(
     """
     lowered = inline(graph)
     lowered = lowered.copy() if lowered is graph else lowered
-    replace_sizes(lowered, _checked(graph, sizes or {}))
+    if sizes:
+        replace_sizes(lowered, _checked(graph, sizes))
+        infer(lowered)
     for node in lowered.in_order():
         op, data = lowered.op(node), lowered.nodes[node]
         if data["type"] in _STAYS or op.level == "memory":

@@ -1,22 +1,20 @@
 """Programs over memory: fewer copies, fewer regions, fewer instructions."""
 
-from graphrewrite.rules.cleaning import eliminate_dead_nodes
+from graphrewrite.rules.cleaning import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.rules.memory.copies import (
     eliminate_copies,
     eliminate_dead_stores,
+    eliminate_idle_moves,
     eliminate_needless_order,
     overwrite_operands,
     separate_regions,
 )
 from graphrewrite.rules.memory.parts import (
     compute_in_place_of_insert,
-    drop_copy_onto_itself,
-    drop_insert_of_itself,
     drop_whole_view,
     extract_slice,
     extract_splits,
     insert_concat,
-    insert_whole,
     merge_views,
     view_extract,
     view_reshape,
@@ -30,17 +28,16 @@ MEMORY_RULES = (
     extract_splits,
     view_extract,
     insert_concat,
-    insert_whole,
     merge_views,
     drop_whole_view,
-    drop_copy_onto_itself,
-    drop_insert_of_itself,
+    eliminate_idle_moves,
     separate_regions,
     eliminate_needless_order,
     eliminate_copies,
     compute_in_place_of_insert,
     overwrite_operands,
     eliminate_dead_stores,
+    merge_equal_nodes,
     eliminate_dead_nodes,
 )
 """Rules of programs over memory, all exact."""

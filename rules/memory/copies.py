@@ -12,6 +12,7 @@ from graphrewrite.rules.memory.merging import Merging
 __all__ = [
     "eliminate_copies",
     "eliminate_dead_stores",
+    "eliminate_idle_moves",
     "eliminate_needless_order",
     "overwrite_operands",
     "separate_regions",
@@ -59,11 +60,7 @@ def overwrite_operands(graph: Graph) -> list[str]:
         regions = regions or Merging(graph)
         for slot, value in enumerate(reads_of(graph, node)):
             root, target = Operand(region), regions.locations[value]
-            if (
-                regions.may_overwrite(node, slot)
-                and regions.may_move(root, target)
-                and regions.merge(root, target)
-            ):
+            if regions.may_overwrite(node, slot) and regions.may_move(root, target) and regions.merge(root, target):
                 move_slot(graph, node, 0, value)
                 graph.remove_node(region)
                 removed.append(region)
@@ -85,6 +82,26 @@ def eliminate_dead_stores(graph: Graph) -> list[str]:
             rewire(graph, node, region, index)
         graph.remove_node(node)
     return dead
+
+
+@pass_
+def eliminate_idle_moves(graph: Graph) -> list[str]:
+    """What is copied or inserted where it lies already, and is shown there, changes nothing."""
+    removed: list[str] = []
+    regions: Regions | None = None
+    for node in graph.in_order():
+        kind = graph.nodes[node]["type"]
+        if kind not in ("copy", "insert") or is_ordered(graph, node):
+            continue
+        regions = regions or Regions(graph)
+        out, x = graph.operands(node)
+        if regions.is_instruction(node):
+            continue
+        if kind == "copy" or set(regions.visible[x]) <= set(regions.visible[out]):
+            rewire(graph, node, x if kind == "copy" else out)
+            graph.remove_node(node)
+            removed.append(node)
+    return removed
 
 
 @pass_

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from graphrewrite import Graph
 from graphrewrite.graph import Operand
 from graphrewrite.graph.regions import Content, Location, Regions
 
@@ -149,4 +148,3 @@ class Merging(Regions):
             if any(each in copied for each in seen):
                 found = (c for each in seen for c in (shown if each in copied else (each,)))
                 self.visible[value] = tuple(dict.fromkeys(found))
-

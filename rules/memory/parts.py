@@ -1,4 +1,4 @@
-"""Parts of regions: reshapes, and boxes whose entries lie one behind the other, are views; what is joined lies there."""
+"""Parts of regions: reshapes, and boxes whose entries lie one behind the other, are views."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from graphrewrite import Graph, decline, op, pass_, rule
 from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import is_ordered
-from graphrewrite.graph.regions import Location, Regions, part_offset
+from graphrewrite.graph.regions import Location, part_offset
 from graphrewrite.graph.rewiring import rewire
 from graphrewrite.op.memory.destination import is_without_scales
 from graphrewrite.rules.memory.merging import Merging
@@ -16,13 +16,10 @@ from graphrewrite.types import Dimension, as_size, is_at_most
 
 __all__ = [
     "compute_in_place_of_insert",
-    "drop_copy_onto_itself",
-    "drop_insert_of_itself",
     "drop_whole_view",
     "extract_slice",
     "extract_splits",
     "insert_concat",
-    "insert_whole",
     "merge_views",
     "view_extract",
     "view_reshape",
@@ -144,14 +141,6 @@ def view_extract(region, x):
     return op.copy(region, op.view(x, shape=part.shape, offset=offset, layout=part.type.layout))
 
 
-@rule
-def insert_whole(region, x):
-    """What is inserted over all entries is copied."""
-    joined = op.insert(region, x)
-    yield joined
-    return op.copy(region, x) if x.type == joined.type else decline("it is a part", at=joined)
-
-
 @rule(shared="keep")
 def merge_views(x):
     """A view of a view is one of the region."""
@@ -170,28 +159,6 @@ def drop_whole_view(x):
     seen = op.view(x)
     yield seen
     return x if seen.type == x.type else decline("it has another shape", at=seen)
-
-
-@rule(shared="keep")
-def drop_copy_onto_itself(x):
-    """A view that is copied onto itself stays as it is."""
-    out, value = op.view(x), op.view(x)
-    copied = op.copy(out, value)
-    yield copied
-    if out.offset != value.offset:
-        return decline("they lie apart", at=out)
-    return value
-
-
-@rule(shared="keep")
-def drop_insert_of_itself(region):
-    """What is inserted where it lies already changes nothing."""
-    seen = op.view(region)
-    joined = op.insert(region, seen)
-    yield joined
-    if seen.offset != part_offset(seen.shape, joined.shape, joined.starts):
-        return decline("it comes from elsewhere", at=seen)
-    return region
 
 
 @pass_

@@ -9,7 +9,7 @@ from graphrewrite.view.colour import DARK, PAPER
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import Box, Frame, Scene
 
-__all__ = ["cleaned"]
+__all__ = ["cleaned", "finished"]
 
 _SVG = "http://www.w3.org/2000/svg"
 _FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
@@ -31,11 +31,16 @@ def cleaned(drawn: bytes, scenes: Sequence[Scene]) -> str:
     for group in root.iter(f"{{{_SVG}}}g"):
         group.attrib.pop("id", None)
         _name(group, boxes, frames)
+    return finished(root, "; ".join(plain(scene.title, 120) for scene in scenes if scene.title) or "picture")
+
+
+def finished(root: ElementTree.Element, label: str) -> str:
+    """Return a drawing, in the colours of the light theme, as an SVG element for both themes, with a label."""
     # Both themes in one element: `light-dark` chooses by the page around it, and printing by the light one.
     roles = _themed(root)
     root.set("class", "gr-picture")
     root.set("role", "img")
-    root.set("aria-label", "; ".join(plain(scene.title, 120) for scene in scenes if scene.title) or "picture")
+    root.set("aria-label", label)
     root.set("font-family", _FONT)
     # As wide as drawn, but no wider than its page; below the smallest scale it scrolls.
     root.set("style", f"max-width:max(100%,{_SMALLEST * _width(root):.0f}pt);height:auto")

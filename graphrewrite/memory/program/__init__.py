@@ -1,0 +1,1 @@
+"""The text of programs over memory: printed, and parsed."""

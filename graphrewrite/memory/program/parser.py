@@ -1,0 +1,336 @@
+"""Parsing of programs: instructions in order become nodes, each with the versions of regions that it reads and writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from graphrewrite.errors import did_you_mean
+from graphrewrite.formats.text.cursor import Cursor
+from graphrewrite.formats.text.literal_parser import read_name
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.memory.program.lines import Declaration, Instruction, read_declaration, read_instruction
+from graphrewrite.memory.program.state import Name, State
+from graphrewrite.op import LIBRARY, find_op
+from graphrewrite.op.memory.pointwise import may_overwrite
+from graphrewrite.op.op import Op
+from graphrewrite.types import Tensor, element_dtype
+
+__all__ = ["parse_program"]
+
+_PROGRAM = re.compile(r"program\b")
+_NAMED = re.compile(r"\s*(?:@\w+\s+)?([A-Za-z_][\w.]*)\s*(?:->\s*([A-Za-z_][\w.]*)\s*)?[=:]")
+"""A line that gives something a name."""
+_DECLARE = re.compile(r"declare\b")
+
+
+def parse_program(text: str, *, ops: Iterable[Op] = ()) -> Graph:
+    """Return the graph of the text of a program over memory.
+
+    Parameters
+    ----------
+    text : str
+        As `to_program` prints it. Instructions run one after the other: the graph has control edges of the kind
+        ``memory`` where nothing else orders two that use the same memory.
+    ops : iterable of Op
+        Ops that are not the library's.
+
+    Raises
+    ------
+    ParseError
+        With line, column and remedy: for syntax, regions that nobody declares, declares twice, frees twice or uses
+        afterwards, reads of what nothing has written, and places that overlap.
+
+    Examples
+    --------
+    >>> print(parse_program('''program g
+    ... declare {
+    ...   @in x : f32[4]
+    ...   @out y : f32[4]
+    ... }
+    ... program {
+    ...   relu @out y, @in x
+    ...   add @out y, @in y, @in x
+    ... }'''))
+    graph g
+    x = input() : f32[4]
+    y_region = alloc(element='f32', shape=[4]) : f32[4]
+    relu_1 = into(y_region, x, of='relu') : f32[4]
+    add_1 = into(relu_1, relu_1, x, of='add') : f32[4]
+    y = output(add_1)
+    """
+    return _Parser(text, ops).graph()
+
+
+class _Parser:
+    """One program, while it is read."""
+
+    def __init__(self, text: str, ops: Iterable[Op]) -> None:
+        self.lines = [
+            cursor for number, line in enumerate(text.splitlines(), 1) if not (cursor := Cursor(line, number)).is_at_end
+        ]
+        self.end = Cursor("", len(text.splitlines()) + 1)
+        self.result = Graph("", ops=list(ops))
+        self.state = State(self.result)
+        found = [match for line in self.lines if (match := _NAMED.match(line.text))]
+        self.state.reserved.update(name for match in found for name in match.groups() if name)
+        self.names: dict[str, Name] = {}
+        self.freed: dict[str, int] = {}
+        self.declared: dict[str, Declaration] = {}
+        self.read_only: dict[str, str] = {}
+        self.placed: list[tuple[str, int, int]] = []
+
+    def graph(self) -> Graph:
+        at = self._header()
+        at = self._section(at, _DECLARE, "declare {", self._declare)
+        at = self._section(at, _PROGRAM, "program {", self._instruct)
+        if at < len(self.lines):
+            self.lines[at].fail("expected the end of the program")
+        self._outputs()
+        return self.result
+
+    def _header(self) -> int:
+        if not self.lines:
+            self.end.fail("expected a program: 'program name', 'declare {…}' and 'program {…}'")
+        cursor = self.lines[0]
+        if cursor.sees("program") and not cursor.text.rstrip().endswith("{"):
+            cursor.take(_PROGRAM)
+            if not cursor.is_at_end:
+                name = read_name(cursor)
+                self.result.graph["name"] = name
+            if not cursor.is_at_end:
+                cursor.fail("expected the end of the line")
+            return 1
+        return 0
+
+    def _section(self, at: int, word: re.Pattern[str], said: str, read: Callable[[Cursor], None]) -> int:
+        cursor = self.lines[at] if at < len(self.lines) else self.end
+        if not cursor.take(word) or not cursor.takes("{"):
+            cursor.fail(f"expected {said!r}")
+        if cursor.takes("}"):
+            return at + 1
+        if not cursor.is_at_end:
+            cursor.fail("expected the end of the line")
+        for index in range(at + 1, len(self.lines)):
+            line = self.lines[index]
+            if line.takes("}"):
+                if not line.is_at_end:
+                    line.fail("expected the end of the line")
+                return index + 1
+            read(line)
+        return self.end.fail(f"expected '}}', which ends {said!r}")
+
+    # ------------------------------------------------------------------ declarations
+
+    def _declare(self, cursor: Cursor) -> None:
+        line = read_declaration(cursor)
+        for name, column in ((line.name, "name"), (line.after, "after")):
+            if name is not None and (name in self.names or name in self.declared):
+                cursor.fail(
+                    f"the region {name!r} is declared twice; give one of them another name", at=line.columns[column]
+                )
+        kind = line.type
+        if not isinstance(kind, Tensor) or not all(isinstance(size, int) for size in kind.shape):
+            cursor.fail(f"a region is a tensor whose sizes are numbers, got {kind}", at=line.columns["name"])
+        self.declared[line.name] = line
+        if line.mark in ("out", "inout"):
+            self.state.ports.update({line.name, line.after or line.name})
+        if line.mark == "const":
+            with cursor.reporting(line.columns["value"]):
+                try:
+                    value = line.value if 0 not in kind.shape else np.zeros(kind.shape, element_dtype(kind.element))
+                    self.result.constant(value, name=line.name, type=kind)
+                except (TypeError, ValueError) as error:
+                    cursor.fail(f"the value does not fit {kind}: {error}", at=line.columns["value"], cause=error)
+            self.read_only[line.name] = "constant"
+            self._region(line.name, line.name, kind, Operand(line.name))
+        elif line.mark == "out":
+            root = f"{line.name}_region"
+            root = root if root not in self.result and root not in self.state.reserved else self.state.fresh(root)
+            self._alloc(root, kind)
+            self._region(line.name, root, kind, None)
+        else:
+            self.result.input(line.name, kind)
+            if line.mark == "in":
+                self.read_only[line.name] = "input"
+            self._region(line.name, line.name, kind, Operand(line.name))
+
+    def _alloc(self, name: str, kind: Tensor) -> None:
+        layout = {} if kind.layout is None else {"layout": kind.layout}
+        self.result.add(LIBRARY["alloc"], [], {"element": kind.element, "shape": kind.shape, **layout}, name=name)
+
+    def _region(self, name: str, root: str, kind: Tensor, value: Operand | None) -> None:
+        self.state.add_region(root, value)
+        self.names[name] = Name(name, root, 0, kind)
+
+    # ------------------------------------------------------------------ instructions
+
+    def _instruct(self, cursor: Cursor) -> None:
+        line = read_instruction(cursor)
+        if line.kind == "dealloc":
+            self._free(line)
+        elif line.type is not None:
+            self._name(line)
+        else:
+            with cursor.reporting(line.columns["kind"]):
+                self._compute(line)
+
+    def _known(self, line: Instruction, name: str, column: int) -> Name:
+        """Return the memory of a name that is declared, and not free yet."""
+        if name not in self.names:
+            line.cursor.fail(
+                f"nothing declares the region {name!r}{did_you_mean(name, self.names) or '; declare or allocate it'}",
+                at=column,
+            )
+        found = self.names[name]
+        if found.root in self.freed:
+            line.cursor.fail(
+                f"{name!r} is used after it was freed in line {self.freed[found.root]}; free it later", at=column
+            )
+        return found
+
+    def _name(self, line: Instruction) -> None:
+        name, kind, cursor = line.name, line.type, line.cursor
+        assert name is not None
+        if name in self.names or name in self.result:
+            cursor.fail(
+                f"the region {name!r} is declared twice; give one of them another name", at=line.columns["name"]
+            )
+        if not isinstance(kind, Tensor) or not all(isinstance(size, int) for size in kind.shape):
+            cursor.fail(f"a region is a tensor whose sizes are numbers, got {kind}", at=line.columns["name"])
+        if line.kind == "alloc":
+            if line.operands or line.attributes:
+                cursor.fail("an alloc reads nothing; write 'name = alloc : type'", at=line.columns["kind"])
+            self._alloc(name, kind)
+            self._region(name, name, kind, None)
+            if line.place is not None:
+                self._put(line, kind)
+            self.result.nodes[name].update(line.annotations)
+            return
+        if len(line.operands) != 1 or line.operands[0][0] != "in" or line.attributes.keys() - {"offset"}:
+            cursor.fail("a view is written 'name = view @in region, offset=0 : type'", at=line.columns["kind"])
+        within = self._known(line, *line.operands[0][1:])
+        offset = line.attributes.get("offset", 0)
+        if not isinstance(offset, int) or isinstance(offset, bool) or kind.element != within.type.element:
+            cursor.fail(
+                f"a view has the element type {within.type.element} of its region, and an offset in entries",
+                at=line.columns["kind"],
+            )
+        found = Name(name, within.root, within.offset + offset, kind)
+        if offset < 0 or found.end > within.end:
+            cursor.fail(
+                f"the view reaches beyond {within.name!r}, which has {within.end - within.offset} entries",
+                at=line.columns["kind"],
+            )
+        self.names[name] = found
+
+    def _put(self, line: Instruction, kind: Tensor) -> None:
+        """Note the place of a region; raise if it overlaps another one that is in use."""
+        assert line.name is not None and line.place is not None
+        size = self.names[line.name].end * element_dtype(kind.element).itemsize
+        for other, start, stop in self.placed:
+            if other not in self.freed and line.place < stop and start < line.place + size:
+                line.cursor.fail(
+                    f"the bytes {line.place} to {line.place + size} overlap those of {other!r}, {start} to {stop}; "
+                    "free that before, or place one elsewhere",
+                    at=line.columns["place"],
+                )
+        self.placed.append((line.name, line.place, line.place + size))
+        self.result.nodes[line.name]["at"] = line.place
+
+    def _free(self, line: Instruction) -> None:
+        if len(line.operands) != 1 or line.operands[0][0] != "out" or line.attributes:
+            line.cursor.fail("a region is freed by 'dealloc @out region'", at=line.columns["kind"])
+        _, name, column = line.operands[0]
+        if name in self.names and self.names[name].root in self.freed:
+            first = self.freed[self.names[name].root]
+            line.cursor.fail(f"{name!r} is freed twice, first in line {first}; remove one of them", at=column)
+        found = self._known(line, name, column)
+        if found.root != name or name in self.declared:
+            what = "declared" if name in self.declared else "a view"
+            line.cursor.fail(f"{name!r} is {what}, and not allocated here; free what alloc gives", at=column)
+        self.freed[name] = line.cursor.number
+
+    def _compute(self, line: Instruction) -> None:
+        cursor, graph, state = line.cursor, self.result, self.state
+        outs = [(self._known(line, name, at), at) for mark, name, at in line.operands if mark in ("out", "inout")]
+        ins = [(self._known(line, name, at), at) for mark, name, at in line.operands if mark == "in"]
+        kind = line.kind
+        if kind in ("input", "output", "constant", "into"):
+            cursor.fail(f"{kind} is no instruction; name what is computed", at=line.columns["kind"])
+        op = find_op(kind, graph.ops)
+        if op is None:
+            known = [*LIBRARY, *graph.ops]
+            cursor.fail(f"unknown op {kind!r}{did_you_mean(kind, known)}", at=line.columns["kind"])
+        if kind == "insert" and any(mark == "out" for mark, *_ in line.operands):
+            cursor.fail(
+                "an insert keeps what is around it; write 'insert @inout region, @in x'", at=line.columns["kind"]
+            )
+        for found, at in outs:
+            if found.root in self.read_only:
+                cursor.fail(
+                    f"{found.name!r} lies in the {self.read_only[found.root]} {found.root!r}, which is only read", at=at
+                )
+        types = [each.type for each, _ in ins]
+        for slot, (found, at) in enumerate(ins):
+            for other, _ in outs:
+                is_same = found[1:3] == other[1:3] and found.end == other.end
+                if is_same and (kind in ("copy", "insert") or may_overwrite(op, types, other.type, slot)):
+                    continue
+                if found.root == other.root and found.offset < other.end and other.offset < found.end:
+                    cursor.fail(
+                        f"{found.name!r} is read while {other.name!r} is written over it, and not entry by entry; "
+                        "copy it first",
+                        at=at,
+                    )
+        reads = []
+        for found, at in ins:
+            if not state.is_written(found):
+                cursor.fail(f"nothing is written into {found.name!r} before it is read; write it first", at=at)
+            reads.append(state.read(found))
+        regions = [
+            state.read(found) if kind == "insert" and not state.is_untouched(found) else state.region(found)
+            for found, _ in outs
+        ]
+        attributes = dict(line.attributes)
+        if op.level != "memory" and outs:
+            given = op.stored(op.settled(op.as_attributes(attributes), [graph.result_type(*each) for each in reads]))
+            attributes = {
+                "of": kind,
+                **({"attributes": given} if given else {}),
+                **({"outs": len(outs)} if len(outs) > 1 else {}),
+            }
+            op = LIBRARY["into"]
+        node = line.name if line.name is not None else state.fresh(kind)
+        graph.add(op, [graph.value(*each) for each in (*regions, *reads)], attributes, name=node)
+        graph.nodes[node].update(line.annotations)
+        for mark, name, at in line.operands:
+            if mark == "if":
+                graph.set_predicate(node, state.read(self._known(line, name, at)))
+        state.note(node)
+        for found, _ in ins:
+            state.use(node, found, writes=False)
+        for index, (found, _) in enumerate(outs):
+            place = found
+            state.use(node, place, writes=True)
+            state.write(found, Operand(node, index))
+
+    def _outputs(self) -> None:
+        graph = self.result
+        written = [line for line in self.declared.values() if line.mark in ("out", "inout")]
+        for line in sorted(written, key=lambda line: line.mark == "inout"):
+            name = line.name
+            found = self.names[name]
+            if not self.state.is_written(found):
+                line.cursor.fail(
+                    f"nothing is written into the output {name!r}; write it, or leave it out", at=line.columns["name"]
+                )
+            value = graph.value(*self.state.read(found))
+            if line.mark == "out":
+                graph.output(name, value)
+                continue
+            after = line.after if line.after is not None else self.state.fresh(f"{name}_after")
+            graph.output(after, value)
+            graph.nodes[after]["region"] = name

@@ -1,0 +1,1 @@
+"""Charts over time: what lies where in memory, and when nodes run."""

@@ -1,0 +1,79 @@
+"""Rules of programs: executed in one block of memory, whose free parts are poison, programs give what graphs give."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite import Graph, evaluate, rewrite, verify
+from graphrewrite.execution.program.size_values import sizes_of_inputs
+from graphrewrite.lowering import lower_to_memory
+from graphrewrite.memory import parse_program, plan_memory, schedule, to_program
+from graphrewrite.rules import MEMORY_RULES
+from graphrewrite.testing import graphs, inputs_for
+from tests.support.arena import Arena
+from tests.support.programs import COMPUTING, MOVING, has_a_place, texts, written
+
+
+def with_inputs(on):
+    return on.flatmap(lambda graph: st.tuples(st.just(graph), inputs_for(graph)))
+
+
+def check(program: Graph, inputs, wanted, order=None) -> None:
+    """Verify, evaluate and execute a program; no two regions overlap in space and time."""
+    verify(program)
+    plan = plan_memory(program, order)
+    rooms = list(plan.rooms.values())
+    for i, a in enumerate(rooms):
+        for b in rooms[:i]:
+            is_apart = a.offset + a.size <= b.offset or b.offset + b.size <= a.offset
+            assert is_apart or a.end <= b.begin or b.end <= a.begin
+    with np.errstate(all="ignore"):
+        for found in (evaluate(program, inputs), Arena(program, plan, inputs).run()):
+            for name, array in wanted.items():
+                np.testing.assert_array_equal(array, found[name])
+
+
+def any_order(graph: Graph, data: st.DataObject) -> list[str]:
+    """Any order of the nodes that edges allow."""
+    ranks = data.draw(st.permutations(sorted(graph)))
+    place = {node: index for index, node in enumerate(ranks)}
+    return list(nx.lexicographical_topological_sort(graph, place.__getitem__))
+
+
+@given(with_inputs((graphs() | graphs(ops=[*MOVING, *COMPUTING])).filter(has_a_place)), st.data())
+def test_lowered_programs_keep_what_they_give(case, data):
+    graph, inputs = case
+    sizes = sizes_of_inputs({n: graph.result_type(n) for n in graph.inputs}, {n: np.asarray(a) for n, a in inputs.items()})
+    program = lower_to_memory(graph, sizes=sizes)
+    with np.errstate(all="ignore"):
+        wanted = evaluate(program, inputs)
+    check(program, inputs, wanted)
+    fewer = rewrite(program, MEMORY_RULES)
+    check(fewer, inputs, wanted)
+    check(fewer, inputs, wanted, any_order(fewer, data))
+    check(fewer, inputs, wanted, schedule(fewer).order)
+    assert plan_memory(fewer).bound <= plan_memory(program).bound or len(fewer) < len(program)
+
+
+@given(with_inputs(written()), st.data())
+def test_written_programs_keep_what_they_give(case, data):
+    program, inputs = case
+    with np.errstate(all="ignore"):
+        wanted = evaluate(program, inputs)
+    check(program, inputs, wanted)
+    check(program, inputs, wanted, any_order(program, data))
+    fewer = rewrite(program, MEMORY_RULES)
+    check(fewer, inputs, wanted)
+    check(fewer, inputs, wanted, any_order(fewer, data))
+
+
+@given(texts())
+def test_the_text_of_a_program_comes_back(text):
+    first = to_program(parse_program(text), whole=True)
+    second = parse_program(first)
+    verify(second)
+    again = to_program(second, whole=True)
+    assert to_program(parse_program(again), whole=True) == again
