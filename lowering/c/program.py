@@ -17,7 +17,7 @@ from graphrewrite.hdl.emission.names import NameTable
 from graphrewrite.lowering.c.arrays import Array, row_major
 from graphrewrite.lowering.c.kernel import Kernel, Step, Unfit
 from graphrewrite.lowering.c.moves import copied_part
-from graphrewrite.memory import MemoryPlan, plan_memory
+from graphrewrite.memory import MemoryPlan, plan_memory, schedule
 from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.op import Op
 from graphrewrite.types import Type, element_dtype
@@ -26,6 +26,9 @@ __all__ = ["Program", "Written"]
 
 _ALIGNED = 8
 """Bytes of the widest entries; each array in the arena begins at a multiple of them."""
+
+_CUTS = 2000
+"""How many sets of computed values an exact search for the order of steps may visit; beyond it a heuristic is used."""
 
 _COPIES = ("copy", "insert", "extract")
 
@@ -98,7 +101,8 @@ class Program:
     refused: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.regions, self.plan = Regions(self.graph), plan_memory(self.graph, align=_ALIGNED)
+        self.regions = Regions(self.graph)
+        self.plan = plan_memory(self.graph, schedule(self.graph, cuts=_CUTS).order, align=_ALIGNED)
         for name in (*self.graph.inputs, *self.graph.outputs):
             self._port(name)
         for node in self.graph.in_order():
