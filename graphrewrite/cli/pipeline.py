@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +202,6 @@ def compile_model(
 ) -> Compiled:
     """Compile a trained network to VHDL, and check it on the way."""
     chosen = options or Options()
-    chosen = replace(chosen, bits=8) if chosen.bits is None else chosen
     check_target(folder)  # before minutes of work
     found = Compiled(model.stem, folder)
     run = _Run(found, chosen, progress or (lambda _: nullcontext()))

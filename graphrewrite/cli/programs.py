@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +142,6 @@ def _integer(
         return to_integer(cleaned, approximate=options.approximate)
     if file is None:
         sample_files.load(None, network)  # raises, and says what to give
-    options = replace(options, bits=8) if options.bits is None else options
     fixed, found.bits = quantised(cleaned, samples, options, steps)
     reference, outputs = Reference(cleaned, samples.test, samples.labels or None), evaluate(fixed, samples.test)
     if remark := check_loss(reference, outputs, options, []):

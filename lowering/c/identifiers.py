@@ -12,7 +12,7 @@ __all__ = ["c_comment", "name_table"]
 _WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
     restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-    asm typeof bool true false and or xor not near far main
+    asm typeof bool true false and or xor not near far main linux unix i386
     c i k arena best chosen depth entry found folded greatest is_left last node reached share sum tree
 """.split()  # noqa: SIM905 - a list of words reads better as text
 """Keywords, words that many compilers reserve, and the variables of the loops written here."""
@@ -27,7 +27,7 @@ _LIBRARY = """
     memmove memset modf nan nearbyint nextafter nexttoward pow printf putc puts qsort rand random read realloc
     remainder remquo remove rename rint round scalbln scalbn scanf signbit signgam sin sinh size_t sqrt srand stderr
     stdin stdout strcat strchr strcmp strcpy strlen strncmp strtod system tan tanh tgamma time tolower toupper trunc
-    write y0 y1 yn ptrdiff_t wchar_t
+    write y0 y1 yn ptrdiff_t wchar_t exp10 pow10 drem finite
 """.split()  # noqa: SIM905
 """Names of the standard library and of its neighbours."""
 

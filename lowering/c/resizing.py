@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from graphrewrite.lowering.c.arrays import Reference, literal
+from graphrewrite.lowering.c.arrays import Array, Reference, literal
 from graphrewrite.lowering.c.kernel import Kernel, Step, Unfit
 from graphrewrite.lowering.c.loops import counted, nest
 from graphrewrite.lowering.c.moves import moved
@@ -31,7 +31,8 @@ def _resize(step: Step) -> list[str]:
         *(given[key] for key in ("exclude_outside", "antialias")),
     )
     asked = resized_axes(x.shape, named, given["sizes"], given["scales"], given["keep_aspect_ratio_policy"])
-    resized, entries, weights, loops = [], [], [], []
+    resized, loops = list[int](), list[int]()
+    entries, weights = list[Array](), list[Array]()
     for axis, (scale, size) in enumerate(asked):
         if scale == 1 and size == x.shape[axis]:
             continue
@@ -42,7 +43,7 @@ def _resize(step: Step) -> list[str]:
         factor = step.table(f"weights{axis}", np.asarray(found.weights).T, x.dtype)
         resized.append(axis)
         for table, kept in ((at, entries), (factor, weights)):
-            shape = tuple(size if i == axis else 1 for i in range(len(y.shape)))
+            shape = tuple(int(size) if i == axis else 1 for i in range(len(y.shape)))
             kept.append(replace(table, shape=shape, strides=tuple(count * (i == axis) for i in range(len(y.shape)))))
         loops.append(count)
     rest = replace(
