@@ -248,9 +248,8 @@ def compile_command(
     --bits, in integers; where there is a C compiler it is run, and compared with the network.
 
     \b
-    Examples:
+    Example:
       graphrewrite compile digits -o build/digits --max-multipliers 300
-      graphrewrite compile digits -o build/digits_c --target c --bits 8
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     console = console_for(stderr=as_json)
     with failures_as_exit_codes():
