@@ -41,7 +41,7 @@ def view_reshape(region, x):
         long = [axis for axis in perm if x.shape[axis] != 1]
         if long != sorted(long):
             return decline("it moves entries", at=moved)
-    if not is_without_scales(x.type) and x.shape != moved.shape:
+    if x.type.element != moved.type.element or (not is_without_scales(x.type) and x.shape != moved.shape):
         return decline("its entries have different scales along an axis", at=x)
     return op.copy(region, op.view(x, shape=moved.shape, layout=moved.type.layout))
 
