@@ -333,5 +333,13 @@ def check_command(
         raise SystemExit(UNEQUAL)
 
 
-for _command in (diff_command, explain_command, ghostwrite_command, lower_command, optimise_command, show_command, trace_command):
+for _command in (
+    diff_command,
+    explain_command,
+    ghostwrite_command,
+    lower_command,
+    optimise_command,
+    show_command,
+    trace_command,
+):
     app.add_command(_command)

@@ -38,7 +38,9 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.command("lower")
 @click.argument("model", type=ModelFile())
 @click.option("--to", "level", type=click.Choice(["memory"]), default="memory", show_default=True, help="The level.")
-@output_option("-o", "--output", "output", endings=_FILES, text="A file for the program (.txt) or its graph (.json, .npz).")
+@output_option(
+    "-o", "--output", "output", endings=_FILES, text="A file for the program (.txt) or its graph (.json, .npz)."
+)
 @click.option(
     "--size",
     "sizes",
@@ -110,7 +112,11 @@ def lower_command(
         say(
             console,
             f"{len(plan.order)} instructions, {len(plan.rooms)} regions in {plan.size:,} bytes"
-            + (", as few as this order allows" if plan.placement.optimal else f"; no fewer than {plan.bound:,} possible"),
+            + (
+                ", as few as this order allows"
+                if plan.placement.optimal
+                else f"; no fewer than {plan.bound:,} possible"
+            ),
         )
         if output is not None:
             say(console, f"written: {output}")

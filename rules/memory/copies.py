@@ -123,9 +123,7 @@ def eliminate_dead_stores(graph: Graph) -> list[str]:
     dead = [
         node
         for node, contents in regions.written.items()
-        if not any(c.readers for c in contents)
-        and writes_of(graph, node)
-        and not _is_ordered_otherwise(graph, node)
+        if not any(c.readers for c in contents) and writes_of(graph, node) and not _is_ordered_otherwise(graph, node)
     ]
     for node in dead:
         _replace(graph, node, *graph.operands(node)[: writes_of(graph, node)])

@@ -1,4 +1,4 @@
-"""Parsing of programs: instructions in order become nodes, each with the versions of regions that it reads and writes."""
+"""Parsing of programs: instructions in order become nodes, with the versions of regions that they read and write."""
 
 from __future__ import annotations
 
@@ -228,7 +228,8 @@ class _Parser:
 
     def _put(self, line: Instruction, kind: Tensor) -> None:
         """Note the place of a region; raise if it overlaps another one that is in use."""
-        assert line.name is not None and line.place is not None
+        assert line.name is not None
+        assert line.place is not None
         size = self.names[line.name].end * element_dtype(kind.element).itemsize
         for other, start, stop in self.placed:
             if other not in self.freed and line.place < stop and start < line.place + size:
