@@ -60,7 +60,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @click.option("--plain", is_flag=True, help="No rules: each op computes into a region of its own.")
 @click.option("--as-given", is_flag=True, help="The order of the graph, not the one that takes little memory.")
 @click.option("--align", type=click.IntRange(min=1), default=1, show_default=True, help="Bytes that divide all places.")
-@click.option("--capacity", type=click.IntRange(min=0), help="Bytes that there are; exit code 1 if they are too few.")
+@click.option("--capacity", type=click.IntRange(min=0), help="Bytes that there are.")
 @click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
 @plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the program.")

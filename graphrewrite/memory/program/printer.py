@@ -76,6 +76,13 @@ class _Printer:
     def __init__(self, graph: Graph, plan: MemoryPlan, form: Form, *, placed: bool) -> None:
         self.graph, self.plan, self.form, self.placed = graph, plan, form, placed
         self.regions = Regions(graph)
+        for node in graph:
+            op = graph.op(node)
+            if op.level not in ("memory", "structure") and graph.nodes[node].get("result") not in (None, ()):
+                raise GraphError(
+                    f"{op.name} computes without a region; lower the graph with graphrewrite.lowering.lower_to_memory",
+                    node=node,
+                )
         self.shared = {graph.nodes[each].get("region"): each for each in graph.outputs}
         self.seen: set[str] = set()
         self.views: dict[tuple[Location, Type], str] = {}
@@ -124,12 +131,7 @@ class _Printer:
     def _namer(self, value: Operand) -> Operand:
         """Return the region or view that a value is a version of."""
         graph = self.graph
-        while (kind := graph.nodes[value.node]["type"]) not in ("input", "constant", "alloc", "view"):
-            if not writes_of(graph, value.node):
-                raise GraphError(
-                    f"{kind} computes without a region; lower the graph with graphrewrite.lowering.lower_to_memory",
-                    node=value.node,
-                )
+        while writes_of(graph, value.node):
             value = graph.operands(value.node)[value.result]
         return value
 
