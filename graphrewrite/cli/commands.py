@@ -14,6 +14,7 @@ from graphrewrite.cli.diff import diff_command
 from graphrewrite.cli.explain import explain_command
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
 from graphrewrite.cli.ghostwrite import ghostwrite_command
+from graphrewrite.cli.lower import lower_command
 from graphrewrite.cli.optimise import optimise_command
 from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Size, Widths, plugin_option
 from graphrewrite.cli.outputs import PAGE, output_option
@@ -395,5 +396,13 @@ def check_command(
         raise SystemExit(UNEQUAL)
 
 
-for _command in (diff_command, explain_command, ghostwrite_command, optimise_command, show_command, trace_command):
+for _command in (
+    diff_command,
+    explain_command,
+    ghostwrite_command,
+    lower_command,
+    optimise_command,
+    show_command,
+    trace_command,
+):
     app.add_command(_command)

@@ -287,19 +287,20 @@ class Regions:
             return False
         own = 0 if a.writer is None else self.bits[a.writer]
         late = (a.readers | own) & ~self.before[b.writer]
-        return not late or (late == self.bits[b.writer] and a.writer != b.writer and self._is_in_place(b))
+        return not late or (late == self.bits[b.writer] and a.writer != b.writer and self.is_in_place(b.writer))
 
-    def _is_in_place(self, b: Content) -> bool:
-        """Tell whether a node writes entry by entry over what it reads."""
-        assert b.writer is not None
-        graph, node = self.graph, b.writer
+    def is_in_place(self, node: str) -> bool:
+        """Tell whether a node writes over nothing that it reads, but entry by entry."""
+        graph = self.graph
         operands, outs = graph.operands(node), writes_of(graph, node)
+        targets = [self.locations[each] for each in operands[:outs]]
         if graph._node[node]["type"] == "insert":
-            return not self.locations[operands[1]].overlaps(b.location)
+            targets = [self.box_of(node) or targets[0]]
         for slot, operand in enumerate(operands[outs:]):
             where = self.locations[operand]
-            if where.overlaps(b.location) and (where != b.location or not self.may_overwrite(node, slot)):
-                return False
+            for target in targets:
+                if where.overlaps(target) and (where != target or not self.may_overwrite(node, slot)):
+                    return False
         return True
 
     def may_overwrite(self, node: str, slot: int) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from graphrewrite.memory.step import Steps
 
-__all__ = ["Found", "least_needed", "search"]
+__all__ = ["Cut", "Found", "Masks", "following_cuts", "least_needed", "search", "weight"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Found:
     bound : int
         No order has a lower peak; the given peak where it is proved to be the best.
     cuts : int
-        Number of cuts that were looked at.
+        Number of cuts that were looked at, one with many steps that may run several times.
     """
 
     order: tuple[int, ...] | None
@@ -40,14 +40,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
+class Cut:
     """Steps that have run, as bits; what lives; the steps that may run, as bits; the way there."""
 
     done: int
     live: int
     ready: int
     last: tuple[int, ...] = ()
-    parent: _Cut | None = None
+    parent: Cut | None = None
 
     def order(self) -> tuple[int, ...]:
         """The steps on the way there."""
@@ -58,7 +58,7 @@ class _Cut:
         return tuple(step for part in reversed(parts) for step in part)
 
 
-class _Masks:
+class Masks:
     """Steps with sets of steps as bits."""
 
     def __init__(self, steps: Steps) -> None:
@@ -79,14 +79,22 @@ class _Masks:
             [(values[v].size, readers[v] ^ 1 << step) for v in over if values[v].size and not values[v].is_kept]
             for step, over in enumerate(steps.over)
         ]
+        self.early = [
+            [(values[v].size, readers[v] ^ 1 << step) for v in early if values[v].size and not values[v].is_kept]
+            for step, early in enumerate(steps.early)
+        ]
 
-    def first(self) -> _Cut:
+    def first(self) -> Cut:
         """Return the cut before the first step."""
-        return _Cut(0, self.start, sum(1 << step for step, before in enumerate(self.before) if not before))
+        return Cut(0, self.start, sum(1 << step for step, before in enumerate(self.before) if not before))
 
     def needs(self, step: int, done: int, live: int) -> int:
         """Size of what lives while a step runs."""
         needed = live + self.adds[step]
+        if self.early:
+            for size, others in self.early[step]:
+                if not others & ~done:
+                    needed -= size
         for size, others in self.over[step]:
             if not others & ~done:
                 return needed - size
@@ -119,11 +127,11 @@ def search(steps: Steps, bound: int, peak: int, limit: int) -> Found:
     >>> search(found, 9, 11, 100)
     Found(order=(0, 2, 1), bound=9, cuts=2)
     """
-    masks = _Masks(steps)
+    masks = Masks(steps)
     level = max(bound, masks.start)
     first = masks.first()
     seen: set[int] = set()
-    waiting: dict[int, list[_Cut]] = {level: [first]}
+    waiting: dict[int, list[Cut]] = {level: [first]}
     count = 0
     while waiting and (level := min(waiting)) < peak:
         stack = waiting.pop(level)
@@ -136,20 +144,40 @@ def search(steps: Steps, bound: int, peak: int, limit: int) -> Found:
                 continue
             if cut.done == masks.everything:
                 return Found(cut.order(), level, count)
-            if count == limit:
+            if count + weight(cut) > limit:
                 return Found(None, level, count)
-            count += 1
+            count += weight(cut)
             seen.add(cut.done)
-            least, following = _following(masks, cut, level)
+            least, following = following_cuts(masks, cut, level)
             stack += following
             if least is not None and least < peak:
                 waiting.setdefault(least, []).append(cut)
     return Found(None, peak, count)
 
 
-def _following(masks: _Masks, cut: _Cut, level: int) -> tuple[int | None, list[_Cut]]:
-    """Return the cuts after a cut at a level, the best one last, and the least level at which there are others."""
-    found: list[tuple[int, _Cut]] = []
+def weight(cut: Cut) -> int:
+    """Return how many times a cut counts: once for each of so many steps that may run.
+
+    Examples
+    --------
+    >>> weight(Cut(0, 0, 0b111)), weight(Cut(0, 0, (1 << 40) - 1))
+    (1, 3)
+    """
+    return 1 + cut.ready.bit_count() // 16
+
+
+def following_cuts(masks: Masks, cut: Cut, level: int) -> tuple[int | None, list[Cut]]:
+    """Return the least level above one at which more follows a cut, and the cuts that follow at this level, best last.
+
+    Examples
+    --------
+    >>> from graphrewrite.memory.step import Step, steps_of
+    >>> masks = Masks(steps_of({"a": Step(8), "b": Step(2), "c": Step(1, reads=("a",))}, {}, ["b", "c"])[0])
+    >>> least, cuts = following_cuts(masks, masks.first(), 9)
+    >>> least, [(cut.order(), cut.live) for cut in cuts]
+    (None, [((1,), 2), ((0, 2), 1)])
+    """
+    found: list[tuple[int, Cut]] = []
     least = None
     for step in _bits(cut.ready):
         needed = masks.needs(step, cut.done, cut.live)
@@ -172,7 +200,7 @@ def _following(masks: _Masks, cut: _Cut, level: int) -> tuple[int | None, list[_
             enabled = enabled ^ 1 << other | masks.enabled(other, done)
             order.append(other)
         ready = (cut.ready | enabled) & ~done
-        after = _Cut(done, live, ready, tuple(order), cut)
+        after = Cut(done, live, ready, tuple(order), cut)
         if live <= cut.live:
             return None, [after]
         found.append((live, after))
@@ -220,6 +248,8 @@ def least_needed(steps: Steps) -> int:
         size = steps.idle + sum(values[v].size for v in _bits(alive))
         if any(_may_die(steps, v, step, later[step]) for v in steps.over[step]):
             size -= values[steps.writes[step][0]].size
+        if steps.early:
+            size -= sum(values[v].size for v in steps.early[step] if _may_die(steps, v, step, later[step]))
         least = max(least, size)
     return least
 

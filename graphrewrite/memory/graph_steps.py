@@ -14,6 +14,7 @@ from graphrewrite.errors import ScheduleError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.effects import nodes_with_effects
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.memory.ordering import Schedule, order
 from graphrewrite.memory.step import Step
@@ -23,8 +24,8 @@ from graphrewrite.types import Tensor, Type, element_dtype, evaluate_size, symbo
 
 __all__ = ["bytes_of", "schedule"]
 
-_VIEWS = frozenset({"identity", "reshape", "flatten", "squeeze", "unsqueeze"})
-"""Ops whose result is their operand's memory, seen in another shape."""
+_VIEWS = frozenset({"identity", "reshape", "flatten", "squeeze", "unsqueeze", "output"})
+"""Ops whose result is their operand's memory, perhaps seen in another shape."""
 
 
 def bytes_of(kind: Type | None, sizes: Mapping[str, int]) -> int:
@@ -109,7 +110,7 @@ def schedule(
             given[node] = nodes.give(node, takes_memory=inputs and kind == "input")
         elif node not in last:
             steps[node] = nodes.step(node)
-    keep = [nodes.root(operand) for node in last for operand in graph.operands(node)]
+    keep = [nodes.root(operand) for node in graph.outputs for operand in graph.operands(node)]
     found = order(steps, given=given, keep=keep, cuts=cuts, as_given=as_given)
     end = len(steps) + 1  # of what is kept, until after the last output
     spans = {
@@ -158,7 +159,9 @@ class _Nodes:
     def __init__(self, graph: Graph, sizes: Mapping[str, int], in_place: frozenset[str], cuts: int) -> None:
         self.graph, self.sizes, self.in_place, self.cuts = graph, sizes, in_place, cuts
         self.order = graph.in_order()
-        self._effects = {after: before for before, after in pairwise(graph.effects)}
+        effects = nodes_with_effects(graph)
+        in_turn = [node for node in self.order if node in effects]
+        self._effects = {after: before for before, after in pairwise(in_turn)}
         self._constants = set(_constants(graph, self.order))
         self._known: dict[Type | None, int] = {}
         self._inner: dict[int, int] = {}

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from graphrewrite.errors import ScheduleError
-from graphrewrite.memory.cuts import least_needed, search
+from graphrewrite.memory.cuts import least_needed
 from graphrewrite.memory.list_scheduling import freeing_early, least_first, operands_first
+from graphrewrite.memory.narrow_search import searched
 from graphrewrite.memory.parts import Part, parts_of
 from graphrewrite.memory.running import peak_of
-from graphrewrite.memory.sources import with_sources
+from graphrewrite.memory.joining import joined
 from graphrewrite.memory.span import Span
 from graphrewrite.memory.step import Read, Step, Steps, steps_of
 from graphrewrite.runtime.display import Displayed
@@ -96,7 +97,7 @@ def order(
         Values that live until after the last step, whoever reads them.
     cuts : int
         Greatest number of cuts of the search, each a set of steps that have run; 0 for fast orders alone. A cut takes
-        0.01 to 0.05 ms.
+        0.01 to 0.05 ms; one from which many steps can be next counts several times.
     as_given : bool
         Whether the order stays as the steps are given, to see what it needs beside the lower bound.
 
@@ -145,8 +146,8 @@ def _as_given(steps: Steps, names: Sequence[str]) -> tuple[list[int], int, int]:
     for step, before in enumerate(steps.before):
         if (late := max(before, default=-1)) > step:
             raise ScheduleError(f"comes before {names[late]!r}, which it needs; let the order change", node=names[step])
-    joined, _ = with_sources(steps)
-    return list(range(len(steps))), _bound(joined, list(parts_of(joined))), 0
+    whole, _ = joined(steps)
+    return list(range(len(steps))), _bound(whole, list(parts_of(whole))), 0
 
 
 def _bound(steps: Steps, parts: Sequence[Part]) -> int:
@@ -156,18 +157,18 @@ def _bound(steps: Steps, parts: Sequence[Part]) -> int:
 
 def _ordered(steps: Steps, limit: int) -> tuple[list[int], int, int]:
     """Return an order, a lower bound of all peaks, and the number of cuts that were looked at."""
-    joined, members = with_sources(steps)
-    parts = list(parts_of(joined))
+    whole, members = joined(steps)
+    parts = list(parts_of(whole))
     orders, peaks = [], []
     for part in parts:
         peak, found = _fast(part.steps)
         orders.append(found)
         peaks.append(peak)
-    bound, left = _bound(joined, parts), limit
+    bound, left = _bound(whole, parts), limit
     # The part with the highest peak first: no other needs to be lower than its bound.
     for i in sorted(range(len(parts)), key=lambda i: (-peaks[i], i)):
         if peaks[i] > bound and left:
-            outcome = search(parts[i].steps, bound, peaks[i], left)
+            outcome = searched(parts[i].steps, bound, peaks[i], left)
             left -= outcome.cuts
             bound = max(bound, outcome.bound)
             if outcome.order is not None:

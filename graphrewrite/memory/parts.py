@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from graphrewrite.memory.joining import only_adds
 from graphrewrite.memory.running import Running
-from graphrewrite.memory.sources import only_adds
 from graphrewrite.memory.step import Steps, Value
 
 __all__ = ["Part", "parts_of"]
@@ -38,7 +38,7 @@ def parts_of(steps: Steps) -> Iterator[Part]:
     Examples
     --------
     >>> from graphrewrite.memory.step import Step, steps_of
-    >>> steps = {"a": Step(8, "x"), "b": Step(2, "a"), "c": Step(1, "a"), "d": Step(1, ("b", "c"))}
+    >>> steps = {"a": Step(8, ("x",)), "b": Step(2, ("a",)), "c": Step(1, ("a",)), "d": Step(1, ("b", "c"))}
     >>> found, _ = steps_of(steps, {"x": 1}, ["d"])
     >>> [part.names for part in parts_of(found)]
     [(0,), (1, 2, 3)]
@@ -111,4 +111,5 @@ def _part(running: Running, names: Sequence[int]) -> Steps:
         tuple(values),
         tuple(index[v] for v in given),
         running.live - sum(steps.values[v].size for v in given),
+        tuple(tuple(index[v] for v in steps.early[step]) for step in names) if steps.early else (),
     )

@@ -43,7 +43,10 @@ class Running:
     def needs(self, step: int) -> int:
         """Size of what would live while the step runs."""
         reused = any(self.unread[v] == 1 for v in self.steps.over[step])
-        return self.live + self._adds[step] - (self.steps.values[self.steps.writes[step][0]].size if reused else 0)
+        needed = self.live + self._adds[step] - (self.steps.values[self.steps.writes[step][0]].size if reused else 0)
+        if self.steps.early:
+            needed -= sum([self.steps.values[v].size for v in self.steps.early[step] if self.unread[v] == 1])
+        return needed
 
     def change(self, step: int) -> int:
         """By how much more would live after the step than before it."""

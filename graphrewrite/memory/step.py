@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 from graphrewrite.errors import ScheduleError, did_you_mean
 
@@ -86,6 +87,8 @@ class Steps:
         Values that are there before the first step.
     idle : int
         Size of what lives all the time and is not among the values.
+    early : tuple of tuple of int
+        By step, the values that it reads before it needs most: where no other reads them, they are free then.
     """
 
     before: tuple[tuple[int, ...], ...]
@@ -95,6 +98,7 @@ class Steps:
     values: tuple[Value, ...]
     given: tuple[int, ...]
     idle: int = 0
+    early: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.before)
@@ -146,6 +150,7 @@ def steps_of(
     >>> found.before, found.reads, index
     (((), (0,)), ((2,), (0,)), {('a', 0): 0, ('b', 0): 1, ('x', 0): 2})
     """
+    _check_kinds(steps, keep)
     number = {name: i for i, name in enumerate(steps)}
     sizes: dict[tuple[str, int], int] = {}
     for name, step in steps.items():
@@ -198,6 +203,24 @@ def steps_of(
     )
     _check_cycles(found, tuple(number))
     return found, index
+
+
+def _check_kinds(steps: Any, keep: Any) -> None:
+    """Raise unless steps are steps by name, and their fields are what they are declared to be."""
+    if not isinstance(steps, Mapping):
+        raise ScheduleError(f"steps are a mapping from names to Step, got {type(steps).__name__}; name each step")
+    if isinstance(keep, str):
+        raise ScheduleError(f"`keep` lists names, got {keep!r}; write [{keep!r}]")
+    for name, step in steps.items():
+        if not isinstance(step, Step):
+            raise ScheduleError(f"is no Step, got {step!r}; write Step(size, reads=(…))", node=str(name))
+        fields: dict[str, Any] = {"reads": step.reads, "after": step.after, "over": step.over}
+        for field, value in fields.items():
+            if isinstance(value, str):
+                raise ScheduleError(f"`{field}` is a tuple of names, got {value!r}; write ({value!r},)", node=name)
+        for size in step.sizes:
+            if not hasattr(size, "__index__"):
+                raise ScheduleError(f"a size is a whole number, got {size!r}; round it up", node=name)
 
 
 def _named(read: Read) -> tuple[str, int]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from graphrewrite import Graph, pass_
 from graphrewrite.graph import Operand
-from graphrewrite.graph.dataflow import is_ordered
+from graphrewrite.graph.dataflow import PREDICATE
 from graphrewrite.graph.regions import Regions, reads_of, writes_of
 from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.rules.memory.merging import Merging
@@ -19,10 +22,52 @@ __all__ = [
 ]
 
 
+_NO_INSTRUCTIONS = frozenset({"alloc", "input", "constant", "output"})
+
+
 def _own_region(graph: Graph, node: str) -> str | None:
     """Return the region that a node alone writes first, and nothing else reads."""
     region = graph.operands(node)[0].node
     return region if graph.nodes[region]["type"] == "alloc" and list(graph.succ[region]) == [node] else None
+
+
+def _beyond_views(graph: Graph, node: str, neighbours: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the instructions next to a node, where views only name memory."""
+    found: dict[str, None] = {}
+    work = list(neighbours[node])
+    while work:
+        other = work.pop()
+        kind = graph.nodes[other]["type"]
+        if kind == "view":
+            work += neighbours[other]
+        elif kind not in _NO_INSTRUCTIONS:
+            found[other] = None
+    return list(found)
+
+
+def _replace(graph: Graph, node: str, *values: Operand) -> None:
+    """Let readers of a node read other values, and remove it."""
+    after = _beyond_views(graph, node, graph.succ)
+    for index, value in enumerate(values):
+        rewire(graph, node, value, index)
+    _remove(graph, node, after)
+
+
+def _remove(graph: Graph, node: str, after: Iterable[str] | None = None) -> None:
+    """Remove a node; the instructions before it stay before those behind it, for the sake of memory."""
+    before = _beyond_views(graph, node, graph.pred)
+    after = _beyond_views(graph, node, graph.succ) if after is None else after
+    graph.remove_node(node)
+    for source in before:
+        for reader in after:
+            if reader not in graph.succ[source]:
+                graph.add_control(source, reader, "memory")
+
+
+def _is_ordered_otherwise(graph: Graph, node: str) -> bool:
+    """Tell whether edges order a node that are not there for the sake of memory."""
+    edges = (*graph.pred[node].values(), *graph.succ[node].values())
+    return any(edge.get("kind", "memory") not in ("memory", PREDICATE) for edge in edges)
 
 
 @pass_
@@ -31,7 +76,7 @@ def eliminate_copies(graph: Graph) -> list[str]:
     removed: list[str] = []
     regions: Merging | None = None
     for node in graph.in_order():
-        if graph.nodes[node]["type"] != "copy" or is_ordered(graph, node):
+        if graph.nodes[node]["type"] != "copy" or _is_ordered_otherwise(graph, node):
             continue
         region = _own_region(graph, node)
         if region is None:
@@ -43,8 +88,8 @@ def eliminate_copies(graph: Graph) -> list[str]:
         if regions.may_move(root, target, copied=node) and regions.merge(
             root, target, copied=tuple(regions.written[node]), shown=shown
         ):
-            rewire(graph, node, value)
-            graph.remove_nodes_from([node, region])
+            _replace(graph, node, value)
+            graph.remove_node(region)
             removed += [node, region]
     return removed
 
@@ -70,18 +115,19 @@ def overwrite_operands(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_dead_stores(graph: Graph) -> list[str]:
-    """What is written and never read, for other things are written over it, need not be written."""
+    """What is written and never read, for other things are written over it or nothing needs it, need not be written."""
+    needless = sorted(graph.dead_nodes() - set(graph.inputs))
+    for node in needless:
+        _remove(graph, node)
     regions = Regions(graph)
     dead = [
         node
         for node, contents in regions.written.items()
-        if not any(c.readers for c in contents) and writes_of(graph, node) and regions.is_instruction(node)
+        if not any(c.readers for c in contents) and writes_of(graph, node) and not _is_ordered_otherwise(graph, node)
     ]
     for node in dead:
-        for index, region in enumerate(graph.operands(node)[: writes_of(graph, node)]):
-            rewire(graph, node, region, index)
-        graph.remove_node(node)
-    return dead
+        _replace(graph, node, *graph.operands(node)[: writes_of(graph, node)])
+    return [*needless, *dead]
 
 
 @pass_
@@ -91,15 +137,14 @@ def eliminate_idle_moves(graph: Graph) -> list[str]:
     regions: Regions | None = None
     for node in graph.in_order():
         kind = graph.nodes[node]["type"]
-        if kind not in ("copy", "insert") or is_ordered(graph, node):
+        if kind not in ("copy", "insert") or _is_ordered_otherwise(graph, node):
             continue
         regions = regions or Regions(graph)
         out, x = graph.operands(node)
         if regions.is_instruction(node):
             continue
         if kind == "copy" or set(regions.visible[x]) <= set(regions.visible[out]):
-            rewire(graph, node, x if kind == "copy" else out)
-            graph.remove_node(node)
+            _replace(graph, node, x if kind == "copy" else out)
             removed.append(node)
     return removed
 

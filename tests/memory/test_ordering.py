@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -195,10 +196,14 @@ def test_a_result_may_overwrite_its_operand() -> None:
             {"a": Step(1, ("given",), over=("given",))},
             "node 'a': overwrites 'given', which it does not read",
         ),
+        ({"a": Step(1, "given")}, "node 'a': `reads` is a tuple of names, got 'given'; write ('given',)"),
+        ({"a": Step(2.5)}, "node 'a': a size is a whole number, got 2.5; round it up"),
+        ({"a": 4}, "node 'a': is no Step, got 4; write Step(size, reads=(…))"),
+        ([Step(1)], "steps are a mapping from names to Step, got list; name each step"),
         ({"given": Step(1)}, "node 'given': is a step and a given value; rename one"),
     ],
 )
-def test_steps_that_contradict_each_other_are_refused(steps: dict[str, Step], message: str) -> None:
+def test_steps_that_contradict_each_other_are_refused(steps: Any, message: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         order(steps, given={"given": 4})
     assert message in str(caught.value)
@@ -207,5 +212,7 @@ def test_steps_that_contradict_each_other_are_refused(steps: dict[str, Step], me
 def test_values_that_are_kept_exist() -> None:
     with pytest.raises(ScheduleError, match="there is no value 'aa'; did you mean 'a'"):
         order({"a": Step(1)}, keep=["aa"])
+    with pytest.raises(ScheduleError, match=r"`keep` lists names, got 'ab'; write \['ab'\]"):
+        order({"ab": Step(1)}, keep="ab")
     with pytest.raises(ScheduleError, match="a number of cuts is 0 or more, got -1"):
         order({}, cuts=-1)

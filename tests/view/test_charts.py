@@ -118,9 +118,22 @@ def test_of_many_the_largest_are_drawn() -> None:
     found = order(many)
     shown = found.show()
     assert f"the {MOST_BARS:,} largest of {len(many):,} buffers are drawn" in repr(shown)
-    assert f"the lives of the {MOST_ROWS} largest of {len(many):,} nodes are drawn" in repr(shown)
+    assert f"the lives of the {MOST_ROWS} largest of {len(many):,} nodes are drawn; steps=(first, end)" in repr(shown)
     assert len(rectangles(shown.svg)) == MOST_BARS + 2 * MOST_ROWS
     assert all("drawn" in hint for hint in shown.data.hints)
+
+
+def test_a_part_is_drawn_by_itself() -> None:
+    found = order({f"s{i}": Step(1 + i, (f"s{i - 1}",) if i else ()) for i in range(40)})
+    shown = found.show(steps=(10, 13))
+    assert {tooltip.partition(":")[0] for tooltip, _ in rectangles(shown.svg)} == {"s9", "s10", "s11", "s12"}
+    assert {"10", "11", "12"} <= set(words(shown.svg))
+    assert repr(shown) == repr(found.show())
+    for _, each in rectangles(shown.svg):
+        assert float(each["x"]) >= 126
+        assert float(each["x"]) + float(each["width"]) <= 126 + 430 + 0.1
+    with pytest.raises(PictureError, match="the first step is before the one after the last"):
+        found.show(steps=(3, 3))
 
 
 @pytest.mark.parametrize("name", ["</svg><script>alert(1)</script>", "\u202eltr", "a\x00b", "x" * 5000, "\ud800"])

@@ -53,6 +53,8 @@ class Timeline:
         What runs at each step, from 0 on; empty where only lives are known.
     height, load, bound : int
         Where the highest bar ends, the greatest sum of what lives at a time, and what cannot be undercut.
+    window : tuple of (int, int), optional
+        The first step that is drawn, and the one after the last; all where not given.
     """
 
     title: str
@@ -62,15 +64,26 @@ class Timeline:
     load: int
     bound: int
 
+    window: tuple[int, int] | None = None
+
     @property
     def first(self) -> int:
         """The first step."""
+        if self.window is not None:
+            return self.window[0]
         return 0 if self.order else min((bar.begin for bar in self.bars), default=0)
 
     @property
     def last(self) -> int:
         """The step after the last one."""
+        if self.window is not None:
+            return self.window[1]
         return max([self.first + 1, len(self.order), *(bar.end for bar in self.bars)])
+
+    def shown(self) -> list[tuple[Bar, int, int]]:
+        """Return the bars that are drawn, each with its first step and the one after its last, within the window."""
+        clipped = [(bar, max(bar.begin, self.first), min(bar.end, self.last)) for bar in self.bars]
+        return [each for each in clipped if each[1] < each[2]]
 
     def loads(self) -> list[tuple[int, int]]:
         """Return what lives, as steps from which on it is another sum, and this sum; in place counts once."""

@@ -84,8 +84,10 @@ def _rows(timeline: Timeline) -> list[str]:
     sizes = dict.fromkeys(timeline.order, 0)
     for bar in timeline.bars:
         sizes[bar.name] = sizes.get(bar.name, 0) + bar.size
-    chosen = set(sorted(timeline.order, key=lambda name: -sizes[name])[:MOST_ROWS])
-    return [name for name in timeline.order if name in chosen]
+    seen = {*timeline.order[timeline.first : timeline.last], *(bar.name for bar, *_ in timeline.shown())}
+    rows = [name for name in timeline.order if name in seen]
+    chosen = set(sorted(rows, key=lambda name: -sizes[name])[:MOST_ROWS])
+    return [name for name in rows if name in chosen]
 
 
 def _memory(drawn: _Drawing, timeline: Timeline, x: float, scale: float, top: int, unit: str) -> None:
@@ -100,19 +102,22 @@ def _memory(drawn: _Drawing, timeline: Timeline, x: float, scale: float, top: in
         level = y - tick / top * _HIGH
         drawn.line(f"M{x} {level:.1f}h{_WIDE}", FRAME, wide=0.6)
         drawn.text(x - 6, level + 3, amount(tick, unit), anchor="end", size=9)
-    shown = sorted(timeline.bars, key=lambda bar: -bar.size * (bar.end - bar.begin))[:MOST_BARS]
-    for bar in sorted(shown, key=lambda bar: (bar.begin, bar.offset)):
-        left, wide = x + (bar.begin - timeline.first) * scale, max((bar.end - bar.begin) * scale, 0.5)
+    largest = sorted(timeline.shown(), key=lambda each: -each[0].size * (each[2] - each[1]))[:MOST_BARS]
+    for bar, begin, end in sorted(largest, key=lambda each: (each[1], each[0].offset)):
+        left, wide = x + (begin - timeline.first) * scale, max((end - begin) * scale, 0.5)
         high = bar.size / top * _HIGH
         place = y - (bar.offset + bar.size) / top * _HIGH
         drawn.rectangle(left, place, wide, high, bar.fill, _words(bar, timeline, unit, with_offset=True))
         if high >= 11 and wide >= 4 * _LETTER:
             drawn.label(left + 3, place + high / 2 + 3, plain(bar.name, int((wide - 4) / _LETTER)))
-    path, level = f"M{x} {y}", 0
+    path, level = "", 0
     for step, total in timeline.loads():
-        path += f"H{x + (step - timeline.first) * scale:.2f}V{y - total / top * _HIGH:.2f}"
-        level = total
-    drawn.line(f"{path}{'' if not level else f'H{x + _WIDE}'}", INK, wide=1.3)
+        if timeline.first <= step < timeline.last:
+            path += f"H{x + (step - timeline.first) * scale:.2f}V{y - total / top * _HIGH:.2f}"
+        elif step < timeline.first:
+            level = total
+    start = f"M{x} {y - level / top * _HIGH:.2f}"
+    drawn.line(f"{start}{path}H{x + _WIDE}", INK, wide=min(1.3, max(0.4, scale / 2)))
     if timeline.bound:
         drawn.line(f"M{x} {y - timeline.bound / top * _HIGH:.1f}h{_WIDE}", _BOUND, wide=1.2, dashed="6 3")
     _steps(drawn, timeline, x, y, scale)
@@ -123,19 +128,19 @@ def _lives(
 ) -> None:
     """Draw at which step each node runs, and how long its results live."""
     steps = {name: i for i, name in enumerate(timeline.order)}
-    bars: dict[str, list[Bar]] = {}
-    for bar in timeline.bars:
-        bars.setdefault(bar.name, []).append(bar)
+    bars: dict[str, list[tuple[Bar, int, int]]] = {}
+    for each in timeline.shown():
+        bars.setdefault(each[0].name, []).append(each)
     for i, name in enumerate(rows):
         row, high = y + i * pitch, max(pitch - 2, 2.5)
         if pitch >= 9:
             drawn.text(x - 6, row + pitch / 2 + 3, plain(name, 20), anchor="end", size=9)
-        for bar in bars.get(name, []):
-            wide = max((bar.end - bar.begin) * scale, 0.5)
+        for bar, begin, end in bars.get(name, []):
             tooltip = _words(bar, timeline, unit, with_offset=False)
-            drawn.rectangle(x + bar.begin * scale, row + 1, wide, high, bar.fill, tooltip)
-        if name in steps:
-            place = x + steps[name] * scale
+            left, wide = x + (begin - timeline.first) * scale, max((end - begin) * scale, 0.5)
+            drawn.rectangle(left, row + 1, wide, high, bar.fill, tooltip)
+        if timeline.first <= steps.get(name, -1) < timeline.last:
+            place = x + (steps[name] - timeline.first) * scale
             drawn.rectangle(place, row + 1, max(scale, 1), high, EDGE, f"{name}: runs at step {steps[name]}")
     _steps(drawn, timeline, x, y + len(list(rows)) * pitch, scale)
 
@@ -158,7 +163,7 @@ def _steps(drawn: _Drawing, timeline: Timeline, x: float, y: float, scale: float
         drawn.text(x + (step - timeline.first) * scale, y + 12, str(step), size=9)
     drawn.text(x + _WIDE, y + 24, "step", anchor="end", size=9)
     peak = next((step for step, total in timeline.loads() if total == timeline.load), None)
-    if peak is not None and timeline.load:
+    if peak is not None and timeline.load and timeline.first <= peak < timeline.last:
         middle = x + (peak - timeline.first + 0.5) * scale
         drawn.line(f"M{middle:.1f} {y + 3:.1f}l-4 7h8z", _PEAK, wide=1.4)
         drawn.text(middle, y + 24, f"peak at {peak}", anchor="middle", size=9)

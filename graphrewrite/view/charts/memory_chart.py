@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from graphrewrite.memory.placement import Placement
 from graphrewrite.view.charts.bars import Bar, Timeline, alive_at, amount, tint
@@ -22,6 +23,7 @@ def show_placement(
     *,
     before: Placement | None = None,
     names: Sequence[str] | None = None,
+    steps: tuple[int, int] | None = None,
     titles: tuple[str, str] | None = None,
     unit: str = "bytes",
 ) -> Chart:
@@ -33,6 +35,8 @@ def show_placement(
         Another placement, to be shown on the left, in the same scale.
     names : sequence of str, optional
         Names of the spans, of both placements; their numbers where not given.
+    steps : tuple of (int, int), optional
+        The first step that is drawn, and the one after the last; all where not given.
     titles : tuple of two str, optional
         Titles of both.
     unit : str
@@ -49,7 +53,7 @@ def show_placement(
     heads = titles or ("before", "after")
     timelines = [] if before is None else _timelines(before, names, heads[0])
     timelines += _timelines(placement, names, "memory" if before is None and titles is None else heads[1])
-    return chart_of(timelines, unit=unit, lives=False)
+    return chart_of(timelines, unit=unit, lives=False, steps=steps)
 
 
 def _timelines(placement: Placement, names: Sequence[str] | None, title: str) -> list[Timeline]:
@@ -73,15 +77,20 @@ def _timelines(placement: Placement, names: Sequence[str] | None, title: str) ->
     return found
 
 
-def chart_of(timelines: Sequence[Timeline], *, unit: str, lives: bool) -> Chart:
+def chart_of(timelines: Sequence[Timeline], *, unit: str, lives: bool, steps: tuple[int, int] | None) -> Chart:
     """Return the chart of timelines, with the same in words."""
+    if steps is not None and not steps[0] < steps[1]:
+        raise PictureError(f"the first step is before the one after the last, got {steps}")
+    timelines = [replace(timeline, window=steps) for timeline in timelines]
     text = "\n".join(_text(timeline, unit) for timeline in timelines) or "nothing takes memory"
     hints = []
-    most = max((len(timeline.bars) for timeline in timelines), default=0)
+    most = max((len(timeline.shown()) for timeline in timelines), default=0)
     if most > MOST_BARS:
         hints.append(f"the {MOST_BARS:,} largest of {most:,} buffers are drawn")
-    if lives and (nodes := len(timelines[0].order)) > MOST_ROWS:
-        hints.append(f"the lives of the {MOST_ROWS} largest of {nodes:,} nodes are drawn")
+    if lives and steps is None and (nodes := len(timelines[0].order)) > MOST_ROWS:
+        hints.append(
+            f"the lives of the {MOST_ROWS} largest of {nodes:,} nodes are drawn; steps=(first, end) draws a part"
+        )
     label = "; ".join(_text(timeline, unit).partition("\n")[0] for timeline in timelines)
     svg = drawing(timelines, unit=unit, lives=lives, label=label) if timelines else ""
     title = timelines[0].title if timelines else "memory"
@@ -90,7 +99,7 @@ def chart_of(timelines: Sequence[Timeline], *, unit: str, lives: bool) -> Chart:
 
 def _text(timeline: Timeline, unit: str) -> str:
     """Return the peak in words, and what lives then."""
-    peak = next((step for step, total in timeline.loads() if total == timeline.load), timeline.first)
+    peak = next((step for step, total in timeline.loads() if total == timeline.load), 0)
     at = f"step {peak}" + (f" ({plain(timeline.order[peak], 60)})" if peak < len(timeline.order) else "")
     is_optimal = timeline.load <= timeline.bound
     state = "optimal" if is_optimal else f"lower bound {amount(timeline.bound, unit)}"
@@ -102,7 +111,7 @@ def _text(timeline: Timeline, unit: str) -> str:
     ]
     widths = [max((len(row[i]) for row in shown), default=0) for i in range(2)]
     lines += [f"  {name.ljust(widths[0])}  {size.rjust(widths[1])}  {life}" for name, size, life in shown]
-    if len(alive) > _LISTED:
-        rest = amount(sum(bar.size for bar in alive[_LISTED:]), unit)
-        lines.append(f"  and {len(alive) - _LISTED} others of {rest} together")
+    if rest := alive[_LISTED:]:
+        others = "another one" if len(rest) == 1 else f"{len(rest)} others"
+        lines.append(f"  and {others} of {amount(sum(bar.size for bar in rest), unit)}")
     return "\n".join(lines)

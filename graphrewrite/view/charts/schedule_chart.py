@@ -23,6 +23,7 @@ def show_schedule(
     *,
     before: Schedule | None = None,
     on: nx.DiGraph | None = None,
+    steps: tuple[int, int] | None = None,
     titles: tuple[str, str] | None = None,
     unit: str = "bytes",
 ) -> Chart:
@@ -34,6 +35,8 @@ def show_schedule(
         Another order, to be shown on the left, in the same scale, with the nodes in the same rows.
     on : Graph, optional
         The graph that is scheduled: nodes have the colours of their ops, and their ops and types are named.
+    steps : tuple of (int, int), optional
+        The first step that is drawn, and the one after the last; all where not given.
     titles : tuple of two str, optional
         Titles of both.
     unit : str
@@ -57,7 +60,7 @@ def show_schedule(
         if _sizes(before) == _sizes(schedule):  # what is proved of one order is true of the other
             bound = max(before.bound, schedule.bound)
             timelines = [replace(timeline, bound=bound) for timeline in timelines]
-    return chart_of(timelines, unit=unit, lives=True)
+    return chart_of(timelines, unit=unit, lives=True, steps=steps)
 
 
 def _sizes(schedule: Schedule) -> tuple[set[str], dict[tuple[str, int], int]]:
