@@ -20,12 +20,13 @@ from graphrewrite.cli.sources import network_in
 from graphrewrite.cli.terminal import say
 from graphrewrite.hdl import Design
 from graphrewrite.hdl.emission.design import check_target
-from graphrewrite.lowering import optimise, run_c, to_integer
+from graphrewrite.lowering import QuantisationError, optimise, run_c, to_integer
 from graphrewrite.lowering.prequantised.quantisers import is_quantised
 from graphrewrite.lowering.quantisation.agreement import Reference
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.testing.comparison import difference_of_values, rounding_of
+from graphrewrite.types import symbols
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -110,6 +111,8 @@ def compile_program(
         network = network_in(model, options.plugins)
         network = network.with_sizes(options.sizes) if options.sizes else network
         file = calibration or sample_files.beside(model)
+        if file is None:
+            _check_sizes(network)
         samples = (
             sample_files.load(file, network) if file else sample_files.random(network, options.frames, options.seed)
         )
@@ -129,6 +132,17 @@ def compile_program(
         with found.step("running", show):
             _run(found, graph, samples.test, options.frames)
     return found
+
+
+def _check_sizes(network: Graph) -> None:
+    """Raise if sizes of the inputs are open, other than that of the batch, so that no samples can be made up."""
+    shapes = {name: network.result_type(name).shape[1:] for name in network.inputs}
+    for name, shape in shapes.items():
+        if opened := sorted({own for size in shape if isinstance(size, str) for own in symbols(size)}):
+            raise QuantisationError(
+                f"the input {name!r} is {network.result_type(name)}, and {opened[0]} is open; give a number by "
+                f"--size {opened[0]}=..., or samples in a file"
+            )
 
 
 def _integer(

@@ -63,7 +63,16 @@ def test_a_target_of_ones_own_generates_code(tmp_path, monkeypatch):
 def test_sizes_that_are_open_are_given(tmp_path):
     graph = Graph.parse("graph g\nx = input() : f32[N,length]\na = softmax(x)\ny = output(a)")
     graph.save(tmp_path / "g.txt")
-    refused(5, "length is open", "compile", tmp_path / "g.txt", "-o", tmp_path / "out", "--target", "c")
+    refused(
+        5,
+        "length is open; give a number by --size length=",
+        "compile",
+        tmp_path / "g.txt",
+        "-o",
+        tmp_path / "out",
+        "--target",
+        "c",
+    )
     done("compile", tmp_path / "g.txt", "-o", tmp_path / "out", "--target", "c", "--size", "length=5")
     assert "const float x[5]" in (tmp_path / "out" / "g.h").read_text()
 
