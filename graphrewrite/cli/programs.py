@@ -18,6 +18,7 @@ from graphrewrite.cli.pipeline import Options, Progress
 from graphrewrite.cli.quantising import check_loss, loss_text, quantised
 from graphrewrite.cli.sources import network_in
 from graphrewrite.cli.terminal import say
+from graphrewrite.errors import EvaluationError
 from graphrewrite.hdl import Design
 from graphrewrite.hdl.emission.design import check_target
 from graphrewrite.lowering import QuantisationError, optimise, run_c, to_integer
@@ -130,7 +131,10 @@ def compile_program(
         found.notes.append(f"it is called {found.design.name}: {options.name!r} is no name there")
     if found.design.description.get("language") == "c":
         with found.step("running", show):
-            _run(found, graph, samples.test, options.frames)
+            try:
+                _run(found, graph, samples.test, options.frames)
+            except EvaluationError as error:
+                found.compared = f"not compared: {error}"
     return found
 
 
