@@ -1,4 +1,4 @@
-"""Importers and lowerings: ONNX → float graph → fixed point → integers → streaming hardware.
+"""Importers and lowerings: ONNX → float graph → fixed point → integers → streaming hardware, or C.
 
 Each step takes a graph and returns one that prints, draws and evaluates; between any two of them one may stop and look.
 """
@@ -6,6 +6,7 @@ Each step takes a graph and returns one that prints, draws and evaluates; betwee
 from typing import TYPE_CHECKING, NoReturn
 
 from graphrewrite.errors import no_attribute
+from graphrewrite.lowering.c import run_c, to_c
 from graphrewrite.lowering.composite import (
     LOWER_ACTIVATIONS,
     LOWER_ATTENTION,
@@ -51,7 +52,7 @@ from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max
 from graphrewrite.lowering.integer.hardware_heads import decisions_in_hardware, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.integer.integer_lowering import LOWER_TO_INTEGER, to_integer
 from graphrewrite.lowering.memory import lower_to_memory
-from graphrewrite.lowering.optimisation import HARDWARE, INTEGER, ONNX, TARGETS, Target, optimise
+from graphrewrite.lowering.optimisation import HARDWARE, INTEGER, ONNX, TARGETS, C, Target, optimise
 from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,
     ENTER_QUANTISED,
@@ -114,6 +115,7 @@ __all__ = [
     "TARGETS",
     "UNROLL_SHIFT_ADD",
     "Agreement",
+    "C",
     "Cut",
     "Entry",
     "Finding",
@@ -149,10 +151,12 @@ __all__ = [
     "partition",
     "port_encodings",
     "quantise",
+    "run_c",
     "search_widths",
     "softmax_as_arg_max",
     "softmax_bounds",
     "softmax_in_hardware",
+    "to_c",
     "to_integer",
     "to_onnx",
     "to_stream",

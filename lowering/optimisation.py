@@ -8,6 +8,8 @@ from typing import Any
 
 from graphrewrite import Graph, Pass, Pipeline, Rule, rewrite
 from graphrewrite.errors import RuleError, did_you_mean
+from graphrewrite.hdl import Design, emit
+from graphrewrite.lowering.c import C_OPS, to_c
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.quantisation.quantiser import PREPARE
 from graphrewrite.op import LIBRARY
@@ -27,7 +29,10 @@ from graphrewrite.rules import (
     SHARED_STEPS,
 )
 
-__all__ = ["HARDWARE", "INTEGER", "ONNX", "TARGETS", "Target", "optimise"]
+__all__ = ["HARDWARE", "INTEGER", "ONNX", "TARGETS", "C", "Target", "optimise"]
+
+LEVELS = ("nn", "integer", "stream")
+"""Levels of the graphs that code is written for."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,17 @@ class Target:
         What is done once, when nothing else is left to do, such as `fuse_activations`.
     is_of_layers : bool
         Whether pools and norms become convolutions, `AS_LAYERS`, where approximation is allowed.
+    generate : callable, optional
+        Writes code: called with a graph and `name`, returns a `graphrewrite.hdl.Design`. For the level ``"stream"`` it
+        is called with the other keywords of `graphrewrite.hdl.emit`, too. None if no code is written for it.
+    level : str
+        Of the graphs that `generate` takes: ``"nn"`` as they are optimised, float or integer; ``"integer"`` quantised
+        and lowered to integers; ``"stream"`` lowered to hardware.
 
     Raises
     ------
     RuleError
-        If there is no op of a name in `ops`.
+        If there is no op of a name in `ops`, or no such level.
 
     Examples
     --------
@@ -83,6 +94,8 @@ class Target:
     lowerings: tuple[Rule | Pass, ...] = LOWER_COMPOSITE
     finish: tuple[Rule | Pass, ...] = ()
     is_of_layers: bool = False
+    generate: Callable[..., Design] | None = None
+    level: str = "nn"
 
     def __repr__(self) -> str:
         return f"<target {self.name}>"
@@ -91,6 +104,9 @@ class Target:
         for name in sorted(self.ops or ()):
             if name not in LIBRARY:
                 raise RuleError(f"target {self.name!r} has no op {name!r}{did_you_mean(name, LIBRARY)}")
+        if self.level not in LEVELS:
+            known = f"{did_you_mean(self.level, LEVELS)}; there are {', '.join(LEVELS)}"
+            raise RuleError(f"target {self.name!r} takes graphs of no level {self.level!r}{known}")
 
     def pipeline(self, *, approximate: bool = False, also: Sequence[Rule | Pass] = ()) -> Pipeline:
         """Return the phases in which a network is optimised for it: clean-up, and what it lacks by other ops.
@@ -162,9 +178,16 @@ ONNX = Target(
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)
 """Networks that are quantised next: layers, and positions where `quantise` has them."""
-HARDWARE = replace(INTEGER, name="hardware")
+HARDWARE = replace(INTEGER, name="hardware", generate=emit, level="stream")
 """Networks that become hardware: as for `INTEGER`."""
-TARGETS = {target.name: target for target in (ONNX, INTEGER, HARDWARE)}
+C = Target(
+    "c",
+    fused=(*BROADCASTING, *SHARED_STEPS, *MOVE_INTEGERS, *PRODUCTS, *FEWER_TRANSPOSES),
+    ops=C_OPS,
+    generate=to_c,
+)
+"""Programs in plain C, of float networks and of integers."""
+TARGETS = {target.name: target for target in (ONNX, INTEGER, HARDWARE, C)}
 """The targets of the library by name."""
 
 

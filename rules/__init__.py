@@ -107,8 +107,8 @@ from graphrewrite.rules.layers import (
     matmul_of_weights_as_linear,
 )
 from graphrewrite.rules.limits import clip_as_relu, merge_clips
-from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.memory import MEMORY_RULES
+from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.opt_in import (
     APPROXIMATE,

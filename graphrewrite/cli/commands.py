@@ -1,4 +1,4 @@
-"""The commands: compile, cosimulate, synth and check; the others have modules of their own."""
+"""The commands: cosimulate, synth and check; the others have modules of their own."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from typing import Any
 import click
 
 from graphrewrite import __version__
+from graphrewrite.cli.compiling import compile_command
 from graphrewrite.cli.diff import diff_command
 from graphrewrite.cli.explain import explain_command
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
 from graphrewrite.cli.ghostwrite import ghostwrite_command
+from graphrewrite.cli.lower import lower_command
 from graphrewrite.cli.optimise import optimise_command
-from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Widths, plugin_option
+from graphrewrite.cli.option_types import plugin_option
 from graphrewrite.cli.outputs import PAGE, output_option
 from graphrewrite.cli.show import show_command
 from graphrewrite.cli.terminal import console_for, spinner
 from graphrewrite.cli.trace import trace_command
-from graphrewrite.hdl.emission.names import identifier
 
 __all__ = ["app"]
 
 _CODES = """\b
 Exit codes:
   0  done; where GHDL ran, it agrees; of diff: the models are equal
-  1  GHDL gives other values or cycles than predicted, a rule is wrong or never fired, or two models differ
+  1  GHDL or C gives other values or cycles than predicted, a rule is wrong or never fired, or two models differ
   2  the command was used wrongly: no such option, rule or node
   3  the model's file is missing, corrupt or contradicts itself
   4  the model has ops that are not supported
@@ -66,168 +67,6 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="graphrewrite")
 def app() -> None:
     """Take a trained neural network down to VHDL that equals its numpy simulation, bit for bit and cycle for cycle."""
-
-
-def _library(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    if value != "work" and value != identifier(value):
-        raise click.BadParameter(f"{value!r} is no name for a VHDL library; {identifier(value)!r} would be one")
-    return value
-
-
-class _Names(click.ParamType["tuple[str, ...]"]):
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        return tuple(part for part in value.split(",") if part) if isinstance(value, str) else value
-
-
-@app.command("compile")
-@click.argument("model", type=ModelFile())
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder for the VHDL project; an earlier design there is replaced, other files stay.",
-)
-@click.option(
-    "--calibration",
-    type=click.Path(path_type=Path),
-    help="Samples (.npz: calibration_x, and test_x and test_y if there are; with several inputs or outputs their names "
-    "instead of x and calibration_x, or y). Default: the .npz beside the model.",
-)
-@click.option(
-    "--bits",
-    type=Widths(),
-    metavar="N|NAME=N,…|FILE|auto",
-    default=8,
-    show_default=True,
-    help="Word width of values and weights, 4 to 16. By layer: fc1=6,conv*=8:10,default=8, with weights and results "
-    "apart by a colon; or a .json file of such a mapping. auto: as few bits as --max-loss allows.",
-)
-@click.option(
-    "--max-loss",
-    type=Share(),
-    metavar="SHARE",
-    help="Of the test samples, how much quantising may lose: the accuracy that is lost, without labels the share of "
-    "predictions that change, of numbers the power of the noise over their variance. Beyond it no hardware is made. "
-    "Default: 5%, and for --bits auto 0.5%.",
-)
-@click.option("--force", is_flag=True, help="Make hardware whatever quantising loses.")
-@click.option("--per-channel", is_flag=True, help="A binary point for each output channel of the weights.")
-@click.option(
-    "--approximate",
-    is_flag=True,
-    help="Straight lines for functions of more than 12 bits, within a bound that the report says. Default: exact, or "
-    "an error.",
-)
-@click.option(
-    "--parallelism",
-    type=Parallelism(),
-    metavar="full|folded|N",
-    default="full",
-    show_default=True,
-    help="Every layer unrolled, one multiplier a layer, or at most N.",
-)
-@click.option(
-    "--max-multipliers",
-    type=click.IntRange(min=1),
-    help="Multipliers in all; spent where they shorten the time between images.",
-)
-@click.option(
-    "--max-memory-bits", type=click.IntRange(min=1), help="Bits of memory in all, for weights, windows and buffers."
-)
-@click.option(
-    "--interval", type=click.IntRange(min=1), help="Cycles between images that are wanted; with few multipliers."
-)
-@click.option(
-    "--latency",
-    type=click.IntRange(min=1),
-    help="Cycles from an image's first beat to its result's last that are wanted; with few multipliers.",
-)
-@click.option(
-    "--stages",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Pipeline stages within each computation: a faster clock, a longer latency.",
-)
-@click.option("--shift-add", is_flag=True, help="Unrolled layers by shared shifts and additions, without multipliers.")
-@click.option(
-    "--head",
-    type=click.Choice(["auto", "class", "scores", "softmax"]),
-    default="auto",
-    show_default=True,
-    help="What the hardware gives: auto makes a closing softmax the class; softmax computes it, within a stated bound.",
-)
-@click.option(
-    "--host",
-    type=_Names(),
-    metavar="NODE,...",
-    default=(),
-    help="Ops that the host computes, with all before or all behind them; 'list' says where the network can be cut.",
-)
-@click.option(
-    "--frames",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Images that GHDL runs, with random stalls on both sides.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the random stalls.")
-@click.option(
-    "--name", help="Of the top entity; begins the names of all that is the design's own. Default: the model's."
-)
-@click.option(
-    "--library",
-    default="work",
-    show_default=True,
-    callback=_library,
-    help="VHDL library that the design's scripts compile into: one each for designs that must not meet.",
-)
-@plugin_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def compile_command(
-    model: Path,
-    folder: Path,
-    calibration: Path | None,
-    as_json: bool,
-    **options: Any,  # the fields of `Options`
-) -> None:
-    """Compile MODEL to a VHDL project.
-
-    MODEL is a file of ONNX or TensorFlow Lite, a document, or the name of a shipped model: digits or classes. The
-    network is cleaned up by rules, quantised with the calibration samples, lowered to integers and to streaming
-    hardware. All levels are compared on the test samples. The VHDL has a self-checking test bench, which runs in GHDL
-    where that is installed.
-
-    \b
-    Example:
-      graphrewrite compile digits -o build/digits --max-multipliers 300
-    """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
-    console = console_for(stderr=as_json)
-    with failures_as_exit_codes():
-        from graphrewrite.cli.host_ops import cut_lines
-        from graphrewrite.cli.pipeline import Options, compile_model
-        from graphrewrite.cli.report import as_data, print_report
-
-        if options["host"] == ("list",):
-            click.echo("\n".join(cut_lines(model, options["plugins"])))
-            return
-        compiled = compile_model(
-            model,
-            folder,
-            calibration=calibration,
-            options=Options(**options),
-            progress=lambda name: spinner(console, name),
-        )
-        if as_json:
-            click.echo(json.dumps(as_data(compiled), indent=2))
-        else:
-            print_report(compiled, console)
-    if not compiled:
-        raise SystemExit(UNEQUAL)
 
 
 @app.command("cosimulate")
@@ -332,5 +171,14 @@ def check_command(
         raise SystemExit(UNEQUAL)
 
 
-for _command in (diff_command, explain_command, ghostwrite_command, optimise_command, show_command, trace_command):
+for _command in (
+    compile_command,
+    diff_command,
+    explain_command,
+    ghostwrite_command,
+    lower_command,
+    optimise_command,
+    show_command,
+    trace_command,
+):
     app.add_command(_command)

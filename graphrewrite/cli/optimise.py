@@ -34,7 +34,7 @@ _REASONS = 2
 @click.option(
     "--target",
     "target_name",
-    metavar="onnx|integer|hardware|PACKAGE.MODULE:NAME",
+    metavar="onnx|integer|hardware|c|PACKAGE.MODULE:NAME",
     default="onnx",
     show_default=True,
     help="What the model is for.",

@@ -10,7 +10,7 @@ import click
 
 from graphrewrite import models
 
-__all__ = ["ModelFile", "Parallelism", "Share", "Widths", "plugin_option"]
+__all__ = ["ModelFile", "Parallelism", "Share", "Size", "Widths", "plugin_option"]
 
 plugin_option = click.option(
     "--plugin",
@@ -65,6 +65,21 @@ class Share(click.ParamType[float]):
         if not 0 <= share <= 1:
             return self.fail(f"{text} is no share from 0 to 1; in per cent it is {text.removesuffix('%')}%", param, ctx)
         return share
+
+
+class Size(click.ParamType["tuple[str, int]"]):
+    """A number for a symbolic size: ``height=32``."""
+
+    name = "NAME=N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Return the name and the number."""
+        if isinstance(value, tuple):
+            return value
+        name, _, number = str(value).partition("=")
+        if not name.strip() or not number.strip().isdecimal():
+            return self.fail(f"{value!r} is no size; write NAME=N, as in height=32", param, ctx)
+        return name.strip(), int(number)
 
 
 class Widths(click.ParamType["int | str | dict[str, Any]"]):

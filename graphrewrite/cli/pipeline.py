@@ -18,15 +18,17 @@ from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
 from graphrewrite.cli.host_ops import cut_for, offering_the_host
 from graphrewrite.cli.quantising import causes, check_loss, loss_text, quantised
 from graphrewrite.cli.sources import network_in
-from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, emit, predict
+from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, predict
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.emission.design import check_target
 from graphrewrite.hdl.emission.vectors import random_gates
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import (
+    HARDWARE,
     FoldingReport,
     Partition,
+    Target,
     function_bounds,
     partition,
     port_encodings,
@@ -63,8 +65,11 @@ class Options:
 
     Attributes
     ----------
-    bits : int, mapping or str
-        Word width, 4 to 16; widths by layer, as for `quantise`; or ``"auto"``: as few bits as `max_loss` allows.
+    target : Target
+        What code is written for.
+    bits : int, mapping, str or None
+        Word width, 4 to 16; widths by layer, as for `quantise`; or ``"auto"``: as few bits as `max_loss` allows. None
+        for 8, and for the model's own numbers where the target takes them.
     per_channel : bool
         Whether each output channel of weights has a binary point of its own.
     max_loss : float or None
@@ -96,12 +101,15 @@ class Options:
     seed : int
         Of the stall patterns.
     name : str or None
-        Of the top entity; the model's where not given.
+        Of the top entity, or of the function; the model's where not given.
     library : str
         VHDL library that scripts compile into.
+    sizes : mapping of str to int
+        Numbers for symbolic sizes of the model.
     """
 
-    bits: int | Mapping[str, Any] | str = 8
+    target: Target = HARDWARE
+    bits: int | Mapping[str, Any] | str | None = None
     per_channel: bool = False
     max_loss: float | None = None
     force: bool = False
@@ -120,6 +128,7 @@ class Options:
     seed: int = 0
     name: str | None = None
     library: str = "work"
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -250,9 +259,10 @@ def compile_model(
     with run.step("evaluating every level"):
         run.agree(parts, reference, samples)
     with run.step("writing VHDL"):
+        assert chosen.target.generate is not None, "the command refuses targets without"
         head = {name: array[: chosen.frames] for name, array in samples.test.items()}
         gates = random_gates(netlist(stream, components), chosen.seed)
-        found.design = emit(
+        found.design = chosen.target.generate(
             stream,
             name=chosen.name or model.stem,
             library=chosen.library,

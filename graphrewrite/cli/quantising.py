@@ -24,6 +24,8 @@ LIMIT = 0.05
 """The loss beyond which no hardware is made, unless another one is given."""
 SEARCHED = 0.005
 """The loss that a search of widths may add, unless another one is given."""
+_USUAL = 8
+"""The width where none is given."""
 _SOME_NOISE = 0.01
 _NAMED = 2
 _MORE = 2
@@ -33,7 +35,7 @@ _STRICTER = (1.0, 0.5, 0.25)
 
 def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step]) -> tuple[Graph, Any]:
     """Return a quantised network and its widths, which a search may have found."""
-    bits, per_channel = options.bits, options.per_channel
+    bits, per_channel = _USUAL if options.bits is None else options.bits, options.per_channel
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuantisationWarning)  # the findings say it, and more
         if isinstance(bits, str):
@@ -70,7 +72,8 @@ def check_loss(
     text = f"quantising loses more than {allowed} (--max-loss): {loss_text(rows)}"
     if options.force:
         return f"{text}; --force makes hardware of it"
-    more = f" (--bits {options.bits + _MORE})" if isinstance(options.bits, int) else ""
+    width = _USUAL if options.bits is None else options.bits
+    more = f" (--bits {width + _MORE})" if isinstance(width, int) else ""
     named = "; ".join(map(str, found[:_NAMED])) or f"give more bits{more}"
     raise QuantisationLossError(f"{text}; {named}; or allow more by --max-loss, or go on by --force")
 

@@ -13,7 +13,7 @@ from graphrewrite.rewriting.rule_sets import Named, NamingError, attribute_named
 from graphrewrite.runtime.plugins import plugin
 from graphrewrite.types import Stream
 
-__all__ = ["graph_in", "network_in", "rule_named", "rules_named", "target_named"]
+__all__ = ["generating_target", "graph_in", "network_in", "rule_named", "rules_named", "target_named"]
 
 _SHOWN = 8
 """Names that an error lists."""
@@ -72,3 +72,15 @@ def target_named(name: str) -> Target:
     if not isinstance(found, Target):
         raise NamingError(f"{name!r} is a {type(found).__name__}, no graphrewrite.lowering.Target")
     return found
+
+
+def generating_target(name: str) -> Target:
+    """Return the target that a name denotes, if code is written for it."""
+    target = target_named(name)
+    if target.generate is None:
+        known = ", ".join(sorted(key for key, each in TARGETS.items() if each.generate is not None))
+        raise NamingError(
+            f"no code is written for the target {name!r}, which has no `generate`; choose {known}, or "
+            "package.module:NAME of one that has"
+        )
+    return target

@@ -973,3 +973,36 @@ round_half_away: _round_half_away
 class _fixed_point_softmax(Op):
     def __call__(self, x: Any, *, scale: _In[float] = ..., beta: _In[float] = 1.0, **given: Unpack[_Given]) -> Any: ...
 fixed_point_softmax: _fixed_point_softmax
+
+class _alloc(Op):
+    def __call__(self, *, element: _In[Any] = ..., dtype: _In[Any] = ..., to: _In[Any] = ..., shape: _In[tuple[Dimension, ...]] = ..., layout: _In[str | None] = None, **given: Unpack[_Given]) -> Any: ...
+alloc: _alloc
+
+class _into(Op):
+    def __call__(self, out: Any, *xs: Any, of: _In[str] = ..., attributes: _In[Mapping[str, Any] | None] = None, outs: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
+into: _into
+
+class _copy(Op):
+    @overload
+    def __call__(self, out: Any, x: Any, **given: Unpack[_Given]) -> Any: ...
+    @overload
+    def __call__(self, out: Any, input: Any, **given: Unpack[_Given]) -> Any: ...
+copy: _copy
+
+class _view(Op):
+    def __call__(self, x: Any, *, shape: _In[Sequence[Dimension]] = ..., offset: _In[Dimension] = 0, layout: _In[str | None] = None, **given: Unpack[_Given]) -> Any: ...
+view: _view
+
+class _insert(Op):
+    @overload
+    def __call__(self, out: Any, x: Any, *, starts: _In[Sequence[Dimension]] = ..., **given: Unpack[_Given]) -> Any: ...
+    @overload
+    def __call__(self, out: Any, input: Any, *, starts: _In[Sequence[Dimension]] = ..., **given: Unpack[_Given]) -> Any: ...
+insert: _insert
+
+class _extract(Op):
+    @overload
+    def __call__(self, out: Any, x: Any, *, starts: _In[Sequence[Dimension]] = ..., **given: Unpack[_Given]) -> Any: ...
+    @overload
+    def __call__(self, out: Any, input: Any, *, starts: _In[Sequence[Dimension]] = ..., **given: Unpack[_Given]) -> Any: ...
+extract: _extract

@@ -170,8 +170,8 @@ def define_op(
     dialect : Dialect, optional
         The dialect that it is part of, whose name comes before its own: ``"sig.gain"``.
     level : str, optional
-        ``"nn"``, ``"integer"``, ``"stream"``, ``"memory"``, ``"structure"``, ``"bridge"`` for an op that only changes between
-        levels, or a level of the dialect; where not given the dialect's first one, or ``"nn"``.
+        ``"nn"``, ``"integer"``, ``"stream"``, ``"memory"``, ``"structure"``, ``"bridge"`` for an op that only changes
+        between levels, or a level of the dialect; where not given the dialect's first one, or ``"nn"``.
     infer : callable, optional
         Result type(s) from operand types and attributes, with the op's defaults where it has none of its own;
         element-wise if not given.

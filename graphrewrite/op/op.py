@@ -53,8 +53,8 @@ class Op(Signature):
     function : callable
         The meaning in numpy, vectorised over the batch.
     level : str
-        ``"nn"``, ``"integer"``, ``"stream"``, ``"memory"``, ``"structure"``, ``"bridge"`` for an op that only changes between
-        levels, or a level of its dialect.
+        ``"nn"``, ``"integer"``, ``"stream"``, ``"memory"``, ``"structure"``, ``"bridge"`` for an op that only changes
+        between levels, or a level of its dialect.
     dialect : Dialect, optional
         The dialect that it is part of; None for ops of the library and single ones.
     stateful : bool

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, GraphRewriteError, MissingDependencyError, RuleError
 from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.execution.program.size_values import sizes_of_inputs
 from graphrewrite.graph import Graph
 from graphrewrite.testing.comparison import NoVerdictError, OutputDifference, difference_of_values, rounding_of
 
@@ -38,14 +39,17 @@ def engine_of(name: str) -> Engine:
 
 def _by_onnxruntime(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> OutputDifference | None:
     old, new = (_run(graph, inputs) for graph in (before, after))
-    # An engine fuses and reorders sums of floats as it likes, where they are greater than what comes of them.
-    dead = before.dead_nodes()
+    bound = rounding_of(before, after, (*_inside(before, inputs), *old.values(), *new.values()))
+    return difference_of_values(before, old, new, inputs, bound)
+
+
+def _inside(graph: Graph, inputs: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Return all values: an engine reorders sums of floats, where they are greater than what comes of them."""
+    dead = graph.dead_nodes()
     try:
-        inside = evaluate_nodes(before, inputs, [node for node in before.in_order() if node not in dead])
+        return tuple(evaluate_nodes(graph, inputs, [node for node in graph.in_order() if node not in dead]).values())
     except EvaluationError as error:
         raise NoVerdictError(str(error)) from None
-    bound = rounding_of(before, after, (*inside.values(), *old.values(), *new.values()))
-    return difference_of_values(before, old, new, inputs, bound)
 
 
 def _run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -60,6 +64,26 @@ def _run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray
         raise NoVerdictError(str(error)) from None
     except (GraphRewriteError, KeyError, TypeError, ValueError) as error:
         raise NoVerdictError(f"onnxruntime cannot compute it: {error}") from None
+
+
+def _by_c(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> OutputDifference | None:
+    old, new = (_run_c(graph, inputs) for graph in (before, after))
+    bound = rounding_of(before, after, (*_inside(before, inputs), *old.values(), *new.values()))
+    return difference_of_values(before, old, new, inputs, bound)
+
+
+def _run_c(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return what a program in C computes for the outputs of a graph: the whole batch as one frame."""
+    from graphrewrite.lowering import run_c, to_c
+
+    try:
+        kinds = {name: graph.result_type(name) for name in graph.inputs}
+        given = {name: inputs[name] for name in graph.inputs}
+        return run_c(to_c(graph, sizes=sizes_of_inputs(kinds, given)), given)
+    except MissingDependencyError:
+        raise
+    except (GraphRewriteError, KeyError) as error:
+        raise NoVerdictError(f"C cannot compute it: {error}") from None
 
 
 def _by_ghdl(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> OutputDifference | None:
@@ -83,5 +107,6 @@ def _by_ghdl(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> O
     return None
 
 
-ENGINES: Mapping[str, Engine] = {"onnxruntime": _by_onnxruntime, "ghdl": _by_ghdl}
-"""By name: ONNX models of both graphs, compared up to rounding; the VHDL of a result, compared with its prediction."""
+ENGINES: Mapping[str, Engine] = {"onnxruntime": _by_onnxruntime, "c": _by_c, "ghdl": _by_ghdl}
+"""By name: ONNX models of both graphs, and C of both, compared up to rounding; the VHDL of a result, compared with its
+prediction."""

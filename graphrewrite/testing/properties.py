@@ -64,8 +64,8 @@ def check(
         a state machine, what can be reached. Graphs of which it raises an error, or gives None, show nothing.
     interval : float, optional
         By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
-    against : {"onnxruntime", "ghdl"}, optional
-        An engine that computes the graphs as well: ONNX models of both, equal up to rounding, or VHDL of a result made
+    against : {"onnxruntime", "c", "ghdl"}, optional
+        An engine that computes the graphs as well: ONNX models or C of both, equal up to rounding, or VHDL of a result
         of streams, equal to its prediction in values and cycles. What it cannot compute does not count as compared.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.

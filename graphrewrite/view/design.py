@@ -19,6 +19,8 @@ __all__ = ["DesignPage", "Layer", "Part", "Section", "SourceFile", "show_design"
 _LONG, _ALL = 60_000, 300_000
 """Letters of one file, and of all files, that are shown; a longer file is shown without its middle."""
 _COSTS = ("multipliers", "adders", "registers", "memory_bits")
+_MEMORY = {"arena": "memory", "tables": "constants"}
+"""What a design in C takes."""
 _MOST_GENERIC = 200
 """Letters of the value of a generic that are shown."""
 
@@ -100,7 +102,7 @@ class DesignPage:
     name : str
         Of the top entity.
     subtitle : str
-        Latency, interval and the number of instances.
+        Latency, interval and the number of instances; of C what memory it takes.
     ports : Table
     parts : tuple of Part
     totals : tuple of int
@@ -108,7 +110,7 @@ class DesignPage:
     layers : tuple of Layer
     files : tuple of SourceFile
     others : Table
-        Files that are no VHDL.
+        Files that are no VHDL, or no C where the design is in C.
     """
 
     name: str
@@ -122,7 +124,7 @@ class DesignPage:
 
 
 def show_project(design: Design) -> Display:
-    """Return the page of a design: instances with their origins and costs, and the VHDL."""
+    """Return the page of a design: instances with their origins and costs, and the VHDL; or the C."""
     return show_design(design.name, design.files, design.description)
 
 
@@ -141,8 +143,10 @@ def show_design(name: str, files: Mapping[str, str], description: Mapping[str, A
     digest = sha256("\0".join([name, *files, *files.values()]).encode("utf-8", "surrogatepass")).hexdigest()
     prefix = f"gr-{digest[:10]}"  # anchors stay unique where a notebook shows several designs
     components = list(description.get("components", ()))
-    anchors = {path: f"{prefix}-f{index}" for index, path in enumerate(p for p in files if p.endswith(".vhd"))}
-    top = f"{name}.vhd"
+    is_c = description.get("language") == "c"
+    endings = (".c", ".h") if is_c else (".vhd",)
+    anchors = {path: f"{prefix}-f{index}" for index, path in enumerate(p for p in files if p.endswith(endings))}
+    top = f"{name}{endings[0]}"
     sections = dict(_sections(files.get(top, ""), [str(each["instance"]) for each in components], prefix))
     parts = tuple(
         _part(each, f"{prefix}-i{index}", sections, anchors.get(f"components/{each['entity']}.vhd", ""))
@@ -154,7 +158,10 @@ def show_design(name: str, files: Mapping[str, str], description: Mapping[str, A
         for layer in part.origin:
             layers.setdefault(layer, []).append((part.name, part.anchor))
     facts = [f"{word} {plain(description[word], 40)} cycles" for word in ("latency", "interval") if word in description]
-    facts.append(f"{len(parts)} instance{'s' if len(parts) != 1 else ''}")
+    if is_c:
+        facts = [f"{description[word]:,} bytes of {what}" for word, what in _MEMORY.items()]
+    else:
+        facts.append(f"{len(parts)} instance{'s' if len(parts) != 1 else ''}")
     others = tuple((path, f"{len(text.splitlines()):,}") for path, text in files.items() if path not in anchors)
     data = DesignPage(
         name,
@@ -192,6 +199,11 @@ def _part(entry: Mapping[str, Any], anchor: str, sections: Mapping[str, Section]
 
 def _ports(description: Mapping[str, Any]) -> Table:
     rows = []
+    if description.get("language") == "c":
+        for port in description["ports"]:
+            frame = f"{port['element']}[{','.join(map(str, port['shape']))}]"
+            rows.append((port["name"], port["direction"], frame, f"{port['type']} {port['variable']}[]"))
+        return Table(("port", "", "a frame", "parameter"), tuple(rows), frozenset())
     for port in description.get("ports", ()):
         form, shape = port["format"], ",".join(map(str, port["shape"]))
         frame = f"{'s' if form['signed'] else 'u'}{form['width']}f{form['fraction']}[{shape}]"

@@ -29,12 +29,12 @@ _ELSEWHERE = "choose a folder that you may write with -o"
 
 @dataclass(frozen=True, repr=False)
 class Design(Displayed, shown_by="design.show_project"):
-    """A VHDL project.
+    """A project of VHDL, or of C.
 
     Attributes
     ----------
     name : str
-        Name of the top entity.
+        Name of the top entity, or of the function.
     files : dict of str to str
         Text by path, relative to the project's folder.
     description : dict
@@ -80,9 +80,8 @@ class Design(Displayed, shown_by="design.show_project"):
         return str(self.show())
 
     def __repr__(self) -> str:
-        return (
-            f"<Design {self.name!r}: {len(self.description.get('components', ()))} instances, {len(self.files)} files>"
-        )
+        count = f"{len(self.description['components'])} instances, " if "components" in self.description else ""
+        return f"<Design {self.name!r}: {count}{len(self.files)} files>"
 
 
 def check_target(folder: Path) -> Path:
@@ -166,6 +165,10 @@ def read_description(folder: Path) -> dict[str, Any]:
     if not isinstance(description, dict) or description.get("generator") != _GENERATOR:
         raise DesignError(
             f"{str(folder)!r} holds a {MARK} of another program; name a folder that graphrewrite compile wrote"
+        )
+    if (language := description.get("language", "vhdl")) != "vhdl":
+        raise DesignError(
+            f"{str(folder)!r} holds a design in {language!r}, and VHDL is asked for; compile the model for hardware"
         )
     if (form := description.get("format", 1)) not in range(1, FORMAT + 1):
         raise DesignError(

@@ -45,8 +45,8 @@ def lower_to_memory(
     Raises
     ------
     LoweringError
-        If a value has no size that is known before the graph runs, or a node holds state, runs graphs of its own, or has
-        an effect beside its result.
+        If a value has no size that is known before the graph runs, or a node holds state, runs graphs of its own, or
+        has an effect beside its result.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from graphrewrite import Graph, pass_
@@ -46,10 +46,17 @@ def _beyond_views(graph: Graph, node: str, neighbours: Mapping[str, Mapping[str,
 
 
 def _replace(graph: Graph, node: str, *values: Operand) -> None:
-    """Let readers of a node read other values, and remove it; what it orders stays in order for the sake of memory."""
-    before, after = (_beyond_views(graph, node, each) for each in (graph.pred, graph.succ))
+    """Let readers of a node read other values, and remove it."""
+    after = _beyond_views(graph, node, graph.succ)
     for index, value in enumerate(values):
         rewire(graph, node, value, index)
+    _remove(graph, node, after)
+
+
+def _remove(graph: Graph, node: str, after: Iterable[str] | None = None) -> None:
+    """Remove a node; the instructions before it stay before those behind it, for the sake of memory."""
+    before = _beyond_views(graph, node, graph.pred)
+    after = _beyond_views(graph, node, graph.succ) if after is None else after
     graph.remove_node(node)
     for source in before:
         for reader in after:
@@ -108,18 +115,19 @@ def overwrite_operands(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_dead_stores(graph: Graph) -> list[str]:
-    """What is written and never read, for other things are written over it, need not be written."""
-    regions, needless = Regions(graph), graph.dead_nodes()
+    """What is written and never read, for other things are written over it or nothing needs it, need not be written."""
+    needless = sorted(graph.dead_nodes() - set(graph.inputs))
+    for node in needless:
+        _remove(graph, node)
+    regions = Regions(graph)
     dead = [
         node
         for node, contents in regions.written.items()
-        if (not any(c.readers for c in contents) or node in needless)
-        and writes_of(graph, node)
-        and not _is_ordered_otherwise(graph, node)
+        if not any(c.readers for c in contents) and writes_of(graph, node) and not _is_ordered_otherwise(graph, node)
     ]
     for node in dead:
         _replace(graph, node, *graph.operands(node)[: writes_of(graph, node)])
-    return dead
+    return [*needless, *dead]
 
 
 @pass_

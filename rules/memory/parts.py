@@ -41,7 +41,7 @@ def view_reshape(region, x):
         long = [axis for axis in perm if x.shape[axis] != 1]
         if long != sorted(long):
             return decline("it moves entries", at=moved)
-    if not is_without_scales(x.type) and x.shape != moved.shape:
+    if x.type.element != moved.type.element or (not is_without_scales(x.type) and x.shape != moved.shape):
         return decline("its entries have different scales along an axis", at=x)
     return op.copy(region, op.view(x, shape=moved.shape, layout=moved.type.layout))
 
@@ -60,8 +60,6 @@ def insert_concat(region, xs):
         starts[axis] = at
         if part_offset(x.shape, whole, starts) is None:
             return decline("its rows lie between those of the others", at=x)
-        if x.type.layout != joined.type.layout:
-            return decline("its axes have other names", at=x)
         boxes.append(tuple(starts))
         at = as_size(at) + x.shape[axis]
     result = region
@@ -78,8 +76,6 @@ def extract_slice(region, x):
     starts = _starts(x.shape, dict(part.attributes))
     if starts is None:
         return decline("it goes in steps, or begins at a size that is not known", at=part)
-    if x.type.layout != part.type.layout:
-        return decline("its axes have other names", at=part)
     return op.extract(region, x, starts=starts)
 
 
@@ -147,8 +143,6 @@ def merge_views(x):
     inner = op.view(x)
     outer = op.view(inner)
     yield outer
-    if not is_without_scales(x.type):
-        return decline("its entries have different scales along an axis", at=x)
     offset = as_size(inner.offset) + outer.offset
     return op.view(x, shape=outer.shape, offset=offset, layout=outer.type.layout)
 

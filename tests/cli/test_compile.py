@@ -527,7 +527,7 @@ class TestFolder:
         refused(3, "not an ONNX model", "compile", net, "-o", out)
         assert snapshot(out) == before
 
-    @pytest.mark.parametrize("step", ["network_in", "quantised", "to_stream", "emit", "predict"])
+    @pytest.mark.parametrize("step", ["network_in", "quantised", "to_stream", "port_encodings", "predict"])
     @pytest.mark.parametrize("earlier", [False, True])
     def test_an_interrupt(
         self, net: Path, out: Path, monkeypatch: pytest.MonkeyPatch, step: str, earlier: bool

@@ -7,7 +7,7 @@ import pytest
 
 from graphrewrite import Graph, evaluate, models
 from graphrewrite.errors import RuleError
-from graphrewrite.lowering import HARDWARE, INTEGER, ONNX, TARGETS, Target, from_onnx, optimise, quantise
+from graphrewrite.lowering import HARDWARE, INTEGER, ONNX, TARGETS, C, Target, from_onnx, optimise, quantise
 
 GRAPH = """graph g
 x = input() : f32[N,4]
@@ -45,7 +45,7 @@ def test_a_target_names_ops_of_the_library():
 
 
 def test_targets_are_values():
-    assert TARGETS == {"onnx": ONNX, "integer": INTEGER, "hardware": HARDWARE}
+    assert TARGETS == {"onnx": ONNX, "integer": INTEGER, "hardware": HARDWARE, "c": C}
     assert len({ONNX, INTEGER, HARDWARE}) == 3
     with pytest.raises(AttributeError):
         ONNX.name = "other"
@@ -56,3 +56,10 @@ def test_what_is_optimised_for_integers_is_quantised_as_before():
     samples = np.load(models.path("digits").with_suffix(".npz"))["calibration_x"]
     after = quantise(optimise(graph, INTEGER, approximate=True), samples)
     assert str(after) == str(quantise(graph, samples))
+
+
+def test_a_target_says_what_code_is_written_and_of_which_level():
+    assert {name for name, target in TARGETS.items() if target.generate} == {"hardware", "c"}
+    assert TARGETS["hardware"].level == "stream"
+    with pytest.raises(RuleError, match="no level 'integr'; did you mean 'integer'"):
+        Target("mine", level="integr")

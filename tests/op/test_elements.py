@@ -27,7 +27,7 @@ from graphrewrite.types import (
 )
 from tests.support.central_ops import examples_of
 
-OPS = [o for o in op.LIBRARY.values() if o.level != "structure" and o.operands and o.elements != TEXTS]
+OPS = [o for o in op.LIBRARY.values() if o.level not in ("structure", "memory") and o.operands and o.elements != TEXTS]
 ELEMENTS: tuple[Element, ...] = (*NAMES, FixedPoint(True, 8, 4), FixedPoint(False, 12), Quantised("i8", 0.5, 3))
 
 

@@ -107,7 +107,7 @@ def test_an_unknown_kind_suggests():
 
 
 def test_levels():
-    nn, integer, stream = LEVELS
+    nn, integer, stream, _ = LEVELS
     assert level_of(op.relu, Stream(BYTE, (1,))) == stream
     assert level_of(op.constant, Tensor(BYTE, (1,))) is None
     assert level_of(None) is None

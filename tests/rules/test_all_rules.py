@@ -15,21 +15,31 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Pass, Pipeline, Rule, Stream, Tensor, lowering, rules
+from graphrewrite import Graph, Pass, Pipeline, Rule, Stream, Tensor, lowering, rewrite, rules
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy.graph_ops import graph_op
-from graphrewrite.lowering import composite, lower_composite, optimise, partition, quantise, to_integer, to_stream
+from graphrewrite.lowering import (
+    composite,
+    lower_composite,
+    lower_to_memory,
+    optimise,
+    partition,
+    quantise,
+    to_integer,
+    to_stream,
+)
 from graphrewrite.lowering import prequantised as quantised_rules
 from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, write_resize_by_conv
 from graphrewrite.lowering.prequantised.transposes import merge_into_shuffle, multiply_stored_positions
 from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
-from graphrewrite.rules import inline, outline_nodes
+from graphrewrite.rules import inline, memory, outline_nodes
 from graphrewrite.rules.recognition import RECOGNISE_ATTENTION, RECOGNISE_ROTARY_EMBEDDING
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
+from tests.support import programs
 from tests.support.attentions import attentions
 from tests.support.bordered_pools import bordered_pools
 from tests.support.concatenations import cut_pairs, cut_values, joined_rows, joined_values
@@ -190,6 +200,25 @@ ON = {
     "rules.recognition.RECOGNISE_ATTENTION": attentions(),
     "rules.recognition.RECOGNISE_ROTARY_EMBEDDING": rotations(),
     "rules.RECOGNITION": _on_each(rules.RECOGNITION, attentions(), rotations()),
+    "rules.MEMORY_RULES": st.deferred(lambda: programs.lowered() | programs.written()),
+    "rules.memory.eliminate_copies": programs.lowered(memory.view_reshape),
+    "rules.memory.overwrite_operands": programs.lowered(ops=programs.COMPUTING),
+    "rules.memory.compute_in_place_of_insert": programs.lowered(memory.insert_concat, ops=("concat", "relu")),
+    "rules.memory.eliminate_dead_stores": programs.written(),
+    "rules.memory.eliminate_idle_moves": programs.written(),
+    "rules.memory.eliminate_needless_order": programs.written().map(
+        partial(rewrite, rules=[memory.separate_regions, memory.eliminate_dead_stores])
+    ),
+    "rules.memory.separate_regions": programs.written(),
+    "rules.memory.insert_concat": programs.lowered(ops=("concat",)),
+    "rules.memory.extract_slice": programs.lowered(ops=("slice",)),
+    "rules.memory.extract_splits": programs.lowered(ops=("split",)),
+    "rules.memory.view_extract": programs.lowered(memory.extract_slice, memory.extract_splits, ops=("slice", "split")),
+    "rules.memory.view_reshape": programs.lowered(ops=("reshape", "flatten", "unsqueeze", "transpose")),
+    "rules.memory.merge_views": programs.lowered(
+        memory.view_reshape, memory.eliminate_copies, ops=("reshape", "flatten", "unsqueeze")
+    ),
+    "rules.memory.drop_whole_view": programs.lowered(memory.view_reshape, ops=("identity", "reshape")),
     **{f"rules.recognition.rotary.{member.__name__}": rotations() for member in RECOGNISE_ROTARY_EMBEDDING},
     **{f"rules.recognition.attention.{member.__name__}": attentions() for member in RECOGNISE_ATTENTION},
     **{name: derivatives(MEMBERS[name]) for name in OF_GRADIENTS},
@@ -345,6 +374,7 @@ SMOOTH = ["gelu", "mish", "softplus", "log_softmax", "softmin", "hard_swish", "m
 LOWERINGS: dict[str, tuple[Callable[[Graph], Graph], st.SearchStrategy[Graph], float | None]] = {
     "rules.inline": (inline, _with_a_graph_inside(), None),
     "lowering.optimise": (optimise, graphs(), None),
+    "lowering.lower_to_memory": (lower_to_memory, graphs().filter(programs.has_a_place), None),
     "lowering.lower_composite": (lower_composite, graphs(ops=SMOOTH), 1e-3),
     "lowering.quantise": (_quantise, _float_layers(), 0.01),
     "lowering.to_integer": (to_integer, _quantised(), None),

@@ -68,6 +68,7 @@ FAMILIES = {
     "quantised": "Quantised numbers, as ONNX has them",
     "integer": "Integers and fixed-point numbers",
     "control_flow": "Control flow",
+    "memory": "Regions of memory",
     "structure": "Structure of a graph",
 }
 

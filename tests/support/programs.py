@@ -98,7 +98,9 @@ def texts(draw: st.DrawFn) -> str:
                 continue  # which reads what it writes over, and not entry by entry
             lines.append(f"{kind} @out {out}, {', '.join(f'@in {each}' for each in read)}")
         done |= entries(out)
-    lines += [f"copy @out {n}, @in {some(_REGIONS[n], reads=True) or n}" for n in "yz" if not entries(n) <= done and n == "y"]
+    lines += [
+        f"copy @out {n}, @in {some(_REGIONS[n], reads=True) or n}" for n in "yz" if not entries(n) <= done and n == "y"
+    ]
     if not entries("z") <= done:
         lines.append("constant_of_shape @out z, shape=[2, 3], value=1.0")
     declared = [f"@in x : {_type(_LARGE)}", f"@inout s -> t : {_type(_LARGE)}"]

@@ -1,4 +1,4 @@
-"""Rules compared by other engines: onnxruntime for models, GHDL for designs."""
+"""Rules compared by other engines: onnxruntime and C for models, GHDL for designs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.testing import check
 from graphrewrite.testing.comparison import NoVerdictError
 from graphrewrite.testing.engines import engine_of
+from tests.support.c_programs import needs_cc
 
 SEED = 0
 
@@ -27,6 +28,25 @@ def two_relus(x):
     """A relu of a relu is the relu."""
     yield op.relu(op.relu(x))
     return op.relu(x)
+
+
+@needs_cc
+def test_c_sees_what_differs():
+    before = Graph.parse("graph g\nx = input() : f32[3]\nr = relu(x)\ny = output(r)")
+    after = Graph.parse("graph g\nx = input() : f32[3]\nr = neg(x)\ny = output(r)")
+    inputs = {"x": np.array([0, 1, 2], np.float32)}
+    by_c = engine_of("c")
+    assert by_c(before, before, inputs) is None
+    assert "output y[1] was 1.0 and became -1.0" in by_c(before, after, inputs).reason
+    texts = Graph.parse("graph g\nx = input() : string[3]\ny = output(x)")
+    with pytest.raises(NoVerdictError, match="C cannot compute it"):
+        by_c(texts, texts, {"x": np.array(["a", "b", "c"])})
+
+
+@needs_cc
+def test_a_rule_is_compared_in_c():
+    graph = Graph.parse("graph g\nx = input() : f32[N,3]\nr = relu(x)\ns = relu(r)\ny = output(s)")
+    assert check(two_relus, on=graph, against="c", seed=SEED).verdict == "preserved"
 
 
 @pytest.mark.parametrize("subject", [two_signs, two_relus], ids=lambda r: r.name)

@@ -22,7 +22,9 @@ DRAWS, LEAST = 60, 6
 COUNTS = [
     (name, count)
     for name, op in LIBRARY.items()
-    if name not in ("input", "output", "constant") and op.results  # of others, attributes say how many there are
+    if name not in ("input", "output", "constant")
+    and op.level != "memory"
+    and op.results  # of others, attributes say how many there are
     for count in range(max(op.required, int(op.variadic)), len(op.operands) + 2 * op.variadic + 1)
 ]
 ATTRIBUTES = {

@@ -37,7 +37,11 @@ HARDWARE = [c.op for c in COMPONENTS if c.op.name.removeprefix("stream_") in FIR
 """The first components: how all of them stand beside each other, tests/support/growing_designs.py tries."""
 IN_PAIRS = [*some_of([LIBRARY[name] for name in sorted(CENTRAL_OPS) if name not in STRUCTURE]), *HARDWARE]
 """Ops of which every pair is reached."""
-OTHERS = [op for op in LIBRARY.values() if op not in IN_PAIRS and op.name not in STRUCTURE and op.elements != TEXTS]
+OTHERS = [
+    op
+    for op in LIBRARY.values()
+    if op not in IN_PAIRS and op.name not in STRUCTURE and op.level != "memory" and op.elements != TEXTS
+]
 """Ops that are drawn one by one; generated graphs hold numbers."""
 OPS = IN_PAIRS + OTHERS
 BRANCHING = [op for op in OPS if op not in HARDWARE]

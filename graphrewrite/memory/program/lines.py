@@ -95,7 +95,7 @@ def read_instruction(cursor: Cursor) -> Instruction:
     --------
     >>> line = read_instruction(Cursor("n: clip @out b, @in v, high=6.0 {latency=3}", 1))
     >>> line.name, line.kind, line.operands, line.attributes, line.annotations
-    ('n', 'clip', [('out', 'b', 8), ('in', 'v', 16)], {'high': 6.0}, {'latency': 3})
+    ('n', 'clip', [('out', 'b', 13), ('in', 'v', 20)], {'high': 6.0}, {'latency': 3})
     >>> read_instruction(Cursor("a = alloc at 64 : f32[4]", 1)).place
     64
     """

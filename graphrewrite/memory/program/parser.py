@@ -1,4 +1,4 @@
-"""Parsing of programs: instructions in order become nodes, each with the versions of regions that it reads and writes."""
+"""Parsing of programs: instructions in order become nodes, with the versions of regions that they read and write."""
 
 from __future__ import annotations
 
@@ -141,6 +141,8 @@ class _Parser:
             with cursor.reporting(line.columns["value"]):
                 try:
                     value = line.value if 0 not in kind.shape else np.zeros(kind.shape, element_dtype(kind.element))
+                    if np.shape(value) != kind.shape:
+                        cursor.fail(f"the value has the shape {list(np.shape(value))}, and is declared {kind}", at=line.columns["value"])
                     self.result.constant(value, name=line.name, type=kind)
                 except (TypeError, ValueError) as error:
                     cursor.fail(f"the value does not fit {kind}: {error}", at=line.columns["value"], cause=error)
@@ -228,7 +230,8 @@ class _Parser:
 
     def _put(self, line: Instruction, kind: Tensor) -> None:
         """Note the place of a region; raise if it overlaps another one that is in use."""
-        assert line.name is not None and line.place is not None
+        assert line.name is not None
+        assert line.place is not None
         size = self.names[line.name].end * element_dtype(kind.element).itemsize
         for other, start, stop in self.placed:
             if other not in self.freed and line.place < stop and start < line.place + size:

@@ -10,11 +10,11 @@ from graphrewrite.formats.text.line_printer import written_attributes
 from graphrewrite.formats.text.literal_printer import PEOPLE, WHOLE, Form, quote
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.arguments import as_graph
-from graphrewrite.graph.regions import Regions, writes_of
+from graphrewrite.graph.regions import Location, Regions, writes_of
 from graphrewrite.memory.plan import MemoryPlan, plan_memory
 from graphrewrite.op import find_op
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in
-from graphrewrite.types import stores
+from graphrewrite.types import Type, stores
 
 __all__ = ["to_program"]
 
@@ -76,8 +76,16 @@ class _Printer:
     def __init__(self, graph: Graph, plan: MemoryPlan, form: Form, *, placed: bool) -> None:
         self.graph, self.plan, self.form, self.placed = graph, plan, form, placed
         self.regions = Regions(graph)
+        for node in graph:
+            op = graph.op(node)
+            if op.level not in ("memory", "structure") and graph.nodes[node].get("result") not in (None, ()):
+                raise GraphError(
+                    f"{op.name} computes without a region; lower the graph with graphrewrite.lowering.lower_to_memory",
+                    node=node,
+                )
         self.shared = {graph.nodes[each].get("region"): each for each in graph.outputs}
         self.seen: set[str] = set()
+        self.views: dict[tuple[Location, Type], str] = {}
 
     def lines(self) -> Iterator[str]:
         graph = self.graph
@@ -107,20 +115,25 @@ class _Printer:
         yield "}"
 
     def name_of(self, value: Operand) -> str:
-        """Return the name of the memory in which a value lies: of its region, or of a view of it."""
-        graph = self.graph
-        while graph.nodes[value.node]["type"] not in ("input", "constant", "alloc", "view"):
-            if not writes_of(graph, value.node):
-                kind = graph.nodes[value.node]["type"]
-                raise GraphError(
-                    f"{kind} computes without a region; lower the graph with graphrewrite.lowering.lower_to_memory",
-                    node=value.node,
-                )
-            value = graph.operands(value.node)[value.result]
-        output = self.plan.outputs.get(value.node)
-        if output is None or graph.nodes[value.node]["type"] != "alloc" or self._is_named_otherwise(value.node, output):
-            return quote(value.node)
+        """Return the name of the memory in which a value lies: of its region, or of the first view of that part."""
+        where, kind = self.regions.locations[value], self.graph.result_type(*value)
+        root = where.root.node
+        if where == self.regions.locations[where.root] and kind == self.graph.result_type(root):
+            return self._name_of_root(root)
+        return quote(self.views.setdefault((where, kind), self._namer(value).node))
+
+    def _name_of_root(self, root: str) -> str:
+        output = self.plan.outputs.get(root)
+        if output is None or self.graph.nodes[root]["type"] != "alloc" or self._is_named_otherwise(root, output):
+            return quote(root)
         return quote(output)
+
+    def _namer(self, value: Operand) -> Operand:
+        """Return the region or view that a value is a version of."""
+        graph = self.graph
+        while writes_of(graph, value.node):
+            value = graph.operands(value.node)[value.result]
+        return value
 
     def _is_named_otherwise(self, region: str, output: str) -> bool:
         """Tell whether an output has another shape than the region in which it lies, which is then a view of it."""
@@ -135,26 +148,30 @@ class _Printer:
             yield from self._defined(value)
 
     def _defined(self, value: Operand) -> Iterator[str]:
-        graph = self.graph
-        while graph.nodes[value.node]["type"] not in ("input", "constant", "alloc", "view"):
-            if not writes_of(graph, value.node):
-                return
-            value = graph.operands(value.node)[value.result]
-        node, data = value.node, graph.nodes[value.node]
-        if node in self.seen or data["type"] in ("input", "constant"):
+        """Yield the lines that name the memory of a value, if none has yet."""
+        graph, name = self.graph, self.name_of(value)
+        where, kind = self.regions.locations[value], graph.result_type(*value)
+        root = where.root.node
+        yield from self._root(root)
+        if name == self._name_of_root(root) or name in self.seen:
             return
-        self.seen.add(node)
-        braces = self._braces(node)
-        if data["type"] == "view":
-            (source,) = graph.operands(node)
-            yield from self._defined(source)
-            offset = f", offset={data['offset']}" if data.get("offset", 0) else ""
-            yield f"{quote(node)} = view @in {self.name_of(source)}{offset}{braces} : {data['result']}"
-        elif node not in self.plan.outputs:
-            at = f" at {self.plan.rooms[node].offset}" if self.placed else ""
-            yield f"{quote(node)} = alloc{at}{braces} : {data['result']}"
-        elif self._is_named_otherwise(node, output := self.plan.outputs[node]):
-            yield f"{quote(node)} = view @in {quote(output)}{braces} : {data['result']}"
+        self.seen.add(name)
+        output = self.plan.outputs.get(root)
+        shown = quote(output) if output and graph.nodes[root]["type"] == "alloc" else quote(root)
+        offset = f", offset={where.offset}" if where.offset else ""
+        yield f"{name} = view @in {shown}{offset}{self._braces(self._namer(value).node)} : {kind}"
+
+    def _root(self, root: str) -> Iterator[str]:
+        """Yield the line that allocates a region, or names that of an output in another shape."""
+        data, braces = self.graph.nodes[root], self._braces(root)
+        if data["type"] != "alloc" or root in self.seen:
+            return
+        self.seen.add(root)
+        if root not in self.plan.outputs:
+            at = f" at {self.plan.rooms[root].offset}" if self.placed else ""
+            yield f"{quote(root)} = alloc{at}{braces} : {data['result']}"
+        elif self._is_named_otherwise(root, output := self.plan.outputs[root]):
+            yield f"{quote(root)} = view @in {quote(output)}{braces} : {data['result']}"
 
     def _instruction(self, node: str) -> str:
         graph, data = self.graph, self.graph.nodes[node]

@@ -73,6 +73,7 @@ class State:
         self.bits: dict[str, int] = {}
         self.reserved: set[str] = set()
         self.ports: set[str] = set()
+        self.views: dict[tuple[Operand, Tensor, int], Operand] = {}
 
     def add_region(self, root: str, value: Operand | None) -> None:
         """Note a region, and the value that is in it from the start."""
@@ -159,10 +160,12 @@ class State:
         whole = (piece.begin, piece.end) == (name.offset, name.end)
         if whole and self._type(value) == name.type:
             return value
-        layout = {} if name.type.layout is None else {"layout": name.type.layout}
-        return self.add(
-            "view", [value], {"shape": name.type.shape, "offset": name.offset - piece.begin, **layout}, name.name
-        )
+        offset = name.offset - piece.begin
+        if (value, name.type, offset) not in self.views:
+            layout = {} if name.type.layout is None else {"layout": name.type.layout}
+            given = {"shape": name.type.shape, "offset": offset, **layout}
+            self.views[value, name.type, offset] = self.add("view", [value], given, name.name)
+        return self.views[value, name.type, offset]
 
     def add(self, op: str, operands: list[Operand], attributes: dict[str, Any], name: str = "") -> Operand:
         """Add a node that is no instruction; by a name, if that is free."""

@@ -25,7 +25,11 @@ def _infer_alloc(*, element: Element, shape: tuple[Dimension, ...], layout: str 
     return Tensor(kind, tuple(shape), layout)
 
 
-@define_op(level="memory", stateful=True, infer=_infer_alloc)
+def _step_alloc(state: None, **attributes: Any) -> tuple[np.ndarray, None]:
+    return alloc.function(**attributes), None
+
+
+@define_op(level="memory", step=_step_alloc, infer=_infer_alloc)
 def alloc(*, element: Element, shape: tuple[Dimension, ...], layout: str | None = None) -> np.ndarray:
     """A region of memory whose content means nothing until something is written.
 

@@ -42,7 +42,7 @@ def _scaled(size: int | Size, scale: float, axis: int) -> _Resized:
     return _Resized(scale, size * over // under if max(over, under) <= _FINEST else Size.unknown(axis))
 
 
-def _resized(
+def resized_axes(
     own: Sequence[int | Size],
     axes: Sequence[int],
     sizes: Sequence[Dimension] | None,
@@ -109,7 +109,7 @@ def _infer_resize(
     check_elements(ANY if mode == "nearest" and not crops else NUMBERS, [x])
     for axis, wanted in zip(resized, numbers, strict=True):
         _check_size(x, axis, wanted, scaled=scales is not None)
-    shape = tuple(d.size for d in _resized(x.shape, resized, sizes, scales, keep_aspect_ratio_policy))
+    shape = tuple(d.size for d in resized_axes(x.shape, resized, sizes, scales, keep_aspect_ratio_policy))
     check_whole_channels(x, [i for i, size in enumerate(shape) if size != x.shape[i]])
     return Tensor(x.element, shape, x.layout)
 
@@ -189,7 +189,7 @@ def resize(
         if any(size and not x.shape[axis] for axis, size in zip(named, sizes, strict=True)):
             raise EvaluationError(f"an axis of {list(x.shape)} is empty: nothing can be interpolated")
     result, outside = x, np.zeros((1,) * x.ndim, np.bool_)
-    for axis, (scale, size) in enumerate(_resized(x.shape, named, sizes, scales, keep_aspect_ratio_policy)):
+    for axis, (scale, size) in enumerate(resized_axes(x.shape, named, sizes, scales, keep_aspect_ratio_policy)):
         part = (0.0, 1.0)
         if crops and roi is not None and axis in named:
             index = named.index(axis)

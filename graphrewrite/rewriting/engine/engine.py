@@ -33,6 +33,7 @@ from graphrewrite.rewriting.match import Candidates
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rewriting.rule.template import is_conjunctive
 from graphrewrite.rewriting.verification import CHECKS, Checks
+from graphrewrite.rewriting.verification.memory import programs_keep_what_is_read
 from graphrewrite.rewriting.verification.verifier import Table
 from graphrewrite.runtime.interrupts import DeferredInterrupts
 from graphrewrite.runtime.progress import counting
@@ -81,6 +82,8 @@ class Engine:
         self.bodies = bodies
         # The types of a plain digraph name no ops: it is verified only by checks that are named.
         wanted = (CHECKS if isinstance(graph, Graph) else ()) if isinstance(verify, bool) else verify
+        if verify and isinstance(graph, Graph) and any(True for _ in programs_keep_what_is_read(graph)):
+            wanted = [each for each in wanted if each is not programs_keep_what_is_read]  # it was not sound before
         self.table = Table(wanted) if verify and wanted else None
         groups = [[m] for m in rules] if strategy.first == "rule" else [rules]
         # One work list for all rules, or one for each where rules are priorities. Where a node is visited once, a rule

@@ -84,7 +84,10 @@ def _lost(regions: Regions, a: Content, b: Content) -> tuple[str, str]:
     what = f"what {first.writer!r} writes" if first.writer else "its first content"
     region = second.location.root.node
     if not late and not regions.is_in_place(second.writer):
-        return second.writer, f"reads the region {region!r} while it writes over it, and not entry by entry; copy it first"
+        return (
+            second.writer,
+            f"reads the region {region!r} while it writes over it, and not entry by entry; copy it first",
+        )
     if not late:
         return second.writer, (
             f"may write the region {region!r} before or after {what} is written there; let one of them read the "

@@ -20,24 +20,23 @@ from tests.support.arena import Arena
 pytestmark = pytest.mark.skipif(not CASES, reason="the cases are not part of the project")
 
 ABOUT_MEMORY = {name: case for name, case in CASES.items() if case["kind"] in ("alloc", "ir", "schedule", "predicate")}
-TRACE_FILES = "trace_file"
-"""Those of recorded traces are in tests/memory/test_placement.py, with bounds of their own."""
+OF_FILES = "trace_file"
+"""The key of cases with recorded traces, which tests/memory/test_placement.py has."""
 
 
 # ---------------------------------------------------------------------- allocators
 
 
 def complaints_of_steps(case):
-    memory, said = Allocator(case["pool"] or None, align=case["align"]), []
+    memory, said, places = Allocator(case["pool"] or None, align=case["align"]), [], {}
     for word, name, *given in case["steps"]:
         if word == "free":
             memory.free(name)
         elif word == "alloc":
             size, *wanted = given
             expected = wanted[0] if wanted else None
-            where = memory.offset(expected[1:]) if isinstance(expected, str) and expected[1:] in memory else expected
-            if isinstance(expected, str) and where == expected:  # the place of what is free again
-                where = places[expected[1:]]
+            is_told = isinstance(expected, str) and expected.startswith("=")  # the place of what is free again
+            where = places[expected[1:]] if is_told else expected
             try:
                 at = memory.allocate(name, size)
             except PlacementError:
@@ -49,7 +48,7 @@ def complaints_of_steps(case):
             at, gone = memory.evict(name, size, keep=more.get("keep", ()))
             if (at, list(gone)) != (where, more.get("evicted", [])):
                 said.append(f"{name} at {at} instead of {where}, without {gone}")
-        places = {**locals().get("places", {}), **({name: memory.offset(name)} if name in memory else {})}
+        places |= {name: memory.offset(name)} if name in memory else {}
     wanted = case["expected"].get("max_usage")
     return [*said, *([f"height {memory.height}"] if wanted not in (None, memory.height) else [])]
 
@@ -218,7 +217,9 @@ def complaints_of_program(case):
     given = {n: random.uniform(-2, 2, before.result_type(n).shape).astype(np.float32) for n in before.inputs}
     ours, theirs = evaluate(before, given), evaluate(after, given)
     run = Arena(after, plan_memory(after), given).run()
-    said += [f"values of {n}" for n in ours if not np.array_equal(ours[n], theirs[n]) or not np.array_equal(ours[n], run[n])]
+    said += [
+        f"values of {n}" for n in ours if not np.array_equal(ours[n], theirs[n]) or not np.array_equal(ours[n], run[n])
+    ]
     return said
 
 
@@ -310,7 +311,7 @@ COMPLAINTS = {
 }
 
 
-@pytest.mark.parametrize("name", [n for n, case in ABOUT_MEMORY.items() if TRACE_FILES not in case])
+@pytest.mark.parametrize("name", [n for n, case in ABOUT_MEMORY.items() if OF_FILES not in case])
 def test_a_case_about_memory(name):
     case = ABOUT_MEMORY[name]
     assert not COMPLAINTS[case["kind"]](case)
@@ -322,5 +323,3 @@ def test_every_part_of_small_regions_lies_as_it_is_said():
         for part in itertools.product(*(range(1, size + 1) for size in whole)):
             taken = entries[tuple(map(slice, part))].ravel()
             assert (part_offset(part, whole, (0, 0, 0)) is not None) == (taken[-1] - taken[0] + 1 == len(taken))
-
-

@@ -46,7 +46,9 @@ def any_order(graph: Graph, data: st.DataObject) -> list[str]:
 @given(with_inputs((graphs() | graphs(ops=[*MOVING, *COMPUTING])).filter(has_a_place)), st.data())
 def test_lowered_programs_keep_what_they_give(case, data):
     graph, inputs = case
-    sizes = sizes_of_inputs({n: graph.result_type(n) for n in graph.inputs}, {n: np.asarray(a) for n, a in inputs.items()})
+    sizes = sizes_of_inputs(
+        {n: graph.result_type(n) for n in graph.inputs}, {n: np.asarray(a) for n, a in inputs.items()}
+    )
     program = lower_to_memory(graph, sizes=sizes)
     with np.errstate(all="ignore"):
         wanted = evaluate(program, inputs)

@@ -7,7 +7,7 @@ What a rule reads in its operands is nearly right in each graph.
 from __future__ import annotations
 
 from graphrewrite import Rule
-from tests.rules.declines import attention, exact, folding, forms, products, recognition
+from tests.rules.declines import attention, exact, folding, forms, memory, products, recognition
 from tests.rules.declines.parts import Case
 
 __all__ = ["DECLINES"]
@@ -17,6 +17,7 @@ DECLINES: dict[Rule, tuple[Case | str, ...]] = {
     **exact.DECLINES,
     **folding.DECLINES,
     **forms.DECLINES,
+    **memory.DECLINES,
     **products.DECLINES,
     **recognition.DECLINES,
 }
