@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from graphrewrite.errors import ScheduleError
 from graphrewrite.memory.cuts import least_needed
+from graphrewrite.memory.joining import joined
 from graphrewrite.memory.list_scheduling import freeing_early, least_first, operands_first
 from graphrewrite.memory.narrow_search import searched
 from graphrewrite.memory.parts import Part, parts_of
 from graphrewrite.memory.running import peak_of
-from graphrewrite.memory.joining import joined
 from graphrewrite.memory.span import Span
 from graphrewrite.memory.step import Read, Step, Steps, steps_of
 from graphrewrite.runtime.display import Displayed

@@ -32,7 +32,7 @@ def _unwritten(regions: Regions) -> Iterator[tuple[str, str]]:
     graph = regions.graph
     for node in regions.order:
         for value in reads_of(graph, node):
-            if not regions.visible[value] and regions.locations[value].count != 0:
+            if not regions.visible[value] and regions.locations[value].size != 0:
                 yield node, f"reads {value.node!r}, into which nothing is written; let it read what is computed into it"
 
 
