@@ -156,7 +156,8 @@ class Regions:
     def order_node(self, node: str) -> None:
         """Note which nodes come before one in every order that its edges allow."""
         found = 0
-        for source in self.graph.sources(node):
+        is_given = self.graph._node[node]["type"] in ("input", "constant")  # it is there from the start
+        for source in () if is_given else self.graph.sources(node):
             found |= self.before[source] | self.bits[source]
         self.before[node] = found
 

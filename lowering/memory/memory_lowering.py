@@ -179,4 +179,4 @@ def _give_outputs_regions(graph: Graph, shared: Mapping[str, str]) -> None:
         graph.add_edge(copy, output, slots=((0, 0),))
         if output in shared:  # what reads the variable as it was comes before
             for reader in sorted({each.node for each in graph.readers(region)} - {copy}):
-                graph.add_control(reader, copy, "memory")
+                graph.add_control(reader, copy, "overwrite")

@@ -61,13 +61,13 @@ def _remove(graph: Graph, node: str, after: Iterable[str] | None = None) -> None
     for source in before:
         for reader in after:
             if reader not in graph.succ[source]:
-                graph.add_control(source, reader, "memory")
+                graph.add_control(source, reader, "overwrite")
 
 
 def _is_ordered_otherwise(graph: Graph, node: str) -> bool:
     """Tell whether edges order a node that are not there for the sake of memory."""
     edges = (*graph.pred[node].values(), *graph.succ[node].values())
-    return any(edge.get("kind", "memory") not in ("memory", PREDICATE) for edge in edges)
+    return any(edge.get("kind", "overwrite") not in ("overwrite", PREDICATE) for edge in edges)
 
 
 @pass_
@@ -177,7 +177,7 @@ def separate_regions(graph: Graph) -> list[str]:
 @pass_
 def eliminate_needless_order(graph: Graph) -> list[str]:
     """An order between two nodes goes where neither writes what the other one reads or writes."""
-    edges = [(a, b) for a, b, data in graph.edges(data=True) if data.get("kind") == "memory"]
+    edges = [(a, b) for a, b, data in graph.edges(data=True) if data.get("kind") == "overwrite"]
     regions = Regions(graph) if edges else None
     changed = []
     for a, b in edges:

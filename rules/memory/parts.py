@@ -60,6 +60,8 @@ def insert_concat(region, xs):
         starts[axis] = at
         if part_offset(x.shape, whole, starts) is None:
             return decline("its rows lie between those of the others", at=x)
+        if x.type.element != joined.type.element:
+            return decline("its entries have other scales than all of them", at=x)
         boxes.append(tuple(starts))
         at = as_size(at) + x.shape[axis]
     result = region

@@ -63,9 +63,9 @@ def test_an_order_makes_it_sound():
     text = HEAD + "r = into(a, x, of='relu')\nb = alloc(element='f32', shape=[4])\nm = into(b, r, of='neg')\n"
     text += "n = into(r, x, of='neg')\ny = output(m)\nz = output(n)"
     graph = Graph.parse(text)
-    with pytest.raises(VerificationError, match=r"graph.add_control\('m', 'n', 'memory'\)"):
+    with pytest.raises(VerificationError, match=r"graph.add_control\('m', 'n', 'overwrite'\)"):
         verify(graph)
-    graph.add_control("m", "n", "memory")
+    graph.add_control("m", "n", "overwrite")
     verify(graph)
 
 

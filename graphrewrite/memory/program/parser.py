@@ -33,7 +33,7 @@ def parse_program(text: str, *, ops: Iterable[Op] = ()) -> Graph:
     ----------
     text : str
         As `to_program` prints it. Instructions run one after the other: the graph has control edges of the kind
-        ``memory`` where nothing else orders two that use the same memory.
+        ``overwrite`` where nothing else orders two that use the same memory.
     ops : iterable of Op
         Ops that are not the library's.
 

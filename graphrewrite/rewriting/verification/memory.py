@@ -95,5 +95,5 @@ def _lost(regions: Regions, a: Content, b: Content) -> tuple[str, str]:
         )
     return second.writer, (
         f"writes over {what} in the region {region!r}, which {late[0]!r} may read later; let that come before it, by "
-        f"graph.add_control({late[0]!r}, {second.writer!r}, 'memory'), or compute into another region"
+        f"graph.add_control({late[0]!r}, {second.writer!r}, 'overwrite'), or compute into another region"
     )
