@@ -176,17 +176,22 @@ def separate_regions(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_needless_order(graph: Graph) -> list[str]:
-    """An order between two nodes goes where neither writes what the other one reads or writes."""
+    """An order between two nodes goes where nothing is lost without it."""
     edges = [(a, b) for a, b, data in graph.edges(data=True) if data.get("kind") == "overwrite"]
     regions = Regions(graph) if edges else None
+    if regions is None or any(True for _ in regions.conflicts()):
+        return []
     changed = []
     for a, b in edges:
-        assert regions is not None
-        if not any(_meet(regions, *pair) for pair in ((a, b), (b, a))):
-            data = graph.edges[a, b]
-            del data["kind"]
-            if not data["slots"]:
-                graph.remove_edge(a, b)
+        if any(_meet(regions, *pair) for pair in ((a, b), (b, a))):
+            continue
+        data = dict(graph.edges[a, b])
+        graph.remove_edge(a, b)
+        if data["slots"]:
+            graph.add_edge(a, b, slots=data["slots"])
+        if any(True for _ in Regions(graph).conflicts()):  # it orders others, too
+            graph.add_edge(a, b, **data)
+        else:
             changed.append(b)
     return changed
 
