@@ -11,7 +11,7 @@ from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.graph import Graph
 from graphrewrite.op.library import find_op
 from graphrewrite.op.memory.pointwise import may_overwrite
-from graphrewrite.types import Dimension, as_size, is_at_most, product
+from graphrewrite.types import Dimension, Size, as_size, is_at_most, product
 
 __all__ = ["Content", "Location", "Regions", "part_offset", "reads_of", "writes_of"]
 
@@ -23,22 +23,22 @@ class Location(NamedTuple):
     ----------
     root : Operand
         The value whose memory it is: an allocated region, an input or a constant.
-    offset, count : int or Size
+    offset, size : int or Size
         The first entry, and how many.
     """
 
     root: Operand
-    offset: Dimension
-    count: Dimension
+    offset: int | Size
+    size: int | Size
 
     @property
-    def end(self) -> Dimension:
+    def end(self) -> int | Size:
         """The entry behind the last one."""
-        return as_size(self.offset) + self.count
+        return self.offset + self.size
 
     def overlaps(self, other: Location) -> bool:
         """Tell whether it may have entries in common with another one."""
-        if self.root != other.root or self.count == 0 or other.count == 0:
+        if self.root != other.root or self.size == 0 or other.size == 0:
             return False
         return not (_at_most(self.end, other.offset) or _at_most(other.end, self.offset))
 
@@ -46,16 +46,16 @@ class Location(NamedTuple):
         """Tell whether all entries of another one are certainly among its own."""
         return self.root == other.root and _at_most(other.end, self.end) and _at_most(self.offset, other.offset)
 
-    def moved(self, root: Operand, offset: Dimension) -> Location:
+    def moved(self, root: Operand, offset: int | Size) -> Location:
         """Return it in another region, behind an offset."""
-        return Location(root, as_size(self.offset) + offset, self.count)
+        return Location(root, self.offset + offset, self.size)
 
 
 def _at_most(a: Dimension, b: Dimension) -> bool:
     return a <= b if isinstance(a, int) and isinstance(b, int) else is_at_most(a, b) is True
 
 
-def _is_within(at: Dimension, where: Location) -> bool:
+def _is_within(at: int | Size, where: Location) -> bool:
     """Tell whether a border is certainly inside of a location."""
     return at != where.offset and at != where.end and _at_most(where.offset, at) and _at_most(at, where.end)
 
@@ -79,7 +79,9 @@ class Content:
     readers: int = 0
 
 
-def part_offset(part: Sequence[Dimension], whole: Sequence[Dimension], starts: Sequence[Dimension]) -> Dimension | None:
+def part_offset(
+    part: Sequence[Dimension], whole: Sequence[Dimension], starts: Sequence[Dimension]
+) -> int | Size | None:
     """Return where a box of entries begins in a region, if they lie one behind the other; None if they do not.
 
     They do if the first axes have one entry each, the next one any number, and all axes behind are whole.
@@ -94,9 +96,9 @@ def part_offset(part: Sequence[Dimension], whole: Sequence[Dimension], starts: S
         del rest[0]
     if any(size != within for size, within in rest[1:]) and product(part) != 0:
         return None
-    offset: Dimension = 0
+    offset: int | Size = 0
     for start, within in zip(starts, whole, strict=True):
-        offset = as_size(offset) * within + start
+        offset = offset * as_size(within) + as_size(start)
     return offset
 
 
@@ -131,7 +133,7 @@ class Regions:
     ... y = output(v)''')
     >>> regions = Regions(g)
     >>> regions.locations[Operand("v")], regions.is_instruction("v")
-    (Location(root=Operand(node='a', result=0), offset=2, count=2), False)
+    (Location(root=Operand(node='a', result=0), offset=2, size=2), False)
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -154,7 +156,8 @@ class Regions:
     def order_node(self, node: str) -> None:
         """Note which nodes come before one in every order that its edges allow."""
         found = 0
-        for source in self.graph.sources(node):
+        is_given = self.graph._node[node]["type"] in ("input", "constant")  # it is there from the start
+        for source in () if is_given else self.graph.sources(node):
             found |= self.before[source] | self.bits[source]
         self.before[node] = found
 
@@ -174,7 +177,7 @@ class Regions:
             self._read(node, operands[0])
         elif kind == "view":
             within, data = self.locations[operands[0]], graph._node[node]
-            where = Location(within.root, as_size(within.offset) + data.get("offset", 0), product(data["shape"]))
+            where = Location(within.root, within.offset + as_size(data.get("offset", 0)), product(data["shape"]))
             self._cut(operands[0], where)
             shown = tuple(c for c in self.visible[operands[0]] if c.location.overlaps(where))
             self._place(Operand(node), where, shown)
@@ -229,8 +232,7 @@ class Regions:
                 continue
             borders = [where.offset, *(at for at in (place.offset, place.end) if _is_within(at, where)), where.end]
             parts = [
-                Content(content.writer, Location(where.root, a, as_size(b) - a), content.readers)
-                for a, b in pairwise(borders)
+                Content(content.writer, Location(where.root, a, b - a), content.readers) for a, b in pairwise(borders)
             ]
             found = self.contents[where.root]
             at = found.index(content)
@@ -249,10 +251,10 @@ class Regions:
         data = self.graph._node[node]
         out, x = self.graph.operands(node)
         whole, part = (out, x) if data["type"] == "insert" else (x, out)
-        shapes = [self.graph.result_type(*each).shape for each in (part, whole)]
-        offset = part_offset(*shapes, data["starts"])
+        shape = self.graph.result_type(*part).shape
+        offset = part_offset(shape, self.graph.result_type(*whole).shape, data["starts"])
         within = self.locations[whole]
-        return None if offset is None else Location(within.root, as_size(within.offset) + offset, product(shapes[0]))
+        return None if offset is None else Location(within.root, within.offset + offset, product(shape))
 
     def _place(self, value: Operand, where: Location, shown: tuple[Content, ...]) -> None:
         self.locations[value], self.visible[value] = where, shown

@@ -96,7 +96,7 @@ def _checked(graph: Graph, sizes: Mapping[str, int]) -> Mapping[str, int]:
     for name, number in sizes.items():
         if name not in named:
             raise LoweringError(f"sizes names {name!r}, which no input has{did_you_mean(name, sorted(named))}")
-        if not isinstance(number, int) or number < 0:
+        if number < 0:
             raise LoweringError(f"the size {name!r} is a number that is not negative, got {number!r}")
     return sizes
 
@@ -179,4 +179,4 @@ def _give_outputs_regions(graph: Graph, shared: Mapping[str, str]) -> None:
         graph.add_edge(copy, output, slots=((0, 0),))
         if output in shared:  # what reads the variable as it was comes before
             for reader in sorted({each.node for each in graph.readers(region)} - {copy}):
-                graph.add_control(reader, copy, "memory")
+                graph.add_control(reader, copy, "overwrite")

@@ -61,13 +61,13 @@ def _remove(graph: Graph, node: str, after: Iterable[str] | None = None) -> None
     for source in before:
         for reader in after:
             if reader not in graph.succ[source]:
-                graph.add_control(source, reader, "memory")
+                graph.add_control(source, reader, "overwrite")
 
 
 def _is_ordered_otherwise(graph: Graph, node: str) -> bool:
     """Tell whether edges order a node that are not there for the sake of memory."""
     edges = (*graph.pred[node].values(), *graph.succ[node].values())
-    return any(edge.get("kind", "memory") not in ("memory", PREDICATE) for edge in edges)
+    return any(edge.get("kind", "overwrite") not in ("overwrite", PREDICATE) for edge in edges)
 
 
 @pass_
@@ -176,17 +176,22 @@ def separate_regions(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_needless_order(graph: Graph) -> list[str]:
-    """An order between two nodes goes where neither writes what the other one reads or writes."""
-    edges = [(a, b) for a, b, data in graph.edges(data=True) if data.get("kind") == "memory"]
+    """An order between two nodes goes where nothing is lost without it."""
+    edges = [(a, b) for a, b, data in graph.edges(data=True) if data.get("kind") == "overwrite"]
     regions = Regions(graph) if edges else None
+    if regions is None or any(True for _ in regions.conflicts()):
+        return []
     changed = []
     for a, b in edges:
-        assert regions is not None
-        if not any(_meet(regions, *pair) for pair in ((a, b), (b, a))):
-            data = graph.edges[a, b]
-            del data["kind"]
-            if not data["slots"]:
-                graph.remove_edge(a, b)
+        if any(_meet(regions, *pair) for pair in ((a, b), (b, a))):
+            continue
+        data = dict(graph.edges[a, b])
+        graph.remove_edge(a, b)
+        if data["slots"]:
+            graph.add_edge(a, b, slots=data["slots"])
+        if any(True for _ in Regions(graph).conflicts()):  # it orders others, too
+            graph.add_edge(a, b, **data)
+        else:
             changed.append(b)
     return changed
 

@@ -15,6 +15,7 @@ class Merging(Regions):
 
     Examples
     --------
+    >>> from graphrewrite import Graph
     >>> g = Graph.parse('''graph g
     ... x = input() : f32[4]
     ... a = alloc(element="f32", shape=[4]) : f32[4]

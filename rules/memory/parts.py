@@ -56,15 +56,17 @@ def insert_concat(region, xs):
     at: Dimension = 0
     boxes = []
     for x in xs:
-        starts = [0] * len(whole)
+        starts: list[Dimension] = [0] * len(whole)
         starts[axis] = at
         if part_offset(x.shape, whole, starts) is None:
             return decline("its rows lie between those of the others", at=x)
+        if x.type.element != joined.type.element:
+            return decline("its entries have other scales than all of them", at=x)
         boxes.append(tuple(starts))
         at = as_size(at) + x.shape[axis]
     result = region
-    for x, starts in zip(xs, boxes, strict=True):
-        result = op.insert(result, x, starts=starts)
+    for x, box in zip(xs, boxes, strict=True):
+        result = op.insert(result, x, starts=box)
     return result
 
 
@@ -118,7 +120,7 @@ def extract_splits(graph: Graph) -> list[str]:
             new = op.extract(graph.value(*part), value, starts=tuple(starts)).node
             graph.nodes[new]["origin"] = graph.origin(node)
             rewire(graph, node, Operand(new), index)
-            at = as_size(at) + size
+            at = as_size(at) + as_size(size)
         graph.remove_node(node)
         changed.append(node)
     return changed
@@ -183,6 +185,6 @@ def _see(graph: Graph, region: str, base: Operand, whole: Location, box: Locatio
     """Make a region that is allocated a view of a part of another one."""
     data = graph.nodes[region]
     del data["element"]
-    offset = as_size(box.offset) - whole.offset
+    offset = box.offset - whole.offset
     data.update({"type": "view"} | ({"offset": offset} if offset != 0 else {}))
     graph.add_edge(base.node, region, slots=((0, base.result),))

@@ -63,9 +63,9 @@ def test_an_order_makes_it_sound():
     text = HEAD + "r = into(a, x, of='relu')\nb = alloc(element='f32', shape=[4])\nm = into(b, r, of='neg')\n"
     text += "n = into(r, x, of='neg')\ny = output(m)\nz = output(n)"
     graph = Graph.parse(text)
-    with pytest.raises(VerificationError, match=r"graph.add_control\('m', 'n', 'memory'\)"):
+    with pytest.raises(VerificationError, match=r"graph.add_control\('m', 'n', 'overwrite'\)"):
         verify(graph)
-    graph.add_control("m", "n", "memory")
+    graph.add_control("m", "n", "overwrite")
     verify(graph)
 
 
@@ -86,7 +86,11 @@ def program(*lines: str, declared: str = "@in x : f32[4]\n@out y : f32[4]") -> s
         (program("relu @out y, @in y"), "line 7, column 18", "nothing is written into 'y' before it is read"),
         (program("a = alloc : f32[4]", "a = alloc : f32[4]"), "line 8, column 1", "declared twice"),
         (program(declared="@in x : f32[4]\n@in x : f32[2]"), "line 4", "the region 'x' is declared twice"),
-        (program("a = alloc : f32[4]", "dealloc @out a", "dealloc @out a"), "line 9", "is freed twice, first in line 8"),
+        (
+            program("a = alloc : f32[4]", "dealloc @out a", "dealloc @out a"),
+            "line 9",
+            "is freed twice, first in line 8",
+        ),
         (program("a = alloc : f32[4]", "dealloc @out a", "relu @out a, @in x"), "line 9", "used after it was freed"),
         (program("dealloc @out q"), "line 7", "nothing declares the region 'q'"),
         (program("dealloc @out x"), "line 7", "'x' is declared, and not allocated here"),

@@ -44,7 +44,7 @@ OTHER = [
 ]
 """Values that some attributes take and others do not."""
 NEVER = [object(), print, 1j, b"x", {"k": 1}, (object(),)]
-OPEN = {("constant", "value"), ("encode_labels", "default")}
+OPEN = {("constant", "value"), ("encode_labels", "default"), ("into", "attributes")}
 """Attributes that take any value that can be stored; entries of others, any number or word."""
 
 

@@ -212,7 +212,7 @@ def test_levels_are_checked_and_ordered():
         define_op(dialect=rel, level="logicl")(lambda x: x)
     with pytest.raises(TypeMismatchError, match="unknown level 'hgih'; known are nn, integer, stream"):
         define_op(level="hgih")(lambda x: x)
-    with pytest.raises(GraphError, match="not 'strem'; these are nn, integer, stream; did you mean 'stream'"):
+    with pytest.raises(GraphError, match="not 'strem'; these are nn, integer, stream, memory; did you mean 'stream'"):
         Dialect("d", levels=("high",), above="strem")
     with pytest.raises(GraphError, match="cannot stand above nn and below integer"):
         Dialect("d", levels=("high",), above="nn", below="integer")

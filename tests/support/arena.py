@@ -45,7 +45,7 @@ class Arena:
             return self.own[where.root.node][where.offset : where.end].reshape(kind.shape)
         room = self.plan.rooms[where.root.node]
         start = room.offset + where.offset * dtype.itemsize
-        return self.block[start : start + where.count * dtype.itemsize].view(dtype).reshape(kind.shape)
+        return self.block[start : start + where.size * dtype.itemsize].view(dtype).reshape(kind.shape)
 
     def run(self) -> dict[str, np.ndarray]:
         """Execute all instructions; return the outputs."""

@@ -7,11 +7,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, rewrite
+from graphrewrite import Graph, Tensor, rewrite
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.lowering import lower_to_memory
 from graphrewrite.memory import parse_program
 from graphrewrite.testing import graphs
+from graphrewrite.types import OBJECT, TEXT
 
 MOVING = ("concat", "slice", "split", "reshape", "flatten", "squeeze", "unsqueeze", "identity", "transpose")
 COMPUTING = ("relu", "add", "neg", "mul")
@@ -22,10 +23,11 @@ _REGIONS |= {"e": _COLUMN}
 
 
 def has_a_place(graph: Graph) -> bool:
-    """Tell whether no node runs graphs of its own, and all sizes are known before the run."""
-    return not any(data["type"] in ("cond", "loop", "scan") for data in graph.nodes.values()) and not any(
-        kind.unknowns for node in graph for kind in (declared_types(graph, node) or ())
-    )
+    """Tell whether no node runs graphs of its own, and all values are numbers whose sizes are known before the run."""
+    if any(data["type"] in ("cond", "loop", "scan") for data in graph.nodes.values()):
+        return False
+    kinds = [kind for node in graph for kind in (declared_types(graph, node) or ())]
+    return all(isinstance(kind, Tensor) and kind.element not in (TEXT, OBJECT) and not kind.unknowns for kind in kinds)
 
 
 def lowered(*after: Any, ops: tuple[str, ...] = (*MOVING, *COMPUTING)) -> st.SearchStrategy[Graph]:

@@ -263,12 +263,12 @@ def constant_value(graph: Graph, node: str) -> np.ndarray | None:
 
 def _computed(
     graph: Graph, attributes: Mapping[str, Any], operands: tuple[Operand, ...]
-) -> tuple[Op, tuple[Operand, ...], Mapping[str, Any]]:
+) -> tuple[Op, tuple[Operand, ...], dict[str, Any]]:
     """Return the op that is computed into a region, what it reads, and its attributes."""
     op = find_op(attributes["of"], graph.ops)
     if op is None:
         raise UnknownOpError(f"computes {attributes['of']!r}, which is no op{did_you_mean(attributes['of'], LIBRARY)}")
-    return op, operands[attributes.get("outs", 1) :], attributes.get("attributes") or {}
+    return op, operands[attributes.get("outs", 1) :], dict(attributes.get("attributes") or {})
 
 
 def carries_objects(graph: Graph, operands: Iterable[Operand], results: Iterable[Type]) -> bool:

@@ -33,7 +33,7 @@ def parse_program(text: str, *, ops: Iterable[Op] = ()) -> Graph:
     ----------
     text : str
         As `to_program` prints it. Instructions run one after the other: the graph has control edges of the kind
-        ``memory`` where nothing else orders two that use the same memory.
+        ``overwrite`` where nothing else orders two that use the same memory.
     ops : iterable of Op
         Ops that are not the library's.
 
@@ -140,9 +140,16 @@ class _Parser:
         if line.mark == "const":
             with cursor.reporting(line.columns["value"]):
                 try:
-                    value = line.value if 0 not in kind.shape else np.zeros(kind.shape, element_dtype(kind.element))
+                    value = (
+                        line.value
+                        if 0 not in kind.shape
+                        else np.zeros(tuple(map(int, kind.shape)), element_dtype(kind.element))
+                    )
                     if np.shape(value) != kind.shape:
-                        cursor.fail(f"the value has the shape {list(np.shape(value))}, and is declared {kind}", at=line.columns["value"])
+                        cursor.fail(
+                            f"the value has the shape {list(np.shape(value))}, and is declared {kind}",
+                            at=line.columns["value"],
+                        )
                     self.result.constant(value, name=line.name, type=kind)
                 except (TypeError, ValueError) as error:
                     cursor.fail(f"the value does not fit {kind}: {error}", at=line.columns["value"], cause=error)

@@ -138,7 +138,7 @@ class State:
         place = (name.offset, name.end)
         for other, start, stop in self.used[name.root] if writes else ():
             if start < place[1] and place[0] < stop and not (self.before[node] | self.bits[node]) & self.bits[other]:
-                self.graph.add_control(other, node, "memory")
+                self.graph.add_control(other, node, "overwrite")
                 self.before[node] |= self.before[other] | self.bits[other]
         self.used[name.root].append((node, *place))
 

@@ -32,7 +32,7 @@ def _unwritten(regions: Regions) -> Iterator[tuple[str, str]]:
     graph = regions.graph
     for node in regions.order:
         for value in reads_of(graph, node):
-            if not regions.visible[value] and regions.locations[value].count != 0:
+            if not regions.visible[value] and regions.locations[value].size != 0:
                 yield node, f"reads {value.node!r}, into which nothing is written; let it read what is computed into it"
 
 
@@ -95,5 +95,5 @@ def _lost(regions: Regions, a: Content, b: Content) -> tuple[str, str]:
         )
     return second.writer, (
         f"writes over {what} in the region {region!r}, which {late[0]!r} may read later; let that come before it, by "
-        f"graph.add_control({late[0]!r}, {second.writer!r}, 'memory'), or compute into another region"
+        f"graph.add_control({late[0]!r}, {second.writer!r}, 'overwrite'), or compute into another region"
     )

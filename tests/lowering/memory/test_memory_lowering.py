@@ -10,17 +10,9 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, Tensor, evaluate, op, verify
 from graphrewrite.errors import ParseError
 from graphrewrite.formats.text import to_text
-from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.lowering import LoweringError, lower_to_memory
 from graphrewrite.testing import graphs, inputs_for
-
-
-def has_a_place(graph):
-    """Tell whether no node runs graphs of its own, and all sizes are known before the run."""
-    return not any(data["type"] in ("cond", "loop", "scan") for data in graph.nodes.values()) and not any(
-        kind.unknowns for node in graph for kind in (declared_types(graph, node) or ())
-    )
-
+from tests.support.programs import has_a_place
 
 LOWERED = graphs().filter(has_a_place)
 

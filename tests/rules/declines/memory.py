@@ -15,7 +15,9 @@ DECLINES: dict[Rule, tuple[str, ...]] = {
         # Computes.
         X + A + "r = into(a, x, of='relu')",
         # Moves entries.
-        X + "a = alloc(element='f32', shape=[3, 4]) : f32[3,4]\nr = into(a, x, of='transpose', attributes={'perm': [1, 0]})",
+        X
+        + "a = alloc(element='f32', shape=[3, 4]) : f32[3,4]\n"
+        + "r = into(a, x, of='transpose', attributes={'perm': [1, 0]})",
         # The axis of the scales is another one afterwards.
         SCALED
         + "a = alloc(element=i8<0.5:0,0.25:0 @1>, shape=[1, 2, 3]) : i8<0.5:0,0.25:0 @1>[1,2,3]\n"
@@ -24,6 +26,10 @@ DECLINES: dict[Rule, tuple[str, ...]] = {
     parts.insert_concat: (
         # Rows lie between those of the other one.
         X + "a = alloc(element='f32', shape=[4, 6]) : f32[4,6]\nr = into(a, x, x, of='concat', attributes={'axis': 1})",
+        # Each row has a scale of its own.
+        SCALED
+        + "a = alloc(element=i8<0.5:0,0.25:0,0.5:0,0.25:0 @0>, shape=[4, 3]) : i8<0.5:0,0.25:0,0.5:0,0.25:0 @0>[4,3]\n"
+        + "r = into(a, x, x, of='concat', attributes={'axis': 0})",
     ),
     parts.extract_slice: (
         # In steps of two.
