@@ -16,7 +16,7 @@ __all__ = ["IMAGES"]
 _SAME = {"SAME": 0, "VALID": 1}
 
 
-def _laid_out(x: Operands, compute: Callable[[Value], Value], value: Value) -> Value:
+def _laid_out(x: Operands, compute: Callable[[Value], Value], value: Value) -> Any:
     """Compute with channels second, whatever the order of the file is."""
     form = x.get("data_format", "NHWC")
     if form == "NCHW":
@@ -83,7 +83,7 @@ def _channels(x: Operands, value: Value) -> Any:
     return value.type.shape[3 if x.get("data_format", "NHWC") == "NHWC" else 1]
 
 
-def _conv(x: Operands) -> Value:
+def _conv(x: Operands) -> Any:
     """Weights are [H, W, channels of a group, outputs]."""
     height, width, inputs, _ = _weights(x[1])
     channels = _channels(x, x[0])
@@ -94,7 +94,7 @@ def _conv(x: Operands) -> Value:
     return _laid_out(x, lambda image: op.conv(image, moved, groups=channels // inputs, **sizes), x[0])
 
 
-def _depthwise(x: Operands) -> Value:
+def _depthwise(x: Operands) -> Any:
     """Weights are [H, W, channels, multiplier]; output ``c*m + j`` reads channel c."""
     height, width, inputs, multiplier = _weights(x[1])
     moved = op.reshape(op.transpose(x[1], perm=(2, 3, 0, 1)), shape=(inputs * multiplier, 1, height, width))
@@ -102,7 +102,7 @@ def _depthwise(x: Operands) -> Value:
     return _laid_out(x, lambda image: op.conv(image, moved, groups=inputs, **sizes), x[0])
 
 
-def _conv_transpose(x: Operands) -> Value:
+def _conv_transpose(x: Operands) -> Any:
     """Reads the wanted shape, weights [H, W, outputs, inputs], and the image."""
     wanted, image = x.sizes(0), x[2]
     height, width, *_ = _weights(x[1])
@@ -123,7 +123,7 @@ def _conv_transpose(x: Operands) -> Value:
 
 
 def _pool(pool: Any) -> Row:
-    def pooled(x: Operands) -> Value:
+    def pooled(x: Operands) -> Any:
         kernel = _pair(x, "ksize")
         sizes = _window(x, x[0], kernel)
         return _laid_out(x, lambda image: pool(image, kernel=kernel, **sizes), x[0])
@@ -131,7 +131,7 @@ def _pool(pool: Any) -> Row:
     return pooled
 
 
-def _norm(x: Operands) -> tuple[Value, ...]:
+def _norm(x: Operands) -> Any:
     if x.get("is_training", True):
         raise Unfit("it computes in training mode; export the graph for inference")
     rest = (x[1], x[2], x[3], x[4])
@@ -145,7 +145,7 @@ def _short(number: float) -> float:
     return float(str(np.float32(number)))
 
 
-def _bias(x: Operands) -> Value:
+def _bias(x: Operands) -> Any:
     if x.get("data_format", "NHWC") == "NCHW" and len(x[0].type.shape) > 2:
         rank = len(x[0].type.shape)
         return op.add(x[0], op.reshape(x[1], shape=(-1, *[1] * (rank - 2))))
@@ -159,19 +159,19 @@ def _borders(x: Operands) -> tuple[int, ...]:
     return (*map(int, table[:, 0]), *map(int, table[:, 1]))
 
 
-def _pad(x: Operands) -> Value:
+def _pad(x: Operands) -> Any:
     fill = x.array(2).reshape(()).item() if len(x) > 2 else 0
     return op.pad(x[0], pads=_borders(x), fill=fill)
 
 
-def _mirror(x: Operands) -> Value:
+def _mirror(x: Operands) -> Any:
     if x.get("mode") != "REFLECT":
         raise Unfit(f"the mode {x.get('mode')!r} is not supported; there is REFLECT")
     return op.pad(x[0], pads=_borders(x), mode="reflect")
 
 
 def _resized(mode: str) -> Row:
-    def resize(x: Operands) -> Value:
+    def resize(x: Operands) -> Any:
         height, width = x.integers(1)
         if x.get("align_corners"):
             how, near = "align_corners", "round_prefer_ceil"
@@ -194,7 +194,7 @@ def _resized(mode: str) -> Row:
 
 
 def _blocks(name: str) -> Row:
-    def moved(x: Operands) -> Value:
+    def moved(x: Operands) -> Any:
         size = int(x.get("block_size"))
         return _laid_out(x, lambda image: getattr(op, name)(image, block_size=size), x[0])
 

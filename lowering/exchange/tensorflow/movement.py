@@ -27,44 +27,44 @@ def _identities(x: Operands) -> Any:
     return x.values
 
 
-def _reshape(x: Operands) -> Value:
+def _reshape(x: Operands) -> Any:
     return op.reshape(x[0], shape=x.sizes(1))
 
 
-def _squeeze(x: Operands) -> Value:
+def _squeeze(x: Operands) -> Any:
     axes = x.get("squeeze_dims") or x.get("axis") or None
     return op.squeeze(x[0], axes=axes)
 
 
-def _expand_dims(x: Operands) -> Value:
+def _expand_dims(x: Operands) -> Any:
     (axis,) = x.integers(1)
     return op.unsqueeze(x[0], axes=(axis,))
 
 
-def _transpose(x: Operands) -> Value:
+def _transpose(x: Operands) -> Any:
     return op.transpose(x[0], perm=x.integers(1))
 
 
-def _concat(x: Operands, axis: int, values: tuple[Value, ...]) -> Value:
+def _concat(x: Operands, axis: int, values: tuple[Value, ...]) -> Any:
     return op.concat(*values, axis=axis)
 
 
-def _concat_last(x: Operands) -> Value:
+def _concat_last(x: Operands) -> Any:
     (axis,) = x.integers(len(x) - 1)
     return _concat(x, axis, x.values[:-1])
 
 
-def _concat_first(x: Operands) -> Value:
+def _concat_first(x: Operands) -> Any:
     (axis,) = x.integers(0)
     return _concat(x, axis, x.values[1:])
 
 
-def _pack(x: Operands) -> Value:
+def _pack(x: Operands) -> Any:
     axis = int(x.get("axis", 0))
     return op.concat(*(op.unsqueeze(each, axes=(axis,)) for each in x.values), axis=axis)
 
 
-def _parts(value: Value, axis: int, sizes: tuple[Any, ...]) -> tuple[Value, ...]:
+def _parts(value: Value, axis: int, sizes: tuple[Any, ...]) -> Any:
     parts = op.split(value, axis=axis, sizes=sizes) if len(sizes) > 1 else value
     return parts if isinstance(parts, tuple) else (parts,)
 
@@ -76,13 +76,13 @@ def _number(value: Value, axis: int) -> int:
     return size
 
 
-def _unpack(x: Operands) -> tuple[Value, ...]:
+def _unpack(x: Operands) -> Any:
     axis = int(x.get("axis", 0))
     count = _number(x[0], axis)
     return tuple(op.squeeze(part, axes=(axis,)) for part in _parts(x[0], axis, (1,) * count))
 
 
-def _split(x: Operands) -> tuple[Value, ...]:
+def _split(x: Operands) -> Any:
     (axis,), count = x.integers(0), int(x.get("num_split"))
     size = _number(x[1], axis)
     if count < 1 or size % count:
@@ -90,7 +90,7 @@ def _split(x: Operands) -> tuple[Value, ...]:
     return _parts(x[1], axis, (size // count,) * count)
 
 
-def _split_sizes(x: Operands) -> tuple[Value, ...]:
+def _split_sizes(x: Operands) -> Any:
     sizes, (axis,) = x.integers(1), x.integers(2)
     if -1 in sizes:
         rest = _number(x[0], axis) - sum(size for size in sizes if size >= 0)
@@ -98,7 +98,7 @@ def _split_sizes(x: Operands) -> tuple[Value, ...]:
     return _parts(x[0], axis, sizes)
 
 
-def _slice(x: Operands) -> Value:
+def _slice(x: Operands) -> Any:
     begin, size = x.integers(1), x.sizes(2)
     cut = [axis for axis, (b, n) in enumerate(zip(begin, size, strict=True)) if (b, n) != (0, -1)]
     if not cut:
@@ -107,7 +107,7 @@ def _slice(x: Operands) -> Value:
     return op.slice(x[0], starts=tuple(begin[axis] for axis in cut), ends=ends, axes=tuple(cut))
 
 
-def _strided(x: Operands) -> Value:
+def _strided(x: Operands) -> Any:
     """In the way of numpy's indices: each is a slice, a number, a new axis or the ellipsis."""
     begin, end, steps = x.sizes(1), x.sizes(2), x.integers(3)
     masks = {name: int(x.get(f"{name}_mask", 0)) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
@@ -154,46 +154,46 @@ def _strided(x: Operands) -> Value:
     return y
 
 
-def _gather(x: Operands) -> Value:
+def _gather(x: Operands) -> Any:
     axis = int(x.integers(2)[0]) if len(x) > 2 else 0
     if x.get("batch_dims", 0):
         raise Unfit(f"batch_dims={x.get('batch_dims')} is not supported")
     return op.gather(x[0], x[1], axis=axis)
 
 
-def _gather_nd(x: Operands) -> Value:
+def _gather_nd(x: Operands) -> Any:
     return op.gather_nd(x[0], x[1])
 
 
-def _one_hot(x: Operands) -> Value:
+def _one_hot(x: Operands) -> Any:
     (depth,) = x.sizes(1)
     values = op.concat(op.reshape(x[3], shape=(1,)), op.reshape(x[2], shape=(1,)), axis=0)
     return op.one_hot(x[0], values, depth=depth, axis=int(x.get("axis", -1)))
 
 
-def _shape(x: Operands) -> Value:
+def _shape(x: Operands) -> Any:
     found = op.shape(x[0])
     element = element_of_type(x.get("out_type", "DT_INT32"))
     return found if found.type.element == element else op.cast(found, element=element)
 
 
-def _count(x: Operands) -> Value:
+def _count(x: Operands) -> Any:
     return op.cast(op.size(x[0]), element=element_of_type(x.get("out_type", "DT_INT32")))
 
 
-def _rank(x: Operands) -> Value:
+def _rank(x: Operands) -> Any:
     return x[0].graph.constant(np.int32(len(x[0].type.shape)))
 
 
-def _fill(x: Operands) -> Value:
+def _fill(x: Operands) -> Any:
     return op.expand(x[1], shape=x.sizes(0))
 
 
-def _expand(x: Operands) -> Value:
+def _expand(x: Operands) -> Any:
     return op.expand(x[0], shape=x.sizes(1))
 
 
-def _range(x: Operands) -> Value:
+def _range(x: Operands) -> Any:
     start, limit, delta = (x.array(at) for at in range(3))
     element = str(x[0].type.element)
     if any(array.dtype == object for array in (start, limit, delta)):
@@ -202,25 +202,25 @@ def _range(x: Operands) -> Value:
     return x[0].graph.constant(np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype))
 
 
-def _tile(x: Operands) -> Value:
+def _tile(x: Operands) -> Any:
     return op.tile(x[0], repeats=x.sizes(1))
 
 
 def _zeros(number: int) -> Row:
-    def like(x: Operands) -> Value:
+    def like(x: Operands) -> Any:
         value = x[0].graph.constant(np.array(number), type=x[0].type.element)
         return op.expand(value, shape=x[0].type.shape)
 
     return like
 
 
-def _reversed(x: Operands) -> Value:
+def _reversed(x: Operands) -> Any:
     axes = x.integers(1)
     count = len(axes)
     return op.slice(x[0], starts=(-1,) * count, ends=(-_LAST,) * count, axes=axes, steps=(-1,) * count)
 
 
-def _space_to_batch(x: Operands) -> Value:
+def _space_to_batch(x: Operands) -> Any:
     """Blocks of positions become further samples."""
     blocks, borders = x.integers(1), x.array(2).reshape(-1, 2)
     rank, count = len(x[0].type.shape), len(blocks)
@@ -236,7 +236,7 @@ def _space_to_batch(x: Operands) -> Value:
     return op.reshape(y, shape=(math.prod(blocks) * shape[0], *split[::2], *shape[1 + count :]))
 
 
-def _batch_to_space(x: Operands) -> Value:
+def _batch_to_space(x: Operands) -> Any:
     """Samples become blocks of positions."""
     blocks, crops = x.integers(1), x.array(2).reshape(-1, 2)
     shape, count = x[0].type.shape, len(blocks)

@@ -27,11 +27,11 @@ def _is_float(value: Value) -> bool:
     return str(value.type.element).startswith(("f", "bf"))
 
 
-def _floor_div(x: Value, y: Value) -> Value:
+def _floor_div(x: Value, y: Value) -> Any:
     return op.floor(op.div(x, y)) if _is_float(x) else op.div(op.sub(x, op.mod(x, y)), y)
 
 
-def _matmul(x: Operands) -> Value:
+def _matmul(x: Operands) -> Any:
     a, b = x[0], x[1]
     return op.matmul(
         _turned(a, bool(x.get("transpose_a") or x.get("adj_x"))),
@@ -39,13 +39,13 @@ def _matmul(x: Operands) -> Value:
     )
 
 
-def _turned(value: Value, turn: bool) -> Value:
+def _turned(value: Value, turn: bool) -> Any:
     rank = len(value.type.shape)
     return op.transpose(value, perm=(*range(rank - 2), rank - 1, rank - 2)) if turn else value
 
 
 def _reduced(reduce: Any) -> Row:
-    def compute(x: Operands) -> Value:
+    def compute(x: Operands) -> Any:
         axes = x.integers(1)
         if not axes and x.array(1).size == 0:
             return op.identity(x[0])
@@ -58,16 +58,16 @@ def _reduced(reduce: Any) -> Row:
     return compute
 
 
-def _all(x: Value, **attributes: Any) -> Value:
+def _all(x: Value, **attributes: Any) -> Any:
     return op.cast(op.reduce_min(op.cast(x, element="i32"), **attributes), element="bool")
 
 
-def _any(x: Value, **attributes: Any) -> Value:
+def _any(x: Value, **attributes: Any) -> Any:
     return op.cast(op.reduce_max(op.cast(x, element="i32"), **attributes), element="bool")
 
 
 def _place(find: Any) -> Row:
-    def compute(x: Operands) -> Value:
+    def compute(x: Operands) -> Any:
         (axis,) = x.integers(1)
         found = find(x[0], axis=axis, keep_dims=False)
         element = element_of_type(x.get("output_type", "DT_INT64"))
@@ -76,35 +76,35 @@ def _place(find: Any) -> Row:
     return compute
 
 
-def _leaky(x: Operands) -> Value:
+def _leaky(x: Operands) -> Any:
     return op.leaky_relu(x[0], alpha=float(str(np.float32(x.get("alpha", 0.2)))))
 
 
-def _total(*xs: Value) -> Value:
+def _total(*xs: Value) -> Any:
     total = xs[0]
     for x in xs[1:]:
         total = op.add(total, x)
     return total
 
 
-def _clip(x: Value, low: Value, high: Value) -> Value:
+def _clip(x: Value, low: Value, high: Value) -> Any:
     return op.minimum(op.maximum(x, low), high)
 
 
-def _cast(x: Operands) -> Value:
+def _cast(x: Operands) -> Any:
     return op.cast(x[0], element=element_of_type(x.get("DstT")))
 
 
-def _square_of_difference(x: Value, y: Value) -> Value:
+def _square_of_difference(x: Value, y: Value) -> Any:
     difference = op.sub(x, y)
     return op.mul(difference, difference)
 
 
-def _einsum(x: Operands) -> Value:
+def _einsum(x: Operands) -> Any:
     return op.einsum(*x.values, equation=str(x.get("equation")))
 
 
-def _chosen(condition: Value, x: Value, y: Value) -> Value:
+def _chosen(condition: Value, x: Value, y: Value) -> Any:
     """A condition of one axis chooses rows (Select of TensorFlow 1)."""
     rank = len(x.type.shape)
     if len(condition.type.shape) == 1 and rank > 1:
@@ -112,7 +112,7 @@ def _chosen(condition: Value, x: Value, y: Value) -> Value:
     return op.where(condition, x, y)
 
 
-def _lrn(x: Operands) -> Value:
+def _lrn(x: Operands) -> Any:
     radius, short = int(x.get("depth_radius", 5)), lambda name, other: float(str(np.float32(x.get(name, other))))
     size = 2 * radius + 1
     moved = op.transpose(x[0], perm=(0, 3, 1, 2))
@@ -127,7 +127,7 @@ def _top(x: Operands) -> Any:
     return values, op.cast(places, element="i32")
 
 
-def _unless_training(x: Operands) -> Value:
+def _unless_training(x: Operands) -> Any:
     raise Unfit("it draws random numbers; export the graph for inference")
 
 
