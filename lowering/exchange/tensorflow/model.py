@@ -200,7 +200,7 @@ class _Inlined:
         parameters = [arg.name for arg in function.signature.input_arg]
         if len(parameters) != len(inputs):
             raise ModelError(f"the call {name!r} passes {len(inputs)} values, and its function takes {len(parameters)}")
-        given = dict(zip(parameters, inputs, strict=True))
+        given: dict[str, tuple[str, int]] = dict(zip(parameters, inputs, strict=True))
 
         def source(text: str) -> tuple[str, int]:
             """Return what a text in a function denotes: ``parameter``, or ``node:result:index``."""

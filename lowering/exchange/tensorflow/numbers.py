@@ -131,7 +131,7 @@ def _unless_training(x: Operands) -> Any:
     raise Unfit("it draws random numbers; export the graph for inference")
 
 
-_UNARY = {
+_UNARY: dict[str, Callable[..., Any]] = {
     "Abs": op.abs,
     "Acos": op.acos,
     "Asin": op.asin,
@@ -165,7 +165,7 @@ _UNARY = {
     "Tan": op.tan,
     "Tanh": op.tanh,
 }
-_BINARY = {
+_BINARY: dict[str, Callable[..., Any]] = {
     "Add": op.add,
     "AddV2": op.add,
     "BitwiseAnd": op.bitwise_and,
