@@ -214,7 +214,9 @@ OTHERS = {
     *("mel_weight_matrix", "rand_like", "randn_like"),
     # numbers of formats that a scale says
     *("quantize_linear", "dynamic_quantize_linear", "qlinear_conv", "qlinear_matmul", "quant", "quantise", "trunc"),
-    *("bipolar_quant", "multi_threshold"),
+    *("bipolar_quant", "multi_threshold", "multiply_fixed_point", "round_half_away", "fixed_point_softmax"),
+    # of memory: they compute what the ops do that they name
+    *("alloc", "copy", "extract", "insert", "into", "view"),
 }
 
 
