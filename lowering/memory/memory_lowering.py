@@ -57,8 +57,8 @@ def lower_to_memory(
     >>> print(lower_to_memory(g))
     graph g
     x = input() : f32[2,4]
-    r_region = alloc(element=f32, shape=[2, 4]) : f32[2,4]
-    r = into(r_region, x, of="relu") : f32[2,4]
+    r_region = alloc(element='f32', shape=[2, 4]) : f32[2,4]
+    r = into(r_region, x, of='relu') : f32[2,4]
     y = output(r)
     """
     lowered = inline(graph)
