@@ -30,6 +30,7 @@ GHDL = shutil.which("ghdl")
 CHROMIUM = shutil.which("chromium") if find_spec("playwright") is not None else None
 TOOLS = {
     "ghdl": (GHDL, "GHDL is missing (Debian: apt-get install ghdl-mcode)"),
+    "cc": (shutil.which("cc"), "a C compiler is missing (Debian: apt-get install gcc libc6-dev)"),
     "browser": (CHROMIUM, "Chromium or Playwright is missing (Debian: apt-get install chromium; extra: dev)"),
 }
 """Marker of tests to the program that they need, and what is said where it is missing."""

@@ -17,7 +17,7 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0")
 TRAPPING = ("-fsanitize=undefined,bounds", "-fsanitize-undefined-trap-on-error")
 """Undefined behaviour ends the program."""
 CC = shutil.which("cc")
-needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler, cc")
+needs_cc = pytest.mark.cc
 
 Case = tuple[Design, Mapping[str, np.ndarray]]
 
