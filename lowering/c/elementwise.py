@@ -244,8 +244,8 @@ def _bit_shift(step: Step) -> list[str]:
     beyond = f"{{1}} > {last}" if x.dtype.kind == "u" else f"{{1}} < 0 || {{1}} > {last}"
     if step.attributes["direction"] == "left":
         return mapped(step, f"{beyond} ? 0 : ({{T}})(({{U}}){{0}} << {{1}})")
-    all_bits = "0" if x.dtype.kind == "u" else f"({{T}})({{0}} >> {last})"
-    return mapped(step, f"{beyond} ? {all_bits} : ({{T}})({{0}} >> {{1}})")
+    all_bits = "0" if x.dtype.kind == "u" else f"({{T}})(({{T}}){{0}} >> {last})"
+    return mapped(step, f"{beyond} ? {all_bits} : ({{T}})(({{T}}){{0}} >> {{1}})")
 
 
 def _sum(step: Step) -> list[str]:

@@ -90,7 +90,7 @@ def _head(source: Path) -> bytes:
     """Return the first bytes of a file."""
     if not source.exists():
         near = [p.name for p in source.parent.glob("*") if p.suffix.lower() in ENDINGS]
-        raise ModelError(f"there is no file {str(source)!r}{did_you_mean(source.name, near)}")
+        raise ModelError(f"there is no file {str(source)!r}{did_you_mean(source.name, near) or '; check its path'}")
     if source.is_dir():
         if (source / "saved_model.pb").exists():
             raise ModelError(f"{source.name!r} is a model of TensorFlow; write it as ONNX: {_TO_ONNX['TensorFlow']}")
