@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.regions import Content, Regions, reads_of
 from graphrewrite.rewriting.verification.checks import check
@@ -17,9 +18,13 @@ _WRITING = frozenset({"into", "copy", "insert", "extract", "alloc", "view"})
 @check(whole=True)
 def programs_keep_what_is_read(graph: Graph) -> Iterator[tuple[str, str]]:
     """What is read from a region is still there in every order of the nodes; constants and inputs are not written."""
-    if not any(data.get("type") in _WRITING for data in graph._node.values()):
+    kinds = (data.get("type") for data in graph._node.values())
+    if not any(isinstance(kind, str) and kind in _WRITING for kind in kinds):
         return
-    regions = Regions(graph)
+    try:
+        regions = Regions(graph)
+    except (GraphRewriteError, KeyError, TypeError, ValueError):
+        return  # it is no program yet: other checks say what is wrong with its nodes and edges
     yield from _unwritten(regions)
     yield from _forbidden(regions)
     yield from _of_outputs(regions)

@@ -40,7 +40,8 @@ def test_generated_graphs_are_sound(graph):
     verify(graph)
     plain = nx.DiGraph(graph)
     assert type(plain) is nx.DiGraph
-    verify(plain)
+    if not graph.ops:  # a plain graph does not say what ops of one's own are
+        verify(plain)
 
 
 def found(graph, checks=CHECKS):
