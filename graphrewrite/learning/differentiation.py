@@ -28,6 +28,9 @@ WITHOUT: Mapping[str, str] = {
     **dict.fromkeys(("multi_threshold", "tree_ensemble"), "steps have no slope; give a rule: rules=[…]"),
     **dict.fromkeys(("dequantize_linear", "quantize_linear"), "scales of stored numbers are not learnt"),
     **dict.fromkeys(("from_quantised", "from_fixed", "to_fixed", "to_quantised"), "stored numbers are not learnt"),
+    **dict.fromkeys(
+        ("multiply_fixed_point", "round_half_away", "fixed_point_softmax"), "stored numbers are not learnt"
+    ),
     **dict.fromkeys(("grid_sample", "roi_align", "deform_conv"), "positions that are computed have no rule yet"),
     **dict.fromkeys(("affine_grid", "compress", "unique", "tensor_scatter"), "it has no rule yet"),
     **dict.fromkeys(("dft", "stft", "det", "linear_attention"), "it has no rule yet"),
