@@ -61,6 +61,9 @@ class MemoryPlan:
     outputs: Mapping[str, str]
     placement: Placement
 
+    def __repr__(self) -> str:
+        return f"<memory plan: {len(self.rooms)} regions in {self.size} bytes, at least {self.bound}>"
+
     @property
     def size(self) -> int:
         """Bytes of the block."""
