@@ -43,7 +43,8 @@ def merge_layers_of_one_operand(x):
     layers = rule.every(x, layer, least=2)
     yield layers
     w, b = (np.concatenate([each.value for each in several]) for several in (layers.w, layers.b))
-    return list(op.split(op.linear(x, w, b), axis=1, sizes=tuple(each.shape[0] for each in layers.w)))
+    axis = 1 if x.type.layout is None else x.type.layout.index("C")
+    return list(op.split(op.linear(x, w, b), axis=axis, sizes=tuple(each.shape[0] for each in layers.w)))
 
 
 @rule(keeps="rounding")

@@ -224,7 +224,7 @@ def _windows(
     in_runs = set(strides) == {1} and _reach(results, pitch) + item <= _WASTE * math.prod(results) * item
     inside = (slice(None), slice(None), *(slice(p, p + size) for p, size in zip(pads, inner, strict=False)))
     row = channels * math.prod(kernel) * (between[0] if in_runs else item * math.prod(results[1:]))
-    rows = max(1, _CACHE // row)
+    rows = max(1, _CACHE // max(row, 1))
     samples, rows = (rows // results[0], results[0]) if rows >= results[0] else (1, rows)
     columns, border = (channels, *kernel), inside if any(pads) else None
     return _Windows(between, columns, taps, in_runs, (channels, *padded), border, samples, rows)
