@@ -208,7 +208,7 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     words = dict.fromkeys(word for used in code_used(function) for word in _words(used))
     mentioned = {word: LIBRARY[word] for word in words if word in LIBRARY and word not in _FORMS}
     if words.keys() & {"stateful", "has_state"}:
-        mentioned.update({name: op for name, op in LIBRARY.items() if op.stateful})
+        mentioned.update({name: op for name, op in LIBRARY.items() if op.stateful and op.level != "memory"})
     return tuple(mentioned.values())
 
 

@@ -37,6 +37,7 @@ from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, memory, outline_nodes
+from graphrewrite.rules.affine_before_moves import norm_before_names
 from graphrewrite.rules.recognition import RECOGNISE_ATTENTION, RECOGNISE_ROTARY_EMBEDDING
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
 from tests.support import programs
@@ -262,7 +263,7 @@ FAULTS = {
 """Rules that fire seldom on graphs that are not made for them alone."""
 SELDOM = {"lowering.LOWER_COMPOSITE", "lowering.LOWER_TO_STREAM", "rules.RECOGNITION"}
 """Sets some of whose rules never fire in few graphs: they are tested one by one, and as parts or in others."""
-APART = (rules.drop_empty_operand, merge_into_shuffle)
+APART = (rules.drop_empty_operand, merge_into_shuffle, norm_before_names)
 """Rules for which the generator finds a graph only by luck: sets are tested without them."""
 
 
