@@ -206,9 +206,11 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     (<op add>, <op sub>)
     """
     words = dict.fromkeys(word for used in code_used(function) for word in _words(used))
-    mentioned = {word: LIBRARY[word] for word in words if word in LIBRARY and word not in _FORMS}
+    # Ops of memory have names such as `copy` and `insert`, which are those of methods.
+    known = {name: op for name, op in LIBRARY.items() if op.level != "memory"}
+    mentioned = {word: known[word] for word in words if word in known and word not in _FORMS}
     if words.keys() & {"stateful", "has_state"}:
-        mentioned.update({name: op for name, op in LIBRARY.items() if op.stateful and op.level != "memory"})
+        mentioned.update({name: op for name, op in known.items() if op.stateful})
     return tuple(mentioned.values())
 
 

@@ -57,7 +57,7 @@ def run_c(design: Design, inputs: Mapping[str, ArrayLike], *, compiler: str = "c
     ... y = output(a)''')
     >>> run_c(to_c(g), {"x": [-1, 2, 3]}, compiler="no_cc")
     Traceback (most recent call last):
-    graphrewrite.errors.MissingDependencyError: there is no C compiler 'no_cc': install one, such as gcc, or name another
+    graphrewrite.errors.MissingDependencyError: there is no C compiler 'no_cc': install one, ...
     """
     program = shutil.which(compiler)
     if program is None:
