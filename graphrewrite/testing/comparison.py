@@ -1,4 +1,4 @@
-"""Comparison of the values that two graphs compute."""
+"""Noted of the values that two graphs compute."""
 
 from __future__ import annotations
 

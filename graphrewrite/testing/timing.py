@@ -1,4 +1,4 @@
-"""Comparison of designs in time: what stops for good, and how many cycles a frame takes."""
+"""Noted of designs in time: what stops for good, and how many cycles a frame takes."""
 
 from __future__ import annotations
 

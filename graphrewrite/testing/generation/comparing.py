@@ -31,13 +31,13 @@ from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.testing.generation.varying import is_open, with_attribute
 from graphrewrite.types import FixedPoint, Tensor, Type
 
-__all__ = ["Comparison", "compared", "towards"]
+__all__ = ["Noted", "compared", "towards"]
 
 _FARTHEST = 40
 """A size."""
 
 
-class Comparison(NamedTuple):
+class Noted(NamedTuple):
     """What a number of a match was compared with.
 
     Attributes
@@ -63,11 +63,11 @@ class _Number(Traced):
 
     def _note(self, wanted: Any) -> None:
         if wanted is None:
-            self.notes.append(Comparison(self.place[0], self.place[1], None))
+            self.notes.append(Noted(self.place[0], self.place[1], None))
         elif isinstance(wanted, int | float) and wanted == int(wanted) and self.factor:
             value = (int(wanted) - self.offset) / self.factor
             if value.denominator == 1:
-                self.notes.append(Comparison(self.place[0], self.place[1], int(value)))
+                self.notes.append(Noted(self.place[0], self.place[1], int(value)))
             for other, sign in self.others:
                 other._note(int(other) + sign * (int(wanted) - int(self)))
 
@@ -119,7 +119,7 @@ class _Text(str):
     def __eq__(self, other: object) -> bool:
         equal = str.__eq__(self, other) is True
         if isinstance(other, str) and not equal:
-            self.notes.append(Comparison(*self.place, str(other)))
+            self.notes.append(Noted(*self.place, str(other)))
         return equal
 
     def __ne__(self, other: object) -> bool:
@@ -142,7 +142,7 @@ class _Format(FixedPoint):
             return False
         mine, wanted = _plain(self), _plain(other)
         if mine != wanted:
-            self.notes.append(Comparison(*self.place, wanted))
+            self.notes.append(Noted(*self.place, wanted))
         return bool(mine == wanted)
 
     def __hash__(self) -> int:
@@ -172,7 +172,7 @@ class _Followed:
     """Values of one run that note what they are compared with."""
 
     def __init__(self) -> None:
-        self.notes: list[Comparison] = []
+        self.notes: list[Noted] = []
 
     def value(self, value: Any, node: str, *path: str | int) -> Any:
         """Return a value that is equal to a value."""
@@ -226,7 +226,7 @@ class _Bound(Bound):
         value = super().__getattr__(name)
         default = self.graph.op(self._node).attributes.get(name, inspect.Parameter.empty)
         if default is not inspect.Parameter.empty and repr(value) != repr(default):  # what is None is told by identity
-            self.replay.followed.notes.append(Comparison(self._node, (name,), default))
+            self.replay.followed.notes.append(Noted(self._node, (name,), default))
         return self.replay.followed.value(value, self._node, name)
 
 
@@ -253,7 +253,7 @@ class _Replay(Replay):
         return super().apply(op, tuple(plain), {key: _plain(value) for key, value in attributes.items()})
 
 
-def compared(rule: Rule, graph: Graph, match: Match) -> list[Comparison]:
+def compared(rule: Rule, graph: Graph, match: Match) -> list[Noted]:
     r"""Return what a rule compares the attributes and sizes of a match with, in order.
 
     Examples
@@ -268,7 +268,7 @@ def compared(rule: Rule, graph: Graph, match: Match) -> list[Comparison]:
     ...     return op.identity(x) if x.shape[0] == 4 and total.axes == (1,) else decline("other sums")
     >>> g = Graph.parse("graph g\nx = input() : f32[3,2]\ns = reduce_sum(x, axes=(0,)) : f32[1,2]\ny = output(s)")
     >>> compared(halve, g, next(halve.matches_at(g, "s")))
-    [Comparison(node='x', path=('type', 0), wanted=4)]
+    [Noted(node='x', path=('type', 0), wanted=4)]
     """
     followed = _Followed()
     replay = _Replay(followed, graph, rule.pattern, match.images, match.values)
@@ -277,7 +277,7 @@ def compared(rule: Rule, graph: Graph, match: Match) -> list[Comparison]:
     return followed.notes
 
 
-def towards(plan: Plan, comparison: Comparison, port: Leaf | Node, pick: Pick) -> Plan:
+def towards(plan: Plan, comparison: Noted, port: Leaf | Node, pick: Pick) -> Plan:
     """Return a plan in which a comparison comes out otherwise, or nearly.
 
     Parameters

@@ -21,7 +21,7 @@ from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.generation.builder import Builder
-from graphrewrite.testing.generation.comparing import Comparison, compared, towards
+from graphrewrite.testing.generation.comparing import Noted, compared, towards
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
@@ -185,7 +185,7 @@ def _led(rule: Rule, plan: Plan, pick: Pick, seed: int) -> Plan:
     return plan
 
 
-def _comparisons(rule: Rule, graph: Graph) -> list[Comparison]:
+def _comparisons(rule: Rule, graph: Graph) -> list[Noted]:
     with observing(graph), suppress(Exception):
         for node in graph.in_order():
             for match in rule.matches_at(graph, node):
