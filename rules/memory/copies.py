@@ -105,6 +105,8 @@ def overwrite_operands(graph: Graph) -> list[str]:
         regions = regions or Merging(graph)
         for slot, value in enumerate(reads_of(graph, node)):
             root, target = Operand(region), regions.locations[value]
+            if target.size == 0:
+                continue  # an empty region takes no memory, and what is never overwritten may have many readers
             if regions.may_overwrite(node, slot) and regions.may_move(root, target) and regions.merge(root, target):
                 move_slot(graph, node, 0, value)
                 graph.remove_node(region)

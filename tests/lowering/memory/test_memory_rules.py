@@ -79,3 +79,12 @@ def test_the_text_of_a_program_comes_back(text):
     verify(second)
     again = to_program(second, whole=True)
     assert to_program(parse_program(again), whole=True) == again
+
+
+def test_empty_values_with_several_readers():
+    graph = Graph.parse(
+        "graph g\nx = input() : f32[0]\na = neg(x)\nb = neg(a)\nc = abs(a)\ny = output(b)\nz = output(c)"
+    )
+    program = lower_to_memory(graph)
+    inputs = {"x": np.empty(0, np.float32)}
+    check(rewrite(program, MEMORY_RULES), inputs, evaluate(graph, inputs))
