@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphrewrite.errors import MissingDependencyError
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
@@ -19,6 +18,7 @@ from graphrewrite.hdl.emission.entity import SHARED, check_entity, sources_of, t
 from graphrewrite.hdl.emission.hierarchy import Hierarchy
 from graphrewrite.hdl.emission.host_code import HostPort, host_files, port_of
 from graphrewrite.hdl.emission.names import NameTable, comment, identifier
+from graphrewrite.hdl.emission.rendering import renderer
 from graphrewrite.hdl.emission.vectors import Vectors, make_vectors, payloads
 from graphrewrite.hdl.errors import ComponentError, DesignError
 from graphrewrite.hdl.generics import literal
@@ -129,7 +129,7 @@ class _Emitter:
     # ------------------------------------------------------------------ the project
 
     def design(self) -> Design:
-        render = _environment()
+        render = renderer(template, "VHDL files")
         files: dict[str, str] = {}
         for entity, text in self.sources.items():
             files[f"components/{entity}.vhd"] = text
@@ -217,18 +217,3 @@ class _Emitter:
             cycles = self.vectors.expected.cycles[name].ravel().tolist()
             files[f"vectors/{self.ports[name]}.txt"] = "".join(f"{c} {w}\n" for c, w in zip(cycles, words, strict=True))
         return files
-
-
-def _environment() -> Any:
-    try:
-        import jinja2
-    except ImportError:
-        raise MissingDependencyError.of_extra("VHDL files", "hdl") from None
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(template),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return lambda name, /, **values: environment.get_template(name).render(**values)

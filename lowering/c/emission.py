@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Graph, Tensor, rewrite
-from graphrewrite.errors import MissingDependencyError
 from graphrewrite.graph import Operand
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.regions import reads_of
@@ -20,6 +19,7 @@ from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hdl import Design
 from graphrewrite.hdl.emission.description import version
 from graphrewrite.hdl.emission.design import FORMAT
+from graphrewrite.hdl.emission.rendering import renderer
 from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.lowering.c.along import ALONG
 from graphrewrite.lowering.c.arrays import Array, literal
@@ -206,7 +206,7 @@ def _design(name: str, program: Program, graph: Graph) -> Design:
         "takes": bool(graph.inputs),
     }
     steps = [{"comment": _step_comment(graph, step), "lines": _scoped(step.lines)} for step in program.steps]
-    render = _environment()
+    render = renderer(_template, "C files")
     files = {
         f"{name}.c": render(
             "source.c.j2",
@@ -301,22 +301,6 @@ def _template(name: str) -> str:
 
 
 @cache
-def _environment() -> Any:
-    try:
-        import jinja2
-    except ImportError:
-        raise MissingDependencyError.of_extra("C files", "hdl") from None
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return lambda name, /, **values: environment.get_template(name).render(**values)
-
-
-@cache
 def _library() -> dict[str, str]:
     """The C functions that steps may call, by name, in the order in which they call each other."""
     conversions = []
@@ -327,7 +311,7 @@ def _library() -> dict[str, str]:
             high = literal(float(ends.max) if bits < 64 else float(2 ** (bits - (sign == "int"))), np.dtype(np.float64))
             first = literal(ends.min, ends.dtype)
             conversions.append((f"{sign}{bits}", low, high, first, literal(ends.max, ends.dtype)))
-    text = _environment()("functions.c", conversions=conversions)
+    text = renderer(_template, "C files")("functions.c", conversions=conversions)
     found = re.findall(r"/\*.*?^}", text.partition("\n\n")[2], re.DOTALL | re.MULTILINE)
     return {re.findall(r"^static \w+ (\w+)\(", each, re.MULTILINE)[0]: each for each in found}
 

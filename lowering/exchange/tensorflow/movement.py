@@ -10,13 +10,11 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.strided_slices import LAST, strided_slice
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
 from graphrewrite.lowering.exchange.tensorflow.model import element_of_type
 
 __all__ = ["MOVEMENT"]
-
-_LAST = 2**31 - 1
-"""An end that reaches beyond any axis."""
 
 
 def _same(x: Operands) -> Any:
@@ -103,55 +101,13 @@ def _slice(x: Operands) -> Any:
     cut = [axis for axis, (b, n) in enumerate(zip(begin, size, strict=True)) if (b, n) != (0, -1)]
     if not cut:
         return op.identity(x[0])
-    ends = tuple(_LAST if size[axis] == -1 else begin[axis] + size[axis] for axis in cut)
+    ends = tuple(LAST if size[axis] == -1 else begin[axis] + size[axis] for axis in cut)
     return op.slice(x[0], starts=tuple(begin[axis] for axis in cut), ends=ends, axes=tuple(cut))
 
 
 def _strided(x: Operands) -> Any:
-    """In the way of numpy's indices: each is a slice, a number, a new axis or the ellipsis."""
-    begin, end, steps = x.sizes(1), x.sizes(2), x.integers(3)
     masks = {name: int(x.get(f"{name}_mask", 0)) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
-    if not len(begin) == len(end) == len(steps) or 0 in steps:
-        raise Unfit(f"it begins at {list(begin)}, ends at {list(end)} and has steps {list(steps)}")
-    has = {name: [bool(mask >> place & 1) for place in range(len(begin))] for name, mask in masks.items()}
-    rank = len(x[0].type.shape)
-    indices = sum(not (dots or new) for dots, new in zip(has["ellipsis"], has["new_axis"], strict=True))
-    if indices > rank or sum(has["ellipsis"]) > 1:
-        raise Unfit(f"its {len(begin)} indices do not fit {x[0].type}")
-    axis, starts, ends, axes, jumps = 0, [], [], [], []
-    kept: list[str] = []
-    for place in range(len(begin)):
-        if has["ellipsis"][place]:
-            axis += rank - indices
-            kept += ["axis"] * (rank - indices)
-            continue
-        if has["new_axis"][place]:
-            kept.append("new")
-            continue
-        step = steps[place]
-        first = None if has["begin"][place] else begin[place]
-        last = None if has["end"][place] else end[place]
-        if has["shrink_axis"][place]:
-            if not isinstance(begin[place], int):
-                raise Unfit(f"the index {begin[place]} of axis {axis} must be a number")
-            first, last, step = begin[place], begin[place] + 1 if begin[place] != -1 else None, 1
-        kept.append("dropped" if has["shrink_axis"][place] else "axis")
-        if (first or 0, last, step) != (0, None, 1):
-            starts.append((0 if step > 0 else -1) if first is None else first)
-            ends.append((_LAST if step > 0 else -_LAST) if last is None else last)
-            axes.append(axis)
-            jumps.append(step)
-        axis += 1
-    y = x[0]
-    if axes:
-        y = op.slice(y, starts=tuple(starts), ends=tuple(ends), axes=tuple(axes), steps=tuple(jumps))
-    old = [what for what in kept if what != "new"]
-    if dropped := tuple(at for at, what in enumerate(old) if what == "dropped"):
-        y = op.squeeze(y, axes=dropped)
-    left = [what for what in kept if what != "dropped"]
-    if added := tuple(at for at, what in enumerate(left) if what == "new"):
-        y = op.unsqueeze(y, axes=added)
-    return y
+    return strided_slice(x[0], x[0].type.shape, x.sizes(1), x.sizes(2), x.integers(3), masks)
 
 
 def _gather(x: Operands) -> Any:
@@ -217,7 +173,7 @@ def _zeros(number: int) -> Row:
 def _reversed(x: Operands) -> Any:
     axes = x.integers(1)
     count = len(axes)
-    return op.slice(x[0], starts=(-1,) * count, ends=(-_LAST,) * count, axes=axes, steps=(-1,) * count)
+    return op.slice(x[0], starts=(-1,) * count, ends=(-LAST,) * count, axes=axes, steps=(-1,) * count)
 
 
 def _space_to_batch(x: Operands) -> Any:

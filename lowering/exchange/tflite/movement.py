@@ -8,6 +8,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.strided_slices import LAST, strided_slice
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result
 from graphrewrite.lowering.exchange.tflite.windows import channels_last, channels_second
 from graphrewrite.types import Quantised, element_dtype
@@ -37,8 +38,6 @@ __all__ = [
     "unpacked",
 ]
 
-_LAST = 2**31 - 1
-"""As the end of a slice: behind every entry."""
 _MOST_INDICES = 1 << 20
 
 
@@ -164,7 +163,7 @@ def sliced(x: Operand, *, to: tuple[Result], begin: tuple[int, ...], size: tuple
     for axis in cut:
         if begin[axis] < 0 or size[axis] < -1 or begin[axis] + max(size[axis], 0) > x.shape[axis]:
             raise Unfit(f"the part from {begin[axis]} of size {size[axis]} is outside of axis {axis} of {x.value.type}")
-    ends = [_LAST if size[axis] < 0 else begin[axis] + size[axis] for axis in cut]
+    ends = [LAST if size[axis] < 0 else begin[axis] + size[axis] for axis in cut]
     return (
         op.slice(x.value, starts=tuple(begin[axis] for axis in cut), ends=tuple(ends), axes=tuple(cut))
         if cut
@@ -187,50 +186,15 @@ def strided(
     offset: bool = False,
 ) -> Any:
     """STRIDED_SLICE, in the way of numpy's indices: each is a slice, a number, a new axis or the ellipsis."""
-    if not len(begin) == len(end) == len(steps) or 0 in steps:
-        raise Unfit(f"it begins at {list(begin)}, ends at {list(end)} and has steps {list(steps)}")
-    marks = [[bool(mask >> place & 1) for place in range(len(begin))] for mask in (ellipsis_mask, new_axis_mask)]
-    skipped = len(x.shape) - sum(not (dots or new) for dots, new in zip(*marks, strict=True))
-    if skipped < 0 or sum(marks[0]) > 1:
-        raise Unfit(f"its {len(begin)} indices do not fit {x.value.type}")
-    axis, starts, ends, axes, jumps = 0, [], [], [], []
-    kept: list[str] = []  # what becomes of the result's axes, in order
-    for place in range(len(begin)):
-        if marks[0][place]:
-            axis += skipped
-            kept += ["axis"] * skipped
-            continue
-        if marks[1][place]:
-            kept.append("new")
-            continue
-        size, step = x.shape[axis], steps[place]
-        first = None if begin_mask >> place & 1 else begin[place]
-        last = None if end_mask >> place & 1 else end[place] + (begin[place] if offset else 0)
-        if shrink_axis_mask >> place & 1:
-            if not -size <= begin[place] < size:
-                raise Unfit(f"index {begin[place]} is outside of axis {axis} of {x.value.type}")
-            first, last, step = begin[place], begin[place] + 1 if begin[place] != -1 else None, 1
-            kept.append("dropped")
-        else:
-            kept.append("axis")
-        if (first, last, step) == (0, size, 1):
-            to[0].fix(x.value, [axis])
-        elif (first, last, step) != (None, None, 1):
-            starts.append((0 if step > 0 else -1) if first is None else first)
-            ends.append((_LAST if step > 0 else -_LAST) if last is None else last)
-            axes.append(axis)
-            jumps.append(step)
-        axis += 1
-    y = x.value
-    if axes:
-        y = op.slice(y, starts=tuple(starts), ends=tuple(ends), axes=tuple(axes), steps=tuple(jumps))
-    old = [what for what in kept if what != "new"]
-    if dropped := tuple(at for at, what in enumerate(old) if what == "dropped"):
-        y = op.squeeze(y, axes=dropped)
-    left = [what for what in kept if what != "dropped"]
-    if added := tuple(at for at, what in enumerate(left) if what == "new"):
-        y = op.unsqueeze(y, axes=added)
-    return y
+    stops = tuple(first + last for first, last in zip(begin, end, strict=True)) if offset else end
+    masks = {
+        "begin": begin_mask,
+        "end": end_mask,
+        "ellipsis": ellipsis_mask,
+        "new_axis": new_axis_mask,
+        "shrink_axis": shrink_axis_mask,
+    }
+    return strided_slice(x.value, x.shape, begin, stops, steps, masks, lambda axis: to[0].fix(x.value, [axis]))
 
 
 def _borders(pads: Operand, rank: int) -> tuple[int, ...]:
@@ -278,7 +242,7 @@ def filled(dims: Operand, value: Operand, *, to: tuple[Result]) -> Any:
 def reversed_along(x: Operand, *, to: tuple[Result], axes: tuple[int, ...]) -> Any:
     """REVERSE_V2."""
     count = len(axes)
-    return op.slice(x.value, starts=(-1,) * count, ends=(-_LAST,) * count, axes=axes, steps=(-1,) * count)
+    return op.slice(x.value, starts=(-1,) * count, ends=(-LAST,) * count, axes=axes, steps=(-1,) * count)
 
 
 def rearranged_channels(name: str) -> Any:
