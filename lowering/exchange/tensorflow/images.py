@@ -7,6 +7,7 @@ from typing import Any
 
 from graphrewrite import op
 from graphrewrite.graph import Value
+from graphrewrite.lowering.exchange.attribute_values import number
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
 from graphrewrite.lowering.exchange.tflite.windows import channels_last, channels_second, transposed_window, window
@@ -135,14 +136,7 @@ def _norm(x: Operands) -> Any:
     if x.get("is_training", True):
         raise Unfit("it computes in training mode; export the graph for inference")
     rest = (x[1], x[2], x[3], x[4])
-    return (_laid_out(x, lambda image: op.batch_norm(image, *rest, epsilon=_short(x.get("epsilon", 1e-4))), x[0]),)
-
-
-def _short(number: float) -> float:
-    """Return a float32 as the shortest decimal that rounds to it."""
-    import numpy as np
-
-    return float(str(np.float32(number)))
+    return (_laid_out(x, lambda image: op.batch_norm(image, *rest, epsilon=number(x.get("epsilon", 1e-4))), x[0]),)
 
 
 def _bias(x: Operands) -> Any:

@@ -40,7 +40,8 @@ _DTYPES = {
 _FIELDS = ("half_val", "float_val", "double_val", "int_val", "int64_val", "bool_val", "uint32_val", "uint64_val")
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 _MOST_NODES = 1_000_000
-_MOST_BYTES = 2**31 - 1
+_MOST_FILLED = 1 << 26
+"""Most entries of a tensor that is written by fewer numbers: a short file cannot make a huge array."""
 _DEEPEST = 64
 """Most functions that call each other."""
 
@@ -95,7 +96,7 @@ def array_of(tensor: Any) -> tuple[np.ndarray, str]:
             raise ModelError(f"a tensor {list(shape)} of {element} has {len(tensor.tensor_content)} bytes")
         return np.frombuffer(tensor.tensor_content, dtype).reshape(shape), element
     listed = next((getattr(tensor, name) for name in _FIELDS if len(getattr(tensor, name))), ())
-    if count < 0 or count > _MOST_BYTES or len(listed) > max(count, 1):
+    if count < 0 or count > max(len(listed), _MOST_FILLED) or len(listed) > max(count, 1):
         raise ModelError(f"a tensor of shape {list(shape)} has {len(listed)} numbers")
     if element in ("f16", "bf16"):  # the bits of each number
         values = np.array(listed, np.uint16).view("<f2" if element == "f16" else "<u2")

@@ -21,10 +21,6 @@ def _same(x: Operands) -> Any:
     return x.values[0] if len(x) == 1 else x.values
 
 
-def _identities(x: Operands) -> Any:
-    return x.values
-
-
 def _reshape(x: Operands) -> Any:
     return op.reshape(x[0], shape=x.sizes(1))
 
@@ -43,18 +39,14 @@ def _transpose(x: Operands) -> Any:
     return op.transpose(x[0], perm=x.integers(1))
 
 
-def _concat(x: Operands, axis: int, values: tuple[Value, ...]) -> Any:
-    return op.concat(*values, axis=axis)
-
-
 def _concat_last(x: Operands) -> Any:
     (axis,) = x.integers(len(x) - 1)
-    return _concat(x, axis, x.values[:-1])
+    return op.concat(*x.values[:-1], axis=axis)
 
 
 def _concat_first(x: Operands) -> Any:
     (axis,) = x.integers(0)
-    return _concat(x, axis, x.values[1:])
+    return op.concat(*x.values[1:], axis=axis)
 
 
 def _pack(x: Operands) -> Any:
@@ -233,7 +225,7 @@ MOVEMENT: dict[str, Row] = {
     "Gather": _gather,
     "GatherNd": _gather_nd,
     "GatherV2": _gather,
-    "IdentityN": _identities,
+    "IdentityN": _same,
     "OneHot": _one_hot,
     "OnesLike": _zeros(1),
     "Pack": _pack,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from graphrewrite import op
 from graphrewrite.graph import Value
+from graphrewrite.lowering.exchange.attribute_values import number
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
 from graphrewrite.lowering.exchange.tensorflow.model import element_of_type
@@ -77,7 +76,7 @@ def _place(find: Any) -> Row:
 
 
 def _leaky(x: Operands) -> Any:
-    return op.leaky_relu(x[0], alpha=float(str(np.float32(x.get("alpha", 0.2)))))
+    return op.leaky_relu(x[0], alpha=number(x.get("alpha", 0.2)))
 
 
 def _total(*xs: Value) -> Any:
@@ -113,11 +112,11 @@ def _chosen(condition: Value, x: Value, y: Value) -> Any:
 
 
 def _lrn(x: Operands) -> Any:
-    radius, short = int(x.get("depth_radius", 5)), lambda name, other: float(str(np.float32(x.get(name, other))))
-    size = 2 * radius + 1
+    size = 2 * int(x.get("depth_radius", 5)) + 1
+    alpha, beta, bias = (number(x.get(name, other)) for name, other in (("alpha", 1), ("beta", 0.5), ("bias", 1)))
     moved = op.transpose(x[0], perm=(0, 3, 1, 2))
     # ONNX divides alpha by the size, TensorFlow does not.
-    y = op.lrn(moved, size=size, alpha=short("alpha", 1) * size, beta=short("beta", 0.5), bias=short("bias", 1))
+    y = op.lrn(moved, size=size, alpha=alpha * size, beta=beta, bias=bias)
     return op.transpose(y, perm=(0, 2, 3, 1))
 
 

@@ -185,6 +185,13 @@ def test_numbers_that_stand_for_all_that_follow():
     np.testing.assert_allclose(graph(ROWS), ROWS * [1, 2, 2, 2])
 
 
+def test_a_short_file_makes_no_huge_array():
+    tensor = "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 1000000000 } } float_val: 1 }"
+    node = f'node {{ name: "c" op: "Const" attr {{ key: "value" value {{ {tensor} }} }} }}'
+    with pytest.raises(ModelError, match=r"node 'c'.*has 1 numbers"):
+        from_tensorflow(frozen(node, placeholder("x", (1,)), written("y", "Mul", ["x", "c"])))
+
+
 def test_the_file_is_recognised(tmp_path):
     nodes = frozen(placeholder("x", (-1, 4)), written("y", "Relu", ["x", "^x"]))
     (tmp_path / "g.pb").write_bytes(nodes)
