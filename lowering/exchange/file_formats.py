@@ -28,7 +28,6 @@ _ZIP = b"PK\3\4"
 _TO_ONNX = {
     "PyTorch": "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True)",
     "Keras": "model.export('model.onnx', format='onnx')",
-    "TensorFlow": "python -m tf2onnx.convert --saved-model FOLDER --output model.onnx; or freeze it (.pb)",
 }
 """How models of frameworks become ONNX files."""
 
@@ -41,7 +40,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Parameters
     ----------
     path : path
-        A model of ONNX or TensorFlow Lite, a frozen graph of TensorFlow, or a document that `save` has written.
+        A model of ONNX or TensorFlow Lite, a frozen graph of TensorFlow or the folder of a saved model, or a document
+        that `save` has written.
     ops : iterable of Op and Dialect
         Ops of a document that are not in the library.
     plugins : iterable of str
@@ -71,6 +71,10 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     """
     source, plugins = Path(path), tuple(plugins)
     head = _head(source)
+    if source.is_dir():
+        if not any(source.glob("saved_model.pb*")):
+            raise ModelError(f"{source.name!r} is a folder, and no saved model of TensorFlow; name a file")
+        return from_tensorflow(source)
     if is_tflite(head) or source.suffix.lower() == ".tflite":
         return from_tflite(source, plugins=plugins)
     framework = _framework(source, head)
@@ -92,9 +96,7 @@ def _head(source: Path) -> bytes:
         near = [p.name for p in source.parent.glob("*") if p.suffix.lower() in ENDINGS]
         raise ModelError(f"there is no file {str(source)!r}{did_you_mean(source.name, near) or '; check its path'}")
     if source.is_dir():
-        if (source / "saved_model.pb").exists():
-            raise ModelError(f"{source.name!r} is a model of TensorFlow; write it as ONNX: {_TO_ONNX['TensorFlow']}")
-        raise ModelError(f"{source.name!r} is a folder; name a file")
+        return b""
     try:
         with source.open("rb") as stream:
             return stream.read(16)

@@ -1,4 +1,4 @@
-"""Import a trained network from a frozen graph of TensorFlow."""
+"""Import a trained network of TensorFlow."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from pathlib import Path
 from graphrewrite import Graph, GraphRewriteError
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.tensorflow.images import IMAGES
-from graphrewrite.lowering.exchange.tensorflow.importer import Importer
-from graphrewrite.lowering.exchange.tensorflow.model import read_nodes
+from graphrewrite.lowering.exchange.tensorflow.importer import Importer, read_outputs
+from graphrewrite.lowering.exchange.tensorflow.model import read_model
 from graphrewrite.lowering.exchange.tensorflow.movement import MOVEMENT
 from graphrewrite.lowering.exchange.tensorflow.numbers import NUMBERS
+from graphrewrite.lowering.exchange.tensorflow.volumes import VOLUMES
 from graphrewrite.runtime.gc_pause import gc_paused
 
 __all__ = ["from_tensorflow"]
 
-TENSORFLOW = {**IMAGES, **MOVEMENT, **NUMBERS}
+TENSORFLOW = {**IMAGES, **MOVEMENT, **NUMBERS, **VOLUMES}
 """The table of all supported ops."""
 
 
@@ -25,18 +26,23 @@ def from_tensorflow(
     model: str | Path | bytes,
     *,
     outputs: Sequence[str] | None = None,
+    signature: str | None = None,
     shapes: Mapping[str, Sequence[int | str]] | None = None,
     batch: str = "N",
 ) -> Graph:
-    """Return the graph of a frozen graph of TensorFlow, whose variables are constants; TensorFlow is not needed.
+    """Return the graph of a saved model or a frozen graph of TensorFlow; TensorFlow is not needed.
 
     Parameters
     ----------
     model : path or bytes
-        A ``GraphDef``: a ``.pb`` file, its bytes, or a ``.pbtxt``. `convert_variables_to_constants_v2` of TensorFlow
-        freezes a function of a model; calls of functions in it are written out.
+        The folder of a saved model, whose variables become constants; or a frozen graph (``GraphDef``): a ``.pb`` file,
+        its bytes, or a ``.pbtxt``. Calls of functions are written out, loops and branches become `op.loop` and
+        `op.cond`.
     outputs : sequence of str, optional
-        Names of nodes, ``name:1`` for another result than the first; by default those that nobody reads.
+        Names of nodes, ``name:1`` for another result than the first; by default those of the signature, or those that
+        nobody reads.
+    signature : str, optional
+        A signature of a saved model; by default ``serving_default``, or else its first.
     shapes : mapping of str to sequence of int or str, optional
         Shapes of inputs that the model leaves open.
     batch : str
@@ -74,7 +80,12 @@ def from_tensorflow(
     """
     name = "model" if isinstance(model, bytes) else Path(model).stem
     try:
-        return Importer(name, TENSORFLOW, shapes or {}, batch).run(read_nodes(model), outputs)
+        stored = read_model(model, signature)
+        if outputs is not None or not stored.outputs:
+            ends = read_outputs(stored, outputs)
+        else:
+            ends = stored.outputs
+        return Importer(name, TENSORFLOW, stored.functions, shapes or {}, batch).run(stored.nodes, ends)
     except GraphRewriteError:
         raise
     except (Exception, RecursionError) as error:  # a corrupt file breaks any assumption

@@ -87,6 +87,19 @@ _MESSAGES = {
     "FunctionDefLibrary": "*function:FunctionDef=1",
     "GraphDef": "*node:NodeDef=1 library:FunctionDefLibrary=2",
     "NodeDef": "name:string=1 op:string=2 *input:string=3 device:string=4 *attr:AttrEntry=5",
+    # Saved models and checkpoints of TensorFlow (tensorflow/core/protobuf: saved_model, meta_graph, tensor_bundle).
+    "SavedModel": "*meta_graphs:MetaGraphDef=2",
+    "MetaGraphDef": "meta_info_def:MetaInfoDef=1 graph_def:GraphDef=2 *signature_def:SignatureEntry=5",
+    "MetaInfoDef": "*tags:string=4",
+    "SignatureEntry": "key:string=1 value:SignatureDef=2",
+    "SignatureDef": "*inputs:TensorEntry=1 *outputs:TensorEntry=2",
+    "TensorEntry": "key:string=1 value:TensorInfo=2",
+    "TensorInfo": "name:string=1 dtype:DataType=2 tensor_shape:TensorShape=3",
+    "BundleHeader": "num_shards:int32=1 endianness:int32=2",
+    "BundleEntry": (
+        "dtype:DataType=1 shape:TensorShape=2 shard_id:int32=3 offset:int64=4 size:int64=5 *slices:TensorSlice=7"
+    ),
+    "TensorSlice": "has_extent:bool=1",
 }
 """Messages and their fields, those that repeat with a star; an entry of a map is a message of its own."""
 

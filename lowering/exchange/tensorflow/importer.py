@@ -15,14 +15,22 @@ from graphrewrite.lowering.errors import ModelError, OpenSizesError, Unsupported
 from graphrewrite.lowering.exchange.attribute_values import integers, sizes
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
-from graphrewrite.lowering.exchange.tensorflow.model import Node, array_of, element_of_type
+from graphrewrite.lowering.exchange.tensorflow.control_flow import CONTROL_FLOW, EmptyList
+from graphrewrite.lowering.exchange.tensorflow.functions import FunctionBody, Functions
+from graphrewrite.lowering.exchange.tensorflow.model import StoredModel
+from graphrewrite.lowering.exchange.tensorflow.node import Node, array_of, element_of_type
 from graphrewrite.types import hold
 
-__all__ = ["Importer", "Operands"]
+__all__ = ["Importer", "Operands", "read_outputs"]
 
 _MOST_LISTED = 50
 _SILENT = ("NoOp", "Assert")
 """Nodes without results that matter."""
+_OWN = ("Const", "Placeholder", *_SILENT)
+"""Ops that are no rows of the table."""
+_PASSING = ("Identity", "IdentityN")
+_BODIES = ("cond", "body", "then_branch", "else_branch")
+"""Attributes that name functions."""
 
 
 @dataclass(frozen=True)
@@ -76,61 +84,87 @@ class Importer:
     """Import of one graph."""
 
     def __init__(
-        self, name: str, table: Mapping[str, Row], shapes: Mapping[str, Sequence[int | str]], batch: str
+        self,
+        name: str,
+        table: Mapping[str, Row],
+        functions: Functions,
+        shapes: Mapping[str, Sequence[int | str]],
+        batch: str,
     ) -> None:
-        self.graph, self.table, self.shapes, self.batch = Graph(name), table, shapes, batch
-        self.values: dict[str, tuple[Value, ...]] = {}
+        self.graph, self.table, self.functions = Graph(name), table, functions
+        self.shapes, self.batch = shapes, batch
+        self.values: dict[str, tuple[Value | EmptyList, ...]] = {}
         self.static = StaticValues(self.graph)
         self.consumed: list[str] = []
 
-    def run(self, nodes: Iterable[Node], outputs: Sequence[str] | None) -> Graph:
-        """Return the graph of the nodes on which outputs depend."""
+    def run(self, nodes: Iterable[Node], ends: Mapping[str, tuple[str, int]]) -> Graph:
+        """Return the graph of the nodes on which results depend, which become outputs with names."""
         every = {node.name: node for node in nodes}
-        ends = self.ends(every, outputs)
-        needed = _upstream(every, [name for name, _ in ends])
-        inputs = [node for node in every.values() if node.op == "Placeholder" and node.name in needed]
-        self.check({node.op for node in every.values() if node.name in needed}, every, needed)
+        needed = _upstream(every, [name for name, _ in ends.values()])
+        self.check(every[name] for name in every if name in needed)
+        inputs = [node.name for node in every.values() if node.op == "Placeholder" and node.name in needed]
         for name in self.shapes:
-            if name not in {node.name for node in inputs}:
-                raise ModelError(
-                    f"shapes are given for {name!r}, which is no input; inputs: {[n.name for n in inputs]}"
-                )
+            if name not in inputs:
+                raise ModelError(f"shapes are given for {name!r}, which is no input; inputs: {inputs}")
         for node in every.values():
             if node.name in needed:
                 self.translate(node)
-        for name, index in ends:
+        for label, (name, index) in ends.items():
             results = self.values[name]
             if index >= len(results):
                 raise ModelError(f"{name!r} has {len(results)} results, and result {index} is asked for")
-            label = f"{name}_{index}" if index else name
             self.graph.output(self.graph.fresh(label) if label in self.graph else label, results[index])
+        return self.finished()
+
+    def finished(self) -> Graph:
+        """Return the graph without what computed known values only."""
         remove_consumed(self.graph, self.consumed)
         return self.graph
 
-    def ends(self, nodes: Mapping[str, Node], outputs: Sequence[str] | None) -> list[tuple[str, int]]:
-        """Return the results that become outputs: those that are named, or of nodes that nobody reads."""
-        if outputs is None:
-            read = {source for node in nodes.values() for source, _ in node.inputs}
-            idle = [n for n in nodes.values() if n.name not in read and n.op not in (*_SILENT, "Const", "Placeholder")]
-            found = [(node.name, 0) for node in idle]
-            if not found:
-                raise ModelError("no node gives a result that nobody reads; name the outputs: outputs=['node']")
-            return found
-        found = []
-        for each in outputs:
-            name, _, index = each.partition(":")
-            if name not in nodes:
-                raise ModelError(f"there is no node {name!r}{did_you_mean(name, nodes)}")
-            found.append((name, int(index or 0)))
-        return found
+    def child(self, name: str) -> Importer:
+        """Return the importer of a graph that is an attribute."""
+        return Importer(name, self.table, self.functions, {}, self.batch)
 
-    def check(self, ops: set[str], nodes: Mapping[str, Node], needed: set[str]) -> None:
-        """Raise if there are ops that the table lacks, with all of them."""
-        missing = sorted(op for op in ops if op not in self.table and op not in ("Const", "Placeholder", *_SILENT))
-        if missing:
-            named = {op: [n.name for n in nodes.values() if n.op == op and n.name in needed] for op in missing}
+    def port(self, name: str, value: Value | EmptyList) -> Value | EmptyList:
+        """Add an input for a value of another graph; an empty list is one here, too."""
+        if isinstance(value, EmptyList):
+            return EmptyList(self.graph, value.element, value.length)
+        return self.graph.input(self.graph.fresh(name), value.type)
+
+    def called(self, body: FunctionBody, values: Sequence[Value | EmptyList]) -> list[Value | EmptyList]:
+        """Add the nodes of a function for values, and return its results."""
+        if len(values) != len(body.parameters):
+            raise Unfit(f"a function takes {len(body.parameters)} values, and {len(values)} are passed")
+        outer = self.values
+        self.values = {name: (value,) for name, value in zip(body.parameters, values, strict=True)}
+        try:
+            needed = _upstream({node.name: node for node in body.nodes}, [name for name, _ in body.results])
+            for node in body.nodes:
+                if node.name in needed:
+                    self.translate(node)
+            return [self.values[name][index] for name, index in body.results]
+        finally:
+            self.values = outer
+
+    def check(self, nodes: Iterable[Node]) -> None:
+        """Raise if there are ops that the table lacks, with all of them, those in bodies of control flow too."""
+        pending, seen = list(nodes), set[str]()
+        named: dict[str, list[str]] = {}
+        while pending:
+            node = pending.pop(0)
+            if node.op not in self.table and node.op not in CONTROL_FLOW and node.op not in _OWN:
+                named.setdefault(node.op, []).append(node.name)
+            for key in _BODIES if node.op in CONTROL_FLOW else ():
+                name = node.attributes[key].name if key in node.message else ""
+                if name and name not in seen:
+                    seen.add(name)
+                    body = self.functions.body(name)
+                    every = {each.name: each for each in body.nodes}
+                    needed = _upstream(every, [name for name, _ in body.results])
+                    pending += [each for each in body.nodes if each.name in needed]
+        if named:
             listed = "; ".join(
-                f"{op} ({', '.join(map(repr, each[:3]))})" for op, each in list(named.items())[:_MOST_LISTED]
+                f"{op} ({', '.join(map(repr, each[:3]))})" for op, each in sorted(named.items())[:_MOST_LISTED]
             )
             raise UnsupportedOpsError(f"the graph has ops that are not supported: {listed}")
 
@@ -155,15 +189,23 @@ class Importer:
         if node.op == "Placeholder":
             return self.graph.input(node.name, self.input_type(node))
         if node.op == "Const":
-            array, element = array_of(node.attributes["value"])
+            array, element = node.held or array_of(node.attributes["value"])
             held = hold(element, array.view("u2")) if element == "bf16" else array
             return self.graph.constant(held, type=Tensor(element, array.shape), name=self.graph.fresh(node.name))
-        values = []
+        values: list[Value | EmptyList] = []
         for source, index in node.inputs:
             if index >= len(self.values[source]):
                 raise Unfit(f"it reads result {index} of {source!r}, which is not supported")
             values.append(self.values[source][index])
-        return self.table[node.op](Operands(tuple(values), node.attributes, self.known))
+        if node.op in CONTROL_FLOW:
+            return CONTROL_FLOW[node.op](self, node, values)
+        return self.table[node.op](self.operands(node, values))
+
+    def operands(self, node: Node, values: Sequence[Value | EmptyList]) -> Operands:
+        """Return what a row of the table gets; lists that are empty pass through those that return what they read."""
+        if node.op not in _PASSING and any(isinstance(each, EmptyList) for each in values):
+            raise Unfit("it reads a list that nothing was written to")
+        return Operands(tuple(values), node.attributes, self.known)  # type: ignore[arg-type]  # checked above
 
     def known(self, value: Value) -> np.ndarray | None:
         """Return the array of a value that does not depend on inputs; what computes it may be without readers then."""
@@ -186,11 +228,31 @@ class Importer:
         return Tensor(element, tuple(named))
 
 
+def read_outputs(model: StoredModel, outputs: Sequence[str] | None) -> dict[str, tuple[str, int]]:
+    """Return the results that become outputs: those that are named, or of nodes that nobody reads."""
+    if outputs is None:
+        read = {source for node in model.nodes for source, _ in node.inputs}
+        idle = [n.name for n in model.nodes if n.name not in read and n.op not in _OWN]
+        if not idle:
+            raise ModelError("no node gives a result that nobody reads; name the outputs: outputs=['node']")
+        return {name: (name, 0) for name in idle}
+    known, found = {node.name for node in model.nodes} | model.calls.keys(), {}
+    for each in outputs:
+        name, _, index = each.partition(":")
+        if name not in known:
+            raise ModelError(f"there is no node {name!r}{did_you_mean(name, known)}")
+        place = int(index) if index.isdigit() else 0
+        results = model.calls.get(name, ())
+        found[f"{name}_{place}" if place else name] = results[place] if place < len(results) else (name, place)
+    return found
+
+
 def _upstream(nodes: Mapping[str, Node], ends: Sequence[str]) -> set[str]:
     """Return the names of nodes on which others depend, with these."""
     pending, found = list(ends), set(ends)
     while pending:
-        for source, _ in nodes[pending.pop()].inputs:
+        name = pending.pop()
+        for source, _ in nodes[name].inputs if name in nodes else ():
             if source not in found:
                 found.add(source)
                 pending.append(source)

@@ -12,7 +12,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.strided_slices import LAST, strided_slice
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
-from graphrewrite.lowering.exchange.tensorflow.model import element_of_type
+from graphrewrite.lowering.exchange.tensorflow.node import element_of_type
 
 __all__ = ["MOVEMENT"]
 
@@ -107,6 +107,12 @@ def _gather(x: Operands) -> Any:
     if x.get("batch_dims", 0):
         raise Unfit(f"batch_dims={x.get('batch_dims')} is not supported")
     return op.gather(x[0], x[1], axis=axis)
+
+
+def _gather_rows(x: Operands) -> Any:
+    if x.get("batch_dims", 0):
+        raise Unfit(f"batch_dims={x.get('batch_dims')} is not supported")
+    return op.gather(x[0], x[1], axis=0)
 
 
 def _gather_nd(x: Operands) -> Any:
@@ -232,6 +238,7 @@ MOVEMENT: dict[str, Row] = {
     "Range": _range,
     "Rank": _rank,
     "Reshape": _reshape,
+    "ResourceGather": _gather_rows,
     "ReverseV2": _reversed,
     "Shape": _shape,
     "Size": _count,

@@ -10,7 +10,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.attribute_values import number
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
-from graphrewrite.lowering.exchange.tensorflow.model import element_of_type
+from graphrewrite.lowering.exchange.tensorflow.node import element_of_type
 
 __all__ = ["NUMBERS"]
 

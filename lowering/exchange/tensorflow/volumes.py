@@ -1,0 +1,76 @@
+"""Ops of TensorFlow on volumes: images with a depth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graphrewrite import op
+from graphrewrite.graph import Value
+from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
+from graphrewrite.op.attribute_forms import same_pads
+
+__all__ = ["VOLUMES"]
+
+
+def _axes(x: Operands) -> tuple[int, int, int]:
+    form = x.get("data_format", "NDHWC")
+    if form not in ("NDHWC", "NCDHW"):
+        raise Unfit(f"the data format {form!r} is not supported; there are NDHWC and NCDHW")
+    return (1, 2, 3) if form == "NDHWC" else (2, 3, 4)
+
+
+def _each(x: Operands, name: str) -> tuple[int, ...]:
+    """Return the entries of an attribute for depth, height and width."""
+    given = x.get(name) or (1,) * 5
+    return tuple(given[axis] for axis in _axes(x))
+
+
+def _window(x: Operands, kernel: Sequence[int]) -> dict[str, Any]:
+    strides, dilations = _each(x, "strides"), _each(x, "dilations")
+    if min(*strides, *dilations) < 1:
+        raise Unfit(f"strides {strides} and dilations {dilations} are at least 1")
+    pads: tuple[int, ...] = (0,) * 6
+    if x.get("padding") == "SAME":
+        sizes = [x[0].type.shape[axis] for axis in _axes(x)]
+        if not all(isinstance(size, int) for size in sizes):
+            raise Unfit(f"depth, height and width must be numbers, and its input is {x[0].type}; pass shapes=…")
+        pads = tuple(same_pads(sizes, kernel, strides, dilations, upper=True))
+    found: dict[str, Any] = {"strides": strides, "pads": pads}
+    return found if dilations == (1, 1, 1) else {**found, "dilations": dilations}
+
+
+def _laid_out(x: Operands, compute: Callable[[Value], Value]) -> Any:
+    """Compute with channels second, whatever the order of the file is."""
+    if _axes(x)[0] == 2:
+        return compute(x[0])
+    return op.transpose(compute(op.transpose(x[0], perm=(0, 4, 1, 2, 3))), perm=(0, 2, 3, 4, 1))
+
+
+def _conv(x: Operands) -> Any:
+    """Weights are [D, H, W, channels of a group, outputs]."""
+    *kernel, inputs, _ = x[1].type.shape
+    channels = x[0].type.shape[4 if _axes(x)[0] == 1 else 1]
+    if not all(isinstance(size, int) and size for size in (*kernel, inputs, channels)) or channels % inputs:
+        raise Unfit(f"weights {x[1].type} do not fit {x[0].type}")
+    moved = op.transpose(x[1], perm=(4, 3, 0, 1, 2))
+    sizes = _window(x, kernel)
+    return _laid_out(x, lambda volume: op.conv(volume, moved, groups=channels // inputs, **sizes))
+
+
+def _pool(pool: Any) -> Row:
+    def pooled(x: Operands) -> Any:
+        kernel = _each(x, "ksize")
+        sizes = _window(x, kernel)
+        return _laid_out(x, lambda volume: pool(volume, kernel=kernel, **sizes))
+
+    return pooled
+
+
+VOLUMES: dict[str, Row] = {
+    "AvgPool3D": _pool(op.average_pool),
+    "Conv3D": _conv,
+    "MaxPool3D": _pool(op.max_pool),
+}
+"""What each op means."""
