@@ -1,0 +1,148 @@
+"""Read a file of Keras: the architecture, which is JSON, and the arrays of weights in an HDF5 file."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from graphrewrite.errors import MissingDependencyError, did_you_mean
+from graphrewrite.lowering.errors import ModelError
+
+__all__ = ["Archive", "Place", "read_archive"]
+
+_LARGEST = 1 << 33
+"""Most bytes that a member of an archive may have."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the weights of a layer are.
+
+    Attributes
+    ----------
+    path : str
+        The group in a ``.keras`` file, which follows from the order of the layers.
+    owners : tuple of str
+        Names of the layers around it and of itself, by which an ``.h5`` file knows it.
+    """
+
+    path: str = ""
+    owners: tuple[str, ...] = ()
+
+    def inner(self, path: str, name: str) -> Place:
+        """Return the place of something inside."""
+        return Place(f"{self.path}/{path}" if self.path else path, (*self.owners, name) if name else self.owners)
+
+
+class Archive(Protocol):
+    """A file that is open: its architecture, and the weights of layers."""
+
+    config: Mapping[str, Any]
+
+    def arrays(self, place: Place, names: Sequence[str]) -> list[np.ndarray]:
+        """Return the weights of a layer, of which the names are known."""
+
+
+def read_archive(path: Path) -> Archive:
+    """Read a file.
+
+    Raises
+    ------
+    ModelError
+        If it is missing, damaged, or holds weights only.
+    """
+    try:
+        import h5py
+    except ImportError:
+        raise MissingDependencyError.of_extra("models of Keras", "keras") from None
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                config = json.loads(_member(archive, "config.json", path))
+                weights = h5py.File(io.BytesIO(_member(archive, "model.weights.h5", path)), "r")
+            return _Zipped(config, weights, path.name)
+        stored = h5py.File(path, "r")
+        if "model_config" not in stored.attrs:
+            raise ModelError(f"{path.name!r} has weights only; save the whole model: model.save('model.keras')")
+        return _Hdf5(json.loads(stored.attrs["model_config"]), stored["model_weights"], path.name)
+    except FileNotFoundError:
+        near = did_you_mean(path.name, [p.name for p in path.parent.glob("*")])
+        raise ModelError(f"there is no file {str(path)!r}{near}") from None
+    except (OSError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile, RecursionError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0][:100]
+        raise ModelError(f"{path.name!r} is no model of Keras, or damaged ({reason}); save it again") from None
+
+
+def _member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    if name not in archive.namelist():
+        raise ModelError(f"{path.name!r} is no model of Keras: it has no {name!r}")
+    if archive.getinfo(name).file_size > _LARGEST:
+        raise ModelError(f"{name!r} in {path.name!r} has {archive.getinfo(name).file_size} bytes, more than {_LARGEST}")
+    return archive.read(name)
+
+
+@dataclass(frozen=True)
+class _Zipped:
+    """A ``.keras`` file: the weights of a layer are numbered."""
+
+    config: Mapping[str, Any]
+    weights: Any = field(repr=False)
+    file: str
+
+    def arrays(self, place: Place, names: Sequence[str]) -> list[np.ndarray]:
+        if not names:
+            return []
+        group = self.weights.get(f"{place.path}/vars")
+        found = [] if group is None else sorted(group, key=lambda key: int(key) if key.isdigit() else -1)
+        if len(found) < len(names):
+            raise ModelError(f"{self.file!r} has {len(found)} weights at {place.path!r}, and {', '.join(names)} are needed")
+        return [_array(group[key], f"{place.path}/{key}") for key in found[: len(names)]]
+
+
+@dataclass(frozen=True)
+class _Hdf5:
+    """An ``.h5`` file: the weights of a layer have names."""
+
+    config: Mapping[str, Any]
+    weights: Any = field(repr=False)
+    file: str
+
+    def arrays(self, place: Place, names: Sequence[str]) -> list[np.ndarray]:
+        if not names:
+            return []
+        top = self.weights.get(place.owners[0])
+        if top is None:
+            near = did_you_mean(place.owners[0], self.weights)
+            raise ModelError(f"{self.file!r} has no weights of layer {place.owners[0]!r}{near}")
+        listed = [_text(name) for name in top.attrs.get("weight_names", ())]
+        return [self.array(top, listed, place, name) for name in names]
+
+    def array(self, top: Any, listed: Sequence[str], place: Place, name: str) -> np.ndarray:
+        """Return the weight of which most of the owners occur in the name, in their order."""
+        ending = [each for each in listed if each.split("/")[-1].split(":")[0] == name]
+        scores = [sum(owner in each.split("/") for owner in place.owners) for each in ending]
+        best = [each for each, score in zip(ending, scores, strict=True) if score == max(scores)]
+        if len(best) != 1:
+            raise ModelError(
+                f"{self.file!r} has {len(best)} weights {name!r} of layer {'/'.join(place.owners)!r}: {', '.join(best)}; "
+                "save the model as .keras"
+            )
+        return _array(top[best[0]], best[0])
+
+
+def _array(stored: Any, what: str) -> np.ndarray:
+    array = np.asarray(stored[()])
+    if array.dtype.kind not in "fiub":
+        raise ModelError(f"the weight {what!r} has numbers of type {array.dtype}, which are not supported")
+    return array
+
+
+def _text(name: Any) -> str:
+    return name.decode("utf-8") if isinstance(name, bytes) else str(name)

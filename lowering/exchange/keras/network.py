@@ -1,0 +1,313 @@
+"""Build a graph from the architecture of a model of Keras."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Graph, GraphRewriteError, Tensor
+from graphrewrite.errors import did_you_mean
+from graphrewrite.graph import Value
+from graphrewrite.lowering.errors import ModelError, OpenSizesError, UnsupportedOpsError
+from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS
+from graphrewrite.lowering.exchange.keras.archive import Archive, Place
+from graphrewrite.lowering.exchange.keras.layer import Layer, Row
+from graphrewrite.lowering.exchange.keras.movement import MOVEMENT
+from graphrewrite.lowering.exchange.keras.numbers import NUMBERS
+from graphrewrite.lowering.exchange.keras.recurrent import RECURRENT
+from graphrewrite.lowering.exchange.keras.windows import WINDOWS
+from graphrewrite.lowering.exchange.static_values import StaticValues
+from graphrewrite.lowering.exchange.tensorflow.node import element_of_type
+
+__all__ = ["KERAS", "Network"]
+
+KERAS: dict[str, Row] = {**ACTIVATIONS, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
+"""The table of all supported layers."""
+_MODELS = ("Sequential", "Functional", "Model")
+_CODE = ("Lambda", "TFOpLambda", "SlicingOpLambda")
+"""Layers that hold code, which is never executed."""
+_MASKED = ("LSTM", "GRU", "SimpleRNN", "Bidirectional", "TimeDistributed", "MultiHeadAttention", "GlobalAveragePooling1D")
+"""Layers whose result depends on a mask."""
+_OPS = {"Add", "Subtract", "Multiply", "Divide", "TrueDivide", "Maximum", "Minimum", "Concatenate", "Reshape"}
+"""Ops of Keras that stand among layers."""
+
+
+class Network:
+    """Import of one model."""
+
+    def __init__(self, name: str, archive: Archive, shapes: Mapping[str, Sequence[int | str]], batch: str) -> None:
+        self.graph, self.archive, self.shapes, self.batch = Graph(name), archive, shapes, batch
+        self.static = StaticValues(self.graph)
+
+    def run(self) -> Graph:
+        """Return the graph."""
+        model = self.archive.config
+        self.check(model)
+        inputs = [self.graph.input(name, kind) for name, kind in self.inputs(model)]
+        for name in self.shapes:
+            if name not in self.graph.inputs:
+                raise ModelError(f"shapes are given for {name!r}, which is no input; inputs: {list(self.graph.inputs)}")
+        results = self.model(model, Place(), inputs)
+        names = self.output_names(model, len(results))
+        for label, result in zip(names, results, strict=True):
+            self.graph.output(self.graph.fresh(label) if label in self.graph else label, result)
+        return self.graph
+
+    # ------------------------------------------------------------------ what the architecture says
+
+    def check(self, model: Mapping[str, Any]) -> None:
+        """Raise if there are layers that the table lacks, with all of them, or code."""
+        missing: dict[str, list[str]] = {}
+        masks, masked = [], []
+        for stored in _walk(model):
+            kind, name = str(stored.get("class_name")), str(stored.get("config", {}).get("name"))
+            if kind in _CODE:
+                raise UnsupportedOpsError(
+                    f"layer {name!r} ({kind}) holds code, which is never executed; export the model as a saved model of "
+                    "TensorFlow: model.export('folder')"
+                )
+            if kind not in KERAS and kind not in _MODELS and kind != "InputLayer" and not _is_op(stored):
+                missing.setdefault(kind, []).append(name)
+            masks += [name] * (kind == "Embedding" and bool(stored["config"].get("mask_zero")))
+            masked += [name] * (kind in _MASKED)
+            policy = stored.get("config", {}).get("dtype")
+            policy = policy.get("config", {}).get("name") if isinstance(policy, Mapping) else policy
+            if isinstance(policy, str) and (policy.startswith("mixed") or policy.startswith("int8")):
+                raise ModelError(f"layer {name!r} has the policy {policy!r}, which is not supported; export the model")
+        if missing:
+            listed = "; ".join(f"{kind} ({', '.join(map(repr, names[:3]))})" for kind, names in sorted(missing.items()))
+            raise UnsupportedOpsError(f"the model has layers that are not supported: {listed}; export it as ONNX")
+        if masks and masked:
+            raise UnsupportedOpsError(
+                f"layer {masks[0]!r} makes a mask, which {masked[0]!r} reads; masks are not supported: export the model"
+            )
+
+    def inputs(self, model: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+        """Yield the inputs with their types."""
+        layers = model["config"]["layers"]
+        if model["class_name"] == "Sequential":
+            first = layers[0]
+            while first["class_name"] in _MODELS and not _shape_of(first):
+                first = first["config"]["layers"][0]
+            shape = _shape_of(first) or model["config"].get("build_input_shape")
+            name = first["config"].get("name", "input") if first["class_name"] == "InputLayer" else "input"
+            yield name, self.input_type(name, shape, first["config"])
+            return
+        every = {each.get("name", each["config"].get("name")): each for each in layers}
+        for name, _, _ in _ends(model["config"]["input_layers"]):
+            yield name, self.input_type(name, _shape_of(every[name]), every[name]["config"])
+
+    def input_type(self, name: str, stored: Any, config: Mapping[str, Any]) -> Tensor:
+        shape = self.shapes.get(name, stored)
+        if shape is None:
+            raise OpenSizesError(f"the shape of input {name!r} is open; pass shapes={{{name!r}: (…)}}")
+        named = [self.batch if at == 0 and size is None else size for at, size in enumerate(shape)]
+        if None in named:
+            raise OpenSizesError(
+                f"input {name!r} has open sizes {list(shape)}; pass them: shapes={{{name!r}: (…)}}"
+            )
+        dtype = config.get("dtype", "float32")
+        dtype = dtype.get("config", {}).get("name", "float32") if isinstance(dtype, Mapping) else dtype
+        element = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}.get(dtype, f"DT_{dtype.upper()}")
+        return Tensor(element_of_type(element), tuple(named))
+
+    def output_names(self, model: Mapping[str, Any], count: int) -> list[str]:
+        """Return the names of the layers that give the results."""
+        if model["class_name"] == "Sequential":
+            names = [str(model["config"]["layers"][-1]["config"].get("name", "output"))]
+        else:
+            names = [name for name, _, _ in _ends(model["config"]["output_layers"])]
+        return names if len(names) == count else [f"output_{i}" for i in range(count)]
+
+    # ------------------------------------------------------------------ nodes
+
+    def model(self, model: Mapping[str, Any], place: Place, inputs: Sequence[Value]) -> tuple[Value, ...]:
+        """Add the layers of a model, and return its results."""
+        if model["class_name"] == "Sequential":
+            found: Any = tuple(inputs)
+            for stored, inner in _placed(model, place):
+                if stored["class_name"] != "InputLayer":
+                    found = self.layer(stored, inner, found)
+                    found = found if isinstance(found, tuple) else (found,)
+            return tuple(found)
+        return self.functional(model, place, inputs)
+
+    def functional(self, model: Mapping[str, Any], place: Place, inputs: Sequence[Value]) -> tuple[Value, ...]:
+        config = model["config"]
+        placed = {str(s.get("name", s["config"].get("name"))): (s, inner) for s, inner in _placed(model, place)}
+        done: dict[tuple[str, int], tuple[Value, ...]] = {}
+        starts = [name for name, _, _ in _ends(config["input_layers"])]
+        if len(starts) != len(inputs):
+            raise ModelError(f"model {config.get('name')!r} has {len(starts)} inputs, and {len(inputs)} are passed")
+        done |= {(name, 0): (value,) for name, value in zip(starts, inputs, strict=True)}
+        ends = _ends(config["output_layers"])
+        pending = [(name, node) for name, node, _ in reversed(ends)]
+        entered = set()
+        while pending:
+            name, node = pending[-1]
+            if (name, node) in done:
+                pending.pop()
+                continue
+            if name not in placed:
+                raise ModelError(f"a layer reads {name!r}, which is not there{did_you_mean(name, placed)}")
+            stored, inner = placed[name]
+            calls = stored.get("inbound_nodes", [])
+            if not 0 <= node < len(calls):
+                raise ModelError(f"call {node} of layer {name!r} is read, and it has {len(calls)}")
+            operands, keywords = _call(calls[node])
+            missing = [read[:2] for read in _reads((operands, keywords)) if read[:2] not in done]
+            if missing:
+                if (name, node) in entered:
+                    raise ModelError(f"layers go round in a circle at {name!r}")
+                entered.add((name, node))
+                pending += missing
+                continue
+            given = [_resolved(each, done) for each in operands]
+            flat = given[0] if len(given) == 1 and isinstance(given[0], list) else given
+            named = {key: _resolved(each, done) for key, each in keywords.items()}
+            found = self.layer(stored, inner, tuple(flat), {k: v for k, v in named.items() if v is not None})
+            done[name, node] = found if isinstance(found, tuple) else (found,)
+            pending.pop()
+        return tuple(done[name, node][at] for name, node, at in ends)
+
+    def layer(
+        self, stored: Mapping[str, Any], place: Place, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Add the nodes of a layer, and return its results."""
+        kind, config = str(stored["class_name"]), stored.get("config", {})
+        name = str(config.get("name", kind))
+        if kind in _MODELS:
+            found = self.model(stored, place, inputs)
+            return found if len(found) > 1 else found[0]
+        if kind not in KERAS and not _is_op(stored):
+            raise UnsupportedOpsError(f"layer {name!r} ({kind}) is not supported; export the model as ONNX")
+        before = set(self.graph)
+        layer = Layer(kind, name, config, self.graph, self.archive, place, self.static.array, self.layer)
+        keywords = {key: value for key, value in (keywords or {}).items() if key not in ("training", "mask") or value}
+        try:
+            row = KERAS[_OP_ROWS.get(kind, kind)] if kind not in ("Divide", "TrueDivide") else _divided
+            result = row(layer, *inputs, **keywords)
+        except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            if isinstance(error, OpenSizesError | UnsupportedOpsError) or str(error).startswith("layer "):
+                raise
+            reason = f"its setting {error} is missing" if isinstance(error, KeyError) else str(error)
+            raise ModelError(f"layer {name!r} ({kind}): {reason}") from error
+        for new in self.graph.nodes - before:
+            self.graph.nodes[new].setdefault("origin", ("/".join(place.owners) or name,))
+        return result
+
+
+_OP_ROWS: Mapping[str, str] = {}
+
+
+def _divided(layer: Layer, x: Any, y: Any) -> Any:
+    from graphrewrite import op
+
+    return op.div(x, y)
+
+
+def _is_op(stored: Mapping[str, Any]) -> bool:
+    """Tell whether something among the layers is an op, which has no weights and no place in the file."""
+    return ".ops." in f".{stored.get('module')}." and stored.get("class_name") in _OPS
+
+
+def _placed(model: Mapping[str, Any], place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:
+    """Yield the layers of a model with their places: a class, and how many of it came before."""
+    counts: dict[str, int] = {}
+    for stored in model["config"]["layers"]:
+        name = str(stored.get("name", stored.get("config", {}).get("name", "")))
+        if ".ops." in f".{stored.get('module')}.":
+            yield stored, place.inner("", name)
+            continue
+        stem = _snake_case(str(stored["class_name"]))
+        counts[stem] = counts.get(stem, -1) + 1
+        path = f"layers/{stem}_{counts[stem]}" if counts[stem] else f"layers/{stem}"
+        yield stored, place.inner(path, name)
+
+
+def _snake_case(name: str) -> str:
+    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W+", "", name))
+    return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+def _walk(model: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield all layers, those inside of others too."""
+    pending: list[Any] = [model]
+    while pending:
+        stored = pending.pop()
+        config = stored.get("config", {}) if isinstance(stored, Mapping) else {}
+        if not isinstance(stored, Mapping) or not isinstance(config, Mapping):
+            raise ModelError("the architecture is damaged: a layer is no dictionary; save the model again")
+        yield stored
+        pending += reversed(config.get("layers") or ())
+        pending += [config[key] for key in ("layer", "backward_layer") if isinstance(config.get(key), Mapping)]
+
+
+def _shape_of(stored: Mapping[str, Any]) -> Any:
+    config = stored["config"]
+    for key in ("batch_shape", "batch_input_shape"):
+        if config.get(key):
+            return config[key]
+    return None
+
+
+def _ends(stored: Any) -> list[tuple[str, int, int]]:
+    """Return results that a model names, however they are nested."""
+    if isinstance(stored, Mapping):
+        return [end for each in stored.values() for end in _ends(each)]
+    if len(stored) >= 3 and isinstance(stored[0], str):
+        return [(stored[0], int(stored[1]), int(stored[2]))]
+    return [end for each in stored for end in _ends(each)]
+
+
+class _Read(tuple[str, int, int]):
+    """A result that a layer reads: the layer, its call, and the index of the result."""
+
+
+def _call(stored: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return what a call of a layer reads; Keras 3 stores arguments, Keras 2 lists of layers."""
+    if isinstance(stored, Mapping):
+        return [_argument(each) for each in stored["args"]], {k: _argument(v) for k, v in stored["kwargs"].items()}
+    if stored and isinstance(stored[0], str):
+        stored = [stored]
+    keywords = stored[0][3] if stored and len(stored[0]) > 3 else {}
+    return [[_Read((each[0], int(each[1]), int(each[2]))) for each in stored]], {
+        key: _Read((v[0], int(v[1]), int(v[2]))) if isinstance(v, list) and len(v) == 3 and isinstance(v[0], str) else v
+        for key, v in keywords.items()
+    }
+
+
+def _argument(stored: Any) -> Any:
+    if isinstance(stored, Mapping) and stored.get("class_name") == "__keras_tensor__":
+        name, node, at = stored["config"]["keras_history"]
+        return _Read((name, int(node), int(at)))
+    if isinstance(stored, Mapping):
+        return {key: _argument(each) for key, each in stored.items()}
+    return [_argument(each) for each in stored] if isinstance(stored, list) else stored
+
+
+def _reads(argument: Any) -> Iterator[_Read]:
+    if isinstance(argument, _Read):
+        yield argument
+    elif isinstance(argument, Mapping):
+        for each in argument.values():
+            yield from _reads(each)
+    elif isinstance(argument, list | tuple):
+        for each in argument:
+            yield from _reads(each)
+
+
+def _resolved(argument: Any, done: Mapping[tuple[str, int], tuple[Value, ...]]) -> Any:
+    if isinstance(argument, _Read):
+        name, node, at = argument
+        results = done[name, node]
+        if at >= len(results):
+            raise ModelError(f"layer {name!r} has {len(results)} results, and result {at} is read")
+        return results[at]
+    if isinstance(argument, list):
+        return [_resolved(each, done) for each in argument]
+    return np.float32(argument) if isinstance(argument, float) else argument
