@@ -33,6 +33,7 @@ from graphrewrite.lowering.errors import (
     UnsupportedOpsError,
 )
 from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.keras_import import from_keras
 from graphrewrite.lowering.exchange.onnx_export import to_onnx
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.exchange.rulesets.interpretation import (
@@ -138,6 +139,7 @@ __all__ = [
     "decisions_in_hardware",
     "enter",
     "findings",
+    "from_keras",
     "from_onnx",
     "from_tensorflow",
     "from_tflite",

@@ -11,6 +11,7 @@ from graphrewrite import Graph, Module
 from graphrewrite.errors import did_you_mean
 from graphrewrite.formats import load as load_document
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.keras_import import from_keras
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
 from graphrewrite.lowering.exchange.tflite.model import is_tflite
@@ -22,14 +23,10 @@ __all__ = ["ENDINGS", "load"]
 
 _DOCUMENTS = (".txt", ".graph", ".json", ".npz")
 _FROZEN = (".pb", ".pbtxt")
-ENDINGS = (".onnx", ".tflite", *_FROZEN, *_DOCUMENTS)
+ENDINGS = (".onnx", ".tflite", ".keras", ".h5", *_FROZEN, *_DOCUMENTS)
 """How the names of files end that can be read."""
 _ZIP = b"PK\3\4"
-_TO_ONNX = {
-    "PyTorch": "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True)",
-    "Keras": "model.export('model.onnx', format='onnx')",
-}
-"""How models of frameworks become ONNX files."""
+_TO_ONNX = "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True)"
 
 
 def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins: Iterable[str] = ()) -> Graph | Module:
@@ -40,8 +37,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Parameters
     ----------
     path : path
-        A model of ONNX or TensorFlow Lite, a frozen graph of TensorFlow or the folder of a saved model, or a document
-        that `save` has written.
+        A model of ONNX, TensorFlow Lite or Keras, a frozen graph of TensorFlow or the folder of a saved model, or a
+        document that `save` has written.
     ops : iterable of Op and Dialect
         Ops of a document that are not in the library.
     plugins : iterable of str
@@ -50,7 +47,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Returns
     -------
     Graph or Module
-        As `from_onnx`, `from_tflite` or `from_tensorflow` of `graphrewrite.lowering` gives it, or as it was saved.
+        As `from_onnx`, `from_tflite`, `from_keras` or `from_tensorflow` of `graphrewrite.lowering` gives it, or as
+        it was saved.
 
     Raises
     ------
@@ -78,8 +76,10 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     if is_tflite(head) or source.suffix.lower() == ".tflite":
         return from_tflite(source, plugins=plugins)
     framework = _framework(source, head)
-    if framework is not None:
-        raise ModelError(f"{source.name!r} is a model of {framework}; write it as ONNX: {_TO_ONNX[framework]}")
+    if framework == "Keras":
+        return from_keras(source)
+    if framework == "PyTorch":
+        raise ModelError(f"{source.name!r} is a model of PyTorch; write it as ONNX: {_TO_ONNX}")
     if _is_document(source, head):
         return load_document(source, ops=(*_levels(), *ops), plugins=plugins)
     if source.suffix.lower() in _FROZEN and not _is_onnx(head):

@@ -13,15 +13,16 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 
-__all__ = ["ACTIVATIONS", "activated", "activation_name"]
+__all__ = ["ACTIVATIONS", "activated", "activation_name", "hard_sigmoid_slope"]
 
 
 def _relu6(x: Value) -> Any:
     return op.clip(x, low=0.0, high=6.0)
 
 
-def _hard_sigmoid(x: Value) -> Any:
-    return op.hard_sigmoid(x, alpha=1 / 6, beta=0.5)
+def hard_sigmoid_slope(layer: Layer) -> float:
+    """Return the slope of hard_sigmoid, which Keras 3 changed."""
+    return 0.2 if layer.archive.version < 3 else 1 / 6
 
 
 _NAMED: Mapping[str, Callable[..., Any]] = {
@@ -29,7 +30,6 @@ _NAMED: Mapping[str, Callable[..., Any]] = {
     "elu": op.elu,
     "exponential": op.exp,
     "gelu": op.gelu,
-    "hard_sigmoid": _hard_sigmoid,
     "hard_silu": op.hard_swish,
     "hard_swish": op.hard_swish,
     "hard_tanh": op.hard_tanh,
@@ -68,6 +68,8 @@ def activated(layer: Layer, x: Value, setting: str = "activation") -> Any:
     if isinstance(stored, Mapping) and isinstance(stored.get("config"), Mapping):
         return layer.build(stored, layer.inner(setting, str(stored["config"].get("name", ""))), (x,))
     name = activation_name(stored)
+    if name == "hard_sigmoid":
+        return op.hard_sigmoid(x, alpha=hard_sigmoid_slope(layer), beta=0.5)
     if name not in _NAMED:
         raise Unfit(f"the activation {name!r} is not supported{did_you_mean(name, _NAMED)}")
     return _NAMED[name](x)
@@ -76,11 +78,13 @@ def activated(layer: Layer, x: Value, setting: str = "activation") -> Any:
 def _relu(layer: Layer, x: Value) -> Any:
     slope, threshold, most = layer.get("negative_slope", 0.0), layer.get("threshold", 0.0), layer.get("max_value")
     if threshold:
-        raise Unfit(f"threshold={threshold} is not supported")
-    if slope:
+        edge = np.float32(threshold)
+        y = op.where(op.greater_or_equal(x, edge), x, op.mul(op.sub(x, edge), np.float32(slope)))
+    elif slope:
         y = op.leaky_relu(x, alpha=float(slope))
-        return y if most is None else op.clip(y, high=float(most))
-    return op.relu(x) if most is None else op.clip(x, low=0.0, high=float(most))
+    else:
+        return op.relu(x) if most is None else op.clip(x, low=0.0, high=float(most))
+    return y if most is None else op.clip(y, high=float(most))
 
 
 def _softmax(layer: Layer, x: Value) -> Any:
@@ -105,9 +109,7 @@ def _unit(layer: Layer, x: Value) -> Any:
 ACTIVATIONS: dict[str, Row] = {
     "Activation": activated,
     "ELU": lambda layer, x: op.elu(x, alpha=float(layer.get("alpha", 1.0))),
-    "LeakyReLU": lambda layer, x: op.leaky_relu(
-        x, alpha=float(layer.get("negative_slope", layer.get("alpha", 0.3)))
-    ),
+    "LeakyReLU": lambda layer, x: op.leaky_relu(x, alpha=float(layer.get("negative_slope", layer.get("alpha", 0.3)))),
     "PReLU": _prelu,
     "ReLU": _relu,
     "Softmax": _softmax,

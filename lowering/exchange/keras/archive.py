@@ -19,6 +19,9 @@ __all__ = ["Archive", "Place", "read_archive"]
 
 _LARGEST = 1 << 33
 """Most bytes that a member of an archive may have."""
+_MOST_FILLED = 1 << 26
+_MOST_PACKED = 1000
+"""Most bytes of a weight that the file holds fewer of, and how many times more these may be."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,10 @@ class Place:
 
 
 class Archive(Protocol):
-    """A file that is open: its architecture, and the weights of layers."""
+    """A file that is open: its architecture, the number of the version of Keras, and the weights of layers."""
 
     config: Mapping[str, Any]
+    version: int
 
     def arrays(self, place: Place, names: Sequence[str]) -> list[np.ndarray]:
         """Return the weights of a layer, of which the names are known."""
@@ -66,12 +70,14 @@ def read_archive(path: Path) -> Archive:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 config = json.loads(_member(archive, "config.json", path))
+                version = json.loads(_member(archive, "metadata.json", path)).get("keras_version")
                 weights = h5py.File(io.BytesIO(_member(archive, "model.weights.h5", path)), "r")
-            return _Zipped(config, weights, path.name)
+            return _Zipped(config, weights, path.name, _major(version))
         stored = h5py.File(path, "r")
         if "model_config" not in stored.attrs:
             raise ModelError(f"{path.name!r} has weights only; save the whole model: model.save('model.keras')")
-        return _Hdf5(json.loads(stored.attrs["model_config"]), stored["model_weights"], path.name)
+        version = _major(stored.attrs.get("keras_version"))
+        return _Hdf5(json.loads(stored.attrs["model_config"]), stored["model_weights"], path.name, version)
     except FileNotFoundError:
         near = did_you_mean(path.name, [p.name for p in path.parent.glob("*")])
         raise ModelError(f"there is no file {str(path)!r}{near}") from None
@@ -95,15 +101,18 @@ class _Zipped:
     config: Mapping[str, Any]
     weights: Any = field(repr=False)
     file: str
+    version: int
 
     def arrays(self, place: Place, names: Sequence[str]) -> list[np.ndarray]:
         if not names:
             return []
-        group = self.weights.get(f"{place.path}/vars")
+        group = _member_of(self.weights, f"{place.path}/vars")
         found = [] if group is None else sorted(group, key=lambda key: int(key) if key.isdigit() else -1)
         if len(found) < len(names):
-            raise ModelError(f"{self.file!r} has {len(found)} weights at {place.path!r}, and {', '.join(names)} are needed")
-        return [_array(group[key], f"{place.path}/{key}") for key in found[: len(names)]]
+            raise ModelError(
+                f"{self.file!r} has {len(found)} weights at {place.path!r}, and {', '.join(names)} are needed"
+            )
+        return [_array(_member_of(group, key), f"{place.path}/{key}") for key in found[: len(names)]]
 
 
 @dataclass(frozen=True)
@@ -113,11 +122,12 @@ class _Hdf5:
     config: Mapping[str, Any]
     weights: Any = field(repr=False)
     file: str
+    version: int
 
     def arrays(self, place: Place, names: Sequence[str]) -> list[np.ndarray]:
         if not names:
             return []
-        top = self.weights.get(place.owners[0])
+        top = _member_of(self.weights, place.owners[0])
         if top is None:
             near = did_you_mean(place.owners[0], self.weights)
             raise ModelError(f"{self.file!r} has no weights of layer {place.owners[0]!r}{near}")
@@ -131,17 +141,44 @@ class _Hdf5:
         best = [each for each, score in zip(ending, scores, strict=True) if score == max(scores)]
         if len(best) != 1:
             raise ModelError(
-                f"{self.file!r} has {len(best)} weights {name!r} of layer {'/'.join(place.owners)!r}: {', '.join(best)}; "
-                "save the model as .keras"
+                f"{self.file!r} has {len(best)} weights {name!r} of layer {'/'.join(place.owners)!r}; save the model "
+                "as .keras"
             )
-        return _array(top[best[0]], best[0])
+        return _array(_member_of(top, best[0]), best[0])
 
 
 def _array(stored: Any, what: str) -> np.ndarray:
-    array = np.asarray(stored[()])
-    if array.dtype.kind not in "fiub":
-        raise ModelError(f"the weight {what!r} has numbers of type {array.dtype}, which are not supported")
-    return array
+    """Return a weight; one that is kept in another file, or is larger than the file can hold, is refused."""
+    if not hasattr(stored, "shape") or stored.external or stored.is_virtual:
+        raise ModelError(f"the weight {what!r} is not in the file; files beside it are never read")
+    if stored.dtype.kind not in "fiub":
+        raise ModelError(f"the weight {what!r} has numbers of type {stored.dtype}, which are not supported")
+    if stored.nbytes > max(_MOST_FILLED, _MOST_PACKED * stored.id.get_storage_size()):
+        raise ModelError(
+            f"the weight {what!r} has {stored.nbytes} bytes, and {stored.id.get_storage_size()} in the file"
+        )
+    return np.asarray(stored[()])
+
+
+def _member_of(group: Any, path: str) -> Any:
+    """Return what a path names in a group, or None; links to other files are never followed."""
+    import h5py
+
+    found = group
+    for name in path.split("/"):
+        link = found.get(name, getlink=True) if isinstance(found, h5py.Group) else None
+        if link is None:
+            return None
+        if not isinstance(link, h5py.HardLink):
+            raise ModelError(f"{path!r} is a link, which is not followed; save the model again")
+        found = found[name]
+    return found
+
+
+def _major(version: Any) -> int:
+    """Return the first number of a version; old files do not have one."""
+    number = _text(version or "2").split(".")[0]
+    return int(number) if number.isdigit() else 2
 
 
 def _text(name: Any) -> str:

@@ -130,8 +130,8 @@ def _resized(layer: Layer, x: Value, axes: range, sizes: list[int], how: str) ->
 
 
 _ONLY_IN_TRAINING = (
-    "ActivityRegularization AlphaDropout Dropout GaussianDropout GaussianNoise Identity RandomBrightness RandomContrast RandomFlip "
-    "RandomRotation RandomTranslation RandomZoom SpatialDropout1D SpatialDropout2D SpatialDropout3D"
+    "ActivityRegularization AlphaDropout Dropout GaussianDropout GaussianNoise Identity RandomBrightness "
+    "RandomContrast RandomFlip RandomRotation RandomTranslation RandomZoom SpatialDropout1D SpatialDropout2D SpatialDropout3D"
 )
 
 MOVEMENT: dict[str, Row] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import Graph, GraphRewriteError, Tensor
+from graphrewrite import Graph, GraphRewriteError, Tensor, op
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError, UnsupportedOpsError
@@ -30,10 +30,21 @@ KERAS: dict[str, Row] = {**ACTIVATIONS, **MOVEMENT, **NUMBERS, **RECURRENT, **WI
 _MODELS = ("Sequential", "Functional", "Model")
 _CODE = ("Lambda", "TFOpLambda", "SlicingOpLambda")
 """Layers that hold code, which is never executed."""
-_MASKED = ("LSTM", "GRU", "SimpleRNN", "Bidirectional", "TimeDistributed", "MultiHeadAttention", "GlobalAveragePooling1D")
+_MASKED = (
+    "LSTM",
+    "GRU",
+    "SimpleRNN",
+    "Bidirectional",
+    "TimeDistributed",
+    "MultiHeadAttention",
+    "GlobalAveragePooling1D",
+)
 """Layers whose result depends on a mask."""
-_OPS = {"Add", "Subtract", "Multiply", "Divide", "TrueDivide", "Maximum", "Minimum", "Concatenate", "Reshape"}
-"""Ops of Keras that stand among layers."""
+_OPS: Mapping[str, Row] = {
+    **{name: KERAS[name] for name in ("Add", "Maximum", "Minimum", "Multiply", "Subtract")},
+    **dict.fromkeys(("Divide", "TrueDivide"), lambda layer, x, y: op.div(x, y)),
+}
+"""Ops of Keras that stand among layers, in place of operators."""
 
 
 class Network:
@@ -67,8 +78,8 @@ class Network:
             kind, name = str(stored.get("class_name")), str(stored.get("config", {}).get("name"))
             if kind in _CODE:
                 raise UnsupportedOpsError(
-                    f"layer {name!r} ({kind}) holds code, which is never executed; export the model as a saved model of "
-                    "TensorFlow: model.export('folder')"
+                    f"layer {name!r} ({kind}) holds code, which is never executed; export the model as a saved "
+                    "model of TensorFlow: model.export('folder')"
                 )
             if kind not in KERAS and kind not in _MODELS and kind != "InputLayer" and not _is_op(stored):
                 missing.setdefault(kind, []).append(name)
@@ -76,7 +87,7 @@ class Network:
             masked += [name] * (kind in _MASKED)
             policy = stored.get("config", {}).get("dtype")
             policy = policy.get("config", {}).get("name") if isinstance(policy, Mapping) else policy
-            if isinstance(policy, str) and (policy.startswith("mixed") or policy.startswith("int8")):
+            if isinstance(policy, str) and policy.startswith(("mixed", "int8")):
                 raise ModelError(f"layer {name!r} has the policy {policy!r}, which is not supported; export the model")
         if missing:
             listed = "; ".join(f"{kind} ({', '.join(map(repr, names[:3]))})" for kind, names in sorted(missing.items()))
@@ -102,17 +113,18 @@ class Network:
             yield name, self.input_type(name, _shape_of(every[name]), every[name]["config"])
 
     def input_type(self, name: str, stored: Any, config: Mapping[str, Any]) -> Tensor:
+        """Return the type of an input; its first size, if it is open, is the batch."""
         shape = self.shapes.get(name, stored)
         if shape is None:
             raise OpenSizesError(f"the shape of input {name!r} is open; pass shapes={{{name!r}: (…)}}")
         named = [self.batch if at == 0 and size is None else size for at, size in enumerate(shape)]
         if None in named:
-            raise OpenSizesError(
-                f"input {name!r} has open sizes {list(shape)}; pass them: shapes={{{name!r}: (…)}}"
-            )
+            raise OpenSizesError(f"input {name!r} has open sizes {list(shape)}; pass them: shapes={{{name!r}: (…)}}")
         dtype = config.get("dtype", "float32")
         dtype = dtype.get("config", {}).get("name", "float32") if isinstance(dtype, Mapping) else dtype
-        element = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}.get(dtype, f"DT_{dtype.upper()}")
+        element = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}.get(
+            dtype, f"DT_{dtype.upper()}"
+        )
         return Tensor(element_of_type(element), tuple(named))
 
     def output_names(self, model: Mapping[str, Any], count: int) -> list[str]:
@@ -137,6 +149,7 @@ class Network:
         return self.functional(model, place, inputs)
 
     def functional(self, model: Mapping[str, Any], place: Place, inputs: Sequence[Value]) -> tuple[Value, ...]:
+        """Add the layers of a functional model, each after those that it reads."""
         config = model["config"]
         placed = {str(s.get("name", s["config"].get("name"))): (s, inner) for s, inner in _placed(model, place)}
         done: dict[tuple[str, int], tuple[Value, ...]] = {}
@@ -145,6 +158,10 @@ class Network:
             raise ModelError(f"model {config.get('name')!r} has {len(starts)} inputs, and {len(inputs)} are passed")
         done |= {(name, 0): (value,) for name, value in zip(starts, inputs, strict=True)}
         ends = _ends(config["output_layers"])
+        last: dict[str, int] = {}
+        for stored, _ in placed.values():
+            for read in _reads([_call(call) for call in stored.get("inbound_nodes", [])]):
+                last[read[0]] = max(last.get(read[0], 0), read[1])
         pending = [(name, node) for name, node, _ in reversed(ends)]
         entered = set()
         while pending:
@@ -156,9 +173,11 @@ class Network:
                 raise ModelError(f"a layer reads {name!r}, which is not there{did_you_mean(name, placed)}")
             stored, inner = placed[name]
             calls = stored.get("inbound_nodes", [])
-            if not 0 <= node < len(calls):
+            # Keras 2 counts the making of a model inside of another as its first call, which is not stored.
+            skipped = int(stored["class_name"] in _MODELS and last.get(name, node) == len(calls))
+            if not skipped <= node < len(calls) + skipped:
                 raise ModelError(f"call {node} of layer {name!r} is read, and it has {len(calls)}")
-            operands, keywords = _call(calls[node])
+            operands, keywords = _call(calls[node - skipped])
             missing = [read[:2] for read in _reads((operands, keywords)) if read[:2] not in done]
             if missing:
                 if (name, node) in entered:
@@ -187,27 +206,22 @@ class Network:
             raise UnsupportedOpsError(f"layer {name!r} ({kind}) is not supported; export the model as ONNX")
         before = set(self.graph)
         layer = Layer(kind, name, config, self.graph, self.archive, place, self.static.array, self.layer)
-        keywords = {key: value for key, value in (keywords or {}).items() if key not in ("training", "mask") or value}
+        keywords = {
+            key: value
+            for key, value in (keywords or {}).items()
+            if key != "training" and (key != "mask" or value is not None)
+        }
         try:
-            row = KERAS[_OP_ROWS.get(kind, kind)] if kind not in ("Divide", "TrueDivide") else _divided
-            result = row(layer, *inputs, **keywords)
+            result = (_OPS[kind] if _is_op(stored) else KERAS[kind])(layer, *inputs, **keywords)
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, OpenSizesError | UnsupportedOpsError) or str(error).startswith("layer "):
                 raise
             reason = f"its setting {error} is missing" if isinstance(error, KeyError) else str(error)
             raise ModelError(f"layer {name!r} ({kind}): {reason}") from error
         for new in self.graph.nodes - before:
-            self.graph.nodes[new].setdefault("origin", ("/".join(place.owners) or name,))
+            data = self.graph.nodes[new]
+            data["origin"] = data.get("origin") or ("/".join(place.owners) or name,)
         return result
-
-
-_OP_ROWS: Mapping[str, str] = {}
-
-
-def _divided(layer: Layer, x: Any, y: Any) -> Any:
-    from graphrewrite import op
-
-    return op.div(x, y)
 
 
 def _is_op(stored: Mapping[str, Any]) -> bool:

@@ -48,9 +48,7 @@ def _channels_second(x: Value, last: bool, compute: Callable[[Value], Value]) ->
     rank = len(x.type.shape)
     if not last or rank == 2:
         return compute(x)
-    return op.transpose(
-        compute(op.transpose(x, perm=(0, rank - 1, *range(1, rank - 1)))), perm=(0, *range(2, rank), 1)
-    )
+    return op.transpose(compute(op.transpose(x, perm=(0, rank - 1, *range(1, rank - 1)))), perm=(0, *range(2, rank), 1))
 
 
 def _statistics(layer: Layer, size: int, *others: str) -> list[Value | np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.keras.activations import activation_name
+from graphrewrite.lowering.exchange.keras.activations import activation_name, hard_sigmoid_slope
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 from graphrewrite.lowering.exchange.strided_slices import LAST
 
@@ -18,7 +18,7 @@ __all__ = ["RECURRENT"]
 
 _FUNCTIONS = {
     "elu": ("elu", 1.0, None),
-    "hard_sigmoid": ("hard_sigmoid", 1 / 6, 0.5),
+    "hard_sigmoid": ("hard_sigmoid", None, 0.5),
     "linear": ("affine", 1.0, 0.0),
     "relu": ("relu", None, None),
     "sigmoid": ("sigmoid", None, None),
@@ -40,6 +40,8 @@ def _functions(layer: Layer) -> dict[str, Any]:
         if name not in _FUNCTIONS:
             raise Unfit(f"the activation {name!r} in a cell is not supported; there are {', '.join(_FUNCTIONS)}")
     rows = [_FUNCTIONS[name] for name in names]
+    slope = hard_sigmoid_slope(layer)
+    rows = [(name, slope, last) if name == "hard_sigmoid" else (name, first, last) for name, first, last in rows]
     found: dict[str, Any] = {"activations": tuple(row[0] for row in rows)}
     for at, key in ((1, "activation_alpha"), (2, "activation_beta")):
         numbers = tuple(row[at] for row in rows if row[at] is not None)

@@ -147,9 +147,7 @@ def _transposed(count: int) -> Row:
         attributes = _attributes(layer, count, strides=strides)
         wide = op.unsqueeze(kernel, axes=(0,)) if count == 1 else kernel
         shape = np.array([1, *([1] if count == 1 else []), *wanted, 1], np.int32)
-        y = _widened(
-            layer, x, count, lambda image: layer.tf("Conv2DBackpropInput", shape, wide, image, **attributes)
-        )
+        y = _widened(layer, x, count, lambda image: layer.tf("Conv2DBackpropInput", shape, wide, image, **attributes))
         return _biased(layer, y, bias)
 
     return transposed

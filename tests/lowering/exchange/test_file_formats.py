@@ -42,7 +42,7 @@ def zipped(*names: str) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(20), "model of Keras.*model.export"),
+        ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(20), "no model of Keras, or damaged"),
         ("m.keras", zipped("config.json", "model.weights.h5"), "model of Keras"),
         ("m.pt", zipped("m/data.pkl", "m/version"), r"model of PyTorch.*torch.onnx.export"),
         ("m.onnx", zipped("m/data.pkl"), "model of PyTorch"),
@@ -69,5 +69,5 @@ def test_folders_and_missing_files(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is a folder"):
         load(tmp_path)
     (tmp_path / "saved_model.pb").write_bytes(b"")
-    with pytest.raises(ModelError, match="model of TensorFlow"):
+    with pytest.raises(ModelError, match="no graph"):
         load(tmp_path)

@@ -1,0 +1,71 @@
+"""Record models of Keras with their results: ``python -m tests.support.record_keras FILE.zip``, with TensorFlow.
+
+With ``--old`` models of Keras 2, by `tf_keras`; they are added to the file.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+
+def network(keras, old: bool):
+    """One model of many layers: shared ones, models inside of it, recurrent ones, two inputs and outputs."""
+    layers = keras.layers
+    image, rows = layers.Input((8, 9, 3), name="image"), layers.Input((5, 6), name="rows")
+    x = layers.Rescaling(0.5, offset=-0.25)(image)
+    x = layers.Conv2D(8, 3, strides=2, padding="same", use_bias=False)(x)
+    x = layers.BatchNormalization()(x)
+    x = layers.ReLU(6.0)(x)
+    x = layers.SeparableConv2D(6, 3, padding="same", activation="swish")(x)
+    x = layers.Conv2DTranspose(4, 3, strides=2, padding="same", activation="hard_sigmoid")(x)
+    x = layers.ZeroPadding2D(((1, 0), (0, 1)))(x)
+    x = layers.DepthwiseConv2D(3)(x)
+    x = layers.PReLU(shared_axes=[1, 2])(x)
+    x = layers.MaxPooling2D(2, padding="same")(x)
+    x = layers.Dropout(0.5)(layers.GlobalAveragePooling2D()(x))
+    y = layers.Bidirectional(layers.LSTM(4, return_sequences=True))(rows)
+    y = layers.LayerNormalization()(y)
+    y = layers.Add()([y, layers.MultiHeadAttention(2, 3)(y, y)]) if not old else y
+    y = layers.TimeDistributed(layers.Dense(5, activation="gelu"))(y)
+    y = layers.Bidirectional(layers.GRU(3, return_sequences=True, reset_after=False), merge_mode="sum")(y)
+    y = layers.SimpleRNN(4, go_backwards=True)(y)
+    inner = keras.Sequential([layers.Input((4,)), layers.Dense(4, activation="relu"), layers.BatchNormalization()])
+    x, y = inner(x), inner(y)
+    together = layers.Concatenate()([x, y, layers.Multiply()([x, y]), layers.Average()([x, y])])
+    return keras.Model([image, rows], [layers.Dense(3, activation="softmax")(together), layers.Dot(1)([x, y])])
+
+
+def main() -> None:
+    """Write the models."""
+    old = "--old" in sys.argv
+    if old:
+        import tf_keras as keras
+    else:
+        import keras
+    random = np.random.default_rng(7)
+    model = network(keras, old)
+    for weight in model.weights:
+        values = random.normal(0, 0.5, weight.shape)
+        weight.assign(np.abs(values) + 0.5 if "variance" in getattr(weight, "path", weight.name) else values)
+    inputs = [random.normal(size=(3, *each.shape[1:])).astype(np.float32) for each in model.inputs]
+    results = [np.asarray(each) for each in model(inputs, training=False)]
+    stem = "keras_2" if old else "keras_3"
+    with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(sys.argv[1], "a", zipfile.ZIP_DEFLATED) as archive:
+        folder = Path(scratch)
+        np.savez(folder / f"{stem}.npz", image=inputs[0], rows=inputs[1], first=results[0], second=results[1])
+        model.save(folder / f"{stem}.keras")
+        model.save(folder / f"{stem}.h5")
+        if not old:
+            model.export(folder / "saved_model", verbose=False)
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.name != "fingerprint.pb":
+                archive.write(path, path.relative_to(folder))
+
+
+if __name__ == "__main__":
+    main()
