@@ -81,10 +81,8 @@ def from_tensorflow(
     name = "model" if isinstance(model, bytes) else Path(model).stem
     try:
         stored = read_model(model, signature)
-        if outputs is not None or not stored.outputs:
-            ends = read_outputs(stored, outputs)
-        else:
-            ends = stored.outputs
+        named = outputs is not None or not stored.outputs
+        ends = read_outputs(stored, outputs) if named else stored.outputs
         return Importer(name, TENSORFLOW, stored.functions, shapes or {}, batch).run(stored.nodes, ends)
     except GraphRewriteError:
         raise

@@ -47,8 +47,13 @@ class Place:
 class Archive(Protocol):
     """A file that is open: its architecture, the number of the version of Keras, and the weights of layers."""
 
-    config: Mapping[str, Any]
-    version: int
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The architecture."""
+
+    @property
+    def version(self) -> int:
+        """The first number of the version of Keras."""
 
     def arrays(self, place: Place, names: Sequence[str]) -> list[np.ndarray]:
         """Return the weights of a layer, of which the names are known."""

@@ -79,8 +79,8 @@ def _padded(count: int) -> Row:
 
 def _cropped(count: int) -> Row:
     def crop(layer: Layer, x: Value) -> Any:
-        axes, pairs = _image_axes(layer, count), _pairs(layer.get("cropping", 0), count)
-        cut = [(axis, a, -b if b else LAST) for axis, (a, b) in zip(axes, pairs, strict=True) if (a, b) != (0, 0)]
+        pairs = zip(_image_axes(layer, count), _pairs(layer.get("cropping", 0), count), strict=True)
+        cut = [(axis, a, -b if b else LAST) for axis, (a, b) in pairs if (a, b) != (0, 0)]
         if not cut:
             return x
         axes, starts, ends = zip(*cut, strict=True)
@@ -131,7 +131,8 @@ def _resized(layer: Layer, x: Value, axes: range, sizes: list[int], how: str) ->
 
 _ONLY_IN_TRAINING = (
     "ActivityRegularization AlphaDropout Dropout GaussianDropout GaussianNoise Identity RandomBrightness "
-    "RandomContrast RandomFlip RandomRotation RandomTranslation RandomZoom SpatialDropout1D SpatialDropout2D SpatialDropout3D"
+    "RandomContrast RandomFlip RandomRotation RandomTranslation RandomZoom SpatialDropout1D SpatialDropout2D "
+    "SpatialDropout3D"
 )
 
 MOVEMENT: dict[str, Row] = {

@@ -54,7 +54,8 @@ def _channels_second(x: Value, last: bool, compute: Callable[[Value], Value]) ->
 def _statistics(layer: Layer, size: int, *others: str) -> list[Value | np.ndarray]:
     """Return gain, shift and others; a norm that lacks the first has ones, or zeros."""
     names = [name for name, switch in (("gamma", "scale"), ("beta", "center")) if layer.has(switch)]
-    found = dict(zip((*names, *others), layer.weights(*names, *others), strict=True))
+    weights = layer.weights(*names, *others)
+    found: dict[str, Value | np.ndarray] = dict(zip((*names, *others), weights, strict=True))
     gain, shift = (found.get(name, np.full(size, fill, np.float32)) for name, fill in (("gamma", 1), ("beta", 0)))
     return [gain, shift, *(found[name] for name in others)]
 
@@ -78,7 +79,7 @@ def _layer_norm(layer: Layer, x: Value) -> Any:
     if layer.get("rms_scaling", False):
         (gain,) = layer.weights("gamma")
         return op.rms_norm(x, gain, axis=places[0], epsilon=epsilon)
-    found = dict(zip(names, layer.weights(*names), strict=True))
+    found: dict[str, Any] = dict(zip(names, layer.weights(*names), strict=True))
     gain = found.get("gamma", np.ones(shape, np.float32))
     return op.layer_norm(x, gain, found.get("beta"), axis=places[0], epsilon=epsilon)
 
@@ -107,14 +108,15 @@ def _normalised(layer: Layer, x: Value) -> Any:
     if layer.get("mean") is not None:
         mean, variance = (np.asarray(layer.get(name), np.float32) for name in ("mean", "variance"))
     else:
-        mean, variance = (layer.known(value) for value in layer.weights("mean", "variance"))
+        mean, variance = layer.archive.arrays(layer.place, ("mean", "variance"))
     axes, rank = layer.get("axis", -1), len(x.type.shape)
     kept = {axis % rank for axis in (axes if isinstance(axes, list | tuple) else (axes,))}
-    shape = [x.type.shape[axis] if axis in kept else 1 for axis in range(rank)]
-    if mean is None or variance is None or mean.size not in (1, math.prod(map(int, shape))):
+    shape = tuple(int(x.type.shape[axis]) if axis in kept else 1 for axis in range(rank))
+    if mean.size not in (1, math.prod(shape)) or mean.shape != variance.shape:
         raise Unfit(f"its mean and variance do not fit {x.type}")
-    mean, root = (np.reshape(each, shape if each.size > 1 else ()) for each in (mean, np.sqrt(variance)))
-    return op.div(op.sub(x, mean.astype(np.float32)), np.maximum(root, 1e-7).astype(np.float32))
+    placed = shape if mean.size > 1 else ()
+    root = np.maximum(np.sqrt(variance), 1e-7).astype(np.float32)
+    return op.div(op.sub(x, np.reshape(mean.astype(np.float32), placed)), np.reshape(root, placed))
 
 
 # ---------------------------------------------------------------------- merges

@@ -13,12 +13,12 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.tensorflow.node import Node, element_of_type
 from graphrewrite.op.control_flow import ENDLESS
-from graphrewrite.types import Dimension, Tensor, Type
+from graphrewrite.types import Dimension, Tensor
 
 if TYPE_CHECKING:
     from graphrewrite.lowering.exchange.tensorflow.importer import Importer
 
-__all__ = ["CONTROL_FLOW", "EmptyList"]
+__all__ = ["CONTROL_FLOW", "EmptyList", "written"]
 
 _ATTEMPTS = 4
 """Imports of the body of a loop, until the types of the lists that it fills are known."""
@@ -68,7 +68,7 @@ def _loop(importer: Importer, node: Node, values: Sequence[Passed]) -> Any:
         child = importer.child(node.name)
         child.graph.input(child.graph.fresh("iteration"), Tensor("i64", ()))  # TensorFlow counts for itself
         ports = {i: child.port(body.parameters[i], given[i]) for i in order}
-        ports |= {i: child.graph.constant(array, type=_type(given[i])) for i, array in fixed.items()}
+        ports |= {i: child.graph.constant(array, type=written(given[i]).type) for i, array in fixed.items()}
         results = child.called(body, [ports[i] for i in range(len(given))])
         lists = {i: each for i in own if isinstance(each := given[i], EmptyList)}
         for i, each in lists.items():
@@ -76,13 +76,13 @@ def _loop(importer: Importer, node: Node, values: Sequence[Passed]) -> Any:
                 raise Unfit(
                     f"nothing is written to the list {body.parameters[i]!r}, so the shape of its elements is open"
                 )
-            given[i] = each.filled(_type(results[i]).shape[1:])
+            given[i] = each.filled(written(results[i]).type.shape[1:])
         if not lists:
             break
     (again,) = child.called(condition, results)
-    child.graph.output(child.graph.fresh("again"), again)
+    child.graph.output(child.graph.fresh("again"), written(again))
     for i in own:
-        child.graph.output(child.graph.fresh(f"{body.parameters[i]}_next"), results[i])
+        child.graph.output(child.graph.fresh(f"{body.parameters[i]}_next"), written(results[i]))
     attributes = {"body": child.finished(), **({"carried": len(own)} if len(own) < len(order) else {})}
     made = importer.graph.add(
         op.loop,
@@ -94,29 +94,28 @@ def _loop(importer: Importer, node: Node, values: Sequence[Passed]) -> Any:
     return tuple(ends.get(i, given[i]) for i in range(len(given)))
 
 
-def _type(value: Passed) -> Type:
+def written(value: Passed) -> Value:
+    """Return a value that is no empty list."""
     if isinstance(value, EmptyList):
         raise Unfit("it reads a list that nothing was written to, and the shape of its elements is open")
-    return value.type
+    return value
 
 
 def _branches(importer: Importer, node: Node, values: Sequence[Passed]) -> Any:
     """If: a graph where the condition is true, and another where it is false."""
     bodies = [importer.functions.body(node.attributes[name].name) for name in ("then_branch", "else_branch")]
-    condition, *given = values
-    for each in values:
-        _type(each)
+    condition, *given = map(written, values)
     decided = importer.known(condition)
     if decided is not None and decided.size == 1:
         return importer.called(bodies[0] if decided.item() else bodies[1], given)
-    if _type(condition).element != "bool":
+    if condition.type.element != "bool":
         condition = op.cast(condition, element="bool")
     graphs = []
     for body in bodies:
         child = importer.child(node.name)
         ports = [child.port(f"value_{i}", each) for i, each in enumerate(given)]
         for i, result in enumerate(child.called(body, ports)):
-            child.graph.output(child.graph.fresh(f"result_{i}"), result)
+            child.graph.output(child.graph.fresh(f"result_{i}"), written(result))
         graphs.append(child.finished())
     operands = [condition, *given]
     attributes = {"then": graphs[0], "otherwise": graphs[1]}
@@ -139,25 +138,23 @@ def _of_tensor(importer: Importer, node: Node, values: Sequence[Passed]) -> Any:
 
 
 def _read(importer: Importer, node: Node, values: Sequence[Passed]) -> Any:
-    _type(values[0])
-    return op.gather(values[0], values[1], axis=0)
+    return op.gather(written(values[0]), values[1], axis=0)
 
 
 def _write(importer: Importer, node: Node, values: Sequence[Passed]) -> Any:
     whole, index, value = values
     if isinstance(whole, EmptyList):
-        whole = whole.filled(_type(value).shape)
+        whole = whole.filled(written(value).type.shape)
     places = op.reshape(op.cast(index, element="i64"), shape=(1, 1))
     return op.scatter_nd(whole, places, op.unsqueeze(value, axes=(0,)))
 
 
 def _stacked(importer: Importer, node: Node, values: Sequence[Passed]) -> Any:
-    _type(values[0])
-    return values[0]
+    return written(values[0])
 
 
 def _length(importer: Importer, node: Node, values: Sequence[Passed]) -> Any:
-    length = values[0].length if isinstance(values[0], EmptyList) else _type(values[0]).shape[0]
+    length = values[0].length if isinstance(values[0], EmptyList) else written(values[0]).type.shape[0]
     if not isinstance(length, int):
         raise Unfit(f"the length of the list is {length}, and must be a number")
     return importer.graph.constant(np.int32(length))

@@ -15,11 +15,10 @@ from graphrewrite.lowering.errors import ModelError, OpenSizesError, Unsupported
 from graphrewrite.lowering.exchange.attribute_values import integers, sizes
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
-from graphrewrite.lowering.exchange.tensorflow.control_flow import CONTROL_FLOW, EmptyList
+from graphrewrite.lowering.exchange.tensorflow.control_flow import CONTROL_FLOW, EmptyList, written
 from graphrewrite.lowering.exchange.tensorflow.functions import FunctionBody, Functions
 from graphrewrite.lowering.exchange.tensorflow.model import StoredModel
 from graphrewrite.lowering.exchange.tensorflow.node import Node, array_of, element_of_type
-from graphrewrite.types import hold
 
 __all__ = ["Importer", "Operands", "read_outputs"]
 
@@ -113,7 +112,7 @@ class Importer:
             results = self.values[name]
             if index >= len(results):
                 raise ModelError(f"{name!r} has {len(results)} results, and result {index} is asked for")
-            self.graph.output(self.graph.fresh(label) if label in self.graph else label, results[index])
+            self.graph.output(self.graph.fresh(label) if label in self.graph else label, written(results[index]))
         return self.finished()
 
     def finished(self) -> Graph:
@@ -190,7 +189,8 @@ class Importer:
             return self.graph.input(node.name, self.input_type(node))
         if node.op == "Const":
             array, element = node.held or array_of(node.attributes["value"])
-            held = hold(element, array.view("u2")) if element == "bf16" else array
+            # A bfloat16 is the upper half of a float32.
+            held = (array.astype(np.uint32) << 16).view(np.float32) if element == "bf16" else array
             return self.graph.constant(held, type=Tensor(element, array.shape), name=self.graph.fresh(node.name))
         values: list[Value | EmptyList] = []
         for source, index in node.inputs:

@@ -50,13 +50,13 @@ def _laid_out(x: Operands, compute: Callable[[Value], Value]) -> Any:
 
 def _conv(x: Operands) -> Any:
     """Weights are [D, H, W, channels of a group, outputs]."""
-    *kernel, inputs, _ = x[1].type.shape
-    channels = x[0].type.shape[4 if _axes(x)[0] == 1 else 1]
-    if not all(isinstance(size, int) and size for size in (*kernel, inputs, channels)) or channels % inputs:
+    sizes = (*x[1].type.shape, x[0].type.shape[4 if _axes(x)[0] == 1 else 1])
+    if not all(isinstance(size, int) and size for size in sizes) or sizes[-1] % sizes[-3]:
         raise Unfit(f"weights {x[1].type} do not fit {x[0].type}")
+    *kernel, inputs, _, channels = map(int, sizes)
     moved = op.transpose(x[1], perm=(4, 3, 0, 1, 2))
-    sizes = _window(x, kernel)
-    return _laid_out(x, lambda volume: op.conv(volume, moved, groups=channels // inputs, **sizes))
+    places = _window(x, kernel)
+    return _laid_out(x, lambda volume: op.conv(volume, moved, groups=channels // inputs, **places))
 
 
 def _pool(pool: Any) -> Row:

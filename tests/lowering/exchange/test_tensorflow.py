@@ -185,6 +185,73 @@ def test_numbers_that_stand_for_all_that_follow():
     np.testing.assert_allclose(graph(ROWS), ROWS * [1, 2, 2, 2])
 
 
+def test_bfloat16_is_stored_as_bits():
+    tensor = r'tensor { dtype: DT_BFLOAT16 tensor_shape { dim { size: 2 } } tensor_content: "\300\077\000\300" }'
+    nodes = (
+        placeholder("x", (-1, 2)),
+        f'node {{ name: "c" op: "Const" attr {{ key: "value" value {{ {tensor} }} }} }}',
+        written("f", "Cast", ["c"], DstT="DT_FLOAT"),
+    )
+    graph = from_tensorflow(frozen(*nodes, written("y", "Mul", ["x", "f"])))
+    np.testing.assert_array_equal(graph(ROWS[:, :2]), ROWS[:, :2] * np.float32([1.5, -2.0]))
+
+
+FLOW = """library {
+  function { signature { name: "less" input_arg { name: "i" type: DT_INT32 } input_arg { name: "l" type: DT_VARIANT }
+      input_arg { name: "x" type: DT_FLOAT } output_arg { name: "r" type: DT_BOOL } }
+    node_def { name: "n" op: "Const" attr { key: "value" value { tensor { dtype: DT_INT32 int_val: 3 } } } }
+    node_def { name: "c" op: "Less" input: "i" input: "n:output:0" } ret { key: "r" value: "c:z:0" } }
+  function { signature { name: "step" input_arg { name: "i" type: DT_INT32 } input_arg { name: "l" type: DT_VARIANT }
+      input_arg { name: "x" type: DT_FLOAT } output_arg { name: "a" type: DT_INT32 }
+      output_arg { name: "b" type: DT_VARIANT } output_arg { name: "c" type: DT_FLOAT } }
+    node_def { name: "one" op: "Const" attr { key: "value" value { tensor { dtype: DT_INT32 int_val: 1 } } } }
+    node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" }
+    node_def { name: "f" op: "Cast" input: "i" attr { key: "DstT" value { type: DT_FLOAT } } }
+    node_def { name: "y" op: "Mul" input: "x" input: "f:y:0" }
+    node_def { name: "w" op: "TensorListSetItem" input: "l" input: "i" input: "y:z:0" }
+    ret { key: "a" value: "next:z:0" } ret { key: "b" value: "w:output_handle:0" } ret { key: "c" value: "x" } }
+  function { signature { name: "double" input_arg { name: "x" type: DT_FLOAT } output_arg { name: "r" type: DT_FLOAT } }
+    node_def { name: "s" op: "AddV2" input: "x" input: "x" } ret { key: "r" value: "s:z:0" } }
+  function { signature { name: "negative" input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "r" type: DT_FLOAT } }
+    node_def { name: "s" op: "Neg" input: "x" } ret { key: "r" value: "s:y:0" } } }"""
+
+
+def called(name, kind, inputs, **functions):
+    reads = " ".join(f'input: "{each}"' for each in inputs)
+    settings = [f'attr {{ key: "{k}" value {{ func {{ name: "{v}" }} }} }}' for k, v in functions.items()]
+    return f'node {{ name: "{name}" op: "{kind}" {reads} {" ".join(settings)} }}'
+
+
+def test_a_loop_that_fills_a_list():
+    nodes = [placeholder("x", (-1, 4)), constant("zero", i32(0)[0]), constant("open", i32(-1)[0])]
+    nodes += [
+        constant("length", i32(3)[0]),
+        written("l", "TensorListReserve", ["open", "length"], element_dtype="DT_FLOAT"),
+    ]
+    nodes += [called("w", "While", ["zero", "l", "x"], cond="less", body="step")]
+    graph = from_tensorflow(frozen(*nodes, written("y", "TensorListStack", ["w:1", "open"]), FLOW))
+    verify(graph)
+    np.testing.assert_allclose(graph(ROWS), np.stack([ROWS * i for i in range(3)]))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_branch(sign):
+    nodes = [placeholder("x", (-1, 4)), constant("axes", i32(0, 1)), constant("zero", np.float32(0))]
+    nodes += [written("s", "Sum", ["x", "axes"]), written("c", "Greater", ["s", "zero"])]
+    nodes += [called("y", "If", ["c", "x"], then_branch="double", else_branch="negative"), FLOW]
+    x = sign * np.abs(ROWS)
+    np.testing.assert_allclose(from_tensorflow(frozen(*nodes))(x), 2 * x if sign > 0 else -x)
+
+
+def test_what_is_missing_in_a_body_is_named():
+    flow = FLOW.replace('op: "Neg"', 'op: "Swirl"')
+    nodes = [placeholder("x", (-1, 4)), placeholder("c", (), "DT_BOOL")]
+    nodes += [called("y", "If", ["c", "x"], then_branch="double", else_branch="negative"), flow]
+    with pytest.raises(UnsupportedOpsError, match=r"Swirl \('s'\)"):
+        from_tensorflow(frozen(*nodes))
+
+
 def test_a_short_file_makes_no_huge_array():
     tensor = "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 1000000000 } } float_val: 1 }"
     node = f'node {{ name: "c" op: "Const" attr {{ key: "value" value {{ {tensor} }} }} }}'
