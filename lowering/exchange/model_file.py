@@ -59,6 +59,14 @@ def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict
     return with_definitions(proto, table), weights
 
 
+def _remedy(model: Any) -> str:
+    """Return how a part of a model is read."""
+    return {
+        "NodeProto": "; read a single node with interpret_onnx(node)",
+        "GraphProto": "; make it one: onnx.helper.make_model(graph)",
+    }.get(type(model).__name__, "")
+
+
 def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
     try:
         import onnx
@@ -67,6 +75,8 @@ def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
         raise MissingDependencyError.of_extra("ONNX files", "onnx") from None
     if isinstance(model, onnx.ModelProto):
         return model, "the model"
+    if not isinstance(model, bytes | str | os.PathLike):
+        raise ModelError(f"a model is a path, bytes or a ModelProto, not {type(model).__name__}{_remedy(model)}")
     name = "the model" if isinstance(model, bytes) else repr(str(model))
     try:
         if isinstance(model, bytes):

@@ -7,14 +7,17 @@ from graphrewrite.lowering.exchange.rulesets.definitions import (
     read_onnx_ops,
     read_tensorflow_ops,
 )
+from graphrewrite.lowering.exchange.rulesets.entries import entries_of, skeleton
 from graphrewrite.lowering.exchange.rulesets.ruleset import Ruleset, read_ruleset
 
 __all__ = [
     "FrameworkOp",
     "Ruleset",
+    "entries_of",
     "onnx_ops",
     "read_descriptors",
     "read_onnx_ops",
     "read_ruleset",
     "read_tensorflow_ops",
+    "skeleton",
 ]

@@ -47,8 +47,10 @@ def read_model(model: str | Path | bytes, signature: str | None = None) -> Store
     ModelError
         If the file is missing or damaged, nodes are missing or go round in a circle, or functions call themselves.
     """
-    if not isinstance(model, bytes) and Path(model).is_dir():
-        return _saved(Path(model), signature)
+    if not isinstance(model, bytes):
+        path = Path(model)
+        if path.is_dir() or path.stem == "saved_model":
+            return _saved(path if path.is_dir() else path.parent, signature)
     name = "the model" if isinstance(model, bytes) else repr(Path(model).name)
     if signature is not None:
         raise ModelError(f"{name} is a frozen graph, which has no signatures; name its outputs: outputs=['node']")

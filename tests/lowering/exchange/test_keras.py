@@ -59,6 +59,7 @@ def test_signatures_of_a_saved_model(folder):
     graph = from_tensorflow(folder / "saved_model", signature="serve")
     assert graph.inputs == ("image", "rows")
     assert graph.outputs == ("output_0", "output_1")
+    assert load(folder / "saved_model" / "saved_model.pb").inputs == ("image", "rows")
     with pytest.raises(ModelError, match=r"no signature 'serv'.*did you mean 'serve'"):
         from_tensorflow(folder / "saved_model", signature="serv")
     with pytest.raises(ModelError, match="no saved model"):

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite.lowering import ModelError, interpret_onnx, interpret_tensorflow
+from graphrewrite import GraphRewriteError, define_op
+from graphrewrite.lowering import ModelError, from_onnx, interpret_onnx, interpret_tensorflow, to_onnx
 from graphrewrite.lowering.exchange.rulesets.definitions import (
     FrameworkOp,
     onnx_ops,
@@ -20,6 +21,7 @@ from graphrewrite.lowering.exchange.rulesets.definitions import (
     read_onnx_ops,
     read_tensorflow_ops,
 )
+from graphrewrite.lowering.exchange.rulesets.entries import entries_of, skeleton
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule, RuleArgument
 from graphrewrite.lowering.exchange.rulesets.ruleset import read_ruleset
 from graphrewrite.op.descriptor import Argument, OpDescriptor
@@ -270,3 +272,114 @@ def test_inputs_that_no_definition_has():
     rules = SimpleNamespace(ops={"F": FrameworkOp("F", ("x",), ("y",))})
     with pytest.raises(ModelError, match="has 2 inputs, and its op takes 1"):
         interpret_onnx(onnx.helper.make_node("F", ["a", "b"], ["y"], name="f"), ruleset=rules)
+
+
+# ---------------------------------------------------------------------- entries
+
+
+@define_op(infer=lambda x, y, **attributes: x)
+def turn(x, y, *, across=1, down=1, near=False, mode=0, order=(0,), strength=0.5):
+    """An op with an attribute for each kind of rule that is written back."""
+    return x
+
+
+TURN = FrameworkOp(
+    "com.acme.Turn",
+    ("B", "A", "order"),
+    ("Y",),
+    {"steps": "list(int)", "padding": "string", "mode": "string", "unused": "int"},
+    {"padding": "FAR", "unused": 3},
+)
+TURNS = """
+mappings { frameworkName: "onnx" opName: "turn" inputFrameworkOpName: "com.acme.Turn"
+  rule { ruleName: "ndarraymapping" inputToOutput { key: "x" value: "A" } inputToOutput { key: "y" value: "B" } }
+  rule { ruleName: "listattributevaluelookuptoindex"
+    inputToOutput { key: "down" value: "steps" } inputToOutput { key: "across" value: "steps" }
+    transformerArgs { key: "down" transformerArgs { name: "steps" int64Value: 0 } }
+    transformerArgs { key: "across" transformerArgs { name: "steps" int64Value: 1 } } }
+  rule { ruleName: "stringequals" inputToOutput { key: "near" value: "padding" }
+    transformerArgs { key: "near" transformerArgs { name: "padding" stringValue: "NEAR" } } }
+  rule { ruleName: "stringtoindex" inputToOutput { key: "mode" value: "mode" }
+    transformerArgs { key: "mode" transformerArgs { name: "a" stringValue: "CLOCK" }
+      transformerArgs { name: "b" stringValue: "COUNTER" } } }
+  rule { ruleName: "ndarraytointattributevalue" inputToOutput { key: "order" value: "order" } }
+  rule { ruleName: "argdescriptorconstant"
+    transformerArgs { key: "value" transformerArgs { name: "strength" argType: DOUBLE doubleValue: 0.25 } } }
+}
+"""
+
+
+def turns(tmp_path, text=TURNS):
+    (tmp_path / "turns.pbtxt").write_text(text)
+    return read_ruleset(tmp_path / "turns.pbtxt", ops={"com.acme.Turn": TURN}, descriptors={})
+
+
+def turned(**attributes):
+    node = onnx.helper.make_node("Turn", ["b", "a", "o"], ["y"], domain="com.acme", **attributes)
+    value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 2])  # noqa: E731
+    order = onnx.numpy_helper.from_array(np.array([1, 0], np.int64), "o")
+    graph = onnx.helper.make_graph([node], "g", [value("a"), value("b")], [value("y")], [order])
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.acme", 1)]
+    return onnx.helper.make_model(graph, opset_imports=opsets)
+
+
+def test_entries_read_and_write(tmp_path):
+    entries = entries_of(turns(tmp_path), {"turn": turn})
+    graph = from_onnx(turned(steps=[3, 4], padding="NEAR", mode="COUNTER"), entries=entries)
+    (name,) = (n for n in graph if graph.nodes[n]["type"] == "turn")
+    given = {"across": 4, "down": 3, "near": True, "mode": 1, "order": (1, 0), "strength": 0.25}
+    assert graph.attributes(name) == given
+    assert [operand.node for operand in graph.operands(name)] == ["a", "b"]
+    model = to_onnx(graph, entries=entries)
+    again = from_onnx(model, entries=entries)
+    assert again.equals(graph, names=False)
+    (node,) = (n for n in model.graph.node if n.op_type == "Turn")
+    assert node.domain == "com.acme"
+    assert {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute} == {
+        "steps": [3, 4],
+        "padding": b"NEAR",
+        "mode": b"COUNTER",
+    }
+
+
+def test_nothing_that_a_ruleset_does_not_say_is_lost(tmp_path):
+    entries = entries_of(turns(tmp_path), {"turn": turn})
+    with pytest.raises(ModelError, match="unused=4 has no place in the ruleset"):
+        from_onnx(turned(steps=[3, 4], mode="CLOCK", unused=4), entries=entries)
+    graph = from_onnx(turned(steps=[3, 4], mode="CLOCK"), entries=entries)
+    (name,) = (n for n in graph if graph.nodes[n]["type"] == "turn")
+    graph.nodes[name]["strength"] = 0.75
+    with pytest.raises(GraphRewriteError, match=r"strength is 0\.75"):
+        to_onnx(graph, entries=entries)
+
+
+def test_entries_that_do_not_fit_are_told_at_once(tmp_path):
+    text = TURNS.replace('key: "down"', 'key: "up"', 1).replace('key: "y" value: "B"', 'key: "z" value: "C"')
+    with pytest.raises(ModelError) as caught:
+        entries_of(turns(tmp_path, text), {"turn": turn})
+    for told in ("no attribute 'up'", "no operand 'z'", "no input 'C'", "what becomes of input 'B'"):
+        assert told in str(caught.value)
+    assert entries_of(turns(tmp_path, text), {}) == ()
+
+
+def test_a_skeleton_of_ops_that_are_alike_is_complete(tmp_path):
+    names = ["Add", "Concat", "Elu", "HardSigmoid", "LeakyRelu", "LogSoftmax", "Relu", "Softmax", "Transpose"]
+    (tmp_path / "s.pbtxt").write_text(skeleton([onnx_ops(13)[name] for name in names], "onnx"))
+    rules = read_ruleset(tmp_path / "s.pbtxt", ops=onnx_ops(13), descriptors={})
+    entries = entries_of(rules)
+    assert [entry.onnx for entry in entries] == names
+    text = """<ir_version: 8, opset_import: ["": 13]> g (float[N,4] x) => (float[4,N] y)
+      { a = LeakyRelu<alpha = 0.25>(x) b = Elu(a) c = Transpose<perm = [1, 0]>(b) y = Softmax<axis = 0>(c) }"""
+    model = onnx.parser.parse_model(text)
+    assert from_onnx(model, entries=entries) == from_onnx(model)
+    (tmp_path / "s.pbtxt").write_text(skeleton([onnx_ops(13)["Clip"]], "onnx"))
+    with pytest.raises(ModelError, match="what becomes of input 'min'"):
+        entries_of(read_ruleset(tmp_path / "s.pbtxt", ops=onnx_ops(13), descriptors={}))
+
+
+@published
+def test_the_published_mappings_to_ops_of_equal_names(tmp_path):
+    ops = read_onnx_ops(DATA / "onnx-op-def.pbtxt")
+    rules = read_ruleset(DATA / "onnx-mapping-ruleset.pbtxt", ops=ops, descriptors={})
+    with pytest.raises(ModelError, match="mappings that do not fit"):
+        entries_of(rules)

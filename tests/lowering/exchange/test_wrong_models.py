@@ -235,3 +235,11 @@ def test_what_onnx_has_not_is_refused_at_once() -> None:
 def test_an_opset_that_cannot_be_written() -> None:
     with pytest.raises(ModelError, match="opset 12 cannot be written; give 18 to"):
         to_onnx(from_onnx(mlp()), opset=12)
+
+
+def test_parts_of_a_model_say_how_they_are_read():
+    node = helper.make_node("Relu", ["x"], ["y"])
+    with pytest.raises(ModelError, match=r"not NodeProto; read a single node with interpret_onnx"):
+        from_onnx(node)
+    with pytest.raises(ModelError, match=r"not GraphProto; make it one: onnx.helper.make_model"):
+        from_onnx(helper.make_graph([node], "g", [], []))

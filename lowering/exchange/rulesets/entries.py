@@ -1,0 +1,303 @@
+"""Mappings of a ruleset as entries of the table of exchange, for `from_onnx` and `to_onnx`; and skeletons of rulesets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.attribute_values import word
+from graphrewrite.lowering.exchange.entry import Entry, Unfit
+from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp
+from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule
+from graphrewrite.lowering.exchange.rulesets.messages import new_message, written
+from graphrewrite.lowering.exchange.rulesets.ruleset import OpMapping, Ruleset
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.op import Op
+from graphrewrite.types import Tensor
+
+__all__ = ["entries_of", "skeleton"]
+
+_INPUTS = ("ndarraymapping", "multiinputindex", "passthrough")
+_OF_CONSTANTS = ("ndarrayinputtonumericalattribute", "ndarraytointattributevalue")
+_SHOWN = 20
+
+
+def entries_of(ruleset: Ruleset, ops: Mapping[str, Op] | None = None) -> tuple[Entry, ...]:
+    """Return entries for the mappings of a ruleset of ONNX to ops: pass them to `from_onnx` and `to_onnx`.
+
+    Parameters
+    ----------
+    ruleset : Ruleset
+        Mappings. Those to ops that are not given are left out.
+    ops : mapping of str to Op, optional
+        Ops by the names that the ruleset gives them; by default those of the library.
+
+    Raises
+    ------
+    ModelError
+        If mappings contradict the ops or ONNX's definitions; with all of them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from graphrewrite.lowering.exchange.rulesets import onnx_ops, read_ruleset, skeleton
+    >>> text = skeleton([onnx_ops(13)["LeakyRelu"]], "onnx")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "rules.pbtxt"
+    ...     _ = path.write_text(text)
+    ...     entry, = entries_of(read_ruleset(path, ops=onnx_ops(13), descriptors={}))
+    >>> entry.onnx, entry.op.name, entry.read_attributes({"alpha": 0.5}, 1)
+    ('LeakyRelu', 'leaky_relu', {'alpha': 0.5})
+    """
+    known = LIBRARY if ops is None else ops
+    found, wrong = [], list[str]()
+    for mapping in ruleset.mappings.values():
+        if mapping.target not in known:
+            continue
+        problems = list(_problems(mapping, ruleset.ops.get(mapping.source), known[mapping.target]))
+        wrong += [f"{mapping.source} -> {mapping.target}: {problem}" for problem in problems]
+        if not problems:
+            found.append(_Compiled(mapping, ruleset.ops[mapping.source], known[mapping.target]).entry())
+    if wrong:
+        more = f"\n… and {len(wrong) - _SHOWN} others" if len(wrong) > _SHOWN else ""
+        listed = "\n".join(wrong[:_SHOWN])
+        raise ModelError(
+            f"the ruleset of {ruleset.framework} has {len(wrong)} mappings that do not fit:\n{listed}{more}"
+        )
+    return tuple(found)
+
+
+def _problems(mapping: OpMapping, source: FrameworkOp | None, target: Op) -> Iterator[str]:
+    if source is None:
+        yield "its framework has no such op"
+        return
+    for rule in mapping.rules:
+        if rule.kind not in KINDS_OF_RULES:
+            yield f"there is no rule {rule.kind!r}"
+        elif rule.kind in _INPUTS:
+            yield from (f"{target.name} has no operand {n!r}" for n in rule.names if n not in target.operands)
+            yield from (f"it has no input {n!r}" for n in rule.names.values() if n not in source.inputs)
+        else:
+            for name in _arguments(rule):
+                if name not in target.attributes:
+                    yield f"{target.name} has no attribute {name!r}"
+    if not any(rule.kind == "passthrough" for rule in mapping.rules):
+        said = {name for rule in mapping.rules for name in rule.names.values()}
+        yield from (f"nothing says what becomes of input {name!r}" for name in source.inputs if name not in said)
+
+
+def _arguments(rule: MappingRule) -> list[str]:
+    """Return the attributes of the op that a rule gives."""
+    if rule.kind == "argdescriptorconstant":
+        return [each.name for group in rule.arguments.values() for each in group]
+    return list(rule.names)
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """A mapping of an op as functions of an entry."""
+
+    mapping: OpMapping
+    source: FrameworkOp
+    target: Op
+
+    def entry(self) -> Entry:
+        """Return the entry."""
+        rules = [rule for rule in self.mapping.rules if rule.kind not in _INPUTS]
+        read = {name for rule in rules if rule.kind in _OF_CONSTANTS for name in rule.names.values()}
+        constants = {
+            self.source.inputs.index(name): (name, _plain, np.asarray) for name in sorted(read & {*self.source.inputs})
+        }
+        return Entry(
+            self.mapping.source,
+            self.target,
+            attributes={name: (name, _decoded) for name in self.source.attributes},
+            constants=constants,
+            complete=self.read,
+            operands=self.operands(),
+            outputs=len(self.source.outputs),
+            shown=self.write,
+        )
+
+    def operands(self) -> tuple[int, ...] | None:
+        """Return the inputs in the order of the op's operands; None where they have that order already."""
+        names = {a: n for rule in self.mapping.rules if rule.kind == "ndarraymapping" for a, n in rule.names.items()}
+        if not names or self.source.variadic:
+            return None
+        return tuple(self.source.inputs.index(names[each]) for each in self.target.operands if each in names)
+
+    def read(self, attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+        """Return the op's attributes from the framework's."""
+        said = {name for rule in self.mapping.rules for name in rule.names.values()}
+        for name, value in attributes.items():
+            if name not in said and value != self.source.defaults.get(name):
+                raise Unfit(f"its attribute {name}={value!r} has no place in the ruleset")
+        constants = {name: np.asarray(attributes[name]) for name in attributes if name in self.source.inputs}
+        own = {**self.source.defaults, **{n: v for n, v in attributes.items() if n not in constants}}
+        node = FrameworkNode(self.source.name, self.source.name, {}, own, constants)
+        found: dict[str, Any] = {}
+        try:
+            for rule in self.mapping.rules:
+                if rule.kind not in _INPUTS:
+                    found |= {name: _listed(value) for name, value in KINDS_OF_RULES[rule.kind](rule, node)}
+        except ModelError as error:
+            raise Unfit(str(error)) from None
+        return found
+
+    def write(self, attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
+        """Return the framework's attributes from the op's; what they cannot say is `Unfit`."""
+        found: dict[str, Any] = {}
+        for rule in self.mapping.rules:
+            if rule.kind in _INPUTS:
+                continue
+            if rule.kind not in _WRITTEN:
+                raise Unfit(f"the rule {rule.kind!r} is read, and cannot be written back")
+            for name, value in _WRITTEN[rule.kind](rule, attributes, self.source):
+                both = isinstance(value, dict) and name in found
+                found[name] = {**found[name], **value} if both else value
+        found = {name: _of_entries(value) if isinstance(value, dict) else value for name, value in found.items()}
+        said = {name for rule in self.mapping.rules if rule.kind not in _INPUTS for name in _arguments(rule)}
+        for name, value in attributes.items():
+            if name not in said and value != self.target.attributes.get(name):
+                raise Unfit(f"{name}={value!r} has no place in the ruleset")
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return word(value)
+    return tuple(map(_decoded, value)) if isinstance(value, list | tuple) else value
+
+
+def _plain(array: Any) -> Any:
+    return _listed(np.asarray(array).tolist())
+
+
+def _listed(value: Any) -> Any:
+    """Return numbers as attributes of ops have them: lists are tuples."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return tuple(map(_listed, value)) if isinstance(value, list | tuple) else value
+
+
+def _of_entries(entries: Mapping[int, Any]) -> tuple[Any, ...]:
+    if sorted(entries) != list(range(len(entries))):
+        raise Unfit(f"entries {sorted(entries)} of a list are given, and not all")
+    return tuple(entries[at] for at in range(len(entries)))
+
+
+# ---------------------------------------------------------------------- back
+
+Back = Iterator[tuple[str, Any]]
+
+
+def _same(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
+    for argument, name in rule.names.items():
+        if attributes.get(argument) is not None:
+            yield name, attributes[argument]
+
+
+def _truth(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
+    for argument, name in rule.names.items():
+        yield name, int(bool(attributes[argument]))
+
+
+def _constant(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
+    for each in (each for group in rule.arguments.values() for each in group):
+        if attributes.get(each.name) != each.value:
+            raise Unfit(f"{each.name} is {attributes.get(each.name)!r}, and the ruleset has {each.value!r} only")
+    yield from ()
+
+
+def _entry(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
+    for argument, name in rule.names.items():
+        index = next((int(each.value) for each in rule.arguments.get(argument, ()) if each.name == name), 0)
+        yield name, {index: attributes[argument]}
+
+
+def _text(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
+    for argument, name in rule.names.items():
+        if bool(attributes[argument]) == (rule.kind == "stringequals"):
+            yield name, rule.constant(argument)
+        elif source.defaults.get(name) == rule.constant(argument):
+            raise Unfit(f"{argument}={attributes[argument]!r} does not say what {name} is")
+
+
+def _place(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
+    for argument, name in rule.names.items():
+        texts = [each.value for each in rule.arguments.get(argument, ())]
+        index = attributes[argument]
+        if not isinstance(index, int) or not 0 <= index < len(texts):
+            raise Unfit(f"{argument}={index!r} is no place in {texts}")
+        yield name, texts[index]
+
+
+def _number(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
+    for argument, name in rule.names.items():
+        texts = {each.value: each.name for each in rule.arguments.get(argument, ()) if each.name != "index"}
+        if attributes[argument] not in texts:
+            raise Unfit(f"{argument}={attributes[argument]!r} is none of {sorted(texts)}")
+        yield name, texts[attributes[argument]]
+
+
+_WRITTEN: Mapping[str, Callable[[MappingRule, Mapping[str, Any], FrameworkOp], Back]] = {
+    "argdescriptorconstant": _constant,
+    "datatypetoint": _same,
+    "invertbooleannumber": _truth,
+    "listattributevaluelookuptoindex": _entry,
+    "listnumbertolistnumber": _same,
+    "mapstringtoindex": _number,
+    "ndarrayinputtonumericalattribute": _same,
+    "ndarraytointattributevalue": _same,
+    "stringequals": _text,
+    "stringnotequalsadapterrule": _text,
+    "stringtoindex": _place,
+    "valuemapping": _same,
+}
+"""What each kind of rule gives for an op of ours."""
+
+
+# ---------------------------------------------------------------------- skeletons
+
+
+def skeleton(ops: Iterable[FrameworkOp], framework: str, targets: Mapping[str, Op] | None = None) -> str:
+    """Return a ruleset to begin with, from definitions of ops: operands in order, and attributes of equal names.
+
+    An op that has no counterpart of its name is mapped to that name, which is then to be filled in.
+
+    Parameters
+    ----------
+    ops : iterable of FrameworkOp
+        Definitions, such as some of `onnx_ops()`, or of a file.
+    framework : str
+        ``onnx`` or ``tensorflow``.
+    targets : mapping of str to Op, optional
+        Ops that they are mapped to; by default those of the library.
+    """
+    known = LIBRARY if targets is None else targets
+    message = new_message("MappingDefinitionSet")
+    for each in ops:
+        stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", each.name).lower()
+        target = known.get(stem)
+        mapping = message.mappings.add(frameworkName=framework, opName=stem, inputFrameworkOpName=each.name)
+        operands = target.operands if target is not None else tuple(name.lower() for name in each.inputs)
+        _add_rule(mapping, "ndarraymapping", "outputTensorName", zip(operands, each.inputs, strict=False))
+        attributes = target.attributes if target is not None else each.attributes
+        same = [(name, name) for name in each.attributes if name in attributes]
+        if same:
+            _add_rule(mapping, "valuemapping", None, same)
+    return written(message)
+
+
+def _add_rule(mapping: Any, kind: str, field: str | None, names: Iterable[tuple[str, str]]) -> None:
+    rule = mapping.rule.add(ruleName=kind)
+    for ours, theirs in names:
+        if field is not None:
+            getattr(rule, field).append(ours)
+        rule.inputToOutput.add(key=ours, value=theirs)
