@@ -59,12 +59,15 @@ def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict
     return with_definitions(proto, table), weights
 
 
-def _remedy(model: Any) -> str:
-    """Return how a part of a model is read."""
-    return {
-        "NodeProto": "; read a single node with interpret_onnx(node)",
-        "GraphProto": "; make it one: onnx.helper.make_model(graph)",
-    }.get(type(model).__name__, "")
+def _check_kind(model: Any) -> None:
+    """Raise if something is no model, and say how a part of one is read."""
+    if not isinstance(model, bytes | str | os.PathLike):
+        kind = type(model).__name__
+        remedies = {
+            "NodeProto": "; read a single node with interpret_onnx(node)",
+            "GraphProto": "; make it one: onnx.helper.make_model(graph)",
+        }
+        raise ModelError(f"a model is a path, bytes or a ModelProto, not {kind}{remedies.get(kind, '')}")
 
 
 def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
@@ -75,8 +78,7 @@ def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
         raise MissingDependencyError.of_extra("ONNX files", "onnx") from None
     if isinstance(model, onnx.ModelProto):
         return model, "the model"
-    if not isinstance(model, bytes | str | os.PathLike):
-        raise ModelError(f"a model is a path, bytes or a ModelProto, not {type(model).__name__}{_remedy(model)}")
+    _check_kind(model)
     name = "the model" if isinstance(model, bytes) else repr(str(model))
     try:
         if isinstance(model, bytes):

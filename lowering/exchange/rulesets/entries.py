@@ -1,4 +1,4 @@
-"""Mappings of a ruleset as entries of the table of exchange, for `from_onnx` and `to_onnx`; and skeletons of rulesets."""
+"""Mappings of a ruleset as entries of the table of exchange, for `from_onnx` and `to_onnx`; skeletons of rulesets."""
 
 from __future__ import annotations
 
