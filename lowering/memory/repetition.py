@@ -50,7 +50,10 @@ def _as_scan(graph: Graph, node: str) -> bool:
     index, *inputs = own.inputs
     for place, name in enumerate([*inputs[:number], index, *inputs[number:]]):
         own.nodes[name]["index"] = place
-    own.remove_node(own.outputs[0])
+    going, *outputs = own.outputs
+    own.remove_node(going)
+    for place, name in enumerate(outputs):
+        own.nodes[name]["index"] = place
     numbers = graph.constant(np.arange(steps, dtype=np.int64), name=graph.fresh(f"{node}_steps"))
     operands = [graph.value(*each) for each in values]
     operands.insert(number, numbers)
@@ -78,15 +81,18 @@ def _along_first_axes(graph: Graph, node: str) -> bool:
 
 def _moved(value: Value, source: int, target: int) -> Value:
     """Return a value with one axis elsewhere."""
-    axes = np.moveaxis(np.arange(len(value.type.shape)), source, target).tolist()
+    rank = len(value.type.shape)
+    axes = [axis for axis in range(rank) if axis != source % rank]
+    axes.insert(target % rank, source % rank)
     return value if axes == sorted(axes) else ops.transpose(value, perm=tuple(axes))
 
 
 def _scan(graph: Graph, node: str, values: Iterable[Value], attributes: dict[str, object]) -> tuple[Value, ...]:
     """Add a scan in place of a node."""
     made = graph.add(ops.scan, list(values), attributes, name=graph.fresh(f"{node}_along"))
-    graph.nodes[made.node]["origin"] = graph.origin(node)
-    return tuple(Value(graph, made.node, index) for index in range(len(graph.nodes[made.node]["body"].outputs)))
+    results = made if isinstance(made, tuple) else (made,)
+    graph.nodes[results[0].node]["origin"] = graph.origin(node)
+    return results
 
 
 def _replaced(graph: Graph, node: str, results: Iterable[Value]) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.formats.text.cursor import Cursor
-from graphrewrite.formats.text.literal_parser import read_name
+from graphrewrite.formats.text.literal_parser import BodyName, read_name
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.memory.program.lines import Declaration, Instruction, read_declaration, read_instruction
+from graphrewrite.memory.program.sections import PROGRAM, Sections
 from graphrewrite.memory.program.state import Name, State
 from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.memory.pointwise import may_overwrite
@@ -20,7 +21,6 @@ from graphrewrite.types import Tensor, element_dtype
 
 __all__ = ["parse_program"]
 
-_PROGRAM = re.compile(r"program\b")
 _NAMED = re.compile(r"\s*(?:@\w+\s+)?([A-Za-z_][\w.]*)\s*(?:->\s*([A-Za-z_][\w.]*)\s*)?[=:]")
 """A line that gives something a name."""
 _DECLARE = re.compile(r"declare\b")
@@ -61,18 +61,19 @@ def parse_program(text: str, *, ops: Iterable[Op] = ()) -> Graph:
     add_1 = into(relu_1, relu_1, x, of='add') : f32[4]
     y = output(add_1)
     """
-    return _Parser(text, ops).graph()
+    own = list(ops)
+    sections = Sections.of(text, lambda sections, lines: _Parser(sections, lines, own).graph())
+    graph = sections.read(sections.first)
+    sections.finish()
+    return graph
 
 
 class _Parser:
     """One program, while it is read."""
 
-    def __init__(self, text: str, ops: Iterable[Op]) -> None:
-        self.lines = [
-            cursor for number, line in enumerate(text.splitlines(), 1) if not (cursor := Cursor(line, number)).is_at_end
-        ]
-        self.end = Cursor("", len(text.splitlines()) + 1)
-        self.result = Graph("", ops=list(ops))
+    def __init__(self, sections: Sections, lines: list[Cursor], ops: list[Op]) -> None:
+        self.sections, self.lines, self.end = sections, lines, sections.end
+        self.result = Graph("", ops=ops)
         self.state = State(self.result)
         found = [match for line in self.lines if (match := _NAMED.match(line.text))]
         self.state.reserved.update(name for match in found for name in match.groups() if name)
@@ -85,7 +86,7 @@ class _Parser:
     def graph(self) -> Graph:
         at = self._header()
         at = self._section(at, _DECLARE, "declare {", self._declare)
-        at = self._section(at, _PROGRAM, "program {", self._instruct)
+        at = self._section(at, PROGRAM, "program {", self._instruct)
         if at < len(self.lines):
             self.lines[at].fail("expected the end of the program")
         self._outputs()
@@ -96,7 +97,7 @@ class _Parser:
             self.end.fail("expected a program: 'program name', 'declare {…}' and 'program {…}'")
         cursor = self.lines[0]
         if cursor.sees("program") and not cursor.text.rstrip().endswith("{"):
-            cursor.take(_PROGRAM)
+            cursor.take(PROGRAM)
             if not cursor.is_at_end:
                 name = read_name(cursor)
                 self.result.graph["name"] = name
@@ -162,9 +163,21 @@ class _Parser:
             self._region(line.name, root, kind, None)
         else:
             self.result.input(line.name, kind)
+            if line.value is not None:
+                self._begin(line, kind)
             if line.mark == "in":
                 self.read_only[line.name] = "input"
             self._region(line.name, line.name, kind, Operand(line.name))
+
+    def _begin(self, line: Declaration, kind: Tensor) -> None:
+        """Note the first value of a variable."""
+        try:
+            np.broadcast_to(np.asarray(line.value, element_dtype(kind.element)), tuple(map(int, kind.shape)))
+        except (TypeError, ValueError) as error:
+            line.cursor.fail(f"the value does not fit {kind}: {error}", at=line.columns["value"], cause=error)
+        if line.after is None:
+            line.cursor.fail("a variable with a first value has an output; write '@inout name -> output'")
+        self.result.nodes[line.name].update({"initial": line.value, "next": line.after})
 
     def _alloc(self, name: str, kind: Tensor) -> None:
         layout = {} if kind.layout is None else {"layout": kind.layout}
@@ -305,17 +318,27 @@ class _Parser:
             for found, _ in outs
         ]
         attributes = dict(line.attributes)
+        bodies = {
+            key: self.sections.body(value, cursor, line.columns["attributes"])
+            for key, value in attributes.items()
+            if isinstance(value, BodyName)
+        }
+        attributes.update(bodies)
+        if line.place is not None and not bodies:
+            cursor.fail(f"{kind} runs no program whose regions have a place; remove it", at=line.columns["place"])
         if op.level != "memory" and outs:
             given = op.stored(op.settled(op.as_attributes(attributes), [graph.result_type(*each) for each in reads]))
             attributes = {
                 "of": kind,
-                **({"attributes": given} if given else {}),
+                **({"attributes": plain} if (plain := {k: v for k, v in given.items() if k not in bodies}) else {}),
+                **{key: given[key] for key in bodies},
                 **({"outs": len(outs)} if len(outs) > 1 else {}),
             }
             op = LIBRARY["into"]
         node = line.name if line.name is not None else state.fresh(kind)
         graph.add(op, [graph.value(*each) for each in (*regions, *reads)], attributes, name=node)
         graph.nodes[node].update(line.annotations)
+        graph.nodes[node].update({} if line.place is None else {"at": line.place})
         for mark, name, at in line.operands:
             if mark == "if":
                 graph.set_predicate(node, state.read(self._known(line, name, at)))
@@ -329,8 +352,9 @@ class _Parser:
 
     def _outputs(self) -> None:
         graph = self.result
-        written = [line for line in self.declared.values() if line.mark in ("out", "inout")]
-        for line in sorted(written, key=lambda line: line.mark == "inout"):
+        for line in self.declared.values():
+            if line.mark not in ("out", "inout"):
+                continue
             name = line.name
             found = self.names[name]
             if not self.state.is_written(found):
