@@ -87,7 +87,13 @@ def evaluate_sequence(
     computed = dict.fromkeys([*wanted, *kept.values()])
     program = _with_states(compile_graph(graph, computed if kept else nodes, instructions=False, implementations=None))
     found: dict[str, list[np.ndarray]] = {node: [] for node in (wanted if kept else program.results)}
-    sizes = sizes_of_inputs({n: graph.result_type(n) for n in fed}, {n: given[n][:1] if n in batched else given[n] for n in fed}) if kept else {}
+    sizes = (
+        sizes_of_inputs(
+            {n: graph.result_type(n) for n in fed}, {n: given[n][:1] if n in batched else given[n] for n in fed}
+        )
+        if kept
+        else {}
+    )
     state = {name: given[name] if name in given else _first(graph, name, sizes) for name in kept}
     for cycle in range(cycles):
         frame = {name: given[name][[cycle % len(given[name])]] for name in batched}

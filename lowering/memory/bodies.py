@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphrewrite import Graph, Tensor
-from graphrewrite.errors import GraphRewriteError
 from graphrewrite.hierarchy.bound_sizes import bind_sizes
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.types import Type

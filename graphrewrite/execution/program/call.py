@@ -17,8 +17,8 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.hierarchy.bound_sizes import attributes_with_sizes
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import LIBRARY, constant, find_op, into, output, reshape
-from graphrewrite.op.memory.destination import attributes_of_into
 from graphrewrite.op.axes import Arrangement
+from graphrewrite.op.memory.destination import attributes_of_into
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.types import (

@@ -38,11 +38,11 @@ class Sections:
 
     @classmethod
     def of(cls, text: str, read: Callable[[Sections, list[Cursor]], Graph]) -> Sections:
-        """Split a text.
+        r"""Split a text.
 
         Examples
         --------
-        >>> sections = Sections.of("program g\\nx\\n\\nprogram step\\ny", lambda *_: Graph())
+        >>> sections = Sections.of("program g\nx\n\nprogram step\ny", lambda *_: Graph())
         >>> len(sections.first), list(sections.lines)
         (2, ['step'])
         """
@@ -65,7 +65,9 @@ class Sections:
     def body(self, name: str, cursor: Cursor, at: int) -> Graph:
         """Return the program of a name, which an instruction runs."""
         if name not in self.lines:
-            cursor.fail(f"there is no program {name!r}{did_you_mean(name, self.lines)}; write it behind this one", at=at)
+            cursor.fail(
+                f"there is no program {name!r}{did_you_mean(name, self.lines)}; write it behind this one", at=at
+            )
         if name not in self.found:
             self.found[name] = None
             self.found[name] = self.read(self.lines[name]).as_body()
