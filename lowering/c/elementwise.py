@@ -270,6 +270,8 @@ def _cast(step: Step) -> list[str]:
         raise Unfit(f"a cast to {element}")
     if x.dtype.kind == "f" and result.dtype.kind in "iu":
         return mapped(step, f"{result.dtype.name}_of({{0}})")
+    if element == "f16" and x.dtype == np.float64:
+        return mapped(step, "single_of({0})")
     return mapped(step, "({T}){0}")
 
 

@@ -17,6 +17,7 @@ from graphrewrite.graph.regions import Regions, reads_of, writes_of
 from graphrewrite.hdl.emission.names import NameTable
 from graphrewrite.lowering.c.arrays import Array, row_major
 from graphrewrite.lowering.c.control import CONTROL, Running
+from graphrewrite.lowering.c.halves import HALVES, as_single, in_halves
 from graphrewrite.lowering.c.identifiers import c_comment
 from graphrewrite.lowering.c.kernel import Kernel, Step, Unfit
 from graphrewrite.lowering.c.moves import copied_part
@@ -148,7 +149,7 @@ class Program:
             raise Unfit(f"it has a value of the type {kind}")
         dtype = element_dtype(kind.element)
         is_real = dtype.kind == "f"
-        if dtype.kind not in "fiub" or (is_real and kind.element not in ("f32", "f64")):
+        if dtype.kind not in "fiub" or (is_real and kind.element not in ("f32", "f64", *HALVES)):
             raise Unfit(f"C has no type for {kind.element}" + "; op.cast(x, element='f32') gives one" * is_real)
         sizes = tuple(int(size) for size in kind.shape)
         if prod(sizes) >= 1 << 31:
@@ -257,6 +258,9 @@ class Program:
                 if not kernel.short and any(getattr(each, "element", None) in _SHORT for each in step.types):
                     raise Unfit("it computes with integers of less than 8 bits")
                 lines = list(kernel.write(step))
+                arrays = zip((*results, *read), types, strict=True)
+                halves = {a.name: str(t.element) for a, t in arrays if t.element in HALVES}
+                lines = in_halves(lines, halves) if halves else lines
                 self.tables.update({table.name: table for table in step.tables})
         except Unfit as reason:
             self.refused.append(f"{kind} ({node}: {reason})")
@@ -299,8 +303,8 @@ class Program:
         return Step(
             op,
             attributes,
-            tuple(read),
-            tuple(results),
+            tuple(map(as_single, read)),
+            tuple(map(as_single, results)),
             tuple(types[0]),
             lambda stem: self.names.give(f"{node} {stem}"),
         )
