@@ -14,13 +14,41 @@ import numpy as np
 from graphrewrite.lowering.c.arrays import Array
 from graphrewrite.lowering.c.kernel import Unfit
 
-__all__ = ["HALVES", "as_single", "in_halves"]
+__all__ = ["HALVES", "STEPWISE", "as_single", "in_halves", "rounded"]
 
 HALVES = ("f16", "bf16")
 """Element types of half precision."""
 
+_FAR = float(np.float16(-np.log(65504.0)))
+_SHARE = "in_half(in_half(expf(-{steep})) + 1)"
+
+STEPWISE: Mapping[str, str] = {
+    "celu": "{0} > 0 ? {0} : {alpha} * in_half(expm1f(in_half({0} / {alpha})))",
+    "elu": "{0} > 0 ? {0} : {alpha} * in_half(expm1f({0}))",
+    "fma": "in_half({0} * {1}) + {2}",
+    "hard_sigmoid": "limited_f(in_half(in_half({0} * {alpha}) + {beta}), 0, 1)",
+    "hard_swish": "{0} <= -3 ? 0 : limited_f(in_half(in_half({0} / 6) + 0.5f), -1, 1) * {0}",
+    "selu": "{gamma} * in_half({0} > 0 ? {0} : {alpha} * in_half(expm1f({0})))",
+    "sigmoid": f"{{0}} <= {_FAR}f ? expf({{0}}) : 1 / {_SHARE}".replace("{steep}", "{0}"),
+    "silu": f"{{steep}} <= {_FAR}f ? (in_half(expf({{steep}})) == 0 ? 0 : {{0}} * in_half(expf({{steep}}))) "
+    f": {{0}} / {_SHARE}",
+    "softsign": "isinf(in_half(fabsf({0}) + 1)) ? ({0} > 0) - ({0} < 0) : {0} / in_half(fabsf({0}) + 1)",
+}
+"""Ops of several steps, each of which rounds to an f16."""
+
 _ROUNDED = {"f16": "half_of", "bf16": "bfloat_of"}
 _ASSIGNED = re.compile(r"\s*([-+*/]?)= (.*);$")
+
+
+def rounded(number: float) -> float:
+    """Return the f16 nearest to a number.
+
+    Examples
+    --------
+    >>> rounded(0.01)
+    0.01000213623046875
+    """
+    return float(np.float16(number))
 
 
 def as_single(array: Array) -> Array:

@@ -32,6 +32,18 @@ static uint16_t half_of(float x)
     return (uint16_t)(sign | (size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13);
 }
 
+/* The nearest half float, in single precision. */
+static float in_half(float x)
+{
+    return half_value(half_of(x));
+}
+
+/* A number between limits; a NaN stays one. */
+static float limited_f(float x, float low, float high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
 /* The nearest bfloat16, half to even. */
 static float bfloat_of(float x)
 {
