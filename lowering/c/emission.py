@@ -76,7 +76,7 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
     ----------
     graph : Graph
         A graph of real numbers, of integers, or both. Composite ops that C lacks are written by others. A program over
-        memory, as `lower_to_memory` gives, is written as it is.
+        memory, as `lower_to_memory` gives, is written as it is, with regions placed anew.
     name : str, optional
         Of the function and the files, made a legal identifier; the graph's name where not given.
     sizes : mapping of str to int, optional
@@ -125,7 +125,7 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
         asked = ", ".join(f"{size!r}: ..." for size in opened)
         raise UnsupportedOpsError(f"C has arrays of known sizes only; give numbers for sizes={{{asked}}}")
     is_program = any(sized.op(node).level == "memory" for node in sized)
-    graph = sized if is_program else _over_memory(sized)
+    graph = _without_places(sized) if is_program else _over_memory(sized)
     names = name_table()
     own = names.give(name or graph.name or "network")
     reset = names.give(f"{own} reset")
@@ -133,6 +133,16 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
     if program.refused:
         raise _refusal(program.refused)
     return _design(own, reset, program, graph)
+
+
+def _without_places(graph: Graph) -> Graph:
+    """Return a program without the places that its text may say: C has places of its own."""
+    free = graph.copy()
+    for data in free.nodes.values():
+        data.pop("at", None)
+    for node, key, body in graph.bodies():
+        free.nodes[node][key] = _without_places(body).as_body()
+    return free
 
 
 def _over_memory(graph: Graph) -> Graph:
@@ -197,7 +207,7 @@ def _open_sizes(graph: Graph) -> list[str]:
 
 
 def _design(name: str, reset: str, program: Program, graph: Graph) -> Design:
-    lines = [line for step in program.steps for line in step.lines]
+    lines = [line for step in program.steps for line in step.lines if not line.lstrip().startswith("/*")]
     words = set(re.findall(r"\w+", "\n".join(lines)))
     functions = _functions(words)
     tables = [table for table in program.tables.values() if table.name in words]
