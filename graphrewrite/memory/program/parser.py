@@ -11,6 +11,7 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.literal_parser import BodyName, read_name
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.regions import part_offset
 from graphrewrite.memory.program.lines import Declaration, Instruction, read_declaration, read_instruction
 from graphrewrite.memory.program.sections import PROGRAM, Sections
 from graphrewrite.memory.program.state import Name, State
@@ -302,7 +303,8 @@ class _Parser:
                 is_same = found[1:3] == other[1:3] and found.end == other.end
                 if is_same and (kind in ("copy", "insert") or may_overwrite(op, types, other.type, slot)):
                     continue
-                if found.root == other.root and found.offset < other.end and other.offset < found.end:
+                start, end = self._written(line, other, found)
+                if found.root == other.root and found.offset < end and start < found.end:
                     cursor.fail(
                         f"{found.name!r} is read while {other.name!r} is written over it, and not entry by entry; "
                         "copy it first",
@@ -349,6 +351,16 @@ class _Parser:
             place = found
             state.use(node, place, writes=True)
             state.write(found, Operand(node, index))
+
+    @staticmethod
+    def _written(line: Instruction, out: Name, x: Name) -> tuple[int, int]:
+        """Return which entries of a region an instruction writes: of an insert in one piece, only those."""
+        starts = line.attributes.get("starts")
+        if line.kind == "insert" and isinstance(starts, tuple | list) and len(starts) == len(out.type.shape):
+            at = part_offset(x.type.shape, out.type.shape, starts) if len(x.type.shape) == len(starts) else None
+            if isinstance(at, int):
+                return out.offset + at, out.offset + at + x.end - x.offset
+        return out.offset, out.end
 
     def _outputs(self) -> None:
         graph = self.result
