@@ -116,7 +116,7 @@ def _first(graph: Graph, name: str, sizes: Mapping[str, int]) -> np.ndarray:
     if names := {each for size in kind.shape for each in symbols(size)}:
         raise EvaluationError(f"the variable {name!r} is {kind}, and no input says {min(names)}; pass its first value")
     first = np.empty(kind.shape, element_dtype(kind.element))
-    first[...] = graph.nodes[name].get("initial", 0)
+    np.copyto(first, graph.nodes[name].get("initial", 0), casting="unsafe")  # as `numpy.full` does
     return first
 
 

@@ -271,7 +271,7 @@ def _design(name: str, reset: str, program: Program, graph: Graph) -> Design:
 def _state(graph: Graph, name: str, array: Array) -> dict[str, Any]:
     """Return what is said of a variable that is kept between frames."""
     data, count = graph.nodes[name], max(array.size, 1)
-    first = np.broadcast_to(np.asarray(data.get("initial", 0), array.dtype), array.shape)
+    first = np.broadcast_to(np.asarray(data.get("initial", 0)).astype(array.dtype), array.shape)
     numbers = [literal(number, array.dtype) for number in first.ravel()] or ["0"]
     is_even = len(set(numbers)) == 1
     return {

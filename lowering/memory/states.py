@@ -100,7 +100,7 @@ def _expose_counter(graph: Graph, node: str) -> None:
             raise LoweringError(f"counts in {whole.width} bits; programs over memory count in {_WIDEST}", node=node)
         following = np.roll(np.arange(whole.minimum, whole.maximum + 1), -1)
         further = ops.lookup(state, graph.constant(following, type=whole), low=whole.minimum)
-    elif str(whole)[0] in "iu":
+    elif isinstance(whole, str) and whole[0] in "iu":
         further = ops.add(state, graph.constant(1, type=whole))
     else:
         raise LoweringError(f"counts in {whole}; programs over memory count in whole numbers", node=node)

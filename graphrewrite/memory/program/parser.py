@@ -12,6 +12,7 @@ from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.literal_parser import BodyName, read_name
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.regions import part_offset
+from graphrewrite.memory.plan import plan_memory
 from graphrewrite.memory.program.lines import Declaration, Instruction, read_declaration, read_instruction
 from graphrewrite.memory.program.sections import PROGRAM, Sections
 from graphrewrite.memory.program.state import Name, State
@@ -83,6 +84,7 @@ class _Parser:
         self.declared: dict[str, Declaration] = {}
         self.read_only: dict[str, str] = {}
         self.placed: list[tuple[str, int, int]] = []
+        self.after: dict[str, list[str]] = {}
 
     def graph(self) -> Graph:
         at = self._header()
@@ -173,7 +175,8 @@ class _Parser:
     def _begin(self, line: Declaration, kind: Tensor) -> None:
         """Note the first value of a variable."""
         try:
-            np.broadcast_to(np.asarray(line.value, element_dtype(kind.element)), tuple(map(int, kind.shape)))
+            first = np.asarray(line.value).astype(element_dtype(kind.element))
+            np.broadcast_to(first, tuple(map(int, kind.shape)))
         except (TypeError, ValueError) as error:
             line.cursor.fail(f"the value does not fit {kind}: {error}", at=line.columns["value"], cause=error)
         if line.after is None:
@@ -252,17 +255,35 @@ class _Parser:
     def _put(self, line: Instruction, kind: Tensor) -> None:
         """Note the place of a region; raise if it overlaps another one that is in use."""
         assert line.name is not None
+        self._put_bytes(line, line.name, self.names[line.name].end * element_dtype(kind.element).itemsize)
+
+    def _put_bytes(self, line: Instruction, name: str, size: int) -> None:
         assert line.place is not None
-        size = self.names[line.name].end * element_dtype(kind.element).itemsize
-        for other, start, stop in self.placed:
-            if other not in self.freed and line.place < stop and start < line.place + size:
+        stop = line.place + size
+        overlapping = [each for each in self.placed if line.place < each[2] and each[1] < stop]
+        for other, start, end in overlapping:
+            if other not in self.freed:
                 line.cursor.fail(
-                    f"the bytes {line.place} to {line.place + size} overlap those of {other!r}, {start} to {stop}; "
+                    f"the bytes {line.place} to {stop} overlap those of {other!r}, {start} to {end}; "
                     "free that before, or place one elsewhere",
                     at=line.columns["place"],
                 )
-        self.placed.append((line.name, line.place, line.place + size))
-        self.result.nodes[line.name]["at"] = line.place
+        self.after[name] = [other for other, *_ in overlapping]
+        self.placed.append((name, line.place, stop))
+        self.result.nodes[name]["at"] = line.place
+
+    def _run(self, line: Instruction, node: str, bodies: Iterable[Graph]) -> None:
+        """Note the place of what lives while an instruction runs programs, which is free again afterwards."""
+        self._put_bytes(line, node, max(plan_memory(body).size for body in bodies))
+        self.state.used[node] = [(node, 0, 0)]
+        self.freed[node] = line.cursor.number
+        self._come_after(node, node)
+
+    def _come_after(self, node: str, root: str) -> None:
+        """Let a node that uses some memory come after what was in the same place before."""
+        for other in self.after.get(root, ()):
+            for earlier, *_ in self.state.used[other]:
+                self.state.order(earlier, node)
 
     def _free(self, line: Instruction) -> None:
         if len(line.operands) != 1 or line.operands[0][0] != "out" or line.attributes:
@@ -340,17 +361,21 @@ class _Parser:
         node = line.name if line.name is not None else state.fresh(kind)
         graph.add(op, [graph.value(*each) for each in (*regions, *reads)], attributes, name=node)
         graph.nodes[node].update(line.annotations)
-        graph.nodes[node].update({} if line.place is None else {"at": line.place})
         for mark, name, at in line.operands:
             if mark == "if":
                 graph.set_predicate(node, state.read(self._known(line, name, at)))
         state.note(node)
+        for root in dict.fromkeys(each.root for each, _ in (*ins, *outs)):
+            self._come_after(node, root)
+        if line.place is not None:
+            self._run(line, node, bodies.values())
         for found, _ in ins:
             state.use(node, found, writes=False)
         for index, (found, _) in enumerate(outs):
             place = found
             state.use(node, place, writes=True)
-            state.write(found, Operand(node, index))
+            box = self._written(line, found, ins[0][0]) if kind == "insert" else None
+            state.write(found, Operand(node, index), box)
 
     @staticmethod
     def _written(line: Instruction, out: Name, x: Name) -> tuple[int, int]:
