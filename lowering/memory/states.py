@@ -44,6 +44,9 @@ def expose_states(graph: Graph) -> None:
     y = output(reshape_1)
     d_after = output(concat_1)
     """
+    dead = graph.dead_nodes() - set(graph.inputs)
+    if any(graph.nodes[node]["type"] in _EXPOSED for node in dead):  # a variable would give them a reader
+        graph.remove_nodes_from(sorted(dead))
     for node in graph.in_order():
         if (expose := _EXPOSED.get(graph.nodes[node]["type"])) is not None:
             expose(graph, node)
