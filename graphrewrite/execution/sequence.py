@@ -22,7 +22,7 @@ from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import find_op
 from graphrewrite.types import Stream, element_dtype, symbols, with_sizes
 
-__all__ = ["batch_sizes", "evaluate_sequence", "has_batch", "keeps_state"]
+__all__ = ["batch_sizes", "evaluate_sequence", "first_value", "has_batch", "keeps_state", "variables_of"]
 
 
 def keeps_state(graph: Graph) -> bool:
@@ -73,7 +73,7 @@ def evaluate_sequence(
     graph = as_graph(graph, "that can be evaluated")
     given = {name: np.asarray(array) for name, array in by_name(graph.inputs, (inputs,), {}).items()}
     names = batch_sizes(graph)
-    kept = _variables(graph)
+    kept = variables_of(graph)
     fed = [name for name in graph.inputs if name in given and name not in kept]
     batched = [n for n in fed if given[n].ndim and has_batch(graph.result_type(n), names)]
     if cycles is None:
@@ -94,7 +94,7 @@ def evaluate_sequence(
         if kept
         else {}
     )
-    state = {name: given[name] if name in given else _first(graph, name, sizes) for name in kept}
+    state = {name: given[name] if name in given else first_value(graph, name, sizes) for name in kept}
     for cycle in range(cycles):
         frame = {name: given[name][[cycle % len(given[name])]] for name in batched}
         values = program({**given, **frame, **state})
@@ -104,14 +104,27 @@ def evaluate_sequence(
     return {node: np.stack(values) if values else np.empty(0) for node, values in found.items()}
 
 
-def _variables(graph: Graph) -> dict[str, str]:
-    """Return the inputs that are variables, each with the output that has its value in the next cycle."""
+def variables_of(graph: Graph) -> dict[str, str]:
+    r"""Return the inputs that are variables, each with the output that has its value in the next cycle.
+
+    Examples
+    --------
+    >>> variables_of(Graph.parse("graph g\ns = input() {next='y'} : f32[]\nn = neg(s)\ny = output(n)"))
+    {'s': 'y'}
+    """
     named = {name: graph.nodes[name].get("next") for name in graph.inputs}
     return {name: after for name, after in named.items() if after in graph.outputs}
 
 
-def _first(graph: Graph, name: str, sizes: Mapping[str, int]) -> np.ndarray:
-    """Return the value of a variable in the first cycle."""
+def first_value(graph: Graph, name: str, sizes: Mapping[str, int]) -> np.ndarray:
+    r"""Return the value of a variable in the first cycle, for numbers of the sizes of other inputs.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\ns = input() {next='y', initial=2} : f32[N]\nn = neg(s)\ny = output(n)")
+    >>> first_value(g, "s", {"N": 3}).tolist()
+    [2.0, 2.0, 2.0]
+    """
     kind = with_sizes(graph.result_type(name), sizes)
     if names := {each for size in kind.shape for each in symbols(size)}:
         raise EvaluationError(f"the variable {name!r} is {kind}, and no input says {min(names)}; pass its first value")
@@ -123,7 +136,7 @@ def _first(graph: Graph, name: str, sizes: Mapping[str, int]) -> np.ndarray:
 def batch_sizes(graph: Graph) -> set[str]:
     """Return the names of sizes that inputs have in front and nowhere else, so that any number of rows will do."""
     front, elsewhere = set[str](), set[str]()
-    kept = _variables(graph)
+    kept = variables_of(graph)
     for kind in [graph.result_type(name) for name in graph.inputs if name not in kept]:
         for axis, size in enumerate(kind.shape):
             is_free = axis == 0 and (size,) == symbols(size)
