@@ -128,7 +128,7 @@ def first_value(graph: Graph, name: str, sizes: Mapping[str, int]) -> np.ndarray
     kind = with_sizes(graph.result_type(name), sizes)
     if names := {each for size in kind.shape for each in symbols(size)}:
         raise EvaluationError(f"the variable {name!r} is {kind}, and no input says {min(names)}; pass its first value")
-    first = np.empty(kind.shape, element_dtype(kind.element))
+    first = np.empty(tuple(map(int, kind.shape)), element_dtype(kind.element))
     np.copyto(first, graph.nodes[name].get("initial", 0), casting="unsafe")  # as `numpy.full` does
     return first
 
