@@ -148,7 +148,12 @@ def _without_places(graph: Graph) -> Graph:
 def _over_memory(graph: Graph) -> Graph:
     """Return a program over memory whose ops C has, in as few regions and copies as rules find."""
     graph = graph.copy()
-    expose_states(graph)
+    try:
+        expose_states(graph)
+    except LoweringError as error:
+        found = [node for node in graph.in_order() if graph.op(node).step is not None]
+        others = [each for each in _without_kernel(graph) if not each.endswith(tuple(f"({node})" for node in found))]
+        raise _refusal([str(error), *others]) from None
     settle_repetition(graph)
     members = [member for member in LOWER_COMPOSITE if not lowered_ops(member) & C_OPS]
     lowered = rewrite(graph, (*members, eliminate_dead_nodes, eliminate_independent_nodes))
@@ -220,7 +225,7 @@ def _design(name: str, reset: str, program: Program, graph: Graph) -> Design:
         if array.name in words
     ]
     own = [port for port in ports if port["is_own"]]
-    unread = [f"(void){port['variable']};" for port in own if port["is_input"] and port["variable"] not in words]
+    unread = [f"(void){port['variable']};" for port in own if port["variable"] not in words]
     about = {
         "name": name,
         "file": name,
