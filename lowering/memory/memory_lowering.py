@@ -124,10 +124,15 @@ def _checked(graph: Graph, sizes: Mapping[str, int]) -> Mapping[str, int]:
 
 def _check(graph: Graph, node: str, kinds: tuple[Type, ...]) -> None:
     op = graph.op(node)
-    if op.level in ("structure", "stream", "generic"):
-        what = {"stream": "carries a stream", "generic": "is unknown"}.get(op.level, "holds state from cycle to cycle")
+    if op.level in ("stream", "generic"):
+        what = "carries a stream" if op.level == "stream" else "is unknown"
         raise LoweringError(
             f"{op.name} {what}, which no program over memory does; lower the graph without it", node=node
+        )
+    if op.level == "structure" or op.step is not None:
+        raise LoweringError(
+            f"{op.name} keeps a state that only it knows; make that an input with the annotation next=, and an output",
+            node=node,
         )
     own = attributes_in(graph.nodes[node], op)
     if op.name not in RUNNING and any(isinstance(each, Body) for each in own.values()):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor, evaluate, op, rewrite, verify
+from graphrewrite import Graph, Tensor, define_op, evaluate, op, rewrite, verify
 from graphrewrite.errors import EvaluationError, ParseError, VerificationError
 from graphrewrite.execution.sequence import evaluate_sequence
 from graphrewrite.formats.text import to_text
@@ -175,6 +175,13 @@ def test_own_ops_and_layouts_are_computed_as_before():
 def test_what_has_no_place_in_memory_is_refused(text, said):
     with pytest.raises(LoweringError, match=said):
         lower_to_memory(Graph.parse(text))
+
+
+def test_a_state_that_only_an_op_knows_is_refused():
+    total = define_op(lambda x: x, name="total", infer=lambda x: x, step=lambda state, x: (x, x))
+    g = Graph.parse("graph g\nx = input() : f32[N]\nt = total(x)\ny = output(t)", ops=[total])
+    with pytest.raises(LoweringError, match="node 't': total keeps a state that only it knows; make that an input"):
+        lower_to_memory(g)
 
 
 def test_a_variable_is_an_input_and_an_output_of_one_type():
