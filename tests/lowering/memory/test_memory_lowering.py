@@ -121,6 +121,7 @@ def test_graphs_that_nodes_run_are_programs_whose_regions_have_a_place():
         assert room.size == max(inner.size for inner in plan.nested[node].values())
         assert f"{node}: {fewer.nodes[node]['of']} at {room.offset} @out" in text
     assert "@inout x -> o : f32[2,3]" in text  # an iteration hands it to the next one
+    assert "  h: tanh @out x, @in x\n}" in text  # and computes it there, where it may
     assert Graph.parse(to_text(fewer, whole=True)) == fewer
 
 
