@@ -64,7 +64,7 @@ def compared(found: Trace, rules: Transformation, seeds: Iterable[int]) -> Compa
             return Compared(None, f"outputs were not compared: the model cannot be evaluated ({error})")
         if unlike is None and find_spec("onnxruntime") is not None and not why_not:
             try:
-                unlike = ENGINES["onnxruntime"](before, after, batch_for(before, seed, moderate=True))
+                unlike = ENGINES["onnxruntime"](before, after, batch_for(before, seed, moderate=True), None)
                 by_engine = True
             except NoVerdictError as error:
                 why_not = f"; not by onnxruntime: {error}"

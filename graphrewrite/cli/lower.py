@@ -156,5 +156,9 @@ def _as_data(plan: MemoryPlan, output: Path | None) -> dict[str, object]:
             name: {"offset": room.offset, "size": room.size, "begin": room.begin, "end": room.end}
             for name, room in plan.rooms.items()
         },
+        "workspaces": {
+            name: {"offset": room.offset, "size": room.size, "step": room.begin}
+            for name, room in plan.workspaces.items()
+        },
         "file": None if output is None else str(output),
     }

@@ -19,9 +19,12 @@ from graphrewrite.cli.quantising import check_loss, loss_text, quantised
 from graphrewrite.cli.sources import network_in
 from graphrewrite.cli.terminal import say
 from graphrewrite.errors import EvaluationError
+from graphrewrite.execution.program.size_values import sizes_of_inputs
+from graphrewrite.execution.sequence import first_value, variables_of
 from graphrewrite.hdl import Design
 from graphrewrite.hdl.emission.design import check_target
 from graphrewrite.lowering import QuantisationError, optimise, run_c, to_integer
+from graphrewrite.lowering.memory.states import expose_states
 from graphrewrite.lowering.prequantised.quantisers import is_quantised
 from graphrewrite.lowering.quantisation.agreement import Reference
 from graphrewrite.rewriting.traces import Step
@@ -181,10 +184,18 @@ def _run(found: Program, graph: Graph, inputs: Mapping[str, np.ndarray], most: i
     frames = min([most, *(len(inputs[name]) // shape[0] for name, shape in ports.items())])
     exact, every = True, {name: inputs[name][: frames * n] for name, (n, *_) in ports.items()}
     results = run_c(found.design, every)
+    stepped = graph.copy()
+    expose_states(stepped)
+    kept, state = variables_of(stepped), dict[str, np.ndarray]()
     for index in range(frames):
         frame = {name: array[index * ports[name][0] : (index + 1) * ports[name][0]] for name, array in every.items()}
-        want = evaluate(graph, frame)
-        got = {name: _frame(results[name], index, np.shape(array)) for name, array in want.items()}
+        sizes = sizes_of_inputs({name: stepped.result_type(name) for name in frame}, frame)
+        state = state or {name: first_value(stepped, name, sizes) for name in kept}
+        want = evaluate(stepped, {**frame, **state})
+        state = {name: want[after] for name, after in kept.items()}
+        want = {name: array for name, array in want.items() if name in graph.outputs}
+        got = {name: _frame(results[name], index, np.shape(array)) for name, array in want.items() if name in results}
+        got = {**want, **got}  # what a variable becomes is seen in the next frame
         exact &= all(np.array_equal(want[name], got[name], equal_nan=want[name].dtype.kind == "f") for name in want)
         values = [np.asarray(each) for each in (*frame.values(), *want.values(), *got.values())]
         unlike = difference_of_values(graph, want, got, frame, rounding_of(graph, graph, values))

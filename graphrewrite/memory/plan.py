@@ -16,6 +16,8 @@ from graphrewrite.types import Tensor, element_dtype
 
 __all__ = ["MemoryPlan", "Room", "plan_memory"]
 
+_WIDEST = 8
+"""Bytes of the widest entries."""
 _STEPS = 1_000
 """Steps of the search for a smaller block."""
 
@@ -54,12 +56,18 @@ class MemoryPlan:
         By the node that allocates it, the output whose region it is; for a variable, by its input.
     placement : Placement
         The height of the block, and the bound: what lives at the same time.
+    workspaces : mapping of str to Room
+        By instruction, the room for the regions of the programs that it runs.
+    nested : mapping of str to mapping of str to MemoryPlan
+        By instruction and attribute, the plan of a program that it runs; its offsets count from those of the workspace.
     """
 
     order: tuple[str, ...]
     rooms: Mapping[str, Room]
     outputs: Mapping[str, str]
     placement: Placement
+    workspaces: Mapping[str, Room]
+    nested: Mapping[str, Mapping[str, MemoryPlan]]
 
     def __repr__(self) -> str:
         return f"<memory plan: {len(self.rooms)} regions in {self.size} bytes, at least {self.bound}>"
@@ -112,7 +120,7 @@ def plan_memory(
         Of the level ``memory``, with sizes that are numbers.
     order : iterable of str, optional
         Its nodes, or those for which something is done, in an order that its edges allow; the graph's own where not
-        given.
+        given. Programs that instructions run have their own order.
     align : int
         Bytes whose multiples offsets are; sizes of entries are added to that.
     capacity : int, optional
@@ -157,12 +165,29 @@ def plan_memory(
     for node, (begin, end) in lives.items():
         size, grain = _bytes_of(graph, node)
         spans.append(Span(size, begin, end, align=grain, offset=graph.nodes[node].get("at")))
+    nested: dict[str, dict[str, MemoryPlan]] = {}
+    for node, key, body in graph.bodies():
+        nested.setdefault(node, {})[key] = plan_memory(body, align=align, search=search)
+    running = {node: max(each.size for each in plans.values()) for node, plans in nested.items() if node in position}
+    running = {node: size for node, size in running.items() if size}
+    for node, size in running.items():
+        begin = position[node]
+        spans.append(Span(size, begin, begin + 1, align=_WIDEST, offset=graph.nodes[node].get("at")))
     placement = place(spans, align=align, capacity=capacity, steps=_STEPS if search else 0)
     rooms = {
         node: Room(span.size, span.begin, span.end, offset)
-        for node, span, offset in zip(lives, spans, placement.offsets, strict=True)
+        for node, span, offset in zip([*lives, *running], spans, placement.offsets, strict=True)
     }
-    return MemoryPlan(instructions, MappingProxyType(rooms), MappingProxyType(outputs), placement)
+    workspaces = {node: rooms.pop(node) for node in running}
+    plans = {node: MappingProxyType(each) for node, each in nested.items()}
+    return MemoryPlan(
+        instructions,
+        MappingProxyType(rooms),
+        MappingProxyType(outputs),
+        placement,
+        MappingProxyType(workspaces),
+        MappingProxyType(plans),
+    )
 
 
 def _in_order(regions: Regions, order: Iterable[str] | None) -> Iterable[str]:

@@ -195,6 +195,8 @@ def kind_of_attribute(function: Callable[..., Any], name: str, default: Any) -> 
         annotation = typing.get_type_hints(function, include_extras=True).get(name, Any)
         if isinstance(annotation, type) and issubclass(annotation, Body):
             return Instance("Graph", annotation)
+        if annotation == Body | None:
+            return Either([NONE, Instance("Graph", Body)])
         if annotation in (Element, ElementName):
             return _ELEMENT
         if annotation in (Element | None, ElementName | None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 
 import numpy as np
@@ -10,13 +11,16 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, GraphRewriteError, MissingDependencyError, RuleError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.program.size_values import sizes_of_inputs
+from graphrewrite.execution.sequence import batch_sizes, keeps_state
 from graphrewrite.graph import Graph
+from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.comparison import NoVerdictError, OutputDifference, difference_of_values, rounding_of
 
-__all__ = ["ENGINES", "Engine", "engine_of"]
+__all__ = ["ENGINES", "Engine", "check_by_engine", "engine_of"]
 
-Engine = Callable[[Graph, Graph, Mapping[str, np.ndarray]], OutputDifference | None]
-"""Returns what differs between a graph and the result of a rule; raises `NoVerdictError` if it cannot compute them."""
+Engine = Callable[[Graph, Graph, Mapping[str, np.ndarray], float | None], OutputDifference | None]
+"""Returns what differs between a graph and the result of a rule by more than rounding, and than a tolerance if there is
+one; raises `NoVerdictError` if it cannot compute them."""
 _FRAMES = 4
 
 
@@ -37,9 +41,24 @@ def engine_of(name: str) -> Engine:
     raise RuleError(f"there is no engine {name!r}{hint}{', '.join(map(repr, ENGINES))}")
 
 
-def _by_onnxruntime(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> OutputDifference | None:
+def check_by_engine(
+    name: str, graph: Graph, after: Graph, inputs: Mapping[str, np.ndarray], tolerance: float | None
+) -> str:
+    """Refute a result of which another engine computes other values; return why it cannot, if it cannot."""
+    try:
+        differing = engine_of(name)(graph, after, inputs, tolerance)
+    except NoVerdictError as reason:
+        return str(reason)
+    if differing is not None:
+        raise Refuted(replace(differing, reason=f"by {name}, {differing.reason}").between(graph, after), name)
+    return ""
+
+
+def _by_onnxruntime(
+    before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], tolerance: float | None = None
+) -> OutputDifference | None:
     old, new = (_run(graph, inputs) for graph in (before, after))
-    bound = rounding_of(before, after, (*_inside(before, inputs), *old.values(), *new.values()))
+    bound = rounding_of(before, after, (*_inside(before, inputs), *old.values(), *new.values())) + (tolerance or 0)
     return difference_of_values(before, old, new, inputs, bound)
 
 
@@ -66,27 +85,43 @@ def _run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray
         raise NoVerdictError(f"onnxruntime cannot compute it: {error}") from None
 
 
-def _by_c(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> OutputDifference | None:
+def _by_c(
+    before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], tolerance: float | None = None
+) -> OutputDifference | None:
     old, new = (_run_c(graph, inputs) for graph in (before, after))
-    bound = rounding_of(before, after, (*_inside(before, inputs), *old.values(), *new.values()))
+    inside = () if keeps_state(before) else _inside(before, inputs)
+    bound = rounding_of(before, after, (*inside, *old.values(), *new.values())) + (tolerance or 0)
     return difference_of_values(before, old, new, inputs, bound)
 
 
 def _run_c(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return what a program in C computes for the outputs of a graph: the whole batch as one frame."""
+    """Return what a program in C computes for the outputs of a graph: the whole batch as one frame, or its cycles."""
     from graphrewrite.lowering import run_c, to_c
 
     try:
         kinds = {name: graph.result_type(name) for name in graph.inputs}
         given = {name: inputs[name] for name in graph.inputs}
-        return run_c(to_c(graph, sizes=sizes_of_inputs(kinds, given)), given)
+        sizes = sizes_of_inputs(kinds, given)
+        if keeps_state(graph):  # a frame a cycle
+            sizes = {name: size for name, size in sizes.items() if name not in batch_sizes(graph)}
+        return run_c(to_c(_without_variables(graph), sizes=sizes), given)
     except MissingDependencyError:
         raise
     except (GraphRewriteError, KeyError) as error:
         raise NoVerdictError(f"C cannot compute it: {error}") from None
 
 
-def _by_ghdl(before: Graph, after: Graph, inputs: Mapping[str, np.ndarray]) -> OutputDifference | None:
+def _without_variables(graph: Graph) -> Graph:
+    """Return a graph in which what a variable is before a step, and after it, is an input and an output as others."""
+    plain = graph.copy()
+    for name in plain.inputs:
+        plain.nodes[name].pop("next", None)
+    return plain
+
+
+def _by_ghdl(
+    before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], tolerance: float | None = None
+) -> OutputDifference | None:
     from graphrewrite.hdl import cosimulate, emit
     from graphrewrite.hdl.buffering import insert_forks
     from graphrewrite.hdl.errors import GhdlMissingError

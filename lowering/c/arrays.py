@@ -10,7 +10,7 @@ import numpy as np
 
 __all__ = ["Array", "Reference", "c_type", "literal", "row_major"]
 
-_TYPES = {"float32": "float", "float64": "double", "bool": "uint8_t"}
+_TYPES = {"float16": "uint16_t", "float32": "float", "float64": "double", "bool": "uint8_t"}
 
 
 def c_type(dtype: np.dtype) -> str:
@@ -33,7 +33,11 @@ def literal(number: object, dtype: np.dtype) -> str:
     ('0.1f', 'INFINITY', 'INT32_MIN')
     >>> literal(5, np.dtype("uint32")), literal(1 << 40, np.dtype("int64")), literal(True, np.dtype("bool"))
     ('5u', 'INT64_C(1099511627776)', '1')
+    >>> literal(-1.5, np.dtype("float16"))
+    '0xbe00'
     """
+    if dtype == np.float16:  # its bits
+        return f"{np.float16(number).view(np.uint16):#06x}"  # type: ignore[arg-type]  # a number of numpy or of Python
     if dtype.kind == "f":
         value = dtype.type(number)
         if not np.isfinite(value):

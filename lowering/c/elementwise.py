@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import reduce
 
 import numpy as np
 
 from graphrewrite.lowering.c.arrays import Array, Reference, literal
+from graphrewrite.lowering.c.halves import STEPWISE, rounded
 from graphrewrite.lowering.c.kernel import Kernel, Step, Unfit, unsigned
 from graphrewrite.lowering.c.loops import nest
 
@@ -116,16 +117,31 @@ def _row(name: str) -> Callable[[Step], list[str]]:
         if dtype.kind not in kinds:
             raise Unfit(f"it has no expression for {dtype.name}")
         wanted = re.findall(r"\{([a-z]+)\}", kinds[dtype.kind])
-        words = {word: _word(word, step.attributes, dtype) for word in wanted}
+        words = {word: _word(word, step, dtype) for word in wanted}
         return mapped(step, kinds[dtype.kind], **words)
 
     return write
 
 
-def _word(word: str, attributes: Mapping[str, Any], dtype: np.dtype) -> str:
+def _stepwise(name: str, write: Callable[[Step], list[str]]) -> Callable[[Step], list[str]]:
+    """Return what writes an op of f16 step by step, and of other numbers as it is."""
+
+    def halved(step: Step) -> list[str]:
+        if not step.is_half:
+            return write(step)
+        numbers = {name: number for name, number in step.attributes.items() if isinstance(number, int | float)}
+        words = {word: _word(word, step, step.result.dtype) for word in numbers}
+        steep = "{0}" if step.attributes.get("alpha") == 1 else "in_half({0} * {alpha})"
+        return mapped(step, STEPWISE[name].replace("{steep}", steep), **words)
+
+    return halved
+
+
+def _word(word: str, step: Step, dtype: np.dtype) -> str:
     """Return the number that a word in an expression stands for."""
     known = {"half": 0.5, "root": np.sqrt(0.5)}
-    text = literal(known[word] if word in known else attributes[word], dtype)
+    number = known[word] if word in known else step.attributes[word]
+    text = literal(rounded(number) if step.is_half and word not in known else number, dtype)
     return f"({text})" if text.startswith("-") else text
 
 
@@ -206,7 +222,12 @@ def _hard_tanh(step: Step) -> list[str]:
 def _batch_norm(step: Step) -> list[str]:
     x, gain, shift, mean, var = step.operands
     rank, epsilon = len(x.shape), x.dtype.type(step.attributes["epsilon"])
-    if gain.value is not None and var.value is not None:
+    if step.is_half:
+        parameters = [mean, gain, shift, var]
+        least = literal(rounded(step.attributes["epsilon"]), x.dtype)
+        text = f"in_half({{2}} / in_half(sqrtf(in_half({{4}} + {least}))))"
+        text = f"in_half(in_half({{0}} - {{1}}) * {text}) + {{3}}"
+    elif gain.value is not None and var.value is not None:
         with np.errstate(invalid="ignore", divide="ignore"):
             scale = step.table("scale", gain.value / np.sqrt(var.value + epsilon), x.dtype)
         parameters, text = [mean, scale, shift], "({0} - {1}) * {2} + {3}"
@@ -250,6 +271,8 @@ def _bit_shift(step: Step) -> list[str]:
 
 def _sum(step: Step) -> list[str]:
     kind, result = step.result.dtype.kind, step.result
+    if step.is_half:  # rounded at each step
+        return mapped(step, reduce(lambda total, i: f"in_half({total} + {{{i}}})", range(1, len(step.operands)), "{0}"))
     if kind == "f":
         return mapped(step, " + ".join(f"{{{i}}}" for i in range(len(step.operands))))
     text = " + ".join(f"({unsigned(result.dtype)}){{{i}}}" for i in range(len(step.operands)))
@@ -270,6 +293,8 @@ def _cast(step: Step) -> list[str]:
         raise Unfit(f"a cast to {element}")
     if x.dtype.kind == "f" and result.dtype.kind in "iu":
         return mapped(step, f"{result.dtype.name}_of({{0}})")
+    if element == "f16" and x.dtype == np.float64:
+        return mapped(step, "single_of({0})")
     return mapped(step, "({T}){0}")
 
 
@@ -292,5 +317,6 @@ _OWN = {
     "sum": _sum,
 }
 
-ELEMENTWISE = {name: Kernel(write) for name, write in {**{n: _row(n) for n in EXPRESSIONS}, **_OWN}.items()}
+_WRITTEN = {**{name: _row(name) for name in EXPRESSIONS}, **_OWN}
+ELEMENTWISE = {name: Kernel(_stepwise(name, write) if name in STEPWISE else write) for name, write in _WRITTEN.items()}
 """Kernels of element-wise ops."""

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Graph, Tensor, rewrite
-from graphrewrite.graph import Operand
 from graphrewrite.graph.arguments import as_graph
-from graphrewrite.graph.regions import reads_of
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hdl import Design
 from graphrewrite.hdl.emission.description import version
@@ -23,6 +21,7 @@ from graphrewrite.hdl.emission.rendering import renderer
 from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.lowering.c.along import ALONG
 from graphrewrite.lowering.c.arrays import Array, literal
+from graphrewrite.lowering.c.control import CONTROL, bodies_of
 from graphrewrite.lowering.c.elementwise import ELEMENTWISE
 from graphrewrite.lowering.c.identifiers import c_comment, name_table
 from graphrewrite.lowering.c.integers import INTEGERS
@@ -30,13 +29,15 @@ from graphrewrite.lowering.c.kernel import Kernel
 from graphrewrite.lowering.c.moves import MOVES
 from graphrewrite.lowering.c.pools import POOLS
 from graphrewrite.lowering.c.products import PRODUCTS
-from graphrewrite.lowering.c.program import Program, Written
+from graphrewrite.lowering.c.program import Program
 from graphrewrite.lowering.c.qonnx import QONNX
 from graphrewrite.lowering.c.resizing import RESIZING
 from graphrewrite.lowering.c.searching import SEARCHING
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
-from graphrewrite.lowering.errors import UnsupportedOpsError, origins_text
+from graphrewrite.lowering.errors import LoweringError, UnsupportedOpsError
 from graphrewrite.lowering.memory import lower_to_memory
+from graphrewrite.lowering.memory.repetition import settle_repetition
+from graphrewrite.lowering.memory.states import expose_states
 from graphrewrite.rules import eliminate_dead_nodes, eliminate_independent_nodes
 from graphrewrite.rules.memory import MEMORY_RULES
 from graphrewrite.types import OBJECT, TEXT, Dimension, Type, symbols
@@ -56,7 +57,7 @@ KERNELS: Mapping[str, Kernel] = {
 }
 """How each op is written in C."""
 
-C_OPS = frozenset(KERNELS)
+C_OPS = frozenset({*KERNELS, *CONTROL})
 """The ops that C has."""
 
 _STAYING = frozenset({"input", "output", "constant"})
@@ -75,7 +76,7 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
     ----------
     graph : Graph
         A graph of real numbers, of integers, or both. Composite ops that C lacks are written by others. A program over
-        memory, as `lower_to_memory` gives, is written as it is.
+        memory, as `lower_to_memory` gives, is written as it is, with regions placed anew.
     name : str, optional
         Of the function and the files, made a legal identifier; the graph's name where not given.
     sizes : mapping of str to int, optional
@@ -124,22 +125,45 @@ def to_c(graph: Graph, *, name: str | None = None, sizes: Mapping[str, int] | No
         asked = ", ".join(f"{size!r}: ..." for size in opened)
         raise UnsupportedOpsError(f"C has arrays of known sizes only; give numbers for sizes={{{asked}}}")
     is_program = any(sized.op(node).level == "memory" for node in sized)
-    graph = sized if is_program else _over_memory(sized)
+    graph = _without_places(sized) if is_program else _over_memory(sized)
     names = name_table()
     own = names.give(name or graph.name or "network")
-    program = Program(graph, KERNELS, names)
+    reset = names.give(f"{own} reset")
+    program = Program.of(graph, KERNELS, names)
     if program.refused:
         raise _refusal(program.refused)
-    return _design(own, program, graph)
+    return _design(own, reset, program, graph)
+
+
+def _without_places(graph: Graph) -> Graph:
+    """Return a program without the places that its text may say: C has places of its own."""
+    free = graph.copy()
+    for data in free.nodes.values():
+        data.pop("at", None)
+    for node, key, body in graph.bodies():
+        free.nodes[node][key] = _without_places(body).as_body()
+    return free
 
 
 def _over_memory(graph: Graph) -> Graph:
     """Return a program over memory whose ops C has, in as few regions and copies as rules find."""
+    graph = graph.copy()
+    try:
+        expose_states(graph)
+    except LoweringError as error:
+        found = [node for node in graph.in_order() if graph.op(node).step is not None]
+        others = [each for each in _without_kernel(graph) if not each.endswith(tuple(f"({node})" for node in found))]
+        raise _refusal([str(error), *others]) from None
+    settle_repetition(graph)
     members = [member for member in LOWER_COMPOSITE if not lowered_ops(member) & C_OPS]
     lowered = rewrite(graph, (*members, eliminate_dead_nodes, eliminate_independent_nodes))
     if refused := _without_kernel(lowered):
         raise _refusal(refused)
-    return rewrite(lower_to_memory(lowered), MEMORY_RULES)
+    try:
+        program = lower_to_memory(lowered)
+    except LoweringError as error:
+        raise _refusal([str(error)]) from None
+    return rewrite(program, MEMORY_RULES)
 
 
 def _refusal(refused: list[str]) -> UnsupportedOpsError:
@@ -151,14 +175,21 @@ def _refusal(refused: list[str]) -> UnsupportedOpsError:
 
 def _without_kernel(graph: Graph) -> list[str]:
     """The nodes whose ops or results have no C, of those that memory knows; the others have reasons of their own."""
+    found = _lacking(graph)
+    return found + [f"{each} in {name!r}" for name, body in bodies_of(graph) for each in _lacking(body)]
+
+
+def _lacking(graph: Graph) -> list[str]:
     refused = []
     for node in graph.in_order():
         kind = graph.nodes[node]["type"]
         others = [each for each in declared_types(graph, node) or () if not _is_in_memory(each)]
-        if kind not in KERNELS and kind not in _STAYING:
+        if kind not in C_OPS and kind not in _STAYING:
             refused.append(f"{kind} ({node})")
         elif others:
             refused.append(f"{kind} ({node}: C has no type for {others[0]})")
+        elif openly := [each for each in declared_types(graph, node) or () if each.unknowns]:
+            refused.append(f"{kind} ({node}: it gives {openly[0]}, whose size only the run decides)")
     return refused
 
 
@@ -180,32 +211,37 @@ def _open_sizes(graph: Graph) -> list[str]:
     return sorted({name for size in sizes for name in symbols(size)})
 
 
-def _design(name: str, program: Program, graph: Graph) -> Design:
-    lines = [line for step in program.steps for line in step.lines]
+def _design(name: str, reset: str, program: Program, graph: Graph) -> Design:
+    lines = [line for step in program.steps for line in step.lines if not line.lstrip().startswith("/*")]
     words = set(re.findall(r"\w+", "\n".join(lines)))
     functions = _functions(words)
     tables = [table for table in program.tables.values() if table.name in words]
-    ports = [_port(graph, port, array) for port, array in program.ports.items()]
+    states = [_state(graph, variable, array) for variable, array in program.states.items()]
+    hidden = {*program.states, *(program.variables[each] for each in program.states)}
+    ports = [_port(graph, program, port, array) for port, array in program.ports.items() if port not in hidden]
     buffers = [
-        f"{array.type} *const {array.name} = ({array.type} *)(void *)(arena.bytes + {room.offset});"
-        for room, array in ((room, program.arrays[Operand(node)]) for node, room in program.plan.rooms.items())
+        f"{array.type} *const {array.name} = ({array.type} *)(void *)(arena.bytes + {offset});"
+        for array, offset in program.buffers.values()
         if array.name in words
     ]
-    unread = [f"(void){port['variable']};" for port in ports if port["is_input"] and port["variable"] not in words]
+    own = [port for port in ports if port["is_own"]]
+    unread = [f"(void){port['variable']};" for port in own if port["variable"] not in words]
     about = {
         "name": name,
         "file": name,
         "guard": name.upper(),
         "title": c_comment(graph.name or name),
         "version": version(),
-        "parameters": ", ".join(port["parameter"] for port in ports) or "void",
-        "arguments": ", ".join(port["variable"] for port in ports),
+        "parameters": ", ".join(port["parameter"] for port in own) or "void",
+        "arguments": ", ".join(port["variable"] for port in own),
+        "states": states,
+        "reset": reset,
         "arena": program.plan.size,
         "table_bytes": sum(np.asarray(table.value).nbytes for table in tables),
         "ports": ports,
-        "takes": bool(graph.inputs),
+        "takes": any(port["is_input"] for port in ports),
     }
-    steps = [{"comment": _step_comment(graph, step), "lines": _scoped(step.lines)} for step in program.steps]
+    steps = [{"comment": step.comment, "lines": step.scoped()} for step in program.steps]
     render = renderer(_template, "C files")
     files = {
         f"{name}.c": render(
@@ -230,29 +266,44 @@ def _design(name: str, program: Program, graph: Graph) -> Design:
         "arena_bound": program.plan.bound,
         "tables": about["table_bytes"],
         "ports": [{key: port[key] for key in written} for port in ports],
+        "states": [{key: state[key] for key in ("name", "next", *written[1:2], *written[3:])} for state in states],
         "steps": [{"node": step.node, "origin": list(graph.origin(step.node))} for step in program.steps],
     }
     files["design.json"] = json.dumps(description, indent=2) + "\n"
     return Design(name, files, description)
 
 
-def _scoped(lines: list[str]) -> list[str]:
-    """Variables of a step that begins with one are its own."""
-    return (
-        ["{", *(f"    {line}" for line in lines), "}"]
-        if lines and not re.match(r"for |\{|[\w\[\]]+ = ", lines[0])
-        else lines
-    )
+def _state(graph: Graph, name: str, array: Array) -> dict[str, Any]:
+    """Return what is said of a variable that is kept between frames."""
+    data, count = graph.nodes[name], max(array.size, 1)
+    first = np.broadcast_to(np.asarray(data.get("initial", 0)).astype(array.dtype), array.shape)
+    numbers = [literal(number, array.dtype) for number in first.ravel()] or ["0"]
+    is_even = len(set(numbers)) == 1
+    return {
+        "name": name,
+        "next": data["next"],
+        "variable": array.name,
+        "element": str(graph.result_type(name).element),
+        "shape": list(array.shape),
+        "type": array.type,
+        "count": count,
+        "comment": c_comment(f"{name}: {graph.result_type(name)}"),
+        "number": numbers[0] if is_even else None,
+        "lines": [] if is_even else _wrapped(numbers),
+    }
 
 
-def _port(graph: Graph, name: str, array: Array) -> dict[str, Any]:
+def _port(graph: Graph, program: Program, name: str, array: Array) -> dict[str, Any]:
     is_input = name in graph.inputs
+    is_variable = name in program.variables
+    is_own = is_input or graph.nodes[name].get("region") is None
+    after = f", afterwards {c_comment(str(program.variables[name]))}" if is_variable else ""
     kind = graph.result_type(*((name, 0) if is_input else graph.operands(name)[0]))
     count = max(array.size, 1)
     return {
         "name": name,
         "label": c_comment(name) if array.name == name else f"{array.name} ({c_comment(name)})",
-        "comment": c_comment(str(kind)),
+        "comment": c_comment(str(kind)) + after,
         "variable": array.name,
         "is_input": is_input,
         "direction": "in" if is_input else "out",
@@ -260,37 +311,33 @@ def _port(graph: Graph, name: str, array: Array) -> dict[str, Any]:
         "shape": list(array.shape),
         "type": array.type,
         "count": count,
-        "parameter": f"{'const ' * is_input}{array.type} {array.name}[{count}]",
+        "is_own": is_own,
+        "parameter": f"{'const ' * (is_input and not is_variable)}{array.type} {array.name}[{count}]",
     }
-
-
-def _step_comment(graph: Graph, step: Written) -> str:
-    node = step.node
-    operands = ", ".join(operand.node for operand in reads_of(graph, node))
-    origin = origins_text(graph, node)
-    kinds = graph.nodes[node]["result"]
-    results = ", ".join(map(str, kinds)) if isinstance(kinds, tuple) else str(kinds)
-    text = f"{node} = {step.op}({operands}) : {results}"
-    return c_comment(text) + ("" if origin == node else f" <- {c_comment(origin)}")
 
 
 def _table(table: Array) -> dict[str, Any]:
     numbers = np.asarray(table.value).ravel()
     texts = [literal(number, table.dtype) for number in numbers] or ["0"]
+    shape = ", ".join(map(str, table.shape))
+    return {
+        "name": table.name,
+        "type": table.type,
+        "count": max(len(numbers), 1),
+        "lines": _wrapped(texts),
+        "comment": f"{table.name} [{shape}]",
+    }
+
+
+def _wrapped(texts: list[str]) -> list[str]:
+    """Return the lines of a list of numbers."""
     lines, line = list[str](), ""
     for text in texts:
         if len(line) + len(text) + 2 > _WIDTH:
             lines.append(line.rstrip())
             line = ""
         line += f"{text}, "
-    shape = ", ".join(map(str, table.shape))
-    return {
-        "name": table.name,
-        "type": table.type,
-        "count": max(len(numbers), 1),
-        "lines": [*lines, line.rstrip(" ,")],
-        "comment": f"{table.name} [{shape}]",
-    }
+    return [*lines, line.rstrip(" ,")]
 
 
 # ---------------------------------------------------------------------- templates

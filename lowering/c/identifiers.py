@@ -32,7 +32,8 @@ _LIBRARY = """
 """Names of the standard library and of its neighbours."""
 
 _OWN = """
-    floored_mod integer_power limited narrowed nearest shifted_half_even shifted_half_up shifted_to_zero wrapped
+    bfloat_of floored_mod half_of half_value in_half integer_power limited limited_f narrowed nearest
+    shifted_half_even shifted_half_up shifted_to_zero single_of wrapped
 """.split()  # noqa: SIM905
 """Functions that a program may hold."""
 

@@ -50,6 +50,11 @@ class Step:
         """Its only result."""
         return self.results[0]
 
+    @property
+    def is_half(self) -> bool:
+        """Whether each operation rounds to an f16."""
+        return any(getattr(kind, "element", None) == "f16" for kind in self.types)
+
     def table(self, stem: str, values: Any, dtype: Any) -> Array:
         """Return a new constant."""
         array = np.asarray(values, dtype)

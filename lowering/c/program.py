@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -12,11 +13,15 @@ import numpy as np
 from graphrewrite import Graph, Tensor
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Operand
-from graphrewrite.graph.regions import Regions, writes_of
+from graphrewrite.graph.regions import Regions, reads_of, writes_of
 from graphrewrite.hdl.emission.names import NameTable
 from graphrewrite.lowering.c.arrays import Array, row_major
+from graphrewrite.lowering.c.control import CONTROL, Running
+from graphrewrite.lowering.c.halves import HALVES, as_single, in_halves
+from graphrewrite.lowering.c.identifiers import c_comment
 from graphrewrite.lowering.c.kernel import Kernel, Step, Unfit
 from graphrewrite.lowering.c.moves import copied_part
+from graphrewrite.lowering.errors import origins_text
 from graphrewrite.memory import MemoryPlan, plan_memory, schedule
 from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.op import Op
@@ -57,11 +62,17 @@ def _narrowest(value: np.ndarray) -> np.dtype:
 
 @dataclass(frozen=True)
 class Written:
-    """A step in C: its node, the name of what it computes, its lines."""
+    """A step in C: its node, its comment, its lines."""
 
     node: str
-    op: str
+    comment: str
     lines: list[str]
+
+    def scoped(self) -> list[str]:
+        """Return the lines; variables of a step that begins with one are its own."""
+        if not self.lines or re.match(r"for |if |\{|[\w\[\]]+ = ", self.lines[0]):
+            return self.lines
+        return ["{", *(f"    {line}" for line in self.lines), "}"]
 
 
 @dataclass
@@ -78,12 +89,20 @@ class Program:
         Gives identifiers.
     plan : MemoryPlan
         The order of the steps, and where regions lie.
+    given : mapping of str to Array
+        By input and output, the arrays that a program has which another one runs.
+    base : int
+        The byte of the arena from which its offsets count.
     arrays : dict
         By the value whose memory it is: inputs, constants, regions.
     ports : dict of str to Array
         By input and output.
     tables : dict of str to Array
         Constants by their C names.
+    states : dict of str to Array
+        By input, the variables that are kept between frames.
+    buffers : dict of str to (Array, int)
+        By their C names, arrays in the arena, and the bytes at which they begin.
     steps : list of Written
         In order.
     refused : list of str
@@ -93,16 +112,20 @@ class Program:
     graph: Graph
     kernels: Mapping[str, Kernel]
     names: NameTable
-    plan: MemoryPlan = field(init=False)
+    plan: MemoryPlan
+    given: Mapping[str, Array] = field(default_factory=dict)
+    base: int = 0
     arrays: dict[Operand, Array] = field(default_factory=dict)
     ports: dict[str, Array] = field(default_factory=dict)
     tables: dict[str, Array] = field(default_factory=dict)
+    states: dict[str, Array] = field(default_factory=dict)
+    buffers: dict[str, tuple[Array, int]] = field(default_factory=dict)
     steps: list[Written] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.regions = Regions(self.graph)
-        self.plan = plan_memory(self.graph, schedule(self.graph, cuts=_CUTS).order, align=_ALIGNED)
+        self.variables = {self.graph.nodes[output].get("region"): output for output in self.graph.outputs}
         for name in (*self.graph.inputs, *self.graph.outputs):
             self._port(name)
         for node in self.graph.in_order():
@@ -113,6 +136,12 @@ class Program:
         for node in self.plan.order:
             self._step(node)
 
+    @classmethod
+    def of(cls, graph: Graph, kernels: Mapping[str, Kernel], names: NameTable) -> Program:
+        """Return the C of a graph, in an order that takes little memory."""
+        plan = plan_memory(graph, schedule(graph, cuts=_CUTS).order, align=_ALIGNED)
+        return cls(graph, kernels, names, plan)
+
     # ------------------------------------------------------------------ values
 
     def _array(self, name: str, kind: Type) -> Array:
@@ -120,7 +149,7 @@ class Program:
             raise Unfit(f"it has a value of the type {kind}")
         dtype = element_dtype(kind.element)
         is_real = dtype.kind == "f"
-        if dtype.kind not in "fiub" or (is_real and kind.element not in ("f32", "f64")):
+        if dtype.kind not in "fiub" or (is_real and kind.element not in ("f32", "f64", *HALVES)):
             raise Unfit(f"C has no type for {kind.element}" + "; op.cast(x, element='f32') gives one" * is_real)
         sizes = tuple(int(size) for size in kind.shape)
         if prod(sizes) >= 1 << 31:
@@ -131,24 +160,29 @@ class Program:
         """Note the array of an input or output."""
         is_input = name in self.graph.inputs
         value = Operand(name) if is_input else self.graph.operands(name)[0]
+        root = value if is_input else self.regions.locations[value].root
+        if not is_input and self.variables.get(root.node) == name:
+            if root.node in self.ports:  # it lies where the variable does
+                self.ports[name] = self.ports[root.node]
+            return
         try:
-            self.ports[name] = self._array(self.names.give(name), self.graph.result_type(*value))
+            self.ports[name] = self.given.get(name) or self._array(
+                self.names.give(name), self.graph.result_type(*value)
+            )
         except Unfit as reason:
             self.refused.append(f"{'input' if is_input else 'output'} ({name}: {reason})")
             return
-        root = value if is_input else self.regions.locations[value].root
-        if not is_input and root.node in self.graph.inputs:
-            self.refused.append(
-                f"output ({name}: it lies in the memory of the input {root.node!r}, which C only reads)"
-            )
         self.arrays[root] = self.ports[name]
+        if is_input and name in self.variables and "next" in self.graph.nodes[name] and not self.given:
+            self.states[name] = self.ports[name]
 
     def _room(self, node: str) -> None:
         """Note the array of a region in the arena, which is called after what is written there first."""
         writers = [content.writer for content in self.regions.contents[Operand(node)] if content.writer]
         try:
             name = self.names.give(writers[0] if writers else node)
-            self.arrays[Operand(node)] = self._array(name, self.graph.result_type(node))
+            array = self.arrays[Operand(node)] = self._array(name, self.graph.result_type(node))
+            self.buffers[name] = array, self.base + self.plan.rooms[node].offset
         except Unfit as reason:
             self.refused.append(f"{self._computed(writers[0])[0] if writers else 'alloc'} ({node}: {reason})")
 
@@ -192,12 +226,13 @@ class Program:
         if data["type"] != "into":
             return data["type"], None, data
         op = find_op(data["of"], self.graph.ops)
-        return data["of"], op, {**(op.attributes if op else {}), **(data.get("attributes") or {})}
+        own = {key: data[key] for key in ("then", "otherwise", "body") if key in data}
+        return data["of"], op, {**(op.attributes if op else {}), **(data.get("attributes") or {}), **own}
 
     def _step(self, node: str) -> None:
         kind, op, attributes = self._computed(node)
         kernel = self.kernels.get(kind)
-        if kind not in _COPIES and (kernel is None or op is None):
+        if kind not in (*_COPIES, *CONTROL) and (kernel is None or op is None):
             self.refused.append(f"{kind} ({node}){did_you_mean(kind, LIBRARY) if op is None else ''}")
             return
         operands, outs = self.graph.operands(node), writes_of(self.graph, node)
@@ -205,7 +240,17 @@ class Program:
             return  # what computes it was refused
         results, read = ([self.view(each) for each in part] for part in (operands[:outs], operands[outs:]))
         try:
-            if kernel is None or op is None:
+            if kind in CONTROL:
+                lines = CONTROL[kind](
+                    Running(
+                        attributes,
+                        tuple(read),
+                        tuple(results),
+                        lambda word: self.names.give(f"{node} {word}"),
+                        lambda key, given, made: self._nested(node, key, given, made),
+                    )
+                )
+            elif kernel is None or op is None:
                 lines = copied_part(kind, results[0], read[0], attributes.get("starts", ()))
             else:
                 types = [self.graph.result_type(*each) for each in operands]
@@ -213,11 +258,32 @@ class Program:
                 if not kernel.short and any(getattr(each, "element", None) in _SHORT for each in step.types):
                     raise Unfit("it computes with integers of less than 8 bits")
                 lines = list(kernel.write(step))
+                arrays = zip((*results, *read), types, strict=True)
+                halves = {a.name: str(t.element) for a, t in arrays if t.element in HALVES}
+                lines = in_halves(lines, halves) if halves else lines
                 self.tables.update({table.name: table for table in step.tables})
         except Unfit as reason:
             self.refused.append(f"{kind} ({node}: {reason})")
             return
-        self.steps.append(Written(node, kind, lines))
+        self.steps.append(Written(node, self._comment(node, kind), lines))
+
+    def _nested(self, node: str, key: str, given: Sequence[Array], made: Sequence[Array]) -> list[str]:
+        """Return the lines of a program that a node runs, whose inputs and outputs are arrays."""
+        body, room = self.graph.nodes[node][key], self.plan.workspaces.get(node)
+        ports = dict(zip((*body.inputs, *body.outputs), (*given, *made), strict=True))
+        base = self.base + (0 if room is None else room.offset)
+        inner = Program(body, self.kernels, self.names, self.plan.nested[node][key], ports, base)
+        self.tables.update(inner.tables)
+        self.buffers.update(inner.buffers)
+        self.refused += [f"{each} in the {key} of {node!r}" for each in inner.refused]
+        return [line for step in inner.steps for line in (f"/* {step.comment} */", *step.scoped())]
+
+    def _comment(self, node: str, kind: str) -> str:
+        operands = ", ".join(operand.node for operand in reads_of(self.graph, node))
+        origin, kinds = origins_text(self.graph, node), self.graph.nodes[node]["result"]
+        results = ", ".join(map(str, kinds)) if isinstance(kinds, tuple) else str(kinds)
+        text = f"{node} = {kind}({operands}) : {results}"
+        return c_comment(text) + ("" if origin == node else f" <- {c_comment(origin)}")
 
     def _in_order(
         self,
@@ -237,8 +303,8 @@ class Program:
         return Step(
             op,
             attributes,
-            tuple(read),
-            tuple(results),
+            tuple(map(as_single, read)),
+            tuple(map(as_single, results)),
             tuple(types[0]),
             lambda stem: self.names.give(f"{node} {stem}"),
         )

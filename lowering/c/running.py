@@ -115,4 +115,4 @@ def _outputs(design: Design, written: bytes, count: int) -> dict[str, np.ndarray
 
 def _dtype(port: Mapping[str, Any]) -> np.dtype:
     named = {"float": "float32", "double": "float64"}.get(port["type"], str(port["type"]).removesuffix("_t"))
-    return np.dtype("bool" if port["element"] == "bool" else named)
+    return np.dtype({"bool": "bool", "f16": "float16"}.get(port["element"], named))

@@ -159,15 +159,19 @@ def drop_whole_view(x):
 
 @pass_
 def compute_in_place_of_insert(graph: Graph) -> list[str]:
-    """What is inserted into a region is computed there, so that nothing is copied."""
+    """What is inserted into a region, or is copied to a variable, is computed there, so that nothing is copied."""
     changed: list[str] = []
     regions: Merging | None = None
     for node in graph.in_order():
-        if graph.nodes[node]["type"] != "insert":
+        kind = graph.nodes[node]["type"]
+        if kind not in ("insert", "copy"):
             continue
         regions = regions or Merging(graph)
         out, x = graph.operands(node)
-        box, place = regions.box_of(node), regions.locations[x]
+        place, whole = regions.locations[x], regions.locations[out]
+        if kind == "copy" and graph.nodes[whole.root.node]["type"] != "input":
+            continue  # what is copied is read where it lies
+        box = regions.box_of(node) if kind == "insert" else whole
         if box is None or box == place or place != regions.locations[place.root]:
             continue
         if not is_without_scales(graph.result_type(*x)) or not regions.may_move(place.root, box, copied=node):

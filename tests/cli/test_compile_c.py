@@ -50,6 +50,16 @@ def test_the_folder_is_a_program_as_it_stands(tmp_path):
     np.testing.assert_allclose(got, want, atol=1e-5 * np.abs(want).max())
 
 
+@needs_cc
+def test_what_is_kept_is_compared_from_frame_to_frame(tmp_path):
+    text = "graph g\nx = input() : f32[N,3]\nm = input() {next='n', initial=2} : f32[1,3]\nd = delay(x, cycles=2)\n"
+    Graph.parse(f"{text}k = mul(m, d)\na = add(k, x)\ny = output(a)\nn = output(d)").save(tmp_path / "kept.json")
+    report = json.loads(
+        done("compile", tmp_path / "kept.json", "-o", tmp_path / "out", "--target", "c", "--json").stdout
+    )
+    assert report["compared"] == "C gives what the network gives, bit for bit, on 20 frames"
+
+
 def test_a_target_of_ones_own_generates_code(tmp_path, monkeypatch):
     name = own_module("my_targets", OWN, tmp_path, monkeypatch)
     done("compile", "digits", "-o", "out", "--target", f"{name}:MINE")

@@ -107,6 +107,17 @@ def program(*lines: str, declared: str = "@in x : f32[4]\n@out y : f32[4]") -> s
         (program("v = relu @in x : f32[4]"), "line 7", "only alloc and view name memory"),
         (program(declared="@in x : f32[N]"), "line 3", "a tensor whose sizes are numbers"),
         (program(declared="@const c : f32[2] = [1.0]"), "line 3", "f32\\[2\\]"),
+        (program(declared="@inout x = 0 : f32[2]"), "line 3", "expected ':'"),
+        (program(declared="@inout x : f32[2] = 0"), "line 3", "a variable with a first value has an output"),
+        (program(declared="@inout x -> y : f32[2] = [1, 2, 3]"), "line 3", "the value does not fit"),
+        (program("relu at 4 @out y, @in x"), "line 7, column 9", "relu runs no program"),
+        (program("scan @out y, @in x, body=body(stp)"), "line 7, column 21", "there is no program 'stp'"),
+        (program("copy @out y, @in x") + "\n" + program(), "line 9, column 1", "no instruction runs the program 'p'"),
+        (
+            program("copy @out y, @in x") + "\nprogram q\ndeclare {\n}\nprogram {\n}\nprogram q",
+            "line 14, column 9",
+            "there are two programs 'q'",
+        ),
     ],
 )
 def test_a_fault_of_a_text_has_its_place_and_a_remedy(text, place, said):

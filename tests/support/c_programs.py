@@ -83,5 +83,5 @@ def _taken(design: Design, written: bytes) -> dict[str, np.ndarray]:
 
 def _dtype(port: Mapping[str, object]) -> np.dtype:
     kinds = {"float": "f4", "double": "f8", "uint8_t": "u1"}
-    name = str(port["type"])
+    name = "f2" if port["element"] == "f16" else str(port["type"])
     return np.dtype(kinds.get(name, name.removesuffix("_t")))

@@ -23,8 +23,8 @@ _REGIONS |= {"e": _COLUMN}
 
 
 def has_a_place(graph: Graph) -> bool:
-    """Tell whether no node runs graphs of its own, and all values are numbers whose sizes are known before the run."""
-    if any(data["type"] in ("cond", "loop", "scan") for data in graph.nodes.values()):
+    """Tell whether all values are numbers whose sizes are known before the run, in graphs that nodes run, too."""
+    if not all(has_a_place(body) for _, _, body in graph.bodies()):
         return False
     kinds = [kind for node in graph for kind in (declared_types(graph, node) or ())]
     return all(isinstance(kind, Tensor) and kind.element not in (TEXT, OBJECT) and not kind.unknowns for kind in kinds)

@@ -8,7 +8,7 @@ import pytest
 from graphrewrite import Graph, op, rule
 from graphrewrite.errors import RuleError
 from graphrewrite.hdl.components.fifo import fifo
-from graphrewrite.testing import check
+from graphrewrite.testing import assert_refines, check
 from graphrewrite.testing.comparison import NoVerdictError
 from graphrewrite.testing.engines import engine_of
 from tests.support.c_programs import needs_cc
@@ -47,6 +47,22 @@ def test_c_sees_what_differs():
 def test_a_rule_is_compared_in_c():
     graph = Graph.parse("graph g\nx = input() : f32[N,3]\nr = relu(x)\ns = relu(r)\ny = output(s)")
     assert check(two_relus, on=graph, against="c", seed=SEED).verdict == "preserved"
+
+
+@needs_cc
+def test_a_lowering_is_refined_in_c_within_its_error_and_states_cycle_by_cycle():
+    @rule
+    def nearly(x):
+        """A relu, and a little more."""
+        yield op.relu(x)
+        return op.add(op.clip(x, low=0.0), 0.125)
+
+    graph = Graph.parse("graph g\nx = input() : f32[N,3]\nd = delay(x, cycles=2)\nr = relu(d)\ny = output(r)")
+    assert_refines(nearly, graph, error=0.13, against="c", seed=SEED)
+    stateless = Graph.parse("graph g\nx = input() : f32[N,3]\nr = relu(x)\ny = output(r)")
+    by_c, inputs = engine_of("c"), {"x": np.float32([[1, 2, 3]])}
+    assert by_c(stateless, nearly(stateless), inputs, 0.13) is None
+    assert "was 1.0 and became 1.125" in by_c(stateless, nearly(stateless), inputs).reason
 
 
 @pytest.mark.parametrize("subject", [two_signs, two_relus], ids=lambda r: r.name)

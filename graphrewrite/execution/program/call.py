@@ -18,6 +18,7 @@ from graphrewrite.hierarchy.bound_sizes import attributes_with_sizes
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import LIBRARY, constant, find_op, into, output, reshape
 from graphrewrite.op.axes import Arrangement
+from graphrewrite.op.memory.destination import attributes_of_into
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.types import (
@@ -268,7 +269,8 @@ def _computed(
     op = find_op(attributes["of"], graph.ops)
     if op is None:
         raise UnknownOpError(f"computes {attributes['of']!r}, which is no op{did_you_mean(attributes['of'], LIBRARY)}")
-    return op, operands[attributes.get("outs", 1) :], dict(attributes.get("attributes") or {})
+    computed = {key: value for key, value in attributes.items() if key not in ("of", "outs")}
+    return op, operands[attributes.get("outs", 1) :], attributes_of_into(**computed)
 
 
 def carries_objects(graph: Graph, operands: Iterable[Operand], results: Iterable[Type]) -> bool:

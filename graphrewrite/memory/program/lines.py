@@ -16,12 +16,13 @@ __all__ = ["Declaration", "Instruction", "read_declaration", "read_instruction"]
 
 _MARK = re.compile(r"@(inout|in|out|const|if)\b")
 _KEY = re.compile(r"([A-Za-z_][\w.]*)\s*=")
+_AT = re.compile(r"at\b(?!\s*=)")
 _NUMBER = re.compile(r"[0-9]+")
 
 
 @dataclass
 class Declaration:
-    """A region that the caller has: its mark, name, type, the output of a variable, the array of a constant."""
+    """A region that the caller has: its mark, name, type, the output of a variable, its first value or a constant's."""
 
     cursor: Cursor
     mark: str
@@ -47,7 +48,7 @@ class Instruction:
     type : Type or None
         Of what is allocated or named.
     place : int or None
-        Where it lies.
+        Where it lies, or where the regions of the programs lie that an instruction runs.
     """
 
     cursor: Cursor
@@ -80,7 +81,7 @@ def read_declaration(cursor: Cursor) -> Declaration:
         columns["after"] = cursor.at
         after = _name(cursor)
     line = Declaration(cursor, mark[1], name, _type(cursor), after, columns=columns)
-    if line.mark == "const":
+    if line.mark == "const" or (line.mark == "inout" and cursor.sees("=")):
         cursor.expect("=", ", and the value of the constant")
         columns["value"] = cursor.at
         line.value = read_value(cursor)
@@ -110,7 +111,7 @@ def read_instruction(cursor: Cursor) -> Instruction:
     elif cursor.takes(":"):
         line.columns["kind"] = cursor.at
         line.name, line.kind = word, _name(cursor)
-    if line.kind == "alloc" and cursor.take(re.compile(r"at\b")):
+    if cursor.take(_AT):
         line.columns["place"] = cursor.at
         number = cursor.take(_NUMBER)
         line.place = int(number[0]) if number else cursor.fail("expected a place in bytes")

@@ -9,9 +9,12 @@ import numpy as np
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.formats.text.cursor import Cursor
-from graphrewrite.formats.text.literal_parser import read_name
+from graphrewrite.formats.text.literal_parser import BodyName, read_name
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.regions import part_offset
+from graphrewrite.memory.plan import plan_memory
 from graphrewrite.memory.program.lines import Declaration, Instruction, read_declaration, read_instruction
+from graphrewrite.memory.program.sections import PROGRAM, Sections
 from graphrewrite.memory.program.state import Name, State
 from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.memory.pointwise import may_overwrite
@@ -20,7 +23,6 @@ from graphrewrite.types import Tensor, element_dtype
 
 __all__ = ["parse_program"]
 
-_PROGRAM = re.compile(r"program\b")
 _NAMED = re.compile(r"\s*(?:@\w+\s+)?([A-Za-z_][\w.]*)\s*(?:->\s*([A-Za-z_][\w.]*)\s*)?[=:]")
 """A line that gives something a name."""
 _DECLARE = re.compile(r"declare\b")
@@ -61,18 +63,19 @@ def parse_program(text: str, *, ops: Iterable[Op] = ()) -> Graph:
     add_1 = into(relu_1, relu_1, x, of='add') : f32[4]
     y = output(add_1)
     """
-    return _Parser(text, ops).graph()
+    own = list(ops)
+    sections = Sections.of(text, lambda sections, lines: _Parser(sections, lines, own).graph())
+    graph = sections.read(sections.first)
+    sections.finish()
+    return graph
 
 
 class _Parser:
     """One program, while it is read."""
 
-    def __init__(self, text: str, ops: Iterable[Op]) -> None:
-        self.lines = [
-            cursor for number, line in enumerate(text.splitlines(), 1) if not (cursor := Cursor(line, number)).is_at_end
-        ]
-        self.end = Cursor("", len(text.splitlines()) + 1)
-        self.result = Graph("", ops=list(ops))
+    def __init__(self, sections: Sections, lines: list[Cursor], ops: list[Op]) -> None:
+        self.sections, self.lines, self.end = sections, lines, sections.end
+        self.result = Graph("", ops=ops)
         self.state = State(self.result)
         found = [match for line in self.lines if (match := _NAMED.match(line.text))]
         self.state.reserved.update(name for match in found for name in match.groups() if name)
@@ -81,11 +84,12 @@ class _Parser:
         self.declared: dict[str, Declaration] = {}
         self.read_only: dict[str, str] = {}
         self.placed: list[tuple[str, int, int]] = []
+        self.after: dict[str, list[str]] = {}
 
     def graph(self) -> Graph:
         at = self._header()
         at = self._section(at, _DECLARE, "declare {", self._declare)
-        at = self._section(at, _PROGRAM, "program {", self._instruct)
+        at = self._section(at, PROGRAM, "program {", self._instruct)
         if at < len(self.lines):
             self.lines[at].fail("expected the end of the program")
         self._outputs()
@@ -96,7 +100,7 @@ class _Parser:
             self.end.fail("expected a program: 'program name', 'declare {…}' and 'program {…}'")
         cursor = self.lines[0]
         if cursor.sees("program") and not cursor.text.rstrip().endswith("{"):
-            cursor.take(_PROGRAM)
+            cursor.take(PROGRAM)
             if not cursor.is_at_end:
                 name = read_name(cursor)
                 self.result.graph["name"] = name
@@ -162,9 +166,22 @@ class _Parser:
             self._region(line.name, root, kind, None)
         else:
             self.result.input(line.name, kind)
+            if line.value is not None:
+                self._begin(line, kind)
             if line.mark == "in":
                 self.read_only[line.name] = "input"
             self._region(line.name, line.name, kind, Operand(line.name))
+
+    def _begin(self, line: Declaration, kind: Tensor) -> None:
+        """Note the first value of a variable."""
+        try:
+            first = np.asarray(line.value).astype(element_dtype(kind.element))
+            np.broadcast_to(first, tuple(map(int, kind.shape)))
+        except (TypeError, ValueError) as error:
+            line.cursor.fail(f"the value does not fit {kind}: {error}", at=line.columns["value"], cause=error)
+        if line.after is None:
+            line.cursor.fail("a variable with a first value has an output; write '@inout name -> output'")
+        self.result.nodes[line.name].update({"initial": line.value, "next": line.after})
 
     def _alloc(self, name: str, kind: Tensor) -> None:
         layout = {} if kind.layout is None else {"layout": kind.layout}
@@ -238,17 +255,35 @@ class _Parser:
     def _put(self, line: Instruction, kind: Tensor) -> None:
         """Note the place of a region; raise if it overlaps another one that is in use."""
         assert line.name is not None
+        self._put_bytes(line, line.name, self.names[line.name].end * element_dtype(kind.element).itemsize)
+
+    def _put_bytes(self, line: Instruction, name: str, size: int) -> None:
         assert line.place is not None
-        size = self.names[line.name].end * element_dtype(kind.element).itemsize
-        for other, start, stop in self.placed:
-            if other not in self.freed and line.place < stop and start < line.place + size:
+        stop = line.place + size
+        overlapping = [each for each in self.placed if line.place < each[2] and each[1] < stop]
+        for other, start, end in overlapping:
+            if other not in self.freed:
                 line.cursor.fail(
-                    f"the bytes {line.place} to {line.place + size} overlap those of {other!r}, {start} to {stop}; "
+                    f"the bytes {line.place} to {stop} overlap those of {other!r}, {start} to {end}; "
                     "free that before, or place one elsewhere",
                     at=line.columns["place"],
                 )
-        self.placed.append((line.name, line.place, line.place + size))
-        self.result.nodes[line.name]["at"] = line.place
+        self.after[name] = [other for other, *_ in overlapping]
+        self.placed.append((name, line.place, stop))
+        self.result.nodes[name]["at"] = line.place
+
+    def _run(self, line: Instruction, node: str, bodies: Iterable[Graph]) -> None:
+        """Note the place of what lives while an instruction runs programs, which is free again afterwards."""
+        self._put_bytes(line, node, max(plan_memory(body).size for body in bodies))
+        self.state.used[node] = [(node, 0, 0)]
+        self.freed[node] = line.cursor.number
+        self._come_after(node, node)
+
+    def _come_after(self, node: str, root: str) -> None:
+        """Let a node that uses some memory come after what was in the same place before."""
+        for other in self.after.get(root, ()):
+            for earlier, *_ in self.state.used[other]:
+                self.state.order(earlier, node)
 
     def _free(self, line: Instruction) -> None:
         if len(line.operands) != 1 or line.operands[0][0] != "out" or line.attributes:
@@ -289,7 +324,8 @@ class _Parser:
                 is_same = found[1:3] == other[1:3] and found.end == other.end
                 if is_same and (kind in ("copy", "insert") or may_overwrite(op, types, other.type, slot)):
                     continue
-                if found.root == other.root and found.offset < other.end and other.offset < found.end:
+                start, end = self._written(line, other, found)
+                if found.root == other.root and found.offset < end and start < found.end:
                     cursor.fail(
                         f"{found.name!r} is read while {other.name!r} is written over it, and not entry by entry; "
                         "copy it first",
@@ -305,11 +341,20 @@ class _Parser:
             for found, _ in outs
         ]
         attributes = dict(line.attributes)
+        bodies = {
+            key: self.sections.body(value, cursor, line.columns["attributes"])
+            for key, value in attributes.items()
+            if isinstance(value, BodyName)
+        }
+        attributes.update(bodies)
+        if line.place is not None and not bodies:
+            cursor.fail(f"{kind} runs no program whose regions have a place; remove it", at=line.columns["place"])
         if op.level != "memory" and outs:
             given = op.stored(op.settled(op.as_attributes(attributes), [graph.result_type(*each) for each in reads]))
             attributes = {
                 "of": kind,
-                **({"attributes": given} if given else {}),
+                **({"attributes": plain} if (plain := {k: v for k, v in given.items() if k not in bodies}) else {}),
+                **{key: given[key] for key in bodies},
                 **({"outs": len(outs)} if len(outs) > 1 else {}),
             }
             op = LIBRARY["into"]
@@ -320,17 +365,33 @@ class _Parser:
             if mark == "if":
                 graph.set_predicate(node, state.read(self._known(line, name, at)))
         state.note(node)
+        for root in dict.fromkeys(each.root for each, _ in (*ins, *outs)):
+            self._come_after(node, root)
+        if line.place is not None:
+            self._run(line, node, bodies.values())
         for found, _ in ins:
             state.use(node, found, writes=False)
         for index, (found, _) in enumerate(outs):
             place = found
             state.use(node, place, writes=True)
-            state.write(found, Operand(node, index))
+            box = self._written(line, found, ins[0][0]) if kind == "insert" else None
+            state.write(found, Operand(node, index), box)
+
+    @staticmethod
+    def _written(line: Instruction, out: Name, x: Name) -> tuple[int, int]:
+        """Return which entries of a region an instruction writes: of an insert in one piece, only those."""
+        starts = line.attributes.get("starts")
+        if line.kind == "insert" and isinstance(starts, tuple | list) and len(starts) == len(out.type.shape):
+            at = part_offset(x.type.shape, out.type.shape, starts) if len(x.type.shape) == len(starts) else None
+            if isinstance(at, int):
+                return out.offset + at, out.offset + at + x.end - x.offset
+        return out.offset, out.end
 
     def _outputs(self) -> None:
         graph = self.result
-        written = [line for line in self.declared.values() if line.mark in ("out", "inout")]
-        for line in sorted(written, key=lambda line: line.mark == "inout"):
+        for line in self.declared.values():
+            if line.mark not in ("out", "inout"):
+                continue
             name = line.name
             found = self.names[name]
             if not self.state.is_written(found):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from graphrewrite.errors import GraphError
+from graphrewrite.formats.text.graph_printer import Bodies
 from graphrewrite.formats.text.line_printer import written_attributes
-from graphrewrite.formats.text.literal_printer import PEOPLE, WHOLE, Form, quote
+from graphrewrite.formats.text.literal_printer import PEOPLE, WHOLE, Form, quote, write
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.regions import Location, Regions, writes_of
 from graphrewrite.memory.plan import MemoryPlan, plan_memory
 from graphrewrite.op import find_op
+from graphrewrite.op.memory.destination import attributes_of_into
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in
 from graphrewrite.types import Type, stores
 
@@ -67,14 +70,29 @@ def to_program(
     graph = as_graph(graph, "that is a program")
     placed = plan is not None
     found = plan_memory(graph, order, search=False) if plan is None else plan
-    return "\n".join(_Printer(graph, found, WHOLE if whole else PEOPLE, placed=placed).lines())
+    bodies = Bodies([graph], ())
+    form = replace(WHOLE if whole else PEOPLE, body=bodies.text)
+    plans = dict(_plans_of(graph, found, bodies))
+    lines = [*_Printer(graph, found, form, placed=placed).lines()]
+    for name, body in sorted(bodies.by_name.items()):
+        lines += ["", *_Printer(body, plans[name], form, placed=placed, name=name).lines()]
+    return "\n".join(lines)
+
+
+def _plans_of(graph: Graph, plan: MemoryPlan, bodies: Bodies) -> Iterator[tuple[str, MemoryPlan]]:
+    """Yield the names and plans of the programs that a program runs, at any depth."""
+    for node, key, body in graph.bodies():
+        own = plan.nested[node][key]
+        yield bodies.names[id(body)], own
+        yield from _plans_of(body, own, bodies)
 
 
 class _Printer:
     """The lines of one program."""
 
-    def __init__(self, graph: Graph, plan: MemoryPlan, form: Form, *, placed: bool) -> None:
+    def __init__(self, graph: Graph, plan: MemoryPlan, form: Form, *, placed: bool, name: str | None = None) -> None:
         self.graph, self.plan, self.form, self.placed = graph, plan, form, placed
+        self.name = graph.name if name is None else name
         self.regions = Regions(graph)
         for node in graph:
             op = graph.op(node)
@@ -89,15 +107,9 @@ class _Printer:
 
     def lines(self) -> Iterator[str]:
         graph = self.graph
-        yield f"program {quote(graph.name)}" if graph.name else "program"
+        yield f"program {quote(self.name)}" if self.name else "program"
         yield "declare {"
-        for name in graph.inputs:
-            after = self.shared.get(name)
-            kind = graph.result_type(name)
-            yield f"  @inout {quote(name)} -> {quote(after)} : {kind}" if after else f"  @in {quote(name)} : {kind}"
-        for name in graph.outputs:
-            if graph.nodes[name].get("region") is None:
-                yield f"  @out {quote(name)} : {graph.result_type(*graph.operands(name)[0])}"
+        yield from self._declared()
         for name in self.regions.order:
             if graph.nodes[name]["type"] == "constant":
                 data = graph.nodes[name]
@@ -113,6 +125,30 @@ class _Printer:
             for region in free.get(node, ()):
                 yield f"  dealloc @out {quote(region)}"
         yield "}"
+
+    def _declared(self) -> Iterator[str]:
+        """Yield the lines of inputs and outputs, each in its order, where a variable is both."""
+        graph = self.graph
+        outputs = iter(graph.outputs)
+        for name in graph.inputs:
+            if (after := self.shared.get(name)) is None:
+                yield f"  @in {quote(name)} : {graph.result_type(name)}"
+                continue
+            yield from self._outputs_before(after, outputs)
+            yield f"  @inout {quote(name)} -> {quote(after)} : {graph.result_type(name)}{self._first(name)}"
+        yield from self._outputs_before(None, outputs)
+
+    def _outputs_before(self, after: str | None, outputs: Iterator[str]) -> Iterator[str]:
+        for name in outputs:
+            if name == after:
+                return
+            if self.graph.nodes[name].get("region") is None:
+                yield f"  @out {quote(name)} : {self.graph.result_type(*self.graph.operands(name)[0])}"
+
+    def _first(self, name: str) -> str:
+        """Return the text of what a variable is before the first run, if it says so."""
+        data = self.graph.nodes[name]
+        return f" = {write(data.get('initial', 0), self.form)}" if {"initial", "next"} & data.keys() else ""
 
     def name_of(self, value: Operand) -> str:
         """Return the name of the memory in which a value lies: of its region, or of the first view of that part."""
@@ -178,9 +214,9 @@ class _Printer:
         operands, outs = graph.operands(node), writes_of(graph, node)
         kind = data["of"] if data["type"] == "into" else data["type"]
         op = find_op(kind, graph.ops)
-        given: Mapping[str, Any] = data.get("attributes") or {}
-        if data["type"] != "into":
-            given = attributes_in(data, graph.op(node))
+        given: dict[str, Any] = attributes_in(data, graph.op(node))
+        if data["type"] == "into":
+            given = attributes_of_into(**{key: each for key, each in given.items() if key not in ("of", "outs")})
         marks = ["@out"] * outs + ["@in"] * (len(operands) - outs)
         if kind == "insert":
             marks[0] = "@inout"
@@ -188,7 +224,9 @@ class _Printer:
         parts += written_attributes(given, self.form, () if op is None else op.attributes)
         if (predicate := graph.predicate(node)) is not None:
             parts.append(f"@if {self.name_of(predicate)}")
-        return f"{quote(node)}: {quote(kind)} {', '.join(parts)}{self._braces(node)}"
+        room = self.plan.workspaces.get(node) if self.placed else None
+        at = "" if room is None else f" at {room.offset}"
+        return f"{quote(node)}: {quote(kind)}{at} {', '.join(parts)}{self._braces(node)}"
 
     def _braces(self, node: str) -> str:
         data = self.graph.nodes[node]

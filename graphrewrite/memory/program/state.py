@@ -47,6 +47,10 @@ class _Piece(NamedTuple):
     end: int
 
 
+def _place(piece: _Piece) -> int:
+    return piece.start
+
+
 class State:
     """The values in regions, and the nodes that used them, in order.
 
@@ -103,12 +107,13 @@ class State:
     def read(self, name: Name) -> Operand:
         """Return the value of some memory."""
         found = self._within(name)
-        if len(found) == 1 and (piece := found[0]).value is not None:
-            return self._seen(piece, name)
         if not found:  # no entries
             return self._seen(_Piece(0, 0, Operand(name.root), 0, self.counts[name.root]), name)
-        self._join(name.root)
-        return self._seen(self.pieces[name.root][0], name)
+        first, *others = [piece for piece in found if piece.value is not None]
+        is_one = first.begin <= name.offset and name.end <= first.end
+        if is_one and all(piece[2:] == first[2:] for piece in others):
+            return self._seen(first, name)
+        return self._seen(self._join(name.root), name)
 
     def region(self, name: Name) -> Operand:
         """Return the version of some memory that is overwritten next."""
@@ -120,8 +125,9 @@ class State:
                 return self._seen(piece, name)
         return self._seen(_Piece(0, 0, Operand(name.root), 0, self.counts[name.root]), name)
 
-    def write(self, name: Name, value: Operand) -> None:
-        """Note that a value lies in some memory now."""
+    def write(self, name: Name, value: Operand, box: tuple[int, int] | None = None) -> None:
+        """Note that a value lies in some memory now; or in a box of it, beside what was there already."""
+        gaps = [piece for piece in self._within(name) if piece.value is None] if box is not None else []
         new = _Piece(name.offset, name.end, value, name.offset, name.end)
         kept: list[_Piece] = []
         for piece in self.pieces[name.root]:
@@ -131,16 +137,36 @@ class State:
                 kept.append(piece._replace(start=max(piece.start, new.stop)))
         if new.start < new.stop:
             kept.append(new)
-        self.pieces[name.root] = sorted(kept) if self.counts[name.root] else [new]
+        self.pieces[name.root] = sorted(kept, key=_place) if self.counts[name.root] else [new]
+        for gap in gaps:
+            assert box is not None
+            start, stop = max(gap.start, name.offset), min(gap.stop, name.end)
+            self._leave(name.root, start, min(stop, box[0]))
+            self._leave(name.root, max(start, box[1]), stop)
+
+    def _leave(self, root: str, start: int, stop: int) -> None:
+        """Note that nothing is in some entries."""
+        if start >= stop:
+            return
+        kept = [_Piece(start, stop, None, start, stop)]
+        for piece in self.pieces[root]:
+            kept += [piece._replace(stop=min(piece.stop, start))] if piece.start < start else []
+            kept += [piece._replace(start=max(piece.start, stop))] if piece.stop > stop else []
+        self.pieces[root] = sorted(kept, key=_place)
 
     def use(self, node: str, name: Name, *, writes: bool) -> None:
         """Note that a node reads or writes some memory, and let it come after what it must not overtake."""
         place = (name.offset, name.end)
         for other, start, stop in self.used[name.root] if writes else ():
-            if start < place[1] and place[0] < stop and not (self.before[node] | self.bits[node]) & self.bits[other]:
-                self.graph.add_control(other, node, "overwrite")
-                self.before[node] |= self.before[other] | self.bits[other]
+            if start < place[1] and place[0] < stop:
+                self.order(other, node)
         self.used[name.root].append((node, *place))
+
+    def order(self, first: str, node: str) -> None:
+        """Let the last node come after another one."""
+        if not (self.before[node] | self.bits[node]) & self.bits[first]:
+            self.graph.add_control(first, node, "overwrite")
+            self.before[node] |= self.before[first] | self.bits[first]
 
     # ------------------------------------------------------------------ values
 
@@ -183,13 +209,15 @@ class State:
             stem = f"{stem}_"
         return name
 
-    def _join(self, root: str) -> None:
+    def _join(self, root: str) -> _Piece:
         """Make one value of all that is in a region."""
         kind = self._type(Operand(root))
         count = self.counts[root]
-        result = Operand(root)
+        wholes = [each.value for each in self.pieces[root] if each.value and (each.begin, each.end) == (0, count)]
+        result = wholes[0] if wholes else Operand(root)
+        first = result
         for piece in self.pieces[root]:
-            if piece.value in (None, Operand(root)):
+            if piece.value in (None, Operand(root), first):
                 continue
             part = Name("", root, piece.start, Tensor(kind.element, (piece.stop - piece.start,)))
             is_whole = (piece.start, piece.stop) == (piece.begin, piece.end)
@@ -203,7 +231,11 @@ class State:
             joined = self.add("insert", [flat, small], {"starts": (piece.start,)})
             layout = {} if kind.layout is None else {"layout": kind.layout}
             result = self.add("view", [joined], {"shape": kind.shape, **layout})
-        self.pieces[root] = [_Piece(0, count, result, 0, count)]
+        gaps = [piece for piece in self.pieces[root] if piece.value is None]
+        self.pieces[root] = [whole := _Piece(0, count, result, 0, count)]
+        for gap in gaps:
+            self._leave(root, gap.start, gap.stop)
+        return whole
 
     def _box(self, whole: tuple[Any, ...], part: tuple[Any, ...], offset: int) -> tuple[int, ...] | None:
         """Return where a box begins by axis that begins at an entry; None if it is none."""

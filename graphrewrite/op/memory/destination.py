@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError, UnknownOpError, did_you_mean
+from graphrewrite.op.body import Body
 from graphrewrite.op.define import define_op
 from graphrewrite.types import OBJECT, TEXT, Dimension, Element, Tensor, Type, as_element, element_dtype, element_kind
 
-__all__ = ["alloc", "check_same", "copy", "into"]
+__all__ = ["alloc", "attributes_of_into", "check_same", "copy", "into"]
 
 
 def _infer_alloc(*, element: Element, shape: tuple[Dimension, ...], layout: str | None = None) -> Tensor:
@@ -56,8 +57,28 @@ def _results_of(attributes: Mapping[str, Any]) -> int:
     return int(attributes.get("outs", 1))
 
 
+def attributes_of_into(
+    *, attributes: Mapping[str, Any] | None = None, then: Any = None, otherwise: Any = None, body: Any = None
+) -> dict[str, Any]:
+    """Return the attributes of what is computed: those that are numbers, and those that are programs.
+
+    Examples
+    --------
+    >>> attributes_of_into(attributes={"axis": 0})
+    {'axis': 0}
+    """
+    held = {"then": then, "otherwise": otherwise, "body": body}
+    return {**(attributes or {}), **{key: each for key, each in held.items() if each is not None}}
+
+
 def _infer_into(
-    *operands: Type, of: str, attributes: Mapping[str, Any] | None = None, outs: int = 1
+    *operands: Type,
+    of: str,
+    attributes: Mapping[str, Any] | None = None,
+    outs: int = 1,
+    then: Body | None = None,
+    otherwise: Body | None = None,
+    body: Body | None = None,
 ) -> tuple[Type, ...]:
     from graphrewrite.op.library import LIBRARY
 
@@ -68,15 +89,25 @@ def _infer_into(
         return regions
     if op.level in ("structure", "memory"):
         raise TypeMismatchError(f"{of} computes nothing that is written into a region; its node stands by itself")
-    results = op.result_types(operands[outs:], dict(attributes or {}))
+    given = attributes_of_into(attributes=attributes, then=then, otherwise=otherwise, body=body)
+    results = op.result_types(operands[outs:], given)
     if results != regions:
-        made, given = (", ".join(map(str, types)) for types in (results, regions))
-        raise TypeMismatchError(f"{of} gives {made}, and the regions are {given}; allocate regions of its types")
+        made, there = (", ".join(map(str, types)) for types in (results, regions))
+        raise TypeMismatchError(f"{of} gives {made}, and the regions are {there}; allocate regions of its types")
     return regions
 
 
 @define_op(level="memory", infer=_infer_into, results=_results_of)
-def into(out: Any, *xs: Any, of: str, attributes: Mapping[str, Any] | None = None, outs: int = 1) -> Any:
+def into(
+    out: Any,
+    *xs: Any,
+    of: str,
+    attributes: Mapping[str, Any] | None = None,
+    outs: int = 1,
+    then: Body | None = None,
+    otherwise: Body | None = None,
+    body: Body | None = None,
+) -> Any:
     """An op, computed into a region: the new version of the region that it overwrites.
 
     Parameters
@@ -92,6 +123,10 @@ def into(out: Any, *xs: Any, of: str, attributes: Mapping[str, Any] | None = Non
         Attributes of the op.
     outs
         Number of regions.
+    then, otherwise
+        Programs of a `cond`.
+    body
+        The program of a `loop` or `scan`. Where the loop keeps a value, the input and the output share a region.
 
     Examples
     --------
@@ -108,7 +143,8 @@ def into(out: Any, *xs: Any, of: str, attributes: Mapping[str, Any] | None = Non
         raise UnknownOpError(
             f"{of!r} is no op of the library{did_you_mean(of, LIBRARY)}; evaluate the graph, which knows its own ops"
         )
-    results = op.compute(operands, {**op.attributes, **(attributes or {})})
+    given = attributes_of_into(attributes=attributes, then=then, otherwise=otherwise, body=body)
+    results = op.compute(operands, {**op.attributes, **given})
     if len(results) != outs:
         raise EvaluationError(f"{of} gives {len(results)} results, and {outs} regions are written; write outs={outs}")
     return results[0] if outs == 1 else results

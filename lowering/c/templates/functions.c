@@ -1,5 +1,79 @@
 /* Functions of the C of a network: it holds those that it calls, each from its comment to the brace that ends it. */
 
+/* A half float of 16 bits. */
+static float half_value(uint16_t bits)
+{
+    const uint32_t exponent = (uint32_t)(bits >> 10) & 31u, fraction = bits & 1023u;
+    union {
+        uint32_t bits;
+        float real;
+    } number;
+    if (exponent == 0)
+        return (float)fraction * ((bits & 0x8000u) ? -0x1p-24f : 0x1p-24f);
+    number.bits = (uint32_t)(bits & 0x8000u) << 16 | (exponent == 31 ? 255u : exponent + 112u) << 23 | fraction << 13;
+    return number.real;
+}
+
+/* The nearest half float, half to even. */
+static uint16_t half_of(float x)
+{
+    union {
+        float real;
+        uint32_t bits;
+    } number;
+    number.real = x;
+    const uint32_t sign = number.bits >> 16 & 0x8000u, size = number.bits & 0x7fffffffu;
+    if (size > 0x7f800000u)
+        return (uint16_t)(sign | 0x7e00u | (size >> 13 & 1023u));
+    if (size >= 0x477ff000u)
+        return (uint16_t)(sign | 0x7c00u);
+    if (size < 0x38800000u)
+        return (uint16_t)(sign | (uint32_t)rintf(fabsf(x) * 0x1p24f));
+    return (uint16_t)(sign | (size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13);
+}
+
+/* The nearest half float, in single precision. */
+static float in_half(float x)
+{
+    return half_value(half_of(x));
+}
+
+/* A number between limits; a NaN stays one. */
+static float limited_f(float x, float low, float high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* The nearest bfloat16, half to even. */
+static float bfloat_of(float x)
+{
+    union {
+        float real;
+        uint32_t bits;
+    } number;
+    if (x != x)
+        return x;
+    number.real = x;
+    number.bits = (number.bits + 0x7fffu + (number.bits >> 16 & 1u)) & 0xffff0000u;
+    return number.real;
+}
+
+/* A double in single precision, rounded to odd: what it is rounded to next is as if it had been rounded once. */
+static float single_of(double x)
+{
+    union {
+        float real;
+        uint32_t bits;
+    } number;
+    number.real = (float)x;
+    if (x == x && (double)number.real != x && !isinf(number.real)) {
+        if (fabs((double)number.real) > fabs(x))
+            number.bits -= 1;
+        number.bits |= 1u;
+    }
+    return number.real;
+}
+
 /* The nearest of two limits, or the number between them; the upper one where both leave nothing. */
 static int64_t limited(int64_t x, int64_t low, int64_t high)
 {

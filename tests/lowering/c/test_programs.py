@@ -9,6 +9,7 @@ import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, models, op
 from graphrewrite.errors import EvaluationError, MissingDependencyError
+from graphrewrite.execution.sequence import evaluate_sequence
 from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.lowering import (
     C,
@@ -21,7 +22,10 @@ from graphrewrite.lowering import (
     to_c,
     to_integer,
 )
-from tests.support.c_programs import computed, needs_cc
+from graphrewrite.op import LIBRARY
+from graphrewrite.types.storage import hold
+from tests.support.c_programs import TRAPPING, computed, needs_cc
+from tests.support.control_flow import CONTROLLED, controlled_inputs
 
 SAMPLES = np.random.default_rng(0).uniform(0, 1, (7, 1, 8, 8)).astype(np.float32)
 
@@ -89,8 +93,8 @@ def test_a_program_over_memory_is_written_as_it_is():
     g = Graph.parse("graph g\nx = input() : f32[1,4]\na = neg(x)\nb = reshape(a, shape=[4])\ny = output(b)")
     assert "reshape" in source(lower_to_memory(g))
     with_variable = Graph.parse("graph g\nx = input() : f32[2]\ns = input() : f32[2]\nn = add(x, s)\ny = output(n)")
-    with pytest.raises(UnsupportedOpsError, match="it lies in the memory of the input 's'"):
-        to_c(lower_to_memory(with_variable, inout={"s": "y"}))
+    design = to_c(lower_to_memory(with_variable, inout={"s": "y"}))
+    assert "void g(const float x[2], float s[2]);" in design.files["g.h"]
 
 
 HOSTILE = ("*/ int main(void) { abort(); } /*", "int", "x-y", "x y", "é", "exp", "i0", "??/", "a\nb", "__FILE__", "v0")
@@ -140,9 +144,9 @@ w = output(h)
 x0 = input() : f32[N,2,2]""")
     with pytest.raises(UnsupportedOpsError, match=r"2 nodes cannot be written in C: det \(a\), nonzero \(b\)"):
         to_c(g)
-    half = Graph.parse("graph g\nx = input() : f32[N,4]\nh = cast(x, element='f16')\ny = output(h)")
-    with pytest.raises(UnsupportedOpsError, match=r"C has no type for f16; op.cast\(x, element='f32'\)"):
-        to_c(half)
+    small = Graph.parse("graph g\nx = input() : f32[N,4]\nh = cast(x, element='f8e5m2')\ny = output(h)")
+    with pytest.raises(UnsupportedOpsError, match=r"C has no type for f8e5m2; op.cast\(x, element='f32'\)"):
+        to_c(small)
 
 
 def test_open_sizes_are_asked_for():
@@ -177,3 +181,68 @@ e = output(r)""")
     want, got = evaluate(g, inputs), run_c(to_c(g), inputs)
     for name in want:
         np.testing.assert_array_equal(got[name], want[name])
+
+
+@needs_cc
+def test_choices_loops_and_scans_give_what_evaluate_gives(tmp_path):
+    design = to_c(CONTROLLED)
+    for go in (True, False):
+        inputs = controlled_inputs(go=go)
+        (found,) = computed([(design, inputs)], tmp_path, *TRAPPING)
+        for name, array in evaluate(CONTROLLED, inputs).items():
+            np.testing.assert_allclose(found[name], array, rtol=1e-5, atol=1e-6)
+
+
+@needs_cc
+def test_variables_are_kept_from_frame_to_frame():
+    g = Graph.parse("""graph g
+x = input() : s8f0[N,3]
+r = register(x, initial=3)
+q = register(r)
+d = delay(x, cycles=3, initial=-2)
+c = counter(element=u2f0)
+m = input() {next='n', initial=[[1, 2, 3]]} : i32[1,3]
+k = constant(value=2) : i32[]
+p = mul(m, k)
+y = output(q)
+z = output(d)
+w = output(c)
+v = output(m)
+n = output(p)""")
+    inputs = {"x": np.random.default_rng(2).integers(-128, 128, (6, 3))}
+    design = to_c(g)
+    found = run_c(design, inputs)
+    assert set(found) == {"y", "z", "w", "v"}
+    assert [state["next"] for state in design.description["states"]][:3] == ["n", "r_after", "q_after"]
+    wanted = evaluate_sequence(g, inputs)
+    for name, array in found.items():
+        np.testing.assert_array_equal(array.reshape(wanted[name].shape), wanted[name])
+
+
+SEVERAL_STEPS = ("batch_norm", "celu", "elu", "fma", "hard_sigmoid", "hard_swish", "leaky_relu", "selu", "sigmoid")
+ONE_STEP = ("add", "mul", "div", "sqrt", "relu", "clip", "concat", "cast")
+
+
+@needs_cc
+def test_half_floats_are_rounded_at_each_step(tmp_path):
+    cases, rng = [], np.random.default_rng(3)
+    for element in ("f16", "bf16"):
+        g, inputs = Graph(element), {}
+        for name in (*SEVERAL_STEPS, *ONE_STEP, "silu", "softsign", "sum"):
+            numbers = [np.abs(rng.normal(size=(4, 40))) if i == 4 else 9 * rng.normal(size=(4, 40)) for i in range(5)]
+            numbers[0].ravel()[:5] = 0, np.inf, -np.inf, np.nan, 1e-7
+            values = []
+            for i in range(3 if name in ("sum", "concat") else len(LIBRARY[name].operands)):
+                port, array = f"{name}{i}", numbers[i] if i == 0 or name != "batch_norm" else numbers[i][0]
+                inputs[port] = hold(element, array)
+                values.append(g.input(port, Tensor(element, array.shape)))
+            given = {"clip": {"low": -0.3}, "celu": {"alpha": 0.7}, "silu": {"alpha": 1.7}, "concat": {"axis": 1}}
+            given["cast"] = {"element": "f64"}
+            made = LIBRARY[name](*values, **given.get(name, {}))
+            g.output(f"{name}_y", op.cast(made, element=element) if name == "cast" else made)
+        cases.append((g, inputs))
+    with np.errstate(all="ignore"):
+        found = computed([(to_c(g), inputs) for g, inputs in cases], tmp_path)
+        for (g, inputs), results in zip(cases, found, strict=True):
+            for name, array in evaluate(g, inputs).items():
+                np.testing.assert_array_equal(results[name], array, err_msg=f"{g.name} {name}")
