@@ -46,7 +46,7 @@ def value(tree, leaf, which):
 COMPARISONS = (operator.le, operator.lt, operator.ge, operator.gt, operator.eq)
 
 
-@settings(max_examples=200)  # each takes no time
+@settings(max_examples=100)  # each takes no time
 @given(TREES, st.fixed_dictionaries({"N": st.integers(1, 30), "M": st.integers(1, 30)}))
 def test_they_compute_as_numbers_do(tree, bound):
     try:
@@ -62,7 +62,7 @@ def test_they_compute_as_numbers_do(tree, bound):
     assert found == pytest.approx(float(wanted)) if isinstance(found, float) else found == wanted
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(TREES, TREES, st.lists(st.fixed_dictionaries({"N": st.integers(1, 9), "M": st.integers(1, 9)}), min_size=3))
 def test_what_they_decide_holds_for_all_sizes(one, other, bounds):
     try:
