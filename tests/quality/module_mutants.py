@@ -193,6 +193,15 @@ def _left_over(node: ast.Call) -> Iterator[ast.expr]:
                 yield size.operand
 
 
+def _roundings(node: ast.Compare) -> Iterator[ast.expr]:
+    """The call in ``x == floor(x)``: a number is the least whole one above it where it is the greatest below it."""
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        for call, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
+            is_rounding = isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("floor", "ceil")
+            if is_rounding and [ast.dump(each) for each in call.args] == [ast.dump(other)]:
+                yield call
+
+
 def _places(function: ast.FunctionDef) -> Iterator[tuple[int, ast.AST]]:
     """Every part of a function's body but what is only said: docstrings, reasons, errors, types; and what is alike."""
     said: set[int] = set()
@@ -217,6 +226,8 @@ def _places(function: ast.FunctionDef) -> Iterator[tuple[int, ast.AST]]:
             told = [node.value]
         elif isinstance(node, ast.With):
             told = [item.context_expr for item in node.items]
+        if isinstance(node, ast.Compare):
+            said.update(map(id, _roundings(node)))
         said.update(id(part) for each in told if each is not None for part in ast.walk(each))
     for index, node in enumerate(ast.walk(function)):
         if (id(node) in inside or node is function) and id(node) not in said:

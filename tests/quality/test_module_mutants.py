@@ -43,6 +43,18 @@ def test_a_mutant_differs_in_one_function_and_moves_no_other(mutant: ModuleMutan
         assert a.lineno == b.lineno
 
 
+def test_what_no_value_depends_on_is_left_as_it_is(tmp_path: Path) -> None:
+    source = """def f(x: int | None):
+    if x != floor(x) or floor(x) == 3:
+        raise ValueError(1 + 2)
+    return decline("no", at=x)
+"""
+    (tmp_path / "m.py").write_text(source, encoding="utf-8")
+    made = [mutant.name.removeprefix("m: f: ") for mutant in mutants_of_module(tmp_path / "m.py", tmp_path)]
+    assert [name for name in made if name.startswith("replace op")] == ["replace op: ceil for floor"]
+    assert not any("1" in name or "no," in name for name in made)
+
+
 def parts(statement: ast.stmt) -> list[ast.stmt]:
     """A statement, or the members of a class."""
     return statement.body if isinstance(statement, ast.ClassDef) else [statement]
