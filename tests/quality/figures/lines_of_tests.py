@@ -9,30 +9,40 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import coverage
 import pytest
 
 from tests.quality.figures.places import LINES, ROOT
 
 PACKAGES = ("hdl", "lowering")
 
-measured = coverage.Coverage(data_file=None, config_file=False, include=[f"{ROOT / name}/*" for name in PACKAGES])
+measured: list[Any] = []
+"""The measurement, once it has begun."""
 seconds: dict[str, float] = {}
 failed: set[str] = set()
-measured.start()
+
+
+def pytest_configure() -> None:
+    """Begin."""
+    import coverage
+
+    measured.append(
+        coverage.Coverage(data_file=None, config_file=False, include=[f"{ROOT / name}/*" for name in PACKAGES])
+    )
+    measured[0].start()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Measure a test."""
-    measured.switch_context(item.nodeid)
+    measured[0].switch_context(item.nodeid)
     start = _spent()
     try:
         return (yield)
     finally:
         seconds[item.nodeid] = round(_spent() - start, 4)
-        measured.switch_context("after tests")
+        measured[0].switch_context("after tests")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -43,8 +53,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_unconfigure() -> None:
     """Write down what was measured."""
-    measured.stop()
-    data = measured.get_data()
+    measured[0].stop()
+    data = measured[0].get_data()
     found: dict[str, dict[int, list[str]]] = {}
     for name in sorted(data.measured_files()):
         lines = data.contexts_by_lineno(name)

@@ -25,10 +25,17 @@ from tests.quality.figures.places import TRIES
 
 MEMORY = 8 << 30
 
-work: dict[str, Any] = json.loads(Path(os.environ[TRIES]).read_text(encoding="utf-8"))
-verdicts = Path(os.environ[TRIES]).with_suffix(".verdicts")
-replaced: dict[str, str] = work["imported"]
+work: dict[str, Any] = {}
+replaced: dict[str, str] = {}
 read = importlib.machinery.SourceFileLoader.get_code
+
+
+def pytest_configure() -> None:
+    """Read what is to be tried, before any module of the package is imported."""
+    work.update(json.loads(Path(os.environ[TRIES]).read_text(encoding="utf-8")))
+    replaced.update(work["imported"])
+    if replaced:
+        importlib.machinery.SourceFileLoader.get_code = _get_code  # type: ignore[assignment, method-assign]
 
 
 def _get_code(loader: importlib.machinery.SourceFileLoader, name: str) -> CodeType | None:
@@ -36,10 +43,6 @@ def _get_code(loader: importlib.machinery.SourceFileLoader, name: str) -> CodeTy
     path = loader.get_filename(name)
     source = replaced.get(os.path.realpath(path))
     return read(loader, name) if source is None else compile(source, path, "exec", dont_inherit=True)
-
-
-if replaced:
-    importlib.machinery.SourceFileLoader.get_code = _get_code  # type: ignore[assignment, method-assign]
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool:
@@ -71,7 +74,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
             one["tests"].remove(found)
             waiting.append(one)
             continue
-        with verdicts.open("a") as output:
+        with Path(os.environ[TRIES]).with_suffix(".verdicts").open("a") as output:
             output.write(json.dumps([one["name"], found, round(monotonic() - start, 1)]) + "\n")
     return True
 
