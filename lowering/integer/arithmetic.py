@@ -136,11 +136,11 @@ def scale_sums(x: Mantissas, w: Constant, b: Constant):
     conv = op.integer_conv(x, w, b)
     narrow = op.requantise(conv)
     yield narrow
-    rows = w.value.reshape(len(w.value), -1)
     if conv.groups != len(w.value) or w.shape[1] != 1 or x.shape[1] != conv.groups:
         return decline("it is not a depthwise convolution", at=conv)
     if (x.type.layout or "NC")[:2] != "NC" or np.min(narrow.shift) < 0:
         return decline("its channels are not the second axis, or its sums are shifted left", at=conv)
+    rows = w.value.reshape(len(w.value), -1)
     count = rows.shape[1]
     if count == 1 or (rows != rows[:, :1]).any() or ((rows == 1).all() and not b.value.any()):
         return decline("the weights of a window differ, or it is a plain sum", at=w)

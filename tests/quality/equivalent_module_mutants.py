@@ -106,6 +106,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/quantisation/sample_review: _faults: drop guard: no size in a condition",
     ),
     "A distance is the same from either end.": (
+        "lowering/exchange/tensorflow/numbers: _square_of_difference: swap operands: x and y swapped in op.sub",
         "lowering/quantisation/sample_review: _outliers: swap operands: "
         "channels - np.median(channels, axis=(0, 2), keepdims=True) turned round",
     ),

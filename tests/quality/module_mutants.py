@@ -80,16 +80,22 @@ class ModuleMutant:
         Of the module.
     name : str
         Module, function, operator and what changed: stable as long as the function's source is.
+    function : str
+        The function that is changed.
     first, last : int
         The lines of the function.
+    lines : range
+        Those of the statement that is changed, without the statements in it: a test that runs none finds nothing.
     index, operator, number : int, str, int
         Which part of the function's tree is changed, by what.
     """
 
     path: Path
     name: str
+    function: str
     first: int
     last: int
+    lines: range
     index: int
     operator: str
     number: int
@@ -135,6 +141,7 @@ def mutants_of_module(path: Path, root: Path) -> Iterator[ModuleMutant]:
     owners = {id(f): c.name + "." for c in tree.body if isinstance(c, ast.ClassDef) for f in c.body}
     for function in functions(tree):
         original = _text(function)
+        statements = _statements(function)
         for index, node in _places(function):
             for operator, edits in MODULE_OPERATORS.items():
                 for number, (what, _) in enumerate(edits(node)):
@@ -142,12 +149,36 @@ def mutants_of_module(path: Path, root: Path) -> Iterator[ModuleMutant]:
                     seen[name] = seen.get(name, 0) + 1
                     name += f" #{seen[name]}" if seen[name] > 1 else ""
                     last = function.end_lineno or function.lineno
-                    yield ModuleMutant(path, name, _first(function), last, index, operator, number)
+                    lines = _lines(node, statements[id(node)], operator)
+                    yield ModuleMutant(
+                        path, name, function.name, _first(function), last, lines, index, operator, number
+                    )
         assert _text(function) == original, "finding faults plants none"
 
 
 def _first(function: ast.FunctionDef) -> int:
     return min(function.lineno, *(d.lineno for d in function.decorator_list), function.lineno)
+
+
+def _statements(function: ast.FunctionDef) -> dict[int, ast.AST]:
+    """The innermost statement, or case of a match, around each part of a function."""
+    found: dict[int, ast.AST] = {}
+    for node in ast.walk(function):  # outer ones come first
+        if isinstance(node, ast.stmt | ast.match_case | ast.ExceptHandler):
+            found.update((id(part), node) for part in ast.walk(node))
+    return found
+
+
+def _lines(node: ast.AST, statement: ast.AST, operator: str) -> range:
+    """The lines that run where a fault shows: those of a statement up to the first one in it, or of a whole block."""
+    if operator == "drop statement":
+        blocks: list[ast.stmt] = [*node.body, *getattr(node, "orelse", ())]  # type: ignore[attr-defined]
+        return range(blocks[0].lineno, (blocks[-1].end_lineno or 0) + 1)
+    body = getattr(statement, "body", None)
+    if isinstance(statement, ast.match_case):
+        return range(statement.pattern.lineno, body[0].lineno + 1)
+    first = statement.lineno  # type: ignore[attr-defined]
+    return range(first, max(first + 1, body[0].lineno) if body else statement.end_lineno + 1)  # type: ignore[attr-defined]
 
 
 def _text(function: ast.FunctionDef) -> str:
@@ -160,6 +191,15 @@ def _left_over(node: ast.Call) -> Iterator[ast.expr]:
         for size in (part for each in node.args for part in (each.elts if isinstance(each, ast.Tuple) else [each])):
             if isinstance(size, ast.UnaryOp) and isinstance(size.op, ast.USub):
                 yield size.operand
+
+
+def _roundings(node: ast.Compare) -> Iterator[ast.expr]:
+    """The call in ``x == floor(x)``: a number is the least whole one above it where it is the greatest below it."""
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        for call, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
+            is_rounding = isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("floor", "ceil")
+            if is_rounding and [ast.dump(each) for each in call.args] == [ast.dump(other)]:
+                yield call
 
 
 def _places(function: ast.FunctionDef) -> Iterator[tuple[int, ast.AST]]:
@@ -186,6 +226,8 @@ def _places(function: ast.FunctionDef) -> Iterator[tuple[int, ast.AST]]:
             told = [node.value]
         elif isinstance(node, ast.With):
             told = [item.context_expr for item in node.items]
+        if isinstance(node, ast.Compare):
+            said.update(map(id, _roundings(node)))
         said.update(id(part) for each in told if each is not None for part in ast.walk(each))
     for index, node in enumerate(ast.walk(function)):
         if (id(node) in inside or node is function) and id(node) not in said:

@@ -1,16 +1,16 @@
-"""Mutants of modules: they are made of every kind, each differs from its original, and tests concern each module."""
+"""Mutants of modules: they are made of every kind, each differs from its original, and tests are found for them."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
 from functools import cache
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import pytest
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
-from tests.quality.figures.concerning import CONCERNING, concerning
+from tests.quality.figures.module_mutation import SECONDS, TESTS, LinesOfTests
 from tests.quality.module_mutants import MODULE_OPERATORS, ModuleMutant, mutants_of_module
 
 ROOT = Path(__file__).parents[2]
@@ -43,16 +43,42 @@ def test_a_mutant_differs_in_one_function_and_moves_no_other(mutant: ModuleMutan
         assert a.lineno == b.lineno
 
 
+def test_what_no_value_depends_on_is_left_as_it_is(tmp_path: Path) -> None:
+    source = """def f(x: int | None):
+    if x != floor(x) or floor(x) == 3:
+        raise ValueError(1 + 2)
+    return decline("no", at=x)
+"""
+    (tmp_path / "m.py").write_text(source, encoding="utf-8")
+    made = [mutant.name.removeprefix("m: f: ") for mutant in mutants_of_module(tmp_path / "m.py", tmp_path)]
+    assert [name for name in made if name.startswith("replace op")] == ["replace op: ceil for floor"]
+    assert not any("1" in name or "no," in name for name in made)
+
+
 def parts(statement: ast.stmt) -> list[ast.stmt]:
     """A statement, or the members of a class."""
     return statement.body if isinstance(statement, ast.ClassDef) else [statement]
 
 
-def test_tests_concern_every_module() -> None:
-    assert [place for place in CONCERNING if not (ROOT / place).exists() and not (ROOT / f"{place}.py").exists()] == []
-    named = {test for tests in CONCERNING.values() for test in tests}
-    assert [test for test in sorted(named) if not (ROOT / test).exists()] == []
-    assert all(concerning(PurePath(path.relative_to(ROOT))) for path in MODULES)
+def test_the_quickest_tests_of_the_faulty_lines_are_tried_as_long_as_there_is_time() -> None:
+    assert [place for place in TESTS if not (ROOT / place).exists()] == []
+    path = EXAMPLE.relative_to(ROOT)
+    seconds = {"long": SECONDS - 2.5, "short": 1.0, "medium": 2.0, "elsewhere": 0.5}
+    lines = {path.as_posix(): {"7": ["", "long", "medium"], "8": ["failed", "short"], "9": ["elsewhere"]}}
+    known = LinesOfTests(seconds, lines)
+    assert known.running(path, range(7, 9)) == ["short", "medium"]
+    assert known.running(path) == ["elsewhere", "short", "medium"]
+    assert [known.is_imported(path, [line]) for line in (7, 8, 10)] == [True, False, False]
+
+
+def test_a_fault_shows_in_the_lines_of_its_statement() -> None:
+    lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
+    for mutant in mutants():
+        assert mutant.first <= mutant.lines.start < mutant.lines.stop <= mutant.last + 1
+        if mutant.operator == "negate condition":
+            assert any(
+                word in lines[line - 1] for line in mutant.lines for word in ("if", "==", "<", ">", " in ", " is ")
+            )
 
 
 def test_what_is_known_as_equivalent_is_still_made() -> None:

@@ -110,12 +110,15 @@ def _conv_transpose(x: Operands) -> Any:
     axes = (1, 2) if x.get("data_format", "NHWC") == "NHWC" else (2, 3)
     if len(wanted) != 4 or not all(isinstance(wanted[axis], int) for axis in axes) or _pair(x, "dilations") != (1, 1):
         raise Unfit(f"the wanted shape {wanted} is open, or the window is dilated")
+    padding = x.get("padding", "VALID")
+    if padding not in _SAME:
+        raise Unfit(f"the padding {padding!r} of a transposed convolution is not supported; there are SAME and VALID")
     strides = _pair(x, "strides")
     attributes = transposed_window(
         _size(x, image),
         [wanted[axis] for axis in axes],
         (height, width),
-        padding=_SAME.get(x.get("padding"), 1),
+        padding=_SAME[padding],
         stride_h=strides[0],
         stride_w=strides[1],
     )

@@ -13,6 +13,7 @@ from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.strided_slices import LAST, strided_slice
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
 from graphrewrite.lowering.exchange.tensorflow.node import element_of_type
+from graphrewrite.lowering.exchange.tflite.movement import places_from_front
 
 __all__ = ["MOVEMENT"]
 
@@ -122,7 +123,7 @@ def _gather_nd(x: Operands) -> Any:
 def _one_hot(x: Operands) -> Any:
     (depth,) = x.sizes(1)
     values = op.concat(op.reshape(x[3], shape=(1,)), op.reshape(x[2], shape=(1,)), axis=0)
-    return op.one_hot(x[0], values, depth=depth, axis=int(x.get("axis", -1)))
+    return op.one_hot(places_from_front(x[0], depth), values, depth=depth, axis=int(x.get("axis", -1)))
 
 
 def _shape(x: Operands) -> Any:

@@ -24,6 +24,7 @@ __all__ = [
     "packed",
     "padded",
     "padded_with",
+    "places_from_front",
     "rearranged_channels",
     "reshaped",
     "reversed_along",
@@ -95,7 +96,15 @@ def top(x: Operand, *, to: tuple[Result, ...], k: int) -> Any:
 def one_hot(indices: Operand, depth: Operand, on: Operand, off: Operand, *, to: tuple[Result], axis: int = -1) -> Any:
     """ONE_HOT."""
     values = np.stack([off.known().reshape(()), on.known().reshape(())])
-    return op.one_hot(indices.value, values, depth=int(depth.known().reshape(())), axis=axis)
+    size = int(depth.known().reshape(()))
+    return op.one_hot(places_from_front(indices.value, size), values, depth=size, axis=axis)
+
+
+def places_from_front(indices: Any, depth: Any) -> Any:
+    """Return indices of which a negative one is none, where ours counts from the end."""
+    if str(indices.type.element).startswith("u"):
+        return indices
+    return op.where(op.less(indices, 0), depth, indices)
 
 
 def gathered(x: Operand, indices: Operand, *, to: tuple[Result], axis: int = 0, batch_dims: int = 0) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from graphrewrite import Graph, evaluate, op
+from graphrewrite import Graph, GraphRewriteError, evaluate, op
 from graphrewrite.lowering import from_onnx, to_onnx
 from tests.support.sessions import session_of
 
@@ -51,6 +51,49 @@ def test_a_cache_continues_a_sequence(rng, before, now, groups, masked):
     np.testing.assert_allclose(found["y"], expected, rtol=1e-4, atol=1e-5)
     assert np.array_equal(found["keys"], k)
     assert np.array_equal(found["values"], v)
+
+
+@pytest.mark.parametrize("shown", range(4))
+@pytest.mark.parametrize(
+    "attributes", [{"softcap": 0.5}, {"scale": 0.3}, {"softmax_precision": 11, "is_causal": 1}], ids=str
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_part_is_that_of_the_reference(shown, attributes, packed):
+    rng = np.random.default_rng(shown)
+    q, k, v = (rng.normal(size=(2, *shape)).astype(np.float32) for shape in ((4, 3, 6), (2, 3, 6), (2, 3, 5)))
+    mask = rng.normal(size=(3, 3)).astype(np.float32)
+    if packed:
+        q, k, v = (x.swapaxes(1, 2).reshape(2, 3, -1) for x in (q, k, v))
+        attributes = {**attributes, "q_num_heads": 4, "kv_num_heads": 2}
+    attributes = {**attributes, "qk_matmul_output_mode": shown}
+    operands, names = [q, k, v, mask], ["y", "", "", "scores"]
+    node = helper.make_node("Attention", ["q", "k", "v", "m"], names, **attributes)
+    typed = [
+        helper.make_tensor_value_info(n, TensorProto.FLOAT, x.shape) for n, x in zip("qkvm", operands, strict=True)
+    ]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("y", "scores")]
+    graph = helper.make_graph([node], "g", typed, results)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)])
+    inputs = dict(zip("qkvm", operands, strict=True))
+    found = evaluate(from_onnx(model, batch=None), inputs)
+    wanted = ReferenceEvaluator(model).run(None, inputs)
+    if "softcap" in attributes and shown == 0:  # where the reference caps them already, against the specification
+        wanted[1] = np.arctanh(wanted[1] / 0.5) * 0.5
+    for name, want in zip(("y", "scores"), wanted, strict=True):
+        np.testing.assert_allclose(found[name], want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "attributes", "told"),
+    [
+        (((2, 3, 6),) * 3, {}, "q_num_heads and kv_num_heads"),
+        (((2, 3, 6),) * 3, {"q_num_heads": 4, "kv_num_heads": 2}, "not divisible by 4 heads"),
+        (((2, 4, 3, 6), *((2, 3, 3, 6),) * 2), {"softcap": 1.0}, "4 heads of queries cannot share 3"),
+    ],
+)
+def test_heads_that_do_not_fit(shapes, attributes, told):
+    with pytest.raises(GraphRewriteError, match=told):
+        run("Attention", [np.ones(shape, np.float32) for shape in shapes], ["y"], **attributes)
 
 
 @given(seeds, st.integers(-1, 2), st.integers(-1, 2), st.booleans())

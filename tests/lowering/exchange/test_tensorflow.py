@@ -61,7 +61,9 @@ def frozen(*nodes):
 def computed(kind, x, *constants, results=1, **attributes):
     """What an op gives for an input and constants."""
     names = [f"c{i}" for i in range(len(constants))]
-    nodes = [placeholder("x", (-1, *x.shape[1:])), *map(constant, names, constants)]
+    kind_of_x = attributes.pop("input", "DT_FLOAT")
+    batch = -1 if attributes.pop("is_open", True) else len(x)
+    nodes = [placeholder("x", (batch, *x.shape[1:]), kind_of_x), *map(constant, names, constants)]
     before = [name for i, name in enumerate(names) if attributes.get("x_at", 0) > i]
     attributes.pop("x_at", None)
     reads = [*before, "x", *names[len(before) :]]
@@ -154,6 +156,187 @@ CASES = {
 def test_an_op_computes_what_it_says(name):
     compute, wanted = CASES[name]
     np.testing.assert_allclose(compute(), wanted, rtol=1e-5, atol=1e-6)
+
+
+SIGNED = np.array([[-7, 5, 3], [7, -5, -4]], np.int32)
+DIVISORS = np.array([[2, -2, 3]], np.int32)
+IMAGE = RNG.normal(size=(2, 3, 5, 6)).astype(np.float32)
+SQUARES = np.stack([(X[..., max(0, c - 1) : c + 2] ** 2).sum(-1) for c in range(3)], -1)
+BORDERED = np.pad(X, ((0, 0), (1, 0), (0, 2), (0, 0)))
+CORNERS = np.pad(IMAGE, ((0, 0), (0, 0), (1, 0), (0, 2)))
+
+
+def scattered(x, weights, stride, shape):
+    """What a transposed convolution adds up, without borders."""
+    found = np.zeros((len(x), *shape, weights.shape[2]))
+    for i, j in np.ndindex(x.shape[1:3]):
+        part = found[:, stride * i :, stride * j :][:, : len(weights), : weights.shape[1]]
+        part += np.einsum("nc,abdc->nabd", x[:, i, j], weights)[:, : part.shape[1], : part.shape[2]]
+    return found
+
+
+MORE = {
+    "Identity": (X, (), {}, X),
+    "IdentityN": (ROWS, (2 * ROWS,), {"results": 2}, 2 * ROWS),
+    "Squeeze": (X[:, :1, :, :1], (), {"squeeze_dims": (1, -1)}, X[:, 0, :, 0]),
+    "Squeeze all": (X[:, :1], (), {}, X[:, 0]),
+    "Concat": (ROWS, (i32(1)[0], ROWS), {"x_at": 1}, np.concatenate([ROWS, ROWS], 1)),
+    "Pack": (ROWS, (2 * ROWS,), {"axis": 1}, np.stack([ROWS, 2 * ROWS], 1)),
+    "Pack first": (ROWS, (2 * ROWS,), {}, np.stack([ROWS, 2 * ROWS])),
+    "Unpack last": (ROWS, (), {"results": 4, "axis": -1}, ROWS[:, 3]),
+    "Split one": (X, (i32(1)[0],), {"x_at": 1, "num_split": 1}, X),
+    "SplitV of all": (X, (i32(1, 2, 2), i32(1)[0]), {"results": 3}, X[:, 3:]),
+    "Slice of all": (ROWS, (i32(0, 0), i32(-1, -1)), {}, ROWS),
+    "Slice of the rest": (X, (i32(0, 2, 1, 0), i32(-1, -1, 3, -1)), {}, X[:, 2:, 1:4]),
+    "Gather": (ROWS, (i32(2, 0),), {}, ROWS[[2, 0]]),
+    "GatherV2": (X, (i32(3, 1, 1), i32(1)[0]), {}, X[:, [3, 1, 1]]),
+    "GatherNd": (ROWS, (i32(1, 2, 0, 3).reshape(2, 2),), {}, ROWS[[1, 0], [2, 3]]),
+    "OneHot": (
+        np.array([2, -1, 0, 5], np.int32), (i32(3)[0], np.float32(5), np.float32(2)), {"input": "DT_INT32"},
+        np.where(np.array([2, -1, 0, 5])[:, None] == np.arange(3), 5, 2),
+    ),
+    "OneHot first": (
+        np.array([[1], [0]], np.int32), (i32(2)[0], np.float32(1), np.float32(0)), {"input": "DT_INT32", "axis": 0},
+        np.float32([[[0], [1]], [[1], [0]]]),
+    ),
+    "Shape wide": (X, (), {"out_type": "DT_INT64"}, np.array(X.shape)),
+    "Size": (ROWS, (), {}, np.int32(12)),
+    "Rank": (X, (), {}, np.int32(4)),
+    "BroadcastTo": (ROWS, (i32(2, 3, 4),), {}, np.broadcast_to(ROWS, (2, 3, 4))),
+    "ZerosLike": (ROWS, (), {}, 0 * ROWS),
+    "OnesLike": (ROWS, (), {}, np.ones_like(ROWS)),
+    "ReverseV2": (X, (i32(1, 3),), {}, X[:, ::-1, :, ::-1]),
+    "FloorMod": (SIGNED, (DIVISORS,), {"input": "DT_INT32"}, SIGNED % DIVISORS),
+    "Mod": (SIGNED, (DIVISORS,), {"input": "DT_INT32"}, np.fmod(SIGNED, DIVISORS)),
+    "FloorDiv whole": (SIGNED, (DIVISORS,), {"input": "DT_INT32"}, SIGNED // DIVISORS),
+    "NotEqual": (SIGNED, (DIVISORS + 3,), {"input": "DT_INT32"}, SIGNED != DIVISORS + 3),
+    "SquaredDifference": (ROWS, (np.float32([1, 2, 3, 4]),), {}, (ROWS - [1, 2, 3, 4]) ** 2),
+    "Square": (ROWS, (), {}, ROWS**2),
+    "Relu6": (9 * ROWS, (), {}, np.clip(9 * ROWS, 0, 6)),
+    "AddN": (ROWS, (2 * ROWS, 3 * ROWS), {}, 6 * ROWS),
+    "ClipByValue": (ROWS, (np.float32(-0.5), np.float32(0.25)), {}, np.clip(ROWS, -0.5, 0.25)),
+    "MatMul turned": (ROWS, (np.ones((3, 5), np.float32),), {"transpose_a": True}, ROWS.T @ np.ones((3, 5))),
+    "BatchMatMulV2": (X, (X[0],), {"adj_y": True}, X @ X[0].swapaxes(1, 2)),
+    "Sum": (X, (i32(-1, 1),), {"keep_dims": True}, X.sum((1, 3), keepdims=True)),
+    "Sum of none": (X, (np.zeros(0, np.int32),), {}, X),
+    "Prod": (ROWS, (i32(1),), {}, ROWS.prod(1)),
+    "Min": (X, (i32(2),), {}, X.min(2)),
+    "All": (ROWS > 0, (i32(1),), {"input": "DT_BOOL"}, (ROWS > 0).all(1)),
+    "Any": (ROWS > 0.5, (i32(0),), {"input": "DT_BOOL"}, (ROWS > 0.5).any(0)),
+    "ArgMin": (X, (i32(-2)[0],), {"output_type": "DT_INT32"}, X.argmin(2)),
+    "LeakyRelu by default": (ROWS, (), {}, np.where(ROWS > 0, ROWS, 0.2 * ROWS)),
+    "Erfc": (np.zeros((1, 2), np.float32), (), {}, np.ones((1, 2))),
+    "Einsum": (ROWS, (np.arange(8.0, dtype=np.float32).reshape(2, 4),), {"equation": "ab,cb->ca"},
+               np.arange(8.0).reshape(2, 4) @ ROWS.T),
+    "Select": (ROWS[:, 0] > 0, (ROWS, -ROWS), {"input": "DT_BOOL"}, np.where(ROWS[:, :1] > 0, ROWS, -ROWS)),
+    "SelectV2": (ROWS > 0, (ROWS, np.float32(7)), {"input": "DT_BOOL"}, np.where(ROWS > 0, ROWS, 7)),
+    "LRN": (X, (), {"depth_radius": 1, "alpha": 0.5, "beta": 0.75, "bias": 2.0}, X / (2 + 0.5 * SQUARES) ** 0.75),
+    "LRN by default": (X, (), {}, X / np.sqrt(1 + (X**2).sum(-1, keepdims=True))),
+    "TopKV2": (ROWS, (i32(2)[0],), {}, -np.sort(-ROWS, 1)[:, :2]),
+    "TopKV2 places": (ROWS, (i32(2)[0],), {"results": 2}, np.argsort(-ROWS, 1)[:, :2]),
+    "Conv2D NCHW": (
+        IMAGE, (WEIGHTS,), {"strides": (1, 1, 1, 2), "padding": "VALID", "data_format": "NCHW"},
+        np.einsum("nhwabc,abco->nohw", patches(IMAGE.transpose(0, 2, 3, 1), 2, 1)[:, :, ::2], WEIGHTS),
+    ),
+    "Conv2D EXPLICIT": (
+        IMAGE, (WEIGHTS,),
+        {"padding": "EXPLICIT", "explicit_paddings": (0, 0, 0, 0, 1, 0, 0, 2), "data_format": "NCHW"},
+        np.einsum("nhwabc,abco->nohw", patches(CORNERS.transpose(0, 2, 3, 1), 2, 1), WEIGHTS),
+    ),
+    "Conv2D EXPLICIT and dilated": (
+        X, (WEIGHTS,), {"padding": "EXPLICIT", "explicit_paddings": (0, 0, 1, 0, 0, 2, 0, 0),
+                        "dilations": (1, 2, 3, 1)},
+        sum(
+            BORDERED[:, 2 * a : 4 + 2 * a, 3 * b : 5 + 3 * b] @ WEIGHTS[a, b] for a in range(2) for b in range(2)
+        ),
+    ),
+    "Conv2D of groups": (
+        np.concatenate([X, -X], 3), (WEIGHTS,), {"padding": "VALID"},
+        np.concatenate([np.einsum("nhwabc,abco->nhwo", patches(s * X, 2, 1), WEIGHTS[..., half])
+                        for s, half in ((1, slice(2)), (-1, slice(2, 4)))], 3),
+    ),
+    "Conv2DBackpropInput VALID": (
+        X, (i32(2, 11, 13, 3), WEIGHTS[..., :3]),
+        {"x_at": 2, "strides": (1, 2, 2, 1), "padding": "VALID"},
+        scattered(X, WEIGHTS[..., :3], 2, (11, 13)),
+    ),
+    "Conv2DBackpropInput SAME": (
+        X, (i32(2, 5, 6, 3), WEIGHTS[..., :3]), {"x_at": 2, "strides": (1, 1, 1, 1), "padding": "SAME"},
+        scattered(X, WEIGHTS[..., :3], 1, (6, 7))[:, :5, :6],
+    ),
+    "BiasAdd NCHW": (IMAGE, (np.float32([1, 2, 3]),), {"data_format": "NCHW"},
+                     IMAGE + np.float32([1, 2, 3])[:, None, None]),
+    "MirrorPad": (
+        ROWS, (i32(0, 0, 1, 2).reshape(2, 2),), {"mode": "REFLECT"}, np.pad(ROWS, ((0, 0), (1, 2)), mode="reflect"),
+    ),
+    "PadV2": (
+        ROWS, (i32(0, 0, 1, 2).reshape(2, 2), np.float32(3)), {}, np.pad(ROWS, ((0, 0), (1, 2)), constant_values=3),
+    ),
+    "SpaceToDepth": (
+        X[:, :4], (), {"block_size": 2},
+        X[:, :4].reshape(2, 2, 2, 3, 2, 3).swapaxes(2, 3).reshape(2, 2, 3, 12),
+    ),
+    "DepthToSpace": (
+        X[..., :1].repeat(8, 3) * np.arange(8, dtype=np.float32), (), {"block_size": 2},
+        (X[..., :1].repeat(8, 3) * np.arange(8)).reshape(2, 5, 6, 2, 2, 2).swapaxes(2, 3).reshape(2, 10, 12, 2),
+    ),
+    "ResizeNearestNeighbor of old": (X, (i32(7, 4),), {}, X[:, np.arange(7) * 5 // 7][:, :, np.arange(4) * 6 // 4]),
+    "ResizeBilinear": (
+        X[:, :2], (i32(3, 6),), {"align_corners": True},
+        np.stack([X[:, 0], (X[:, 0] + X[:, 1]) / 2, X[:, 1]], 1),
+    ),
+    "ResizeBilinear of middles": (
+        X[:, :2], (i32(4, 6),), {"half_pixel_centers": True},
+        np.stack([X[:, 0] * (1 - t) + X[:, 1] * t for t in (0, 0.25, 0.75, 1)], 1),
+    ),
+}  # fmt: skip
+"""The input, constants, attributes, and what comes out."""
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_further_ops(name):
+    x, constants, attributes, wanted = MORE[name]
+    got = computed(name.split(" ")[0], x, *constants, is_open=False, **attributes)
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+    assert np.shape(got) == np.shape(wanted)
+
+
+@pytest.mark.parametrize(
+    ("kind", "x", "constants", "attributes"),
+    [
+        ("Conv2D", X, (WEIGHTS,), {"padding": "FULL"}),
+        ("Conv2D", X, (WEIGHTS,), {"padding": "VALID", "strides": (2, 1, 1, 1)}),
+        ("Conv2D", X, (WEIGHTS,), {"padding": "EXPLICIT", "explicit_paddings": (1, 1)}),
+        ("Conv2D", X[..., :2], (WEIGHTS,), {"padding": "VALID"}),
+        ("Conv2D", X, (WEIGHTS[0],), {"padding": "VALID"}),
+        ("MaxPool", X[0], (), {"padding": "VALID", "ksize": (1, 2, 2, 1)}),
+        ("DepthToSpace", X, (), {"block_size": 2, "data_format": "NCHW_VECT_C"}),
+        ("Conv2DBackpropInput", X, (i32(2, 5, 6, 3), WEIGHTS[..., :3]), {"x_at": 2, "padding": "EXPLICIT"}),
+        ("FusedBatchNorm", X, (np.float32([1, 2, 3]),) * 4, {}),
+        ("MirrorPad", ROWS, (i32(0, 0, 1, 2).reshape(2, 2),), {"mode": "SYMMETRIC"}),
+        ("Pad", ROWS, (i32(1, 2).reshape(1, 2),), {}),
+        ("Pad", ROWS, (i32(0, 0, -1, 2).reshape(2, 2),), {}),
+        ("Split", X, (i32(2)[0],), {"x_at": 1, "num_split": 4}),
+        ("Split", X, (i32(2)[0],), {"x_at": 1, "num_split": 0}),
+        ("GatherV2", X, (i32(1), i32(1)[0]), {"batch_dims": 1}),
+        ("SpaceToBatchND", X, (i32(2, 2), i32(0, 0, 0, 0).reshape(2, 2)), {}),
+        ("RandomUniform", X, (), {}),
+    ],
+)
+def test_what_an_op_does_not_take(kind, x, constants, attributes):
+    with pytest.raises(ModelError, match=f"node 'y' .{kind}."):
+        computed(kind, x, *constants, **attributes)
+
+
+def test_values_that_are_known_on_import():
+    nodes = [
+        placeholder("x", (2, 3)), constant("a", i32(1)[0]), constant("b", i32(10)[0]), constant("c", i32(4)[0]),
+        constant("two", i32(2)[0]), constant("dims", i32(2, 3)),
+        written("r", "Range", ["a", "b", "c"]), written("f", "Fill", ["dims", "two"]),
+        written("s", "Mul", ["r", "f"]), written("m", "Cast", ["s"], DstT="DT_FLOAT"), written("y", "Mul", ["x", "m"]),
+    ]  # fmt: skip
+    x = np.float32([[1, 2, 3], [4, 5, 6]])
+    np.testing.assert_array_equal(from_tensorflow(frozen(*nodes))(x), x * [2, 10, 18])
 
 
 def test_batch_to_space_undoes_space_to_batch():

@@ -114,6 +114,21 @@ def test_variables_come_in_and_go_out() -> None:
         from_tflite(model([x, handle, T("v", (1, 3), "f32"), y], nodes[1:3], ["x"], ["y"]))
 
 
+@pytest.mark.parametrize("zeros", [(3, 5), (-7, 0)])
+def test_weights_may_have_a_zero_point(zeros: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(-128, 128, (2, 4), np.int8), rng.integers(-128, 128, (3, 4), np.int8)
+    tensors = [
+        T("x", (2, 4), scale=0.5, zero=zeros[0]),
+        T.of("w", w, scale=0.25, zero=zeros[1]),
+        T("y", (2, 3), scale=64.0, zero=-2),
+    ]
+    graph = from_tflite(model(tensors, [Node("FULLY_CONNECTED", ["x", "w"], ["y"])], ["x"], ["y"]))
+    sums = (x.astype(int) - zeros[0]) @ (w.astype(int) - zeros[1]).T / 512
+    wanted = np.clip(np.copysign(np.floor(np.abs(sums) + 0.5), sums) - 2, -128, 127)
+    assert np.array_equal(evaluate(graph, {"x": x})["y"], wanted)
+
+
 def test_half_floats_and_their_kin_are_cast() -> None:
     half = T.of("h", np.array([[0.5, -1.5, 2, 0]]).astype(np.float16), element="f16")
     nodes = [Node("DEQUANTIZE", ["h"], ["w"]), Node("ADD", ["x", "w"], ["y"])]

@@ -1,119 +1,163 @@
-"""How many faults, planted in a package's modules, the tests that concern the module find.
+"""How many faults, planted in a package's modules, the tests that run the faulty lines find.
 
-Each mutant is written into a copy of the tree, where pytest runs the tests that `concerning` names until one fails.
-What `tests.quality.equivalent_module_mutants` lists as equivalent, each with its reason, is not tried.
+What `tests.quality.figures.lines_of_tests` has measured says which these are. The quickest are run first, until one
+fails, and as many as `SECONDS` allow. What `tests.quality.equivalent_module_mutants` lists as equivalent, each with its
+reason, is not tried.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import random
-import resource
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
-from queue import SimpleQueue
-from time import monotonic
+from typing import Any
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
-from tests.quality.figures.concerning import concerning
 from tests.quality.figures.mutation import interval
-from tests.quality.figures.places import BUILD, ROOT, copy_tree
+from tests.quality.figures.places import BUILD, IMPORT, LINES, ROOT, TRIES
 from tests.quality.module_mutants import ModuleMutant, mutants_of_module
 
-__all__ = ["LEAST", "measure_modules"]
+__all__ = ["LEAST", "TESTS", "LinesOfTests", "measure_modules"]
 
 LEAST = 0.9
 """The score below which the tests are not good enough."""
-SECONDS = 120
-"""So long may the tests of one mutant compute; all of them take a fourth of that."""
-MEMORY = 8 << 30
-SETTINGS = "tests/conftest.py"
-"""Holds the options that tests have; a doctest alone would not bring them."""
+SECONDS = 20
+"""So long do the tests of one mutant take, where it has no fault: what takes longer together is not tried."""
+SLOWER = 4
+"""Times as long, and as many seconds more, may they take with it."""
+TESTS = (
+    "graphrewrite/hdl", "graphrewrite/lowering", "tests/hdl", "tests/lowering", "tests/cli", "tests/rules/declines",
+    "tests/rules/test_declines.py", "tests/rules/test_all_rules.py", "tests/formats/test_endings.py",
+    "tests/hierarchy/test_implementations.py", "tests/op/tensor/test_texts.py",
+)  # fmt: skip
+"""What may find a fault of one of the packages."""
 OPTIONS = (
-    "-q", "-x", "-n0", "--no-header", "-rf", "-pno:cacheprovider", "--hypothesis-profile=quick", "--hdl-count=10",
+    "-q", "-n0", "--no-header", "-rf", "-pno:cacheprovider", "--hypothesis-profile=quick", "--hdl-count=10",
     "-ptests.support.first_seeds", "-m", "not thorough and not browser and not (slow and ghdl)",
 )  # fmt: skip
 
 
-@dataclass
-class Copies:
-    """Copies of the tree, one for each process, and what is known of tests in a copy without a fault."""
+@dataclass(frozen=True)
+class LinesOfTests:
+    """Which tests run which lines.
 
-    count: int
-    idle: SimpleQueue[Path] = field(default_factory=SimpleQueue)
-    unreliable: set[str] = field(default_factory=set)
-    reliable: set[str] = field(default_factory=set)
+    Attributes
+    ----------
+    seconds : mapping from str to float
+        How long a test takes, of those that pass.
+    lines : mapping
+        Of each file, the tests that run a line, or `IMPORT`.
+    """
 
-    def __post_init__(self) -> None:
-        for number in range(self.count):
-            copy = BUILD / f"copy_{number}"
-            copy_tree(copy)
-            self.idle.put(copy)
+    seconds: Mapping[str, float]
+    lines: Mapping[str, Mapping[str, Sequence[str]]]
 
-    @contextmanager
-    def one(self) -> Iterator[Path]:
-        """Give a copy that nobody else uses."""
-        copy = self.idle.get()
-        try:
-            yield copy
-        finally:
-            self.idle.put(copy)
+    def running(self, path: Path, lines: Iterable[int] | None = None) -> list[str]:
+        """Return the tests that run some lines of a file, the quickest first, as many as there is time for.
 
-    def verdict(self, mutant: ModuleMutant) -> str:
-        """Return which test finds a mutant, ``timeout``, or nothing if none does."""
-        place = mutant.path.relative_to(ROOT)
-        # A rule's own property test, where there is one; others have tests of their own.
-        function = mutant.name.split(": ")[1].rpartition(".")[2]
-        own = f"not test_all_rules or {function}" + " or LOWER_COMPOSITE" * ("composite" in place.parts)
-        tests = [f"-k{own}", str(Path("graphrewrite") / place), *concerning(place)]
-        with self.one() as copy:
-            module = copy / "graphrewrite" / place
-            original = module.read_bytes()
-            try:
-                while True:
-                    module.write_text(mutant.source, encoding="utf-8")
-                    found = _run(copy, tests, self.unreliable)
-                    if not found or found == "timeout" or found in self.reliable:
-                        return found
-                    # What fails without a fault as well, in a copy, finds nothing.
-                    module.write_bytes(original)
-                    if found == "import" or not _run(copy, [found, SETTINGS], ()):
-                        self.reliable.add(found)
-                        return found
-                    self.unreliable.add(found)
-            finally:
-                module.write_bytes(original)
+        Parameters
+        ----------
+        path : Path
+            From the root of the checkout.
+        lines : iterable of int, optional
+            All of them if None.
+
+        Returns
+        -------
+        list of str
+        """
+        known = self.lines.get(path.as_posix(), {})
+        found = {test for line in (known if lines is None else map(str, lines)) for test in known.get(line, ())}
+        quickest = sorted((test for test in found if test in self.seconds), key=lambda t: (self.seconds[t], t))
+        spent = accumulate(self.seconds[test] for test in quickest)
+        return [test for test, until in zip(quickest, spent, strict=True) if until <= SECONDS]
+
+    def is_imported(self, path: Path, lines: Iterable[int]) -> bool:
+        """Tell whether lines run when the module is imported, or before any test for another reason."""
+        known = self.lines.get(path.as_posix(), {})
+        return any(IMPORT in known.get(str(line), ()) for line in lines)
 
 
-def _limited() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def lines_of_tests() -> LinesOfTests:
+    """Measure what tests run, folder by folder, as far as neither it nor the packages have changed since."""
+    seconds: dict[str, float] = {}
+    lines: dict[str, dict[str, set[str]]] = {}
+    packages = _digest(path for name in ("hdl", "lowering") for path in (ROOT / name).rglob("*.py"))
+    for place in TESTS:
+        own = _digest([ROOT / place] if place.endswith(".py") else (ROOT / place).rglob("*.py"))
+        target = BUILD / f"lines_{place.replace('/', '_')}_{packages}_{own}.json"
+        if not target.exists():
+            print(f"measures what {place} runs", flush=True)
+            _pytest("-ptests.quality.figures.lines_of_tests", place, **{LINES: str(target)})
+        told = json.loads(target.read_text(encoding="utf-8"))
+        seconds |= told["seconds"]
+        for file, tests in told["lines"].items():
+            for line, names in tests.items():
+                lines.setdefault(file, {}).setdefault(line, set()).update(names)
+    return LinesOfTests(seconds, {f: {n: sorted(names) for n, names in of.items()} for f, of in lines.items()})
 
 
-def _run(copy: Path, tests: Iterable[str], without: Iterable[str]) -> str:
-    """Return the first test that fails, ``import`` if none can be run, or nothing."""
-    command = [sys.executable, "-m", "pytest", *OPTIONS, *(f"--deselect={test}" for test in sorted(without)), *tests]
-    surroundings = {**os.environ, "PYTHONPATH": str(copy), "PYTHONPYCACHEPREFIX": str(copy / "build" / "compiled")}
-    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)
-    try:
-        done = subprocess.run(
-            command, cwd=copy, env=surroundings, preexec_fn=_limited, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=10 * SECONDS, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return "timeout"
-    if done.returncode == 0 or done.returncode == 5:  # the last: no test was collected
-        return ""
-    if done.returncode < 0:
-        return "timeout"
-    failed = [line.split(" ", 1)[1].split(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
-    return failed[0] if failed else "import"
+def _digest(paths: Iterable[Path]) -> str:
+    found = hashlib.sha256()
+    for path in sorted(paths):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def _pytest(*arguments: str, **surroundings: str) -> None:
+    # Threads of a numerical library do not live on in a process that is forked.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", **surroundings}
+    environment["PYTHONPATH"] += os.pathsep + os.environ.get("PYTHONPATH", "")
+    log = BUILD / "tests.log"
+    with log.open("w") as output:
+        command = [sys.executable, "-m", "pytest", *OPTIONS, *arguments]
+        subprocess.run(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False)
+
+
+def _tried(tries: list[dict[str, Any]], processes: int, imported: Mapping[str, str]) -> dict[str, str]:
+    """Try mutants; return which test finds each, ``timeout``, or nothing if none does."""
+    work = BUILD / "mutants.json"
+    verdicts = work.with_suffix(".verdicts")
+    verdicts.write_text("")
+    work.write_text(json.dumps({"tries": tries, "processes": processes, "imported": imported}))
+    files = {name.partition("::")[0] for one in tries for name in one["tests"]}
+    if files:
+        _pytest("-ptests.quality.figures.mutant_runs", *sorted(files), **{TRIES: str(work)})
+    return {name: found for name, found, _ in map(json.loads, verdicts.read_text().splitlines())}
+
+
+def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, str]:
+    """Return which test finds each mutant, ``timeout``, ``import``, or nothing if none does."""
+    known = lines_of_tests()
+
+    def one(mutant: ModuleMutant, tests: list[str], source: str | None) -> dict[str, Any]:
+        limit = SLOWER * (SECONDS // 4 + sum(known.seconds[test] for test in tests))
+        return {
+            "name": mutant.name, "path": os.path.realpath(mutant.path), "file": str(mutant.path), "source": source,
+            "function": mutant.function, "first": mutant.first, "tests": tests, "seconds": int(limit) + 1,
+        }  # fmt: skip
+
+    places = {m.name: m.path.relative_to(ROOT) for m in mutants}
+    tests = {m.name: known.running(places[m.name], m.lines) for m in mutants}
+    found = dict.fromkeys(tests, "") | _tried(
+        [one(m, tests[m.name], m.source) for m in mutants if tests[m.name]], processes, {}
+    )
+    for mutant in mutants:
+        name = mutant.name
+        if not found[name] and known.is_imported(places[name], mutant.lines):
+            again = one(mutant, known.running(places[name]), None)
+            if again["tests"]:
+                told = _tried([again], 1, {again["path"]: mutant.source})
+                found[name] = told.get(name, "import")
+    return found
 
 
 def _room(name: str) -> str:
@@ -138,6 +182,7 @@ def measure_modules(package: str, *, sample: int | None, seed: int, processes: i
     -------
     bool
     """
+    BUILD.mkdir(parents=True, exist_ok=True)
     every = {m.name: m for p in sorted((ROOT / package).rglob("*.py")) for m in mutants_of_module(p, ROOT)}
     known = {name for names in EQUIVALENT.values() for name in names if name.startswith(f"{package}/")}
     if stale := known - set(every):
@@ -146,20 +191,8 @@ def measure_modules(package: str, *, sample: int | None, seed: int, processes: i
     chosen = left if sample is None else sorted(random.Random(seed).sample(left, min(sample, len(left))))
     kind = "all" if sample is None else f"a sample (seed {seed})"
     print(f"{len(chosen)} of {len(left)} mutants, {kind}, of {package}; {len(known & set(every))} are equivalent")
-    copies = Copies(processes or os.cpu_count() or 1)
-    log = BUILD / f"{package}_mutation.log"
-
-    def tried(name: str) -> str:
-        start = monotonic()
-        found = copies.verdict(every[name])
-        with log.open("a") as output:
-            output.write(f"{monotonic() - start:6.1f} s  {name}: {found or 'SURVIVED'}\n")
-        return found
-
-    log.write_text("")
-    print(f"{log.relative_to(ROOT)} says how far it is", flush=True)
-    with ThreadPoolExecutor(copies.count) as pool:
-        verdicts = dict(zip(chosen, pool.map(tried, chosen), strict=True))
+    print(f"{(BUILD / 'mutants.verdicts').relative_to(ROOT)} says how far it is", flush=True)
+    verdicts = verdicts_of([every[name] for name in chosen], processes or os.cpu_count() or 1)
     survivors = [name for name, found in verdicts.items() if not found]
     rooms = Counter(_room(name) for name in chosen)
     lost = Counter(_room(name) for name in survivors)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-__all__ = ["BUILD", "ROOT", "copy_tree"]
+__all__ = ["BUILD", "IMPORT", "LINES", "ROOT", "TRIES", "copy_tree"]
 
 ROOT = Path(__file__).parents[3]
 BUILD = ROOT / "build" / "quality"
+IMPORT = ""
+"""What stands in place of a test for lines that run before any."""
+LINES = "GRAPHREWRITE_LINES_OF_TESTS"
+"""Variable of the surroundings: where the plugin `lines_of_tests` writes what it has measured."""
+TRIES = "GRAPHREWRITE_MUTANTS"
+"""Variable of the surroundings: what the plugin `mutant_runs` is to try, beside which it writes the verdicts."""
 KEPT_OUT = shutil.ignore_patterns(".*", "build", "dist", "__pycache__", "*.egg-info", "notebooks")
 
 
