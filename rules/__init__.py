@@ -126,6 +126,7 @@ from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.products import PRODUCTS
 from graphrewrite.rules.quantised import MOVE_INTEGERS, drop_limit_before_quantising, drop_quantise_again
 from graphrewrite.rules.recognition import RECOGNITION
+from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
     drop_reshape,
@@ -180,6 +181,7 @@ __all__ = [
     "concat_of_slices",
     "constant_before_reshape",
     "constant_last",
+    "count_reduced_axes_from_front",
     "crop_as_slice",
     "divide_as_multiply",
     "drop_abs",
@@ -239,6 +241,7 @@ __all__ = [
     "global_average_pool_as_conv",
     "inline",
     "insert_transfers",
+    "keep_reduced_axes",
     "matmul_as_linear",
     "matmul_of_weights_as_linear",
     "merge_bit_casts",
@@ -346,6 +349,8 @@ RULES = (
     drop_cast_of_indices,
     compute_known_number,
     compute_known_sizes,
+    count_reduced_axes_from_front,
+    keep_reduced_axes,
     write_as_reshape,
     drop_reshape,
     merge_reshapes,

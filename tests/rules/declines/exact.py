@@ -287,6 +287,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     # Shapes.
     rules.write_as_reshape: ((lambda x: op.squeeze(x, axes=(2,)), "f32[N,4,1] NCW"),),
+    rules.count_reduced_axes_from_front: ((lambda x: op.reduce_max(x, axes=(1,)), "f32[N,4,3]"),),
+    rules.keep_reduced_axes: (
+        (lambda x: op.reshape(op.reduce_max(x, axes=(1,), keep_dims=False), shape=("N", 3, 1)), "f32[N,4,3]"),
+    ),
     rules.drop_reshape: ((lambda x: op.reshape(x, shape=("N", 4, 1)), "f32[N,4]"),),
     rules.merge_reshapes: ((lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=("N", "M*K")), "f32[N,M,K]"),),
     rules.drop_transpose: ((lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),),
