@@ -236,8 +236,8 @@ def recognise_group_norm_of_rows(x):
     norm = op.layer_norm(grouped, 1)
     result = op.reshape(norm)
     yield result
-    if len(grouped.shape) < 3 or norm.axis % len(grouped.shape) != 2:
-        return decline("its normalised axes are not those behind the groups", at=norm)
+    if len(grouped.shape) < 3 or norm.axis % len(grouped.shape) != 2 or isinstance(grouped.shape[1], str):
+        return decline("its normalised axes are not those behind groups, whose number is known", at=norm)
     ones = np.ones(grouped.shape[1:2], element_dtype(x.type.element))
     return _of_groups(x, grouped, norm, result, ones, np.zeros_like(ones))
 
