@@ -47,7 +47,9 @@ from graphrewrite.rules.arithmetic import (
     merge_integer_differences,
     merge_integer_offsets,
     multiply_without_signs,
+    negate_integer_difference,
     negate_integer_from_zero,
+    negate_integer_offset,
     write_difference,
     write_difference_as_sum,
 )
@@ -126,6 +128,7 @@ from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.products import PRODUCTS
 from graphrewrite.rules.quantised import MOVE_INTEGERS, drop_limit_before_quantising, drop_quantise_again
 from graphrewrite.rules.recognition import RECOGNITION
+from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
     drop_reshape,
@@ -180,6 +183,7 @@ __all__ = [
     "concat_of_slices",
     "constant_before_reshape",
     "constant_last",
+    "count_reduced_axes_from_front",
     "crop_as_slice",
     "divide_as_multiply",
     "drop_abs",
@@ -239,6 +243,7 @@ __all__ = [
     "global_average_pool_as_conv",
     "inline",
     "insert_transfers",
+    "keep_reduced_axes",
     "matmul_as_linear",
     "matmul_of_weights_as_linear",
     "merge_bit_casts",
@@ -257,7 +262,9 @@ __all__ = [
     "merge_transposes",
     "multiply_without_signs",
     "narrow_constant_indices",
+    "negate_integer_difference",
     "negate_integer_from_zero",
+    "negate_integer_offset",
     "norm_before_reshape",
     "outline",
     "outline_nodes",
@@ -300,7 +307,10 @@ RULES = (
     where_of_opposite,
     drop_minus_zero,
     negate_integer_from_zero,
+    negate_integer_difference,
+    negate_integer_offset,
     constant_last,
+    subtract_as_add,
     write_difference,
     write_difference_as_sum,
     multiply_without_signs,
@@ -346,6 +356,8 @@ RULES = (
     drop_cast_of_indices,
     compute_known_number,
     compute_known_sizes,
+    count_reduced_axes_from_front,
+    keep_reduced_axes,
     write_as_reshape,
     drop_reshape,
     merge_reshapes,

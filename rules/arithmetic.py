@@ -29,7 +29,9 @@ __all__ = [
     "merge_offsets",
     "merge_quotients",
     "multiply_without_signs",
+    "negate_integer_difference",
     "negate_integer_from_zero",
+    "negate_integer_offset",
     "write_difference",
     "write_difference_as_sum",
 ]
@@ -50,7 +52,7 @@ def _has_negatives(kind):
     return kind.element not in SMALL_FLOATS
 
 
-@rule
+@rule(shared="keep")
 def write_difference(x, y):
     """X + -y is x - y (IEEE 754-2019, 5.4.1); integers wrap around alike."""
     total = op.add(x, op.neg(y))
@@ -62,7 +64,7 @@ def write_difference(x, y):
     return op.sub(x, y)
 
 
-@rule
+@rule(shared="keep")
 def write_difference_as_sum(x, y):
     """X - -y is x + y."""
     difference = op.sub(x, op.neg(y))
@@ -85,6 +87,20 @@ def negate_integer_from_zero(x: Integers):
 
 
 @rule
+def negate_integer_difference(x: Integers, y):
+    """-(x - y) is y - x, which wraps around alike; of floats, the sign of a zero would differ."""
+    yield op.neg(op.sub(x, y))
+    return op.sub(y, x)
+
+
+@rule
+def negate_integer_offset(x: Integers, c: Constant):
+    """-(x + c) is -c - x, which wraps around alike."""
+    yield op.neg(op.add(x, c))
+    return op.sub(op.neg(c), x)
+
+
+@rule
 def drop_minus_zero(x):
     """X + -0 is x, for every x, -0 and NaN among them (IEEE 754-2019, 6.3)."""
     total = op.add(x, -0.0)
@@ -94,7 +110,7 @@ def drop_minus_zero(x):
     return x
 
 
-@rule
+@rule(shared="keep")
 def multiply_without_signs(x, y):
     """The product of two negatives is that of the numbers, and so is the quotient of floats."""
     product = (op.mul | op.div)(op.neg(x), op.neg(y))
@@ -106,15 +122,15 @@ def multiply_without_signs(x, y):
     return product.op(x, y)
 
 
-@rule
+@rule(shared="keep")
 def drop_sign_before_square(x):
-    """The square of a negative, and of an absolute value, is that of the number."""
+    """The square of a negative, and of an absolute value, is that of the number; so is its quotient by itself."""
     signed = (op.neg | op.abs)(x)
-    square = op.mul(signed, signed)
+    square = (op.mul | op.div)(signed, signed)
     yield square
     if not _has_negatives(x.type):
         return decline("floats of 8 or 4 bits need not have a negative", at=square)
-    return op.mul(x, x)
+    return square.op(x, x)
 
 
 @rule
@@ -131,7 +147,7 @@ def factor_as_sign(x):
     return op.neg(x)
 
 
-@rule
+@rule(shared="keep")
 def drop_sign_before_even(x):
     """An absolute value, and a sum of such or of squares, is that of the negative."""
     even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)((op.neg | op.abs)(x))

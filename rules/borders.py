@@ -30,6 +30,8 @@ def merge_pads(x):
     if outer.mode == "constant" and not _are_equal(inner.fill, outer.fill):
         return decline("they are borders of two numbers", at=outer)
     pads = tuple(zip(inner.pads, outer.pads, strict=True))
+    if any(all(isinstance(pad, int) and pad <= 0 for pad in each.pads) for each in (inner, outer)):
+        return decline("one of them is a slice", at=outer)
     if outer.mode == "edge" and any(isinstance(pad, int) and pad < 0 for pad in (*inner.pads, *outer.pads)):
         return decline("a part is taken away, of which the border repeats entries", at=outer)
     for own, other in pads:

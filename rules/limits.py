@@ -44,6 +44,8 @@ def merge_clips(x):
     is_float = element_dtype(x.type.element).kind == "f"
     if is_float and _mixes_zeros((a, b, c, d, low, high), x.type.element):
         return decline("the sign of a zero depends on both", at=outer)
+    if (low, high) == (a, b):
+        return inner
     if low == 0 and high is None and not (is_float and math.copysign(1.0, low) < 0):
         return op.relu(x)
     return op.clip(x, low=low, high=high)

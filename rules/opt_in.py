@@ -10,7 +10,6 @@ from graphrewrite.rules.affine import (
     fold_input_scale,
     fold_scale,
     negate_layer,
-    subtract_as_add,
     subtract_layer,
 )
 from graphrewrite.rules.affine_before_moves import (
@@ -123,7 +122,6 @@ FOLDING = (
     crop_window,
     dilate_conv,
     divide_as_multiply,
-    subtract_as_add,
     norm_before_reshape,
     norm_before_names,
     norm_before_transpose,

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
-from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Size, Widths, plugin_option
+from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Size, Widths, plugin_option, target_option
 from graphrewrite.cli.terminal import console_for, spinner
 from graphrewrite.hdl.emission.names import identifier
 
@@ -65,13 +65,8 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     type=click.Path(path_type=Path),
     help="Folder for the project; an earlier design there is replaced, other files stay.",
 )
-@click.option(
-    "--target",
-    "target_name",
-    metavar="hardware|c|PACKAGE.MODULE:NAME",
-    default="hardware",
-    show_default=True,
-    help="What code is written for: VHDL, plain C, or what a target of your own generates.",
+@target_option(
+    "hardware|c", "hardware", "What code is written for: VHDL, plain C, or what a target of your own generates."
 )
 @click.option(
     "--calibration",

@@ -11,7 +11,7 @@ import click
 
 from graphrewrite.cli.equality import Compared, compared
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
-from graphrewrite.cli.option_types import ModelFile, plugin_option
+from graphrewrite.cli.option_types import ModelFile, plugin_option, target_option
 from graphrewrite.cli.outputs import MODEL, output_option
 from graphrewrite.cli.terminal import console_for, say, spinner, table_of
 from graphrewrite.runtime.plugins import plugin
@@ -31,14 +31,7 @@ _REASONS = 2
 @click.command("optimise")
 @click.argument("model", type=ModelFile())
 @output_option("-o", "--output", "output", endings=MODEL, text="The file to write.", required=True)
-@click.option(
-    "--target",
-    "target_name",
-    metavar="onnx|integer|hardware|c|PACKAGE.MODULE:NAME",
-    default="onnx",
-    show_default=True,
-    help="What the model is for.",
-)
+@target_option("onnx|integer|hardware|c", "onnx", "What the model is for.")
 @click.option("--approximate", is_flag=True, help="Results may change by rounding, and of numbers that are not finite.")
 @click.option(
     "--rules",

@@ -1,16 +1,19 @@
-"""Types of arguments and options: models, multipliers, widths by layer, shares; and the option for plugins."""
+"""Types of arguments and options: models, multipliers, widths by layer, shares; options for plugins, targets."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from graphrewrite import models
 
-__all__ = ["ModelFile", "Parallelism", "Share", "Size", "Widths", "plugin_option"]
+__all__ = ["ModelFile", "Parallelism", "Share", "Size", "Widths", "plugin_option", "target_option"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 plugin_option = click.option(
     "--plugin",
@@ -21,6 +24,27 @@ plugin_option = click.option(
     "(may be repeated).",
 )
 """The option for plugins, which are looked for only where one is named."""
+
+
+def target_option(known: str, default: str, text: str) -> Callable[[_F], _F]:
+    """Return the option for the one target, of which a second one is not silently taken instead."""
+
+    def single(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> str:
+        if len(set(value)) > 1:
+            raise click.BadParameter(f"there are several targets, {' and '.join(dict.fromkeys(value))}; give one")
+        return value[0]
+
+    return click.option(
+        "--target",
+        "target_name",
+        multiple=True,
+        metavar=f"{known}|PACKAGE.MODULE:NAME",
+        default=(default,),
+        show_default=True,
+        callback=single,
+        help=text,
+    )
+
 
 _LEAST, _MOST = 4, 16
 

@@ -13,6 +13,7 @@ __all__ = [
     "RECOGNISE_NORMALISATIONS",
     "recognise_gain",
     "recognise_group_norm",
+    "recognise_group_norm_of_rows",
     "recognise_instance_norm",
     "recognise_layer_norm",
     "recognise_layer_norm_of_line",
@@ -225,12 +226,30 @@ def recognise_group_norm(x, gain: Constant, shift: Constant):
     norm = op.instance_norm(grouped, gain, shift)
     result = op.reshape(norm)
     yield result
+    return _of_groups(x, grouped, norm, result, gain.value, shift.value)
+
+
+@rule(keeps="rounding")
+def recognise_group_norm_of_rows(x):
+    """The same, where the entries of each group are one or more axes behind that of the groups, as people write it."""
+    grouped = op.reshape(x)
+    norm = op.layer_norm(grouped, 1)
+    result = op.reshape(norm)
+    yield result
+    if len(grouped.shape) < 3 or norm.axis % len(grouped.shape) != 2 or isinstance(grouped.shape[1], str):
+        return decline("its normalised axes are not those behind groups, whose number is known", at=norm)
+    ones = np.ones(grouped.shape[1:2], element_dtype(x.type.element))
+    return _of_groups(x, grouped, norm, result, ones, np.zeros_like(ones))
+
+
+def _of_groups(x, grouped, norm, result, gain, shift):
+    """The norm of groups, each with a gain and a shift, if all are of channels of one sample."""
     if x.type != result.type or x.type.layout is not None or len(x.shape) < 3 or 0 in x.shape:
         return decline("its shape is another one afterwards, or its axes have names", at=result)
     (batch, channels, *_), (same, groups, *_) = x.shape, grouped.shape
     if batch != same or isinstance(channels, str) or isinstance(groups, str) or channels % groups:
         return decline("it does not make groups of the channels of each sample", at=grouped)
-    gains, shifts = (np.repeat(each.value, channels // groups) for each in (gain, shift))
+    gains, shifts = (np.repeat(each, channels // groups) for each in (gain, shift))
     return op.group_norm(x, gains, shifts, groups=groups, epsilon=norm.epsilon)
 
 
@@ -246,6 +265,7 @@ RECOGNISE_NORMALISATIONS = (
     recognise_shift,
     recognise_instance_norm,
     recognise_group_norm,
+    recognise_group_norm_of_rows,
     scale_layer_norm,
     add_to_layer_norm,
     scale_norm,

@@ -82,6 +82,14 @@ def test_what_a_target_lacks_is_written_by_other_ops(tmp_path, monkeypatch):
     assert "left: 1 maximum" in told
 
 
+def test_two_targets_are_refused(tmp_path):
+    out = tmp_path / "out.onnx"
+    told = run("optimise", "digits", "-o", out, "--target", "onnx", "--target", "integer")
+    assert told.exit_code == 2
+    assert "there are several targets, onnx and integer; give one" in told.stderr
+    assert not out.exists()
+
+
 def test_sizes_and_reasons_are_reported(tmp_path):
     out = tmp_path / "smaller.onnx"
     told = done("optimise", "digits", "-o", out, "--approximate", "--check", "3", "--report").stdout

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from graphrewrite.rewriting.engine.members import PatternRule
-from graphrewrite.rewriting.pattern import Pattern, PatternNode, height_of, top_of
+from graphrewrite.rewriting.pattern import Either, Literal, Pattern, PatternNode, Result, Variable, top_of
 
 __all__ = ["ANY", "Entry", "Index", "entries_of"]
 
 ANY = "*"
 """The type of a node that has none, and a wildcard for all types."""
-_FEW = 2
-"""So many rules are tried without a look at the operands: their matchers test those first anyway."""
+_CONSTANT = frozenset({"constant"})
 
 
 @dataclass(eq=False)
@@ -55,11 +55,37 @@ def _ways(pattern: Pattern) -> tuple[tuple[frozenset[str], frozenset[str]], ...]
     """Return for each root its types, and those of which one of its operands must be."""
     ways = []
     for top in map(top_of, pattern.roots):
-        operands = [t for t in top.operands if isinstance(t, PatternNode) and t.ops]
+        operands = [(_depth(term), kinds) for term in top.operands if (kinds := _kinds_of(term))]
         # The rarest would rule out most, but is not known; the deepest is the next best.
-        deepest = max(operands, key=height_of, default=None)
-        ways.append((top.kinds, frozenset() if deepest is None else deepest.kinds))
+        ways.append((top.kinds, max(operands, key=itemgetter(0), default=(0, frozenset()))[1]))
     return tuple(ways)
+
+
+def _kinds_of(term: Any) -> frozenset[str]:
+    """Return the types of the nodes that a term can match; empty for any."""
+    match term:
+        case PatternNode():
+            return term.kinds
+        case Result():
+            return term.node.kinds
+        case Literal() | Variable(constant=True, optional=False):
+            return _CONSTANT
+        case Either():
+            kinds = [_kinds_of(option) for option in term.options]
+            return frozenset().union(*kinds) if all(kinds) else frozenset()
+    return frozenset()
+
+
+def _depth(term: Any) -> int:
+    """Return the number of nodes on the longest path below a term, of alternatives the shortest of these."""
+    match term:
+        case Either():
+            return min(map(_depth, term.options))
+        case Result():
+            return _depth(term.node)
+        case PatternNode():
+            return 1 + max(map(_depth, term.operands), default=0)
+    return 0
 
 
 class _ByKind(dict[str, tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]]):
@@ -71,12 +97,9 @@ class _ByKind(dict[str, tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]])
 
     def __missing__(self, kind: str) -> tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]:
         here = tuple(e for e in self.entries if not e.kinds or kind in e.kinds)
-        if len(here) <= _FEW:
-            self[kind] = here, {}
-        else:
-            needed = {k for e in here for k in e.needs}
-            by_operand = {need: tuple(e for e in here if not e.needs or need in e.needs) for need in needed}
-            self[kind] = tuple(e for e in here if not e.needs), by_operand
+        needed = {k for e in here for k in e.needs}
+        by_operand = {need: tuple(e for e in here if not e.needs or need in e.needs) for need in needed}
+        self[kind] = tuple(e for e in here if not e.needs), by_operand
         return self[kind]
 
 
@@ -97,6 +120,7 @@ class Index:
         if any(not e.kinds for e in entries):
             self.kinds = None
         self.by_kind = _ByKind(entries)
+        self._together: dict[tuple[int, int], tuple[Entry, ...]] = {}
 
     def at(self, kind: str, sources: Iterable[Any], nodes: dict[Any, dict[str, Any]]) -> tuple[Entry, ...]:
         """Return the entries to try at a node of a type, with some operands."""
@@ -111,5 +135,8 @@ class Index:
 
     # Entries of different operands are put back into the order of the rules.
     def _merged(self, a: tuple[Entry, ...], b: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        together = {id(e) for e in (*a, *b)}
-        return tuple(e for e in self.entries if id(e) in together)
+        found = self._together.get((id(a), id(b)))  # both are kept, here or by kind
+        if found is None:
+            together = {*a, *b}
+            found = self._together[id(a), id(b)] = tuple(e for e in self.entries if e in together)
+        return found

@@ -37,7 +37,7 @@ def _reversed_axes(attributes: dict[str, Any], types: list[Tensor]) -> dict[str,
 
 def _resolved(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     """Write the sizes of the result where one of them is symbolic: what 0 and -1 stand for is said in one way."""
-    if not attributes.get("allow_zero"):
+    if not (attributes.get("allow_zero") and 0 in attributes.get("shape", ())):  # else it says nothing
         attributes.pop("allow_zero", None)
         # A symbolic size that stays leaves -1 free for another.
         kept = zip(
@@ -156,6 +156,27 @@ _RESIZE: dict[str, Any] = {
 }
 
 
+def _scales(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
+    """Write scales instead of sizes of which one is symbolic and stays, where they say the same."""
+    own, wanted = types[0].shape, attributes.get("sizes")
+    if wanted is None or len(wanted) != len(own) or attributes.get("axes") is not None:
+        return attributes
+    if not any(isinstance(size, str) for size in wanted) or attributes.get("keep_aspect_ratio_policy") != "stretch":
+        return attributes
+    scales = [_scale(*pair) for pair in zip(own, wanted, strict=True)]
+    return attributes if None in scales else {**attributes, "sizes": None, "scales": tuple(scales)}
+
+
+def _scale(own: Dimension, wanted: Dimension) -> float | None:
+    """Return the scale from one size to another if a float holds it, else None."""
+    if own == wanted:
+        return 1.0
+    if isinstance(own, str) or isinstance(wanted, str) or not own:
+        return None
+    scale = wanted / own
+    return scale if scale == np.float32(scale) and scale * own == wanted else None
+
+
 def _optional_numbers(value: Any) -> tuple[float, ...] | None:
     return numbers(value) if np.size(value) else None
 
@@ -211,6 +232,7 @@ MOVEMENT: tuple[Entry, ...] = (
         op.resize,
         _RESIZE,
         {1: ("roi", _optional_numbers), 2: ("scales", _optional_numbers), 3: ("sizes", _optional_sizes)},
+        shown=_scales,
     ),
     Entry("ReverseSequence", op.reverse_sequence, same_names(whole, "batch_axis", "time_axis")),
     Entry("ScatterElements", op.scatter_elements, {**_AXIS, "reduction": ("reduction", word)}),

@@ -125,6 +125,8 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.sub(np.zeros((2, 1), np.int32), x), "i32[4]"),
         (lambda x: op.sub(0.0, x), "f32[N,4]"),  # 0 - 0 is 0, and its negative is not
     ),
+    rules.negate_integer_difference: ((lambda x, y: op.neg(op.sub(x, y)), "f32[N,4]", "f32[N,4]"),),
+    rules.negate_integer_offset: ((lambda x: op.neg(op.add(x, 1.0)), "f32[N,4]"),),
     rules.multiply_without_signs: (
         (lambda x, y: op.div(op.neg(x), op.neg(y)), "i32[N,4]", "i32[N,4]"),
         (lambda x, y: op.mul(op.neg(x), op.neg(y)), SMALL, SMALL),
@@ -215,6 +217,8 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             "f32[N,4]",
         ),
         (lambda x: op.pad(op.pad(x, pads=(0, -1, 0, 0), mode="edge"), pads=(0, 1, 0, 0), mode="edge"), "f32[N,4]"),
+        (lambda x: op.pad(op.pad(x, pads=(0, -1, 0, 1)), pads=(0, 1, 0, 0)), "f32[N,4]"),
+        (lambda x: op.pad(op.pad(x, pads=(0, 1, 0, -1), mode="edge"), pads=(0, 1, 0, 0), mode="edge"), "f32[N,4]"),
         (lambda x: op.pad(op.pad(x, pads=(0, "K", 0, 0)), pads=(0, 1, 0, 0)), "f32[N,4]"),
         (lambda x: op.pad(op.pad(x, pads=(1, -1)), pads=(1, -1)), "f32[1]"),
     ),
@@ -287,8 +291,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     # Shapes.
     rules.write_as_reshape: ((lambda x: op.squeeze(x, axes=(2,)), "f32[N,4,1] NCW"),),
+    rules.count_reduced_axes_from_front: ((lambda x: op.reduce_max(x, axes=(1,)), "f32[N,4,3]"),),
+    rules.keep_reduced_axes: (
+        (lambda x: op.reshape(op.reduce_max(x, axes=(1,), keep_dims=False), shape=("N", 3, 1)), "f32[N,4,3]"),
+    ),
     rules.drop_reshape: ((lambda x: op.reshape(x, shape=("N", 4, 1)), "f32[N,4]"),),
-    rules.merge_reshapes: ((lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=("N", "M*K")), "f32[N,M,K]"),),
+    rules.merge_reshapes: (
+        (lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=("N", "M*K")), "f32[N,M,K]"),
+        (lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=(0,)), "f32[N,4]"),
+    ),
     rules.drop_transpose: ((lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),),
     rules.transpose_as_reshape: (
         (lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),

@@ -56,6 +56,11 @@ def _line(x: Any, gain: np.ndarray, *, axis: int = -1, epsilon: float = 1e-5) ->
     return op.add(op.mul(x, scale), op.sub(ones(4), op.mul(mean, scale)))
 
 
+def _normed(x: Any, grouped: tuple[int, ...], shape: tuple[int, ...], *, first: int = 1) -> Any:
+    gain = np.ones(grouped[first:], np.float32)
+    return op.reshape(op.layer_norm(op.reshape(x, shape=grouped), gain, axis=first), shape=shape)
+
+
 DECLINES: dict[Rule, tuple[Case, ...]] = {
     activations.recognise_gelu: ((lambda x: op.mul(op.mul(x, 0.5), op.add(_erf(x), COLUMN)), ROW),),
     activations.recognise_gelu_halved_last: ((lambda x: op.mul(op.mul(x, op.add(_erf(x), COLUMN)), 0.5), ROW),),
@@ -145,6 +150,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.mul(op.layer_norm(x, 1.0), ones(4, 1)), "f32[2,3,4,5]"),
         (lambda x: op.mul(op.layer_norm(x, 1.0, axis=2), ones(5)), "f32[2,3,4,5]"),
         (lambda x: op.mul(op.layer_norm(x, 1.0, axis=2), ones(3, 1)), "f32[0,3,4]"),
+    ),
+    normalisations.recognise_group_norm_of_rows: (
+        (lambda x: _normed(x, (2, 3, 10), (2, 6, 5)), "f32[2,6,5]"),
+        (lambda x: _normed(x, (4, 3, 5), (2, 6, 5), first=2), "f32[2,6,5]"),
     ),
     normalisations.recognise_group_norm: (
         (

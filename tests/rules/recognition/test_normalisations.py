@@ -44,6 +44,18 @@ def of_groups(x):
     return op.reshape(alone, shape=x.type.shape) * line(x, 4, 1) + line(x, 4, 1)
 
 
+def of_rows(x):
+    rows = over_root(deviation(op.reshape(x, shape=(0, 2, -1))))
+    return op.reshape(rows, shape=x.type.shape) * line(x, 4, 1) + line(x, 4, 1)
+
+
+def of_dynamo(x):
+    """Deviations are computed twice, and a variance gets its axis back."""
+    centred = deviation(x, (2,))
+    variance = op.reduce_mean(centred * centred, axes=(2,), keep_dims=False)
+    return deviation(x) / op.sqrt(op.reshape(variance, shape=(0, 3, 1)) + 1e-5) * line(x, 4) + line(x, 4)
+
+
 LAST, POSITIONS = ("N", 3, 4), ("N", 4, 6)
 FORMS = {
     "layer norm, PyTorch": (["layer_norm"], LAST, of_torch),
@@ -62,7 +74,9 @@ FORMS = {
         POSITIONS,
         lambda x: over_root(deviation(x, (2,)), (2,)) * line(x, 4, 1) + line(x, 1, 4, 1),
     ),
+    "layer norm, dynamo": (["layer_norm"], LAST, of_dynamo),
     "group norm": (["group_norm"], POSITIONS, of_groups),
+    "group norm, by hand": (["group_norm"], POSITIONS, of_rows),
 }
 OTHERS = {
     "two axes, and one": (LAST, lambda x: deviation(x) / root(deviation(x), (1, 2))),
