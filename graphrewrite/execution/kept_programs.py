@@ -12,7 +12,6 @@ import numpy as np
 
 from graphrewrite.execution.implementation import Implementations, check_implementations
 from graphrewrite.execution.program import Program, compile_graph
-from graphrewrite.execution.program.kernel import MANY
 from graphrewrite.execution.snapshot import Snapshot
 from graphrewrite.graph.arguments import as_graph, check_digraph
 
@@ -85,7 +84,7 @@ def program_of(
     snapshot = Snapshot(graph, library)
     many = frames >= _FEW
     program = compile_graph(graph, wanted, instructions=many, implementations=implementations)
-    if not many and frames >= MANY and program.has_real_work:
+    if not many and program.is_in_kernels(frames):
         program = program.translated  # which real numbers are rounded by, so that all evaluations are alike
     if snapshot.is_whole:
         _keep(graph, key, (snapshot, implementations, program))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from graphrewrite.execution.program.carrier import Map
 from graphrewrite.execution.program.instruction import Action, Instruction
 
-__all__ = ["POSITIVE_ZERO", "Apply", "Chain", "Link", "limit", "quantisation"]
+__all__ = ["POSITIVE_ZERO", "Apply", "Chain", "Convert", "Link", "limit", "quantisation"]
 
 _RUN = 512
 """Entries along which numpy's inner loop is long enough."""
@@ -93,36 +95,70 @@ class Apply(Instruction):
     in_place: ClassVar[bool] = True
 
     def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
-        """Return one action a link; constants of channels are repeated along a run of entries."""
-        run = 1
-        is_single = not any(isinstance(link.by, np.ndarray) for link in self.chain.links)
-        taken = target.ndim if is_single else 0
-        while taken < target.ndim and (taken < 2 or run < _RUN):
-            taken += 1
-            run = math.prod(target.shape[-taken:])
-        flat, shape = (-1,) if taken == target.ndim else (-1, run), target.shape[target.ndim - taken :]
-        source, target = source.reshape(flat), target.reshape(flat)
-        actions: list[Action] = []
-        for ufunc, by in self.chain.links:
-            if ufunc is np.clip:
-                actions += _limits(source, by, target)
-            elif by is None:
-                actions.append(partial(ufunc, source, out=target))
-            else:
-                how = {} if source.dtype == target.dtype and not _is_wide(by) else {"casting": "same_kind"}
-                actions.append(partial(ufunc, source, _constant(by, target.dtype, shape), out=target, **how))
-            source = target
-        return actions or [partial(np.copyto, target, source, casting="same_kind")]
+        """Return one action a link."""
+        return applied(self.chain.links, source, target)
 
 
-def _limits(source: np.ndarray, by: tuple[float, float], target: np.ndarray) -> list[Action]:
-    low, high = (np.asarray(end, target.dtype) for end in by)
-    if math.inf > high and low > -math.inf and target.size > _FEW:
+@dataclass(frozen=True)
+class Convert(Instruction):
+    """Apply a map to every entry."""
+
+    map: Map
+    in_place: ClassVar[bool] = True
+
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
+        """Return one action for each part of the map that has an effect."""
+        by, kind, links = self.map, target.dtype, list[Link]()
+        if isinstance(by.scale, np.ndarray) or by.scale != 1:
+            links.append(Link(np.multiply, np.asarray(by.scale, kind)))
+        if by.offset is not None:
+            links.append(Link(np.add, np.asarray(by.offset, kind)))
+        if by.rounded:
+            links.append(Link(np.rint))
+        if by.limited:
+            links.append(limit(by.low, by.high))
+        return applied(links, source, target)
+
+
+def applied(links: Sequence[Link], source: np.ndarray, target: np.ndarray) -> list[Action]:
+    """Return one action a link; constants of channels are repeated along a run of entries."""
+    run = 1
+    is_single = not any(isinstance(link.by, np.ndarray) or _is_one_sided(link) for link in links)
+    taken = target.ndim if is_single else 0
+    while taken < target.ndim and (taken < 2 or run < _RUN):
+        taken += 1
+        run = math.prod(target.shape[-taken:])
+    flat, shape = (-1,) if taken == target.ndim else (-1, run), target.shape[target.ndim - taken :]
+    source, target = source.reshape(flat), target.reshape(flat)
+    actions: list[Action] = []
+    for link in links:
+        ufunc, by = link
+        if ufunc is np.clip:
+            actions += _limits(source, link, target)
+        elif by is None:
+            actions.append(partial(ufunc, source, out=target))
+        else:
+            how = {} if source.dtype == target.dtype and not _is_wide(by) else {"casting": "same_kind"}
+            actions.append(partial(ufunc, source, _constant(by, target.dtype, shape), out=target, **how))
+        source = target
+    return actions or [partial(np.copyto, target, source, casting="same_kind")]
+
+
+def _is_one_sided(link: Link) -> bool:
+    """Tell whether a link is a single limit: numpy is several times as fast with an array as with a number."""
+    return link.ufunc is np.clip and math.inf in (-link.by[0], link.by[1])
+
+
+def _limits(source: np.ndarray, link: Link, target: np.ndarray) -> list[Action]:
+    low, high = (np.asarray(end, target.dtype) for end in link.by)
+    is_single = _is_one_sided(link)
+    if not is_single and target.size > _FEW:
         return [partial(source.clip, low, high, out=target)]
     actions: list[Action] = []
-    for ufunc, end in ((np.maximum, low), (np.minimum, high)):
-        if math.isfinite(end):
-            actions.append(partial(ufunc, source, end, out=target))
+    for ufunc, end, none in ((np.maximum, low, -math.inf), (np.minimum, high, math.inf)):
+        if end != none:
+            by = np.full(target.shape[-1:], end) if is_single else end
+            actions.append(partial(ufunc, source, by, out=target))
             source = target
     return actions
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call, Values
-from graphrewrite.execution.program.channelwise import Channelwise
 from graphrewrite.execution.program.instruction import Action, Instruction
 from graphrewrite.execution.program.layers import translate_conv, translate_linear, translate_max_pool
 from graphrewrite.execution.program.memory import Memory, plan
@@ -65,11 +64,9 @@ MANY, _GRAIN = 16, 16
 _LONG = 8
 """Number of chunks from which progress is shown."""
 
-_MOST, _MOST_CHANNELWISE = 1 << 24, 1 << 26
-"""Maximum size of the smallest chunk in bytes; larger kernels of real numbers exceed all caches and are not used, and
-exact ones take a frame at a time.
-
-Those that convolve channels one by one are used, since the ops' functions have too little to do for each channel.
+_MOST, _MOST_REAL = 1 << 24, 1 << 26
+"""Maximum size in bytes of a chunk of several frames, and of kernels of real numbers at all, which are slower than the
+ops' functions where a single frame exceeds all caches.
 """
 
 
@@ -120,9 +117,9 @@ class Kernel:
         Node, type and register of each value from outside.
     exports : tuple of Export
         Values for outside.
-    is_exact : bool
-        Whether the instructions give the same bits as the functions. If they round in another order, they are used only
-        for batches that fill a chunk, and if a chunk is not too large.
+    few : int, optional
+        None if the instructions give the same bits as the functions. If they round in another order, the number of
+        frames up to which they compute one by one; more are left to the functions, unless they fill a chunk.
     """
 
     calls: tuple[Call, ...]
@@ -130,11 +127,11 @@ class Kernel:
     memory: Memory
     entries: tuple[tuple[str, Tensor, int], ...]
     exports: tuple[Export, ...]
-    is_exact: bool = True
-    _free: list[_Bound] = field(default_factory=list, repr=False)
+    few: int | None = None
+    _free: tuple[list[_Bound], list[_Bound]] = field(default_factory=lambda: ([], []), repr=False)
 
     @classmethod
-    def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, is_exact: bool = True) -> Kernel:
+    def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, few: int | None = None) -> Kernel:
         """Return the kernel of a finished translation; `exported` lists nodes that are read outside."""
         entries = [
             (n, kind, translation.held[n].register)
@@ -148,7 +145,7 @@ class Kernel:
         memory = plan(
             translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
         )
-        return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports), is_exact)
+        return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports), few)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -177,9 +174,7 @@ class Kernel:
     @property
     def fits(self) -> bool:
         """Whether it needs little enough memory to be faster than calls."""
-        is_channelwise = any(isinstance(step, Channelwise) for step in self.instructions)
-        most = _MOST_CHANNELWISE if is_channelwise else _MOST
-        return self.is_exact or self.memory.size * MANY <= most
+        return self.few is None or self.memory.size * (1 if self.few > 1 else MANY) <= _MOST_REAL
 
     @cached_property
     def ends(self) -> tuple[tuple[str, ...], ...]:
@@ -207,11 +202,11 @@ class Kernel:
                         action()
                     for result, view in zip(results, bound.stores, strict=True):
                         result[first : first + chunk] = view
-        self._free.append(bound)
+        self._free[chunk == 1].append(bound)
 
     def _chunk(self, batch: int) -> int:
         """Return the number of frames at a time: those whose registers fit into the cache; of large ones, one."""
-        if self.memory.size * min(batch, MANY) > _MOST:
+        if self.memory.size * min(batch, MANY) > _MOST or (self.few is not None and batch < MANY):
             return 1
         most = max(MANY, _CACHE // max(self.memory.size, 1) // _GRAIN * _GRAIN)
         chunks = -(-batch // most)
@@ -220,7 +215,7 @@ class Kernel:
     def _bound_to(self, chunk: int) -> _Bound:
         """Return actions on memory for so many frames, perhaps of an earlier run."""
         with suppress(IndexError):  # popped: another thread gets its own
-            bound = self._free.pop()
+            bound = self._free[chunk == 1].pop()
             if bound.chunk == chunk:
                 return bound
         registers = self.memory.views(np.empty(self.memory.size * chunk, np.uint8), chunk)
@@ -232,7 +227,7 @@ class Kernel:
         """Tell whether the entries have their declared types and enough frames: only then are instructions exact."""
         if not arrays:
             return False
-        if not self.is_exact and len(arrays[0]) < MANY:  # a few frames are faster by calls
+        if self.few is not None and self.few < len(arrays[0]) < MANY:
             return False
         for array, (_, kind, _) in zip(arrays, self.entries, strict=True):
             element = kind.element

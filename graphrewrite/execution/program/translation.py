@@ -10,8 +10,8 @@ import numpy as np
 
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.carrier import FLOAT32, Map, carrier
-from graphrewrite.execution.program.chain import POSITIVE_ZERO, Apply, Chain, Link
-from graphrewrite.execution.program.instruction import Cast, Convert, Instruction, Register
+from graphrewrite.execution.program.chain import POSITIVE_ZERO, Apply, Chain, Convert, Link
+from graphrewrite.execution.program.instruction import Cast, Instruction, Register
 from graphrewrite.op.op import Op
 from graphrewrite.types import HELD_WIDER, Element, FixedPoint, Tensor, Type, element_dtype, integer_limits
 
