@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +12,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call, Values
+from graphrewrite.execution.program.channelwise import Border
 from graphrewrite.execution.program.instruction import Action, Instruction
 from graphrewrite.execution.program.layers import translate_conv, translate_linear, translate_max_pool
 from graphrewrite.execution.program.memory import Memory, plan
@@ -55,8 +56,8 @@ TABLE: Mapping[Op, Translate] = {
 }
 """Translations by op. A user's op of the same name is another op, and runs by its own function."""
 
-_CACHE = 1 << 21
-"""Maximum size of a chunk's registers in bytes: those in use at a time fit into a typical second-level cache."""
+_CACHE = 3 << 20
+"""Maximum size of a chunk's registers in bytes, not much more than a typical second-level cache."""
 
 MANY, _GRAIN = 16, 16
 """Minimum frames of a chunk, and their multiple: enough to fill vector registers."""
@@ -142,10 +143,10 @@ class Kernel:
         for node in exported:
             held = translation.exported(node)
             exports.append(Export(node, held.register, held.shape, held.dtype))
-        memory = plan(
-            translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
-        )
-        return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports), few)
+        stored = [e.register for e in exports]
+        instructions = _overwriting(translation.instructions, stored)
+        memory = plan(translation.registers, instructions, [r for *_, r in entries], stored)
+        return cls(tuple(calls), tuple(instructions), memory, tuple(entries), tuple(exports), few)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -247,6 +248,17 @@ class Kernel:
             ):  # `to_fixed` raises an error for NaN, which instructions cannot
                 return False
         return True
+
+
+def _overwriting(instructions: Sequence[Instruction], stored: Collection[int]) -> list[Instruction]:
+    """Return instructions of which those that may overwrite their operand know whether somebody reads it afterwards."""
+    last = {register: step for step in instructions for register in step.reads}
+    return [
+        replace(step, overwrites=last[step.reads[0]] is step and step.reads[0] not in stored)
+        if isinstance(step, Border)
+        else step
+        for step in instructions
+    ]
 
 
 def _batch_first(register: np.ndarray) -> np.ndarray:

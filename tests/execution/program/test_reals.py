@@ -83,7 +83,7 @@ def layers(*, read_twice: bool = False) -> Graph:
 
 
 def test_a_norm_goes_into_the_weights_and_a_limit_behind_the_pooling():
-    assert instructions(layers()) == ["Gather", "Product", "Slide", "Slide", "Convert"]
+    assert instructions(layers()) == ["Gather", "Product", "Slide", "Slide", "Apply"]
 
 
 def test_weights_whose_sums_others_read_stay_as_they_are():
