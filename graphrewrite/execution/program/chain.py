@@ -14,8 +14,8 @@ from graphrewrite.execution.program.instruction import Action, Instruction
 
 __all__ = ["POSITIVE_ZERO", "Apply", "Chain", "Link", "applied", "limit", "quantisation"]
 
-_RUN = 512
-"""Entries along which numpy's inner loop is long enough."""
+_RUN, _MOST = 5000, 1 << 16
+"""Entries of an array that numpy adds to a row in half the time of shorter ones, and the most that are worth it."""
 _FEW, _SOME = 1 << 12, 1 << 14
 """So many entries, and less, are limited faster by two functions, or by one, than by numpy's one for both limits."""
 
@@ -104,17 +104,15 @@ def applied(by: Map | Chain, source: np.ndarray, target: np.ndarray) -> list[Act
     Of two zeros, a maximum with an array takes the array's; of a map, zeros may keep their sign, where that is faster.
     Constants of channels are repeated along a run of entries.
     """
-    links = by.links if isinstance(by, Chain) else _links(by, target.dtype)
+    links, channels = by.links if isinstance(by, Chain) else _links(by, target.dtype), target.shape[-2:]
     by_arrays = [_is_by_arrays(link, target.size, signed_zeros=isinstance(by, Map)) for link in links]
     is_single = not any(by_arrays) and not any(isinstance(link.by, np.ndarray) for link in links)
-    most, run, taken = _contiguous(target), 1, 0
-    while taken < most and (is_single or taken < 2 or run < _RUN):
-        taken += 1
-        run = math.prod(target.shape[-taken:])
-    lead, shape = target.shape[: target.ndim - taken], target.shape[target.ndim - taken :]
-    if most == target.ndim:
-        lead = (-1,) if lead else ()
-    source, target = source.reshape(*lead, run), target.reshape(*lead, run)
+    most, entries = _contiguous(target), math.prod(target.shape[-2:])
+    positions = math.prod(target.shape[target.ndim - most : -2])
+    repeats = positions if is_single else _repeats(positions, entries)
+    rows = () if repeats == positions else (positions // repeats,)
+    shape = *target.shape[: target.ndim - most], *rows, repeats * entries
+    source, target = source.reshape(shape), target.reshape(shape)
     actions: list[Action] = []
     for (ufunc, constant), is_by_arrays in zip(links, by_arrays, strict=True):
         if ufunc is np.clip:
@@ -123,7 +121,9 @@ def applied(by: Map | Chain, source: np.ndarray, target: np.ndarray) -> list[Act
             actions.append(partial(ufunc, source, out=target))
         else:
             how = {} if source.dtype == target.dtype and not _is_wide(constant) else {"casting": "same_kind"}
-            actions.append(partial(ufunc, source, _constant(constant, target.dtype, shape), out=target, **how))
+            actions.append(
+                partial(ufunc, source, _constant(constant, target.dtype, channels, repeats), out=target, **how)
+            )
         source = target
     return actions or [partial(np.copyto, target, source, casting="same_kind")]
 
@@ -139,6 +139,13 @@ def _links(by: Map, kind: np.dtype) -> list[Link]:
     if by.limited:
         links.append(limit(by.low, by.high))
     return links
+
+
+def _repeats(positions: int, entries: int) -> int:
+    """Return how many positions make a run: a divisor of their number, the first one with which it is long enough."""
+    enough = -(-_RUN // max(entries, 1))
+    found = next(k for k in range(min(enough, positions), positions + 1) if positions % k == 0) if positions else 1
+    return found if found * entries <= _MOST else 1
 
 
 def _contiguous(array: np.ndarray) -> int:
@@ -177,7 +184,7 @@ def _is_wide(by: Any) -> bool:
     return isinstance(by, np.generic | np.ndarray) and by.dtype == np.float64
 
 
-def _constant(by: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+def _constant(by: Any, dtype: np.dtype, channels: tuple[int, ...], repeats: int) -> np.ndarray:
     """Return a number, or one for each entry of a run."""
     array = np.asarray(by) if _is_wide(by) else np.asarray(by, dtype)
-    return np.ascontiguousarray(np.broadcast_to(array, shape)).reshape(-1) if array.ndim else array
+    return np.tile(np.broadcast_to(array, channels).reshape(-1), repeats) if array.ndim else array
