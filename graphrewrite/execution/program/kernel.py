@@ -60,7 +60,7 @@ _CACHE = 3 << 20
 """Maximum size of a chunk's registers in bytes, not much more than a typical second-level cache."""
 
 MANY, _GRAIN = 16, 16
-"""Minimum frames of a chunk, and their multiple: enough to fill vector registers."""
+"""Minimum frames of a chunk of several, and their multiple: enough to fill vector registers."""
 
 _LONG = 8
 """Number of chunks from which progress is shown."""
@@ -243,10 +243,10 @@ class Kernel:
                 narrower = element.width < 8 * array.dtype.itemsize
                 if narrower and array.size and (array.min() < element.minimum or array.max() > element.maximum):
                     return False
-            elif (
-                array.dtype.kind == "f" and np.isnan(array).any()
-            ):  # `to_fixed` raises an error for NaN, which instructions cannot
-                return False
+            elif array.dtype.kind == "f" and np.isnan(
+                np.vdot(array, array)
+            ):  # if there is one, and infinities are none
+                return False  # `to_fixed` raises an error for NaN, which instructions cannot
         return True
 
 
