@@ -95,8 +95,9 @@ def evaluate_nodes(
 ) -> dict[str, np.ndarray]:
     r"""Return the values of chosen nodes, or of the outputs; a node with several results gives its first.
 
-    Ops compute themselves, whatever backends nodes ask for, unless implementations are given. What is no tensor comes
-    in an array without axes that holds it.
+    Ops compute themselves, whatever backends nodes ask for, unless implementations are given; of few frames, real
+    numbers, too, so that graphs whose ops do the same give the same bits. What is no tensor comes in an array without
+    axes that holds it.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def evaluate_nodes(
     >>> sorted(evaluate_nodes(g, {"x": [[-1, 2]]}, ["x", "r"]))
     ['r', 'x']
     """
-    return program_of(graph, nodes, implementations, _frames(inputs))(inputs)
+    return program_of(graph, nodes, implementations, _frames(inputs), one_by_one=False)(inputs)
 
 
 def _by_engine(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 from weakref import ref
 
@@ -12,7 +13,6 @@ import numpy as np
 
 from graphrewrite.execution.implementation import Implementations, check_implementations
 from graphrewrite.execution.program import Program, compile_graph
-from graphrewrite.execution.program.kernel import MANY
 from graphrewrite.execution.snapshot import Snapshot
 from graphrewrite.graph.arguments import as_graph, check_digraph
 
@@ -38,7 +38,12 @@ class _Kept:
 
 
 def program_of(
-    graph: nx.DiGraph, nodes: Iterable[str] | None, implementations: Implementations | None, frames: int
+    graph: nx.DiGraph,
+    nodes: Iterable[str] | None,
+    implementations: Implementations | None,
+    frames: int,
+    *,
+    one_by_one: bool = True,
 ) -> Program:
     r"""Return a program for a graph, perhaps the one of an earlier evaluation.
 
@@ -52,6 +57,8 @@ def program_of(
         As for `compile_graph`.
     frames : int
         The number of frames that it is going to compute.
+    one_by_one : bool
+        As of `Program`.
 
     Examples
     --------
@@ -72,7 +79,7 @@ def program_of(
         implementations = check_implementations(implementations)
     wanted = None if nodes is None else tuple(nodes)
     by = tuple(map(id, implementations)) if isinstance(implementations, tuple) else id(implementations)
-    key = wanted, by
+    key = wanted, by, one_by_one
     kept = vars(graph).get(_PLACE)
     found = None if kept is None else kept.programs.get(key)
     if found is not None:
@@ -85,7 +92,9 @@ def program_of(
     snapshot = Snapshot(graph, library)
     many = frames >= _FEW
     program = compile_graph(graph, wanted, instructions=many, implementations=implementations)
-    if not many and frames >= MANY and program.has_real_work:
+    if not one_by_one:
+        program = replace(program, one_by_one=False)
+    if not many and program.is_in_kernels(frames):
         program = program.translated  # which real numbers are rounded by, so that all evaluations are alike
     if snapshot.is_whole:
         _keep(graph, key, (snapshot, implementations, program))

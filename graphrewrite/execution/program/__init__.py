@@ -10,8 +10,9 @@ mantissa outside of its format, NaN): the results have the same bits either way.
 Layers on numbers that were dequantised are exact sums, too, which are scaled and rounded once (`exact_layers`): their
 results have the same bits for any batch, by instructions (`quantised_islands`) and by calls.
 
-Networks of real numbers with convolutions also run as instructions, in large batches (`reals`); their sums are rounded
-in another order than those of the ops' functions, which compute small batches.
+Networks of real numbers with convolutions also run as instructions (`reals`): large batches in chunks, and a few frames
+one by one, if their convolutions have enough to do. Sums are then rounded in another order than those of the ops'
+functions, which compute the others.
 """
 
 from graphrewrite.execution.program.program import Program, compile_graph

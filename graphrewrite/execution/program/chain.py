@@ -9,14 +9,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from graphrewrite.execution.program.carrier import Map
 from graphrewrite.execution.program.instruction import Action, Instruction
 
-__all__ = ["POSITIVE_ZERO", "Apply", "Chain", "Link", "limit", "quantisation"]
+__all__ = ["POSITIVE_ZERO", "Apply", "Chain", "Link", "applied", "limit", "quantisation"]
 
-_RUN = 512
-"""Entries along which numpy's inner loop is long enough."""
-_FEW = 4096
-"""So many entries, and less, are limited faster by two functions than by numpy's one for both limits."""
+_RUN, _MOST = 5000, 1 << 16
+"""Entries of an array that numpy adds to a row in half the time of shorter ones, and the most that are worth it."""
+_FEW, _SOME = 1 << 12, 1 << 14
+"""So many entries, and less, are limited faster by two functions, or by one, than by numpy's one for both limits."""
 
 
 class Link(NamedTuple):
@@ -87,42 +88,93 @@ def quantisation(scale: float, low: int, high: int) -> tuple[Link, ...]:
 
 @dataclass(frozen=True)
 class Apply(Instruction):
-    """Apply a chain to every entry."""
+    """Apply a map, or a chain, to every entry."""
 
-    chain: Chain
+    by: Map | Chain
     in_place: ClassVar[bool] = True
 
     def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
-        """Return one action a link; constants of channels are repeated along a run of entries."""
-        run = 1
-        is_single = not any(isinstance(link.by, np.ndarray) for link in self.chain.links)
-        taken = target.ndim if is_single else 0
-        while taken < target.ndim and (taken < 2 or run < _RUN):
-            taken += 1
-            run = math.prod(target.shape[-taken:])
-        flat, shape = (-1,) if taken == target.ndim else (-1, run), target.shape[target.ndim - taken :]
-        source, target = source.reshape(flat), target.reshape(flat)
-        actions: list[Action] = []
-        for ufunc, by in self.chain.links:
-            if ufunc is np.clip:
-                actions += _limits(source, by, target)
-            elif by is None:
-                actions.append(partial(ufunc, source, out=target))
-            else:
-                how = {} if source.dtype == target.dtype and not _is_wide(by) else {"casting": "same_kind"}
-                actions.append(partial(ufunc, source, _constant(by, target.dtype, shape), out=target, **how))
-            source = target
-        return actions or [partial(np.copyto, target, source, casting="same_kind")]
+        """Return one action for each part that has an effect."""
+        return applied(self.by, source, target)
 
 
-def _limits(source: np.ndarray, by: tuple[float, float], target: np.ndarray) -> list[Action]:
-    low, high = (np.asarray(end, target.dtype) for end in by)
-    if math.inf > high and low > -math.inf and target.size > _FEW:
-        return [partial(source.clip, low, high, out=target)]
+def applied(by: Map | Chain, source: np.ndarray, target: np.ndarray) -> list[Action]:
+    """Return the actions that write a map, or a chain, of one array into another, which may be a part of a larger one.
+
+    Of two zeros, a maximum with an array takes the array's; of a map, zeros may keep their sign, where that is faster.
+    Constants of channels are repeated along a run of entries.
+    """
+    links, channels = by.links if isinstance(by, Chain) else _links(by, target.dtype), target.shape[-2:]
+    by_arrays = [_is_by_arrays(link, target.size, signed_zeros=isinstance(by, Map)) for link in links]
+    is_single = not any(by_arrays) and not any(isinstance(link.by, np.ndarray) for link in links)
+    most, entries = _contiguous(target), math.prod(target.shape[-2:])
+    positions = math.prod(target.shape[target.ndim - most : -2])
+    repeats = positions if is_single else _repeats(positions, entries)
+    rows = () if repeats == positions else (positions // repeats,)
+    shape = *target.shape[: target.ndim - most], *rows, repeats * entries
+    source, target = source.reshape(shape), target.reshape(shape)
     actions: list[Action] = []
-    for ufunc, end in ((np.maximum, low), (np.minimum, high)):
-        if math.isfinite(end):
-            actions.append(partial(ufunc, source, end, out=target))
+    for (ufunc, constant), is_by_arrays in zip(links, by_arrays, strict=True):
+        if ufunc is np.clip:
+            actions += _limits(source, constant, target, by_arrays=is_by_arrays)
+        elif constant is None:
+            actions.append(partial(ufunc, source, out=target))
+        else:
+            how = {} if source.dtype == target.dtype and not _is_wide(constant) else {"casting": "same_kind"}
+            actions.append(
+                partial(ufunc, source, _constant(constant, target.dtype, channels, repeats), out=target, **how)
+            )
+        source = target
+    return actions or [partial(np.copyto, target, source, casting="same_kind")]
+
+
+def _links(by: Map, kind: np.dtype) -> list[Link]:
+    links = []
+    if isinstance(by.scale, np.ndarray) or by.scale != 1:
+        links.append(Link(np.multiply, np.asarray(by.scale, kind)))
+    if by.offset is not None:
+        links.append(Link(np.add, np.asarray(by.offset, kind)))
+    if by.rounded:
+        links.append(Link(np.rint))
+    if by.limited:
+        links.append(limit(by.low, by.high))
+    return links
+
+
+def _repeats(positions: int, entries: int) -> int:
+    """Return how many positions make a run: a divisor of their number, the first one with which it is long enough."""
+    enough = -(-_RUN // max(entries, 1))
+    found = next(k for k in range(min(enough, positions), positions + 1) if positions % k == 0) if positions else 1
+    return found if found * entries <= _MOST else 1
+
+
+def _contiguous(array: np.ndarray) -> int:
+    """Return the number of last axes whose entries lie side by side."""
+    length, count = array.itemsize, 0
+    for size, step in zip(array.shape[::-1], array.strides[::-1], strict=True):
+        if step != length and size > 1:
+            break
+        length, count = length * size, count + 1
+    return count
+
+
+def _is_by_arrays(link: Link, size: int, *, signed_zeros: bool) -> bool:
+    """Tell whether numbers are limited by arrays: numpy's function for both limits is faster from some numbers on."""
+    if link.ufunc is not np.clip:
+        return False
+    if math.inf in (-link.by[0], link.by[1]):  # with numbers in place of arrays it takes several times as long
+        return not signed_zeros or size <= _SOME
+    return size <= _FEW
+
+
+def _limits(source: np.ndarray, ends: tuple[float, float], target: np.ndarray, *, by_arrays: bool) -> list[Action]:
+    low, high = ends
+    if not by_arrays:
+        return [partial(source.clip, *(np.asarray(end, target.dtype) for end in ends), out=target)]
+    actions: list[Action] = []
+    for ufunc, end, none in ((np.maximum, low, -math.inf), (np.minimum, high, math.inf)):
+        if end != none:
+            actions.append(partial(ufunc, source, np.full(target.shape[-1:], end, target.dtype), out=target))
             source = target
     return actions
 
@@ -132,7 +184,7 @@ def _is_wide(by: Any) -> bool:
     return isinstance(by, np.generic | np.ndarray) and by.dtype == np.float64
 
 
-def _constant(by: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+def _constant(by: Any, dtype: np.dtype, channels: tuple[int, ...], repeats: int) -> np.ndarray:
     """Return a number, or one for each entry of a run."""
     array = np.asarray(by) if _is_wide(by) else np.asarray(by, dtype)
-    return np.ascontiguousarray(np.broadcast_to(array, shape)).reshape(-1) if array.ndim else array
+    return np.tile(np.broadcast_to(array, channels).reshape(-1), repeats) if array.ndim else array

@@ -9,6 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from graphrewrite.execution.program.carrier import Map
+from graphrewrite.execution.program.chain import Chain, applied
 from graphrewrite.execution.program.instruction import Action, Instruction
 from graphrewrite.execution.program.windows import around
 
@@ -17,24 +19,36 @@ __all__ = ["Border", "Channelwise", "Total"]
 
 _RUN = 512
 """Entries along which numpy's inner loop is long enough."""
+_LONG = 1 << 12
+"""Entries side by side up to which actions are faster on the whole operand, with a copy, than inside of a border."""
 
 
 @dataclass(frozen=True)
 class Border(Instruction):
-    """Copy an operand into a border of zeros.
+    """Copy an operand, or a map or a chain of it, into a border of zeros.
 
     Attributes
     ----------
+    by : Map or Chain, optional
+        What is applied on the way.
     before : tuple of int
         Width of the border before the first entry, by axis of positions.
+    overwrites : bool
+        Whether it may write to the operand, which nobody reads afterwards.
     """
 
+    by: Map | Chain | None
     before: tuple[int, ...]
+    overwrites: bool = False
 
     def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
-        """Return the copy, and one action for each side of the border."""
+        """Return one action for each side of the border, and those of the copy."""
         inside = tuple(slice(p, p + size) for p, size in zip(self.before, source.shape, strict=False))
-        return [*(partial(side.fill, 0) for side in around(target, inside)), partial(np.copyto, target[inside], source)]
+        sides = [partial(side.fill, 0) for side in around(target, inside)]
+        run = math.prod(source.shape[len(self.before) - 1 :])
+        if self.by is not None and self.overwrites and run < _LONG:
+            return [*sides, *applied(self.by, source, source), partial(np.copyto, target[inside], source)]
+        return [*sides, *applied(self.by or Map(), source, target[inside])]
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from graphrewrite.execution.program.carrier import Map
-
-__all__ = ["Action", "Cast", "Convert", "Copy", "Index", "Instruction", "Join", "Product", "Register", "Slide", "Sum"]
+__all__ = ["Action", "Cast", "Copy", "Index", "Instruction", "Join", "Product", "Register", "Slide", "Sum"]
 
 Action = Callable[[], object]
 
@@ -66,38 +64,6 @@ class Instruction(ABC):
     @abstractmethod
     def actions(self, *arrays: Any, **_: Any) -> list[Action]:
         """Return the actions that compute it on the arrays that it reads and the one that it writes."""
-
-
-@dataclass(frozen=True)
-class Convert(Instruction):
-    """Apply a map to every entry."""
-
-    map: Map
-    in_place: ClassVar[bool] = True
-
-    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
-        """Return one action for each part of the map that has an effect."""
-        actions: list[Action] = []
-        if isinstance(self.map.scale, np.ndarray) or self.map.scale != 1:
-            actions.append(partial(np.multiply, source, _along_frames(self.map.scale, target), out=target))
-            source = target
-        if self.map.offset is not None:
-            actions.append(partial(np.add, source, _along_frames(self.map.offset, target), out=target))
-            source = target
-        if self.map.rounded:
-            actions.append(partial(np.rint, source, out=target))
-            source = target
-        if self.map.limited:
-            # Faster than maximum or minimum with a number, even if one of the limits is infinite.
-            low, high = (target.dtype.type(limit) for limit in (self.map.low, self.map.high))
-            actions.append(partial(np.clip, source, low, high, out=target))
-        return actions or [partial(np.copyto, target, source)]
-
-
-def _along_frames(value: float | np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return a single number, or one per channel and frame, so that numpy's inner loop runs along both axes."""
-    array = np.asarray(value, target.dtype)
-    return np.repeat(array, target.shape[-1], axis=-1) if array.ndim else array
 
 
 @dataclass(frozen=True)
@@ -163,38 +129,17 @@ class Product(Instruction):
             *outer, along, entry, frame = columns.strides
             shape = (*columns.shape[: len(outer)], count, self.weights.shape[-1], frames)
             columns = as_strided(columns, shape, (*outer, along * step, entry, frame), writeable=False)
-        if frames == 1 and self.weights.ndim == 2 and columns.ndim > 2:
-            return self._of_one(columns[..., 0], target)
-        if self.weights.ndim > 2:
+        if self.weights.ndim == 2:
+            target = target.reshape(*columns.shape[:-2], -1, frames)
+        else:
             groups, each = self.weights.shape[0], self.weights.shape[-2]
             target = np.moveaxis(target.reshape(*columns.shape[1:-2], groups, each, frames), -3, 0)
-        else:
-            target = target.reshape(*columns.shape[:-2], -1, frames)
-        return [partial(np.matmul, self.weights, columns, out=target)]
-
-    def _of_one(self, columns: np.ndarray, target: np.ndarray) -> list[Action]:
-        """Return products of all positions of a single frame, some rows at a time where windows must be copied."""
-        *outer, count, entries = columns.shape
-        weights = np.ascontiguousarray(self.weights.T)
-        if columns.flags.c_contiguous:
-            return [
-                partial(np.matmul, columns.reshape(-1, entries), weights, out=target.reshape(-1, len(self.weights)))
-            ]
-        if len(outer) > 1:
-            parts = zip(columns, target.reshape(len(columns), -1), strict=True)
-            return [action for part in parts for action in self._of_one(*part)]
-        rows = columns.reshape(-1, count, entries)
-        result = target.reshape(len(rows), count, -1)
-        step = max(1, _COPIED // (count * entries * columns.itemsize))
-        buffer = np.empty((min(step, len(rows)), count, entries), columns.dtype)
-        actions: list[Action] = []
-        for first in range(0, len(rows), step):
-            part, into = rows[first : first + step], result[first : first + step]
-            copy = buffer[: len(part)]
-            actions.append(partial(np.copyto, copy, part))
-            matrix, into = copy.reshape(-1, entries), into.reshape(-1, into.shape[-1])
-            actions.append(partial(np.matmul, matrix, weights, out=into))
-        return actions
+        if frames > 1 or columns.ndim == 2:
+            return [partial(np.matmul, self.weights, columns, out=target)]
+        if self.weights.ndim == 2:
+            return _of_one(self.weights, columns[..., 0], target[..., 0])
+        parts = zip(self.weights, columns[..., 0], target[..., 0], strict=True)
+        return [action for w, x, y in parts for action in _of_one(w.reshape(w.shape[-2:]), x, y)]
 
 
 @dataclass(frozen=True)
@@ -291,3 +236,24 @@ class Index(Instruction):
             target[...] = np.argmax(source, axis=self.axis).reshape(target.shape)
 
         return [find]
+
+
+def _of_one(weights: np.ndarray, columns: np.ndarray, target: np.ndarray) -> list[Action]:
+    """Return products of all positions of a single frame, some rows at a time where windows must be copied."""
+    *outer, count, entries = columns.shape
+    if columns.flags.c_contiguous and target.flags.c_contiguous:
+        columns, target = columns.reshape(-1, entries), target.reshape(-1, len(weights))
+        return [partial(np.matmul, columns, np.ascontiguousarray(weights.T), out=target)]
+    if len(outer) > 1:
+        return [action for part in zip(columns, target, strict=True) for action in _of_one(weights, *part)]
+    rows, matrix = columns.reshape(-1, count, entries), np.ascontiguousarray(weights.T)
+    result = target.reshape(len(rows), count, -1)
+    step = max(1, _COPIED // (count * entries * columns.itemsize))
+    buffer = np.empty((min(step, len(rows)), count, entries), columns.dtype)
+    actions: list[Action] = []
+    for first in range(0, len(rows), step):
+        part, into = rows[first : first + step], result[first : first + step]
+        copy = buffer[: len(part)]
+        actions.append(partial(np.copyto, copy, part))
+        actions.append(partial(np.matmul, copy.reshape(-1, entries), matrix, out=into.reshape(-1, into.shape[-1])))
+    return actions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call, Values
-from graphrewrite.execution.program.channelwise import Channelwise
+from graphrewrite.execution.program.channelwise import Border
 from graphrewrite.execution.program.instruction import Action, Instruction
 from graphrewrite.execution.program.layers import translate_conv, translate_linear, translate_max_pool
 from graphrewrite.execution.program.memory import Memory, plan
@@ -56,20 +56,18 @@ TABLE: Mapping[Op, Translate] = {
 }
 """Translations by op. A user's op of the same name is another op, and runs by its own function."""
 
-_CACHE = 1 << 21
-"""Maximum size of a chunk's registers in bytes: those in use at a time fit into a typical second-level cache."""
+_CACHE = 3 << 20
+"""Maximum size of a chunk's registers in bytes, not much more than a typical second-level cache."""
 
 MANY, _GRAIN = 16, 16
-"""Minimum frames of a chunk, and their multiple: enough to fill vector registers."""
+"""Minimum frames of a chunk of several, and their multiple: enough to fill vector registers."""
 
 _LONG = 8
 """Number of chunks from which progress is shown."""
 
-_MOST, _MOST_CHANNELWISE = 1 << 24, 1 << 26
-"""Maximum size of the smallest chunk in bytes; larger kernels of real numbers exceed all caches and are not used, and
-exact ones take a frame at a time.
-
-Those that convolve channels one by one are used, since the ops' functions have too little to do for each channel.
+_MOST, _MOST_REAL = 1 << 24, 1 << 26
+"""Maximum size in bytes of a chunk of several frames, and of kernels of real numbers at all, which are slower than the
+ops' functions where a single frame exceeds all caches.
 """
 
 
@@ -120,9 +118,9 @@ class Kernel:
         Node, type and register of each value from outside.
     exports : tuple of Export
         Values for outside.
-    is_exact : bool
-        Whether the instructions give the same bits as the functions. If they round in another order, they are used only
-        for batches that fill a chunk, and if a chunk is not too large.
+    few : int, optional
+        None if the instructions give the same bits as the functions. If they round in another order, the number of
+        frames up to which they compute one by one; more are left to the functions, unless they fill a chunk.
     """
 
     calls: tuple[Call, ...]
@@ -130,11 +128,11 @@ class Kernel:
     memory: Memory
     entries: tuple[tuple[str, Tensor, int], ...]
     exports: tuple[Export, ...]
-    is_exact: bool = True
-    _free: list[_Bound] = field(default_factory=list, repr=False)
+    few: int | None = None
+    _free: tuple[list[_Bound], list[_Bound]] = field(default_factory=lambda: ([], []), repr=False)
 
     @classmethod
-    def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, is_exact: bool = True) -> Kernel:
+    def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, few: int | None = None) -> Kernel:
         """Return the kernel of a finished translation; `exported` lists nodes that are read outside."""
         entries = [
             (n, kind, translation.held[n].register)
@@ -145,10 +143,10 @@ class Kernel:
         for node in exported:
             held = translation.exported(node)
             exports.append(Export(node, held.register, held.shape, held.dtype))
-        memory = plan(
-            translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
-        )
-        return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports), is_exact)
+        stored = [e.register for e in exports]
+        instructions = _overwriting(translation.instructions, stored)
+        memory = plan(translation.registers, instructions, [r for *_, r in entries], stored)
+        return cls(tuple(calls), tuple(instructions), memory, tuple(entries), tuple(exports), few)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -177,9 +175,7 @@ class Kernel:
     @property
     def fits(self) -> bool:
         """Whether it needs little enough memory to be faster than calls."""
-        is_channelwise = any(isinstance(step, Channelwise) for step in self.instructions)
-        most = _MOST_CHANNELWISE if is_channelwise else _MOST
-        return self.is_exact or self.memory.size * MANY <= most
+        return self.few is None or self.memory.size * (1 if self.few > 1 else MANY) <= _MOST_REAL
 
     @cached_property
     def ends(self) -> tuple[tuple[str, ...], ...]:
@@ -207,11 +203,11 @@ class Kernel:
                         action()
                     for result, view in zip(results, bound.stores, strict=True):
                         result[first : first + chunk] = view
-        self._free.append(bound)
+        self._free[chunk == 1].append(bound)
 
     def _chunk(self, batch: int) -> int:
         """Return the number of frames at a time: those whose registers fit into the cache; of large ones, one."""
-        if self.memory.size * min(batch, MANY) > _MOST:
+        if self.memory.size * min(batch, MANY) > _MOST or (self.few is not None and batch < MANY):
             return 1
         most = max(MANY, _CACHE // max(self.memory.size, 1) // _GRAIN * _GRAIN)
         chunks = -(-batch // most)
@@ -220,7 +216,7 @@ class Kernel:
     def _bound_to(self, chunk: int) -> _Bound:
         """Return actions on memory for so many frames, perhaps of an earlier run."""
         with suppress(IndexError):  # popped: another thread gets its own
-            bound = self._free.pop()
+            bound = self._free[chunk == 1].pop()
             if bound.chunk == chunk:
                 return bound
         registers = self.memory.views(np.empty(self.memory.size * chunk, np.uint8), chunk)
@@ -232,7 +228,7 @@ class Kernel:
         """Tell whether the entries have their declared types and enough frames: only then are instructions exact."""
         if not arrays:
             return False
-        if not self.is_exact and len(arrays[0]) < MANY:  # a few frames are faster by calls
+        if self.few is not None and self.few < len(arrays[0]) < MANY:
             return False
         for array, (_, kind, _) in zip(arrays, self.entries, strict=True):
             element = kind.element
@@ -247,11 +243,22 @@ class Kernel:
                 narrower = element.width < 8 * array.dtype.itemsize
                 if narrower and array.size and (array.min() < element.minimum or array.max() > element.maximum):
                     return False
-            elif (
-                array.dtype.kind == "f" and np.isnan(array).any()
-            ):  # `to_fixed` raises an error for NaN, which instructions cannot
-                return False
+            elif array.dtype.kind == "f" and np.isnan(
+                np.vdot(array, array)
+            ):  # if there is one, and infinities are none
+                return False  # `to_fixed` raises an error for NaN, which instructions cannot
         return True
+
+
+def _overwriting(instructions: Sequence[Instruction], stored: Collection[int]) -> list[Instruction]:
+    """Return instructions of which those that may overwrite their operand know whether somebody reads it afterwards."""
+    last = {register: step for step in instructions for register in step.reads}
+    return [
+        replace(step, overwrites=last[step.reads[0]] is step and step.reads[0] not in stored)
+        if isinstance(step, Border)
+        else step
+        for step in instructions
+    ]
 
 
 def _batch_first(register: np.ndarray) -> np.ndarray:

@@ -57,8 +57,8 @@ def plan(
     Examples
     --------
     >>> from graphrewrite.execution.program.carrier import FLOAT32, Map
-    >>> from graphrewrite.execution.program.instruction import Convert
-    >>> steps = [Convert((i,), i + 1, Map(2.0)) for i in range(2)]
+    >>> from graphrewrite.execution.program.chain import Apply
+    >>> steps = [Apply((i,), i + 1, Map(2.0)) for i in range(2)]
     >>> plan([Register((4,), FLOAT32)] * 3, steps, [0], [2]).offsets
     (0, 0, 0)
     """

@@ -25,7 +25,7 @@ from graphrewrite.execution.program.exact_layers import exact_layers
 from graphrewrite.execution.program.kernel import MANY, Kernel
 from graphrewrite.execution.program.prepared import prepared
 from graphrewrite.execution.program.reuse import reusing
-from graphrewrite.execution.program.schedule import Steps, has_real_work, scheduled, with_ends
+from graphrewrite.execution.program.schedule import Steps, frames_one_by_one, has_real_work, scheduled, with_ends
 from graphrewrite.execution.program.size_values import found_in_results, sizes_of_inputs
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
@@ -64,7 +64,10 @@ class Program:
     calls : tuple of Call
         Calls that compute the same as the steps.
     instructions : bool
-        Whether calls are translated to instructions. Those of real numbers are for large batches only.
+        Whether calls are translated to instructions. Those of real numbers are for convolutions, and for few frames
+        only where these have enough to do.
+    one_by_one : bool
+        Whether instructions compute few frames of real numbers; if not, the ops' functions always do.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Program:
     constants: Values
     calls: tuple[Call, ...] = ()
     instructions: bool = False
+    one_by_one: bool = True
 
     def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
         """Return the values of the chosen nodes for inputs, given as for `graphrewrite.Graph.evaluate`; thread-safe."""
@@ -168,13 +172,13 @@ class Program:
         """Return the steps for inputs, and the functions that run them; None at first, when binding does not pay."""
         is_first = "_has_run" not in vars(self)
         vars(self)["_has_run"] = True
-        if self._is_real and any(array.ndim and len(array) >= MANY for array in given.values()):
-            return self.for_many, None if is_first else self._runs_for_many
+        if self.instructions and self.is_in_kernels(max([len(a) for a in given.values() if a.ndim], default=0)):
+            return self.in_kernels, None if is_first else self._runs_in_kernels
         return self.steps, None if is_first else self._runs
 
-    @cached_property
-    def _is_real(self) -> bool:
-        return self.instructions and self.has_real_work
+    def is_in_kernels(self, frames: int) -> bool:
+        """Tell whether real numbers of so many frames are computed by instructions."""
+        return self._has_real_work and (frames >= MANY or 0 < frames <= self._most_one_by_one)
 
     @cached_property
     def _plain_inputs(self) -> PlainInputs | None:
@@ -185,18 +189,21 @@ class Program:
         return _bound(self.steps, self.constants)
 
     @cached_property
-    def _runs_for_many(self) -> Runs:
-        return _bound(self.for_many, self.constants)
+    def _runs_in_kernels(self) -> Runs:
+        return _bound(self.in_kernels, self.constants)
 
     @cached_property
-    def for_many(self) -> Steps:
-        """The steps for large batches, translated on first use."""
+    def in_kernels(self) -> Steps:
+        """The steps in which real numbers, too, are computed by instructions; translated on first use."""
         return self._scheduled(reals=True)
 
     @cached_property
-    def has_real_work(self) -> bool:
-        """Whether real numbers are faster by instructions in large batches."""
+    def _has_real_work(self) -> bool:
         return has_real_work(self.calls)
+
+    @cached_property
+    def _most_one_by_one(self) -> int:
+        return frames_one_by_one(self.calls, _single(self.constants)) if self.one_by_one else 0
 
     @cached_property
     def translated(self) -> Program:
@@ -234,7 +241,7 @@ def compile_graph(
         need them, or where no nodes are given.
     instructions : bool
         Whether to translate nodes to instructions. Without, every node is a call: faster to compile, slower to run, and
-        the same results, except that convolutions of real numbers may be rounded differently in large batches.
+        the same results, except that convolutions of real numbers may be rounded differently.
     implementations : iterable of Implementation, or mapping of str to Graph, Op or Component
         Of functions, the best one computes each node, with the conversions that it needs. Values of converted nodes are
         those of the implementation; outputs have their declared types. A mapping holds what nodes name. None for the

@@ -16,6 +16,7 @@ from graphrewrite import op
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.carrier import Map
+from graphrewrite.execution.program.chain import Chain
 from graphrewrite.execution.program.channelwise import Border, Channelwise, Total
 from graphrewrite.execution.program.instruction import Product, Sum
 from graphrewrite.execution.program.layers import convolved, pooled, pooled_sizes
@@ -75,22 +76,26 @@ def translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> K
     result = _with_bias(t, call, KernelValue(t.register(shape, x.dtype), shape, x.dtype))
     if result is None:
         return None
-    x = t.computed(x)
     if groups == x.shape[0] == len(w):
         channelwise(t, call, x, w, result.register)
     else:
-        convolved(t, x, windows, w, result.register)
+        convolved(t, t.computed(x), windows, w, result.register)
     return result
 
 
 def channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, target: int) -> None:
-    """Emit a sum of products for each channel of a register of the operand's dtype, in a border of zeros."""
-    rank, a = len(x.shape) - 1, call.attributes
-    pads, source = per_axis(a["pads"], 2 * rank, 0), x.register
+    """Emit a sum of products for each channel, in a border of zeros, in the carrier of the register that it writes."""
+    rank, a, kind = len(x.shape) - 1, call.attributes, t.registers[target].dtype
+    pads = per_axis(a["pads"], 2 * rank, 0)
     if any(pads):
+        is_alike = t.registers[x.register].dtype == kind
+        if not is_alike or (isinstance(x.pending, Chain) and x.pending.is_wide):
+            x = t.carried(x, kind)
         sizes = [p + size + q for p, size, q in zip(pads, x.shape[1:], pads[rank:], strict=False)]
-        source = t.register((x.shape[0], *sizes), x.dtype)
-        t.emit(Border((x.register,), source, pads[:rank]))
+        source = t.register((x.shape[0], *sizes), kind)
+        t.emit(Border((x.register,), source, x.pending, pads[:rank]))
+    else:
+        source = t.carried(x, kind).register
     weights = np.ascontiguousarray(np.moveaxis(w[:, 0], 0, -1))
     strides, dilations = (per_axis(a[name], rank, 1) for name in ("strides", "dilations"))
     t.emit(Channelwise((source,), target, weights, strides, dilations))

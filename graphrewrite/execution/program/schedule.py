@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.exact_layers import ExactLayer, ExactMean
-from graphrewrite.execution.program.kernel import TABLE, Kernel
+from graphrewrite.execution.program.kernel import MANY, TABLE, Kernel
 from graphrewrite.execution.program.quantised_islands import ISLANDS, is_island
 from graphrewrite.execution.program.reals import REALS
 from graphrewrite.execution.program.reuse import reusing
@@ -18,10 +19,13 @@ from graphrewrite.op import conv
 from graphrewrite.op.op import Op
 from graphrewrite.types import Type
 
-__all__ = ["Steps", "has_real_work", "scheduled", "with_ends"]
+__all__ = ["Steps", "frames_one_by_one", "has_real_work", "scheduled", "with_ends"]
 
 Steps = tuple[tuple[Call | Kernel, tuple[str, ...]], ...]
 """Calls and kernels in order, each with the nodes whose values are not read after it."""
+
+_SINGLE, _SEVERAL = 1 << 17, 1 << 20
+"""Products of a frame's convolutions from which a kernel pays for one frame, and for several frames one by one."""
 
 
 def scheduled(
@@ -76,7 +80,8 @@ def scheduled(
             members = {call.node for call in inside[at]}
             read = {o.node for call in calls if call.node not in members for o in call.operands}
             exported = [n.node for n in inside[at] if n.node in read or n.node in wanted]
-            kernel = Kernel.of(inside[at], translations[at], exported, is_exact=at % 2 == 0)
+            few = None if at % 2 == 0 else frames_one_by_one(calls, constants)
+            kernel = Kernel.of(inside[at], translations[at], exported, few=few)
             steps += [kernel] if kernel.fits else kernel.calls
     return with_ends(steps, wanted)
 
@@ -98,6 +103,19 @@ def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], tuple[Map
 def has_real_work(calls: Iterable[Call]) -> bool:
     """Tell whether kernels of real numbers pay, which they do for convolutions."""
     return any(call.op is conv and _is_float(call) for call in calls)
+
+
+def frames_one_by_one(calls: Iterable[Call], constants: Mapping[str, np.ndarray]) -> int:
+    """Return the greatest number of frames that kernels of real numbers compute one by one: 0, 1, or `MANY` - 1."""
+    work = 0
+    for call in calls:
+        if call.op is not conv or not _is_float(call) or len(call.operands) < 2:
+            continue
+        sizes = call.results[0].shape[1:]
+        w = constants.get(call.operands[1].node)
+        if w is not None and all(isinstance(size, int) for size in sizes):
+            work += math.prod(map(int, sizes)) * math.prod(w.shape[1:])
+    return MANY - 1 if work >= _SEVERAL else int(work >= _SINGLE)
 
 
 def _is_float(call: Call) -> bool:

@@ -43,7 +43,7 @@ def convolution(
     if not a["groups"] == x.shape[0] == len(w):
         windows = Geometry.of(x.shape[1:], w.shape[2:], a["strides"], a["pads"], a["dilations"], a["groups"])
         return convolved(t, x, windows, w, target)
-    channelwise(t, call, t.carried(x, kind)._replace(dtype=kind), w.astype(kind), target)
+    channelwise(t, call, x, w.astype(kind), target)
     return target
 
 

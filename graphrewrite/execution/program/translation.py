@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrewrite.execution.program.call import Call
-from graphrewrite.execution.program.carrier import FLOAT32, Map, carrier
+from graphrewrite.execution.program.carrier import FLOAT32, FLOAT64, Map, carrier
 from graphrewrite.execution.program.chain import POSITIVE_ZERO, Apply, Chain, Link
-from graphrewrite.execution.program.instruction import Cast, Convert, Instruction, Register
+from graphrewrite.execution.program.instruction import Cast, Instruction, Register
 from graphrewrite.op.op import Op
 from graphrewrite.types import HELD_WIDER, Element, FixedPoint, Tensor, Type, element_dtype, integer_limits
 
@@ -181,10 +181,8 @@ class Translation:
             return x
         kind = self.registers[x.register].dtype
         if isinstance(x.pending, Chain):
-            kind = np.dtype(np.float64) if x.pending.is_wide else FLOAT32
-            register = self.emit(Apply((x.register,), self.register(x.shape, kind), x.pending))
-        else:
-            register = self.emit(Convert((x.register,), self.register(x.shape, kind), x.pending))
+            kind = FLOAT64 if x.pending.is_wide else FLOAT32
+        register = self.emit(Apply((x.register,), self.register(x.shape, kind), x.pending))
         narrow = kind if x.low is None else carrier(x.bound)
         x = x._replace(register=register, pending=None)
         return self.carried(x, narrow) if narrow is not None and narrow.itemsize < kind.itemsize else x

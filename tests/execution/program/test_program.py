@@ -68,7 +68,7 @@ def test_the_carrier_is_the_narrowest_that_is_exact(bits, dtype):
 def test_pooling_comes_before_requantising_in_the_instructions():
     (only,) = kernels(compile_graph(network()))
     names = [type(step).__name__ for step in only.instructions]
-    assert names == ["Gather", "Product", "Slide", "Slide", "Convert", "Copy", "Product"]
+    assert names == ["Gather", "Product", "Slide", "Slide", "Apply", "Copy", "Product"]
 
 
 def test_sums_that_no_float_holds_are_left_to_the_function():

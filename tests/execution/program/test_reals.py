@@ -1,4 +1,4 @@
-"""Large batches of real numbers run as instructions, and agree with the ops' functions but for rounding."""
+"""Real numbers run as instructions where that pays, and agree with the ops' functions but for rounding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
-from graphrewrite.execution.program import compile_graph, kernel
+from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.execution.program import compile_graph, kernel, schedule
 from graphrewrite.op.nn import convolution, correlation
 from tests.support.program_graphs import by_functions
 from tests.support.program_networks import networks
@@ -17,7 +18,7 @@ BATCH = 37
 
 
 def kernels(program):
-    return [step for step, _ in program.for_many if isinstance(step, kernel.Kernel)]
+    return [step for step, _ in program.in_kernels if isinstance(step, kernel.Kernel)]
 
 
 def instructions(graph):
@@ -52,7 +53,26 @@ def test_a_program_gives_what_the_functions_give(graph, seed, data):
         convolution._layout.cache_clear()
         assert_close(program(inputs), wanted)
         assert_close(program(inputs), wanted)  # in memory that is not fresh any more
-        assert_close(evaluate(graph, {"x": inputs["x"][:3]}), {"y": wanted["y"][:3]})
+        few = {"x": inputs["x"][:3]}
+        assert_close(evaluate(graph, few), {"y": wanted["y"][:3]})
+        patch.setattr(schedule, "_SEVERAL", 0)  # frames one by one
+        program = compile_graph(graph, nodes)
+        found = program(few)
+        assert_close(found, {node: array[:3] for node, array in wanted.items()})
+        if not [
+            step for step, _ in program.in_kernels if not isinstance(step, kernel.Kernel) and step.op is not op.output
+        ]:
+            alone = program({"x": inputs["x"][1:2]})
+            assert all(array.tobytes() == found[node][1:2].tobytes() for node, array in alone.items())
+        program = compile_graph(graph)
+        first, again = evaluate(graph.copy(), few), program(few)
+        assert all(
+            first[name].tobytes() == array.tobytes() == program(few)[name].tobytes() for name, array in again.items()
+        )
+        meant = by_functions(graph, few, nodes)  # by which graphs are compared
+        assert all(
+            array.tobytes() == meant[node].tobytes() for node, array in evaluate_nodes(graph, few, nodes).items()
+        )
     convolution._layout.cache_clear()
 
 
@@ -69,7 +89,7 @@ def layers(*, read_twice: bool = False) -> Graph:
 
 
 def test_a_norm_goes_into_the_weights_and_a_limit_behind_the_pooling():
-    assert instructions(layers()) == ["Gather", "Product", "Slide", "Slide", "Convert"]
+    assert instructions(layers()) == ["Gather", "Product", "Slide", "Slide", "Apply"]
 
 
 def test_weights_whose_sums_others_read_stay_as_they_are():
@@ -89,13 +109,13 @@ def test_a_norm_that_turns_is_computed_before_a_maximum():
 
 
 @pytest.mark.parametrize("batch", [0, 1, 15])
-def test_small_batches_are_computed_by_the_functions(batch):
+def test_few_frames_with_little_to_do_are_computed_by_the_functions(batch):
     graph = layers()
     x = np.random.default_rng(1).normal(size=(batch, 2, 6, 6)).astype(np.float32)
     program = compile_graph(graph)
     found, wanted = program({"x": x})["y"], by_functions(graph, {"x": x}, ["y"])["y"]
     assert found.tobytes() == wanted.tobytes()
-    assert "for_many" not in vars(program)  # nothing was translated
+    assert "in_kernels" not in vars(program)  # nothing was translated
 
 
 def test_nan_and_infinities_are_what_the_functions_make_of_them():
@@ -107,8 +127,7 @@ def test_nan_and_infinities_are_what_the_functions_make_of_them():
 
 
 def test_frames_of_which_a_chunk_is_too_large_are_left_to_the_functions(monkeypatch):
-    monkeypatch.setattr(kernel, "_MOST", 1 << 10)
-    monkeypatch.setattr(kernel, "_MOST_CHANNELWISE", 1 << 10)
+    monkeypatch.setattr(kernel, "_MOST_REAL", 1 << 10)
     program = compile_graph(layers())
     assert not kernels(program)
     x = np.random.default_rng(1).normal(size=(BATCH, 2, 6, 6)).astype(np.float32)

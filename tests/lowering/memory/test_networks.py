@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
-from graphrewrite import evaluate, rewrite, verify
+from graphrewrite import rewrite, verify
+from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.lowering import from_onnx, lower_to_memory
 from graphrewrite.memory import plan_memory, schedule
 from graphrewrite.rules import MEMORY_RULES, eliminate_independent_nodes
@@ -43,7 +44,7 @@ def test_squeezenet_gives_the_same_bits_in_one_block():
     plan = plan_memory(fewer, schedule(fewer).order)
     given = {name: np.random.default_rng(0).normal(size=(1, 3, 224, 224)).astype(np.float32) for name in graph.inputs}
     found = Arena(fewer, plan, given).run()
-    for name, array in evaluate(graph, given).items():
+    for name, array in evaluate_nodes(graph, given).items():
         np.testing.assert_array_equal(array, found[name])
 
 
