@@ -13,7 +13,7 @@ from graphrewrite.execution.program.call import Call, Values
 from graphrewrite.op.nn.activation import limited, rectified
 from graphrewrite.op.op import Op
 
-__all__ = ["InPlace", "reusing"]
+__all__ = ["InPlace", "may_overwrite", "reusing"]
 
 _CACHE = 1 << 18
 """Size of the blocks, in bytes, on which several steps are done at a time: a part of a typical second-level cache."""
@@ -138,6 +138,11 @@ class InPlace(Call):
             values[node] = (x,)
 
         return compute
+
+
+def may_overwrite(call: Call) -> bool:
+    """Tell whether a call may write its result into the array of its first operand, if that has its type."""
+    return call.op in _IN_PLACE and call.arrangement is None
 
 
 def reusing(calls: Sequence[Call], wanted: Collection[str]) -> list[Call]:
