@@ -78,7 +78,7 @@ def scheduled(
             exported = [n.node for n in inside[at] if n.node in read or n.node in wanted]
             kernel = Kernel.of(inside[at], translations[at], exported, is_exact=at % 2 == 0)
             steps += [kernel] if kernel.fits else kernel.calls
-    return with_ends(steps, wanted)
+    return with_ends(reusing(steps, wanted), wanted)
 
 
 def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], tuple[Mapping[Op, Translate], ...]] | None:
