@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -32,6 +32,7 @@ from graphrewrite.execution.program.pointwise import (
     translate_to_fixed,
 )
 from graphrewrite.execution.program.translation import Translate, Translation
+from graphrewrite.execution.program.workspace import Workspace, Workspaces
 from graphrewrite.op.op import Op
 from graphrewrite.runtime.progress import progress
 from graphrewrite.types import FixedPoint, Tensor, element_dtype
@@ -123,6 +124,8 @@ class Kernel:
     is_exact : bool
         Whether the instructions give the same bits as the functions. If they round in another order, they are used only
         for batches that fill a chunk, and if a chunk is not too large.
+    workspaces : Workspaces
+        Memory for registers, which it shares with the other kernels of a program.
     """
 
     calls: tuple[Call, ...]
@@ -131,10 +134,18 @@ class Kernel:
     entries: tuple[tuple[str, Tensor, int], ...]
     exports: tuple[Export, ...]
     is_exact: bool = True
-    _free: list[_Bound] = field(default_factory=list, repr=False)
+    workspaces: Workspaces = field(default_factory=Workspaces, repr=False)
 
     @classmethod
-    def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, is_exact: bool = True) -> Kernel:
+    def of(
+        cls,
+        calls: list[Call],
+        translation: Translation,
+        exported: list[str],
+        workspaces: Workspaces,
+        *,
+        is_exact: bool = True,
+    ) -> Kernel:
         """Return the kernel of a finished translation; `exported` lists nodes that are read outside."""
         entries = [
             (n, kind, translation.held[n].register)
@@ -148,7 +159,9 @@ class Kernel:
         memory = plan(
             translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
         )
-        return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports), is_exact)
+        return cls(
+            tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports), is_exact, workspaces
+        )
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -194,8 +207,9 @@ class Kernel:
 
     def _compute(self, arrays: list[np.ndarray], results: list[np.ndarray], batch: int) -> None:
         chunk = self._chunk(batch)
-        with np.errstate(all="ignore"):  # limits bound infinities, as the op's function does in a wider float
-            bound = self._bound_to(chunk)
+        # Limits bound infinities, as the op's function does in a wider float.
+        with np.errstate(all="ignore"), self.workspaces.taken() as workspace:
+            bound = self._bound_to(chunk, workspace)
             starts = range(0, batch, chunk)
             with progress(starts, "evaluate") if len(starts) >= _LONG else nullcontext(starts) as shown:
                 for start in shown:
@@ -207,7 +221,6 @@ class Kernel:
                         action()
                     for result, view in zip(results, bound.stores, strict=True):
                         result[first : first + chunk] = view
-        self._free.append(bound)
 
     def _chunk(self, batch: int) -> int:
         """Return the number of frames at a time: those whose registers fit into the cache; of large ones, one."""
@@ -217,16 +230,18 @@ class Kernel:
         chunks = -(-batch // most)
         return min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
 
-    def _bound_to(self, chunk: int) -> _Bound:
+    def _bound_to(self, chunk: int, workspace: Workspace) -> _Bound:
         """Return actions on memory for so many frames, perhaps of an earlier run."""
-        with suppress(IndexError):  # popped: another thread gets its own
-            bound = self._free.pop()
-            if bound.chunk == chunk:
-                return bound
-        registers = self.memory.views(np.empty(self.memory.size * chunk, np.uint8), chunk)
+        key = id(self.memory)  # which kernels with other sizes in their calls have, too
+        bound = workspace.bound.get(key)
+        if isinstance(bound, _Bound) and bound.chunk == chunk:
+            return bound
+        registers = self.memory.views(workspace.block(self.memory.size * chunk), chunk)
         actions = [action for step in self.instructions for action in step.bind(registers)]
         loads = [_batch_first(registers[r]) for *_, r in self.entries]
-        return _Bound(chunk, actions, loads, [_batch_first(registers[e.register]) for e in self.exports])
+        stores = [_batch_first(registers[e.register]) for e in self.exports]
+        workspace.bound[key] = bound = _Bound(chunk, actions, loads, stores)
+        return bound
 
     def _premises(self, arrays: list[np.ndarray]) -> bool:
         """Tell whether the entries have their declared types and enough frames: only then are instructions exact."""
