@@ -8,7 +8,6 @@ import pickle
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
