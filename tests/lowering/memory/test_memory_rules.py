@@ -97,3 +97,14 @@ def test_empty_values_with_several_readers():
     program = lower_to_memory(graph)
     inputs = {"x": np.empty(0, np.float32)}
     check(rewrite(program, MEMORY_RULES), inputs, evaluate(graph, inputs))
+
+
+def test_a_region_of_no_bytes_into_which_nothing_is_written_any_more():
+    graph = Graph.parse(
+        "graph g\nx = input() : f32[2,0]\na = neg(x)\nb = reshape(a, shape=(0, 2), allow_zero=True)\nc = sigmoid(b)\n"
+        "y = output(c)"
+    )
+    fewer = rewrite(lower_to_memory(graph), MEMORY_RULES)
+    assert "a_region" in plan_memory(fewer).rooms
+    inputs = {"x": np.empty((2, 0), np.float32)}
+    check(fewer, inputs, evaluate(graph, inputs))
