@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from graphrewrite.memory.step import Steps
 
@@ -39,8 +40,7 @@ class Found:
     cuts: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """Steps that have run, as bits; what lives; the steps that may run, as bits; the way there."""
 
     done: int

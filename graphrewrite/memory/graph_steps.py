@@ -22,9 +22,9 @@ from graphrewrite.op import constant
 from graphrewrite.op.library import find_op
 from graphrewrite.types import Tensor, Type, element_dtype, evaluate_size, symbols
 
-__all__ = ["bytes_of", "schedule"]
+__all__ = ["VIEWS", "bytes_of", "schedule"]
 
-_VIEWS = frozenset({"identity", "reshape", "flatten", "squeeze", "unsqueeze", "output"})
+VIEWS = frozenset({"identity", "reshape", "flatten", "squeeze", "unsqueeze", "output"})
 """Ops whose result is their operand's memory, perhaps seen in another shape."""
 
 
@@ -177,7 +177,7 @@ class _Nodes:
         """Note of which values a node's results are the memory."""
         kind, operands = self.graph.nodes[node].get("type"), self.graph.operands(node)
         op = find_op(kind, self.graph.ops)
-        if kind in _VIEWS and len(operands) == 1:
+        if kind in VIEWS and len(operands) == 1:
             self._roots[Operand(node)] = self.root(operands[0])
         elif op is not None and op.level == "memory":  # what is written comes first, and a result is what was written
             for result in range(min(len(_types(self.graph, node)), len(operands))):

@@ -17,7 +17,7 @@ from graphrewrite.memory.span import Span
 from graphrewrite.memory.step import Read, Step, Steps, steps_of
 from graphrewrite.runtime.display import Displayed
 
-__all__ = ["Schedule", "order"]
+__all__ = ["Schedule", "best_order", "order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def order(
     given = dict(given or {})
     problem, index = steps_of(steps, given, keep)
     names = tuple(steps)
-    found, bound, taken = _as_given(problem, names) if as_given else _ordered(problem, cuts)
+    found, bound, taken = _as_given(problem, names) if as_given else best_order(problem, cuts)
     spans = _spans(problem, found)
     return Schedule(
         tuple(names[step] for step in found),
@@ -155,8 +155,15 @@ def _bound(steps: Steps, parts: Sequence[Part]) -> int:
     return max([steps.start(), *(least_needed(part.steps) for part in parts)])
 
 
-def _ordered(steps: Steps, limit: int) -> tuple[list[int], int, int]:
-    """Return an order, a lower bound of all peaks, and the number of cuts that were looked at."""
+def best_order(steps: Steps, limit: int) -> tuple[list[int], int, int]:
+    """Return an order, a lower bound of all peaks, and the number of cuts that were looked at, within a limit.
+
+    Examples
+    --------
+    >>> found, _ = steps_of({"a": Step(8), "b": Step(2), "c": Step(1, reads=("a",))}, {}, ["b", "c"])
+    >>> best_order(found, 100)
+    ([0, 2, 1], 9, 0)
+    """
     whole, members = joined(steps)
     parts = list(parts_of(whole))
     orders, peaks = [], []

@@ -159,6 +159,10 @@ def plan_memory(
         used = {
             p for c in contents for n in (c.writer, *regions.readers(c)) if (p := position.get(n or "")) is not None
         }
+        if not used:  # of no bytes: nobody reads what is in it, but it is an operand
+            used = {
+                p for node, p in position.items() for o in graph.operands(node) if regions.locations[o].root == root
+            }
         if used and regions.is_allocated(root) and root.node not in outputs:
             lives[root.node] = min(used), max(used) + 1
     spans = []

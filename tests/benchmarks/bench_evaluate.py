@@ -251,14 +251,14 @@ def planned(program: Program, inputs: dict[str, np.ndarray]) -> int:
     weights = sum(array.nbytes for results in program.constants.values() for array in results)
     values = {**program.constants, **{name: (array,) for name, array in inputs.items()}}
     most, batch = 0, len(next(iter(inputs.values())))
-    blocks = 0  # which kernels keep for the next run
+    block = 0  # which kernels use one after the other, and keep for the next run
     steps, _ = program._steps(inputs)
     for step, dead in steps:
         step.run(values)
         if isinstance(step, Kernel):
-            blocks += step.memory.size * step._chunk(batch)
+            block = max(block, step.memory.size * step._chunk(batch))
         alive = {id(a): a.nbytes for node, results in values.items() if node not in program.constants for a in results}
-        most = max(most, blocks + sum(alive.values()) - sum(array.nbytes for array in inputs.values()))
+        most = max(most, block + sum(alive.values()) - sum(array.nbytes for array in inputs.values()))
         for node in dead:
             values.pop(node, None)
     return weights + most

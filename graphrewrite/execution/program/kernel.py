@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -32,6 +32,7 @@ from graphrewrite.execution.program.pointwise import (
     translate_to_fixed,
 )
 from graphrewrite.execution.program.translation import Translate, Translation
+from graphrewrite.execution.program.workspace import Workspace, Workspaces
 from graphrewrite.op.op import Op
 from graphrewrite.runtime.progress import progress
 from graphrewrite.types import FixedPoint, Tensor, element_dtype
@@ -121,6 +122,8 @@ class Kernel:
     few : int, optional
         None if the instructions give the same bits as the functions. If they round in another order, the number of
         frames up to which they compute one by one; more are left to the functions, unless they fill a chunk.
+    workspaces : Workspaces
+        Memory for registers, which it shares with the other kernels of a program.
     """
 
     calls: tuple[Call, ...]
@@ -129,10 +132,18 @@ class Kernel:
     entries: tuple[tuple[str, Tensor, int], ...]
     exports: tuple[Export, ...]
     few: int | None = None
-    _free: tuple[list[_Bound], list[_Bound]] = field(default_factory=lambda: ([], []), repr=False)
+    workspaces: Workspaces = field(default_factory=Workspaces, repr=False)
 
     @classmethod
-    def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, few: int | None = None) -> Kernel:
+    def of(
+        cls,
+        calls: list[Call],
+        translation: Translation,
+        exported: list[str],
+        workspaces: Workspaces,
+        *,
+        few: int | None = None,
+    ) -> Kernel:
         """Return the kernel of a finished translation; `exported` lists nodes that are read outside."""
         entries = [
             (n, kind, translation.held[n].register)
@@ -146,7 +157,7 @@ class Kernel:
         stored = [e.register for e in exports]
         instructions = _overwriting(translation.instructions, stored)
         memory = plan(translation.registers, instructions, [r for *_, r in entries], stored)
-        return cls(tuple(calls), tuple(instructions), memory, tuple(entries), tuple(exports), few)
+        return cls(tuple(calls), tuple(instructions), memory, tuple(entries), tuple(exports), few, workspaces)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -190,8 +201,9 @@ class Kernel:
 
     def _compute(self, arrays: list[np.ndarray], results: list[np.ndarray], batch: int) -> None:
         chunk = self._chunk(batch)
-        with np.errstate(all="ignore"):  # limits bound infinities, as the op's function does in a wider float
-            bound = self._bound_to(chunk)
+        # Limits bound infinities, as the op's function does in a wider float.
+        with np.errstate(all="ignore"), self.workspaces.taken() as workspace:
+            bound = self._bound_to(chunk, workspace)
             starts = range(0, batch, chunk)
             with progress(starts, "evaluate") if len(starts) >= _LONG else nullcontext(starts) as shown:
                 for start in shown:
@@ -203,7 +215,6 @@ class Kernel:
                         action()
                     for result, view in zip(results, bound.stores, strict=True):
                         result[first : first + chunk] = view
-        self._free[chunk == 1].append(bound)
 
     def _chunk(self, batch: int) -> int:
         """Return the number of frames at a time: those whose registers fit into the cache; of large ones, one."""
@@ -213,16 +224,19 @@ class Kernel:
         chunks = -(-batch // most)
         return min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
 
-    def _bound_to(self, chunk: int) -> _Bound:
+    def _bound_to(self, chunk: int, workspace: Workspace) -> _Bound:
         """Return actions on memory for so many frames, perhaps of an earlier run."""
-        with suppress(IndexError):  # popped: another thread gets its own
-            bound = self._free[chunk == 1].pop()
-            if bound.chunk == chunk:
-                return bound
-        registers = self.memory.views(np.empty(self.memory.size * chunk, np.uint8), chunk)
+        # Which kernels with other sizes in their calls have, too; kept apart for one frame and for many.
+        key = id(self.memory), chunk == 1
+        bound = workspace.bound.get(key)
+        if isinstance(bound, _Bound) and bound.chunk == chunk:
+            return bound
+        registers = self.memory.views(workspace.block(self.memory.size * chunk), chunk)
         actions = [action for step in self.instructions for action in step.bind(registers)]
         loads = [_batch_first(registers[r]) for *_, r in self.entries]
-        return _Bound(chunk, actions, loads, [_batch_first(registers[e.register]) for e in self.exports])
+        stores = [_batch_first(registers[e.register]) for e in self.exports]
+        workspace.bound[key] = bound = _Bound(chunk, actions, loads, stores)
+        return bound
 
     def _premises(self, arrays: list[np.ndarray]) -> bool:
         """Tell whether the entries have their declared types and enough frames: only then are instructions exact."""

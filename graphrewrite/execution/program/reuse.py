@@ -10,10 +10,11 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call, Values
+from graphrewrite.execution.program.kernel import Kernel
 from graphrewrite.op.nn.activation import limited, rectified
 from graphrewrite.op.op import Op
 
-__all__ = ["InPlace", "reusing"]
+__all__ = ["InPlace", "may_overwrite", "reusing"]
 
 _CACHE = 1 << 18
 """Size of the blocks, in bytes, on which several steps are done at a time: a part of a typical second-level cache."""
@@ -140,17 +141,26 @@ class InPlace(Call):
         return compute
 
 
-def reusing(calls: Sequence[Call], wanted: Collection[str]) -> list[Call]:
-    """Return the calls, in place where possible.
+def may_overwrite(call: Call) -> bool:
+    """Tell whether a call may write its result into the array of its first operand, if that has its type."""
+    return call.op in _IN_PLACE and call.arrangement is None
+
+
+def reusing(steps: Sequence[Call | Kernel], wanted: Collection[str]) -> list[Call | Kernel]:
+    """Return the steps, of which calls are in place where possible.
 
     An operand may be overwritten if an earlier call allocated it, it has the type of the result, and this call is its
     only reader.
     """
-    reads = Counter(o.node for call in calls for o in call.operands)
+    reads = Counter(o.node for step in steps for call in _calls(step) for o in call.operands)
     fresh: dict[str, Call] = {}
-    scheduled = []
-    for call in calls:
-        producer = fresh.get(call.operands[0].node) if call.op in _IN_PLACE else None
+    scheduled: list[Call | Kernel] = []
+    for step in steps:
+        if not isinstance(step, Call):
+            scheduled.append(step)
+            continue
+        producer = fresh.get(step.operands[0].node) if step.op in _IN_PLACE else None
+        call = step
         if (
             producer is not None
             and reads[producer.node] == 1
@@ -163,6 +173,10 @@ def reusing(calls: Sequence[Call], wanted: Collection[str]) -> list[Call]:
             fresh[call.node] = call
         scheduled.append(call)
     return scheduled
+
+
+def _calls(step: Call | Kernel) -> Sequence[Call]:
+    return (step,) if isinstance(step, Call) else step.calls
 
 
 def _alike(producer: Call, call: Call) -> bool:

@@ -15,6 +15,7 @@ from graphrewrite.execution.program.quantised_islands import ISLANDS, is_island
 from graphrewrite.execution.program.reals import REALS
 from graphrewrite.execution.program.reuse import reusing
 from graphrewrite.execution.program.translation import Translate, Translation
+from graphrewrite.execution.program.workspace import Workspaces
 from graphrewrite.op import conv
 from graphrewrite.op.op import Op
 from graphrewrite.types import Type
@@ -74,6 +75,7 @@ def scheduled(
         stage[call.node] = at
         called.setdefault(at, []).append(call)
     steps: list[Call | Kernel] = []
+    workspaces = Workspaces()
     for at in range(max(stage.values(), default=0) + 1):
         steps += called.get(at, [])
         if at in inside:
@@ -81,9 +83,9 @@ def scheduled(
             read = {o.node for call in calls if call.node not in members for o in call.operands}
             exported = [n.node for n in inside[at] if n.node in read or n.node in wanted]
             few = None if at % 2 == 0 else frames_one_by_one(calls, constants)
-            kernel = Kernel.of(inside[at], translations[at], exported, few=few)
+            kernel = Kernel.of(inside[at], translations[at], exported, workspaces, few=few)
             steps += [kernel] if kernel.fits else kernel.calls
-    return with_ends(steps, wanted)
+    return with_ends(reusing(steps, wanted), wanted)
 
 
 def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], tuple[Mapping[Op, Translate], ...]] | None:

@@ -16,6 +16,9 @@ _CACHE = 1 << 19
 _FEW_POSITIONS, _MANY_CHANNELS, _TOGETHER = 64, 32, 4
 """Up to so many positions, and from so many channels on, channels as the last axis pay for the transposes."""
 
+_PADDED = 1 << 19
+"""Bytes of a padded input at a time, if a piece needs no more: columns are then read from the cache."""
+
 _WASTE = 1.4
 """Maximum ratio of computed to needed columns: superfluous ones pay off because all are copied in long runs."""
 
@@ -100,10 +103,12 @@ def correlate(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, how: Correlati
             return result if bias is None else np.add(result, bias, out=result)
         buffer = windows.buffer(min(windows.samples, batch), x.dtype)
         for first in range(0, batch, windows.samples):
-            source = windows.padded(x[first : first + windows.samples], buffer)
-            for row in range(0, results[0], windows.rows):
-                part = result[first : first + windows.samples, :, row : row + windows.rows]
-                windows.multiply(source, weights, bias, row, part)
+            for top in range(0, results[0], windows.band):
+                source = windows.padded(x[first : first + windows.samples], buffer, top, results[0])
+                for row in range(top, min(top + windows.band, results[0]), windows.rows):
+                    end = min(row + windows.rows, top + windows.band)
+                    part = result[first : first + windows.samples, :, row:end]
+                    windows.multiply(source, weights, bias, row - top, part)
     return result
 
 
@@ -161,23 +166,34 @@ class _Windows(NamedTuple):
     """Bytes from one channel, and from one tap, to the next, by axis."""
     in_runs: bool
     sizes: tuple[int, ...]
-    """Channels and positions of the padded input."""
+    """Channels and positions of the padded input, or of as much of it as is padded at a time."""
     inside: tuple[slice, ...] | None
-    """Part of the padded input that is not padding; None if there is no padding."""
+    """Part of the positions that is not padding, but for that of the first axis; None if there is no padding."""
     samples: int
     rows: int
     """Numbers of samples, or else of rows of windows of one sample, per piece."""
+    band: int
+    """Number of rows of windows for which the input is padded at a time."""
+    first: tuple[int, int, int]
+    """Of the first axis: the size of the input, the padding before it, and the stride."""
 
     def buffer(self, samples: int, dtype: np.dtype) -> np.ndarray | None:
-        """Return zeros for padded samples; the padding is written only once."""
+        """Return zeros for padded samples; the padding beside rows is written only once."""
         return None if self.inside is None else np.zeros((samples, *self.sizes), dtype)
 
-    def padded(self, x: np.ndarray, buffer: np.ndarray | None) -> np.ndarray:
-        """Return padded samples, contiguous."""
+    def padded(self, x: np.ndarray, buffer: np.ndarray | None, top: int, results: int) -> np.ndarray:
+        """Return padded samples, contiguous, from a row of windows on; there are so many in all."""
         if buffer is None or self.inside is None:
             return np.ascontiguousarray(x)
         buffer = buffer[: len(x)]
-        buffer[self.inside] = x
+        size, before, stride = self.first
+        begin = top * stride - before
+        low = max(begin, 0)
+        high = max(low, min(begin + buffer.shape[2], size))
+        if self.band < results:  # there may be numbers of other rows
+            buffer[:, :, : low - begin] = 0
+            buffer[:, :, high - begin :] = 0
+        buffer[(slice(None), slice(None), slice(low - begin, high - begin), *self.inside)] = x[:, :, low:high]
         return buffer
 
     def multiply(
@@ -220,14 +236,31 @@ def _windows(
     padded = [before + size + after for before, size, after in zip(pads, inner, pads[rank:], strict=False)]
     pitch = [item * math.prod(padded[axis + 1 :]) for axis in range(rank)]
     between = tuple(p * s for p, s in zip(pitch, strides, strict=True))
-    taps = (item * math.prod(padded), *(p * d for p, d in zip(pitch, dilations, strict=True)))
     in_runs = set(strides) == {1} and _reach(results, pitch) + item <= _WASTE * math.prod(results) * item
-    inside = (slice(None), slice(None), *(slice(p, p + size) for p, size in zip(pads, inner, strict=False)))
     row = channels * math.prod(kernel) * (between[0] if in_runs else item * math.prod(results[1:]))
     rows = max(1, _CACHE // max(row, 1))
     samples, rows = (rows // results[0], results[0]) if rows >= results[0] else (1, rows)
-    columns, border = (channels, *kernel), inside if any(pads) else None
-    return _Windows(between, columns, taps, in_runs, (channels, *padded), border, samples, rows)
+    band = results[0]
+    if any(pads) and rows < band:
+        reach = dilations[0] * (kernel[0] - 1) + 1
+        fits = (_PADDED // max(channels * pitch[0], 1) - reach) // strides[0] + 1
+        band = min(band, max(1, fits // rows) * rows)
+        if band < results[0]:
+            padded[0] = (band - 1) * strides[0] + reach
+    taps = (item * math.prod(padded), *(p * d for p, d in zip(pitch, dilations, strict=True)))
+    beside = tuple(slice(p, p + size) for p, size in zip(pads[1:rank], inner[1:], strict=True))
+    return _Windows(
+        between,
+        (channels, *kernel),
+        taps,
+        in_runs,
+        (channels, *padded),
+        beside if any(pads) else None,
+        samples,
+        rows,
+        band,
+        (inner[0], pads[0], strides[0]),
+    )
 
 
 def _reach(sizes: Sequence[int], steps: Sequence[int]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import ORDERED
 from graphrewrite.op.nn.convolution import pad_spatial, per_axis, spatial_sizes
+from graphrewrite.op.nn.pieces import in_pieces
 from graphrewrite.op.nn.windows import covering_pads, window_counts
 from graphrewrite.op.precision import least_of
 from graphrewrite.types import Dimension, FixedPoint, Quantised, Tensor, element_kind
@@ -180,16 +182,21 @@ def max_pool(
     sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
     if ceil_mode:
         pads = covering_pads(x.shape[2:], sizes, kernel, strides, pads, dilations)
-    result = pad_spatial(x, per_axis(pads, 2 * rank, 0), least_of(x.dtype))
-    for axis in range(rank):  # rows first: their taps are contiguous runs, and they leave fewer columns to compare
-        lead, reach = (slice(None),) * (2 + axis), strides[axis] * (sizes[axis] - 1) + 1
-        first, *rest = [
-            result[(*lead, slice(start, start + reach, strides[axis]))]
-            for start in range(0, kernel[axis] * dilations[axis], dilations[axis])
-        ]
-        result = np.maximum(first, rest[0]) if rest else first
-        for tap in rest[1:]:
-            np.maximum(result, tap, out=result)
+
+    def greatest(x: np.ndarray) -> np.ndarray:
+        result = pad_spatial(x, per_axis(pads, 2 * rank, 0), least_of(x.dtype))
+        for axis in range(rank):  # rows first: their taps are contiguous runs, and they leave fewer columns to compare
+            lead, reach = (slice(None),) * (2 + axis), strides[axis] * (sizes[axis] - 1) + 1
+            first, *rest = [
+                result[(*lead, slice(start, start + reach, strides[axis]))]
+                for start in range(0, kernel[axis] * dilations[axis], dilations[axis])
+            ]
+            result = np.maximum(first, rest[0]) if rest else first
+            for tap in rest[1:]:
+                np.maximum(result, tap, out=result)
+        return result
+
+    result = in_pieces(greatest, x)
     return result.copy() if set(kernel) == {1} else result  # without taps it is a view of the operand
 
 
@@ -228,14 +235,18 @@ def average_pool(
     >>> average_pool(np.arange(4.0).reshape(1, 1, 2, 2), kernel=(2, 2)).tolist()
     [[[[1.5]]]]
     """
-    views = taps(x, kernel, strides, pads, 0, dilations=dilations, ceil_mode=ceil_mode)
-    counts: np.ndarray | int = len(views)
+    counts: np.ndarray | int = math.prod(kernel)
     if ceil_mode or (any(pads) and not count_include_pad):
-        sizes = views[0].shape[2:]
+        sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
         inside = window_counts(x.shape[2:], sizes, kernel, strides, pads, dilations, border=count_include_pad)
         counts = inside.astype(x.dtype) if x.dtype.kind == "f" else inside
+
+    def mean(x: np.ndarray) -> np.ndarray:
+        total = summed(taps(x, kernel, strides, pads, 0, dilations=dilations, ceil_mode=ceil_mode))
+        return np.divide(total, counts, out=total) if total.dtype.kind == "f" else (total / counts).astype(x.dtype)
+
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN where a window lies in the padding only
-        return (summed(views) / counts).astype(x.dtype)
+        return in_pieces(mean, x)
 
 
 def infer_global(x: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import FLOATS, ORDERED
 from graphrewrite.op.nn.convolution import pad_spatial
+from graphrewrite.op.nn.pieces import in_pieces
 from graphrewrite.op.nn.pooling import check_windows, infer_global, infer_windows, summed, taps
 from graphrewrite.op.precision import least_of
 from graphrewrite.types import Tensor
@@ -202,12 +203,16 @@ def lrn(x: np.ndarray, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bi
     >>> lrn(np.array([[1.0, 2.0]]), size=2, alpha=2.0, beta=1.0).tolist()
     [[0.16666666666666666, 0.4]]
     """
-    wide = x.astype(np.promote_types(x.dtype, np.float32))
     before, after = (size - 1) // 2, size // 2
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        # Windows move along the channels, which therefore stand where the first spatial axis does.
-        none = (0,) * (x.ndim - 2)
+    # Windows move along the channels, which therefore stand where the first spatial axis does.
+    none = (0,) * (x.ndim - 2)
+
+    def normalised(x: np.ndarray) -> np.ndarray:
+        wide = x.astype(np.promote_types(x.dtype, np.float32))
+        kind = wide.dtype.type
         squares = pad_spatial(np.square(wide)[:, None], (before, *none, after, *none))[:, 0]
         total = summed([squares[:, start : start + x.shape[1]] for start in range(size)])
-        kind = wide.dtype.type
         return (wide / (kind(bias) + kind(alpha / size) * total) ** kind(beta)).astype(x.dtype)
+
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        return in_pieces(normalised, x, axis=2, most=1 << 18)  # of which there are several copies

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, evaluate, rewrite, verify
+from graphrewrite.execution.program import compile_graph
 from graphrewrite.execution.program.size_values import sizes_of_inputs
 from graphrewrite.lowering import lower_to_memory
 from graphrewrite.memory import parse_program, plan_memory, schedule, to_program
@@ -15,6 +16,9 @@ from graphrewrite.rules import MEMORY_RULES
 from graphrewrite.testing import graphs, inputs_for
 from tests.support.arena import Arena
 from tests.support.programs import COMPUTING, MOVING, has_a_place, texts, written
+
+COUNT = 10_000 if settings.get_current_profile_name() == "slow" else settings().max_examples
+"""Random graphs that are lowered, planned and executed."""
 
 
 def with_inputs(on):
@@ -31,9 +35,15 @@ def check(program: Graph, inputs, wanted, order=None) -> None:
             is_apart = a.offset + a.size <= b.offset or b.offset + b.size <= a.offset
             assert is_apart or a.end <= b.begin or b.end <= a.begin
     with np.errstate(all="ignore"):
-        for found in (evaluate(program, inputs), Arena(program, plan, inputs).run()):
+        for found in (computed(program, inputs), Arena(program, plan, inputs).run()):
             for name, array in wanted.items():
                 np.testing.assert_array_equal(array, found[name])
+
+
+def computed(program: Graph, inputs):
+    """What the ops' own functions give: kernels of many frames may round sums in another order."""
+    with np.errstate(all="ignore"):
+        return compile_graph(program, instructions=False)(inputs)
 
 
 def any_order(graph: Graph, data: st.DataObject) -> list[str]:
@@ -43,6 +53,7 @@ def any_order(graph: Graph, data: st.DataObject) -> list[str]:
     return list(nx.lexicographical_topological_sort(graph, place.__getitem__))
 
 
+@settings(max_examples=COUNT)
 @given(with_inputs((graphs() | graphs(ops=[*MOVING, *COMPUTING])).filter(has_a_place)), st.data())
 def test_lowered_programs_keep_what_they_give(case, data):
     graph, inputs = case
@@ -50,8 +61,7 @@ def test_lowered_programs_keep_what_they_give(case, data):
         {n: graph.result_type(n) for n in graph.inputs}, {n: np.asarray(a) for n, a in inputs.items()}
     )
     program = lower_to_memory(graph, sizes=sizes)
-    with np.errstate(all="ignore"):
-        wanted = evaluate(program, inputs)
+    wanted = computed(program, inputs)
     check(program, inputs, wanted)
     fewer = rewrite(program, MEMORY_RULES)
     check(fewer, inputs, wanted)
@@ -63,8 +73,7 @@ def test_lowered_programs_keep_what_they_give(case, data):
 @given(with_inputs(written()), st.data())
 def test_written_programs_keep_what_they_give(case, data):
     program, inputs = case
-    with np.errstate(all="ignore"):
-        wanted = evaluate(program, inputs)
+    wanted = computed(program, inputs)
     check(program, inputs, wanted)
     check(program, inputs, wanted, any_order(program, data))
     fewer = rewrite(program, MEMORY_RULES)
@@ -88,3 +97,14 @@ def test_empty_values_with_several_readers():
     program = lower_to_memory(graph)
     inputs = {"x": np.empty(0, np.float32)}
     check(rewrite(program, MEMORY_RULES), inputs, evaluate(graph, inputs))
+
+
+def test_a_region_of_no_bytes_into_which_nothing_is_written_any_more():
+    graph = Graph.parse(
+        "graph g\nx = input() : f32[2,0]\na = neg(x)\nb = reshape(a, shape=(0, 2), allow_zero=True)\nc = sigmoid(b)\n"
+        "y = output(c)"
+    )
+    fewer = rewrite(lower_to_memory(graph), MEMORY_RULES)
+    assert "a_region" in plan_memory(fewer).rooms
+    inputs = {"x": np.empty((2, 0), np.float32)}
+    check(fewer, inputs, evaluate(graph, inputs))

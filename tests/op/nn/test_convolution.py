@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.formats.text import to_text
+from graphrewrite.op.nn import correlation
 from graphrewrite.rules import FOLDING, RULES
 
 
@@ -65,6 +68,9 @@ def test_convolution_is_the_sum_over_every_index(window, groups_and_channels, se
     operands = (x, w) if b is None else (x, w, b)
     found = op.conv(*operands, **attributes)
     np.testing.assert_array_equal(found, expected)
+    with patch.multiple(correlation, _CACHE=1 << 8, _PADDED=1 << 8):  # pieces of a few rows
+        shapes = x.shape[1:], w.shape, (height, width), strides, pads, dilations, groups, x.itemsize
+        np.testing.assert_array_equal(correlation.correlate(x, w, b, correlation.Correlation.of(*shapes)), expected)
     inferred = op.conv.infer(*(Tensor("f32", a.shape) for a in operands), **attributes)[0]
     assert inferred.shape == found.shape
     element = FixedPoint(True, 24)
@@ -163,3 +169,28 @@ def test_integer_convolutions_have_them_too(rank):
     x = np.random.default_rng(0).integers(-9, 9, (40, 2, *[4] * rank))
     found = evaluate(graph, {"x": x})["y"]
     np.testing.assert_array_equal(found, np.concatenate([evaluate(graph, {"x": x[i : i + 1]})["y"] for i in range(40)]))
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "attributes"),
+    [
+        ("conv", [np.ones((24, 1, 3, 3), np.float32)], {"pads": (1, 1, 1, 1), "groups": 24}),
+        ("max_pool", [], {"kernel": (3, 3), "strides": (2, 2), "pads": (1, 1, 1, 1)}),
+        ("average_pool", [], {"kernel": (3, 3), "strides": (2, 2), "pads": (1, 1, 1, 1)}),
+        ("lrn", [], {"size": 5}),
+    ],
+)
+def test_layers_of_large_images_take_little_memory_on_the_way(name, weights, attributes):
+    x = np.random.default_rng(0).normal(size=(2, 24, 160, 160)).astype(np.float32)
+    function = getattr(op, name)
+    wanted = function(x, *weights, **attributes)
+    tracemalloc.start()
+    found = function(x, *weights, **attributes)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, wanted)
+    assert peak - found.nbytes < 0.6 * x.nbytes
+    if name.endswith("pool"):
+        np.testing.assert_array_equal(function(x[1:, 20:21], **attributes), found[1:, 20:21])
+    elif name == "lrn":
+        np.testing.assert_array_equal(function(x[1:, :, 40:41], **attributes), found[1:, :, 40:41])
