@@ -182,6 +182,9 @@ class Importer:
         if op_name(node.target) == "getitem":
             source, index = node.args
             self.values[node.name] = self.argument(source)[index]
+            if self.values[node.name] is None:
+                label = self.names.label(source)
+                raise ModelError(f"node {label!r} ({op_name(source.target)}): its result {index} is not supported")
             return
         label = self.names.label(node)
         before = len(self.graph)

@@ -205,9 +205,7 @@ def _adaptive(axes: int, *, mean: bool) -> Row:
     def compute(x: Call) -> Any:
         wanted = _each(x["output_size"], axes)
         found = _batched(lambda image: _pooled_to(x, image, wanted, mean=mean), x[0], axes)
-        if len(x.results) == 2:
-            raise Unfit("places of maxima are not supported; read the maxima alone")
-        return found
+        return (found, None) if len(x.results) == 2 else found
 
     return compute
 
@@ -247,15 +245,17 @@ def _resized(mode: str, axes: int, *, antialias: bool = False, exact: bool = Fal
             how = "half_pixel" if exact else "asymmetric"
         else:
             how = "half_pixel"
-        scales = _scales(x, axes)
-        # A scale that is given says where entries lie, whatever the sizes are.
-        if scales is not None and how != "align_corners" and all(isinstance(n, int) for n in (*sizes, *wanted)):
-            if any(int(n * s) != m or n * s != m for n, s, m in zip(sizes, scales, wanted, strict=True)):
-                raise Unfit(f"scales {list(scales)} of sizes {list(sizes)} are no whole sizes; give a size")
         near = "round_prefer_ceil" if exact else "floor"
+        # Scales that are given say where entries lie, also where they make no whole sizes.
+        scales = _scales(x, axes) if how != "align_corners" else None
+        if scales is not None and any(n * s != m for n, s, m in zip(sizes, scales, wanted, strict=True)
+                                      if isinstance(n, int)):
+            reached: dict[str, Any] = {"scales": scales}
+        else:
+            reached = {"sizes": tuple(wanted)}
         return op.resize(
             image,
-            sizes=tuple(wanted),
+            **reached,
             axes=tuple(range(2, 2 + axes)),
             mode=mode,
             coordinate_transformation_mode=how,
@@ -331,7 +331,8 @@ def _attention(x: Call) -> Any:
     found = op.attention(
         q, k, v, *rest, scale=None if scale is None else float(scale), is_causal=bool(x.get("is_causal", False))
     )
-    return found if found.type.shape == x.shape else op.reshape(found, shape=x.shape)
+    found = found if found.type.shape == x.shape else op.reshape(found, shape=x.shape)
+    return (found, *[None] * (len(x.results) - 1)) if len(x.results) > 1 else found
 
 
 def _four(shape: Sequence[Any]) -> tuple[Any, ...]:
@@ -378,6 +379,18 @@ def _unfold(x: Call) -> Any:
     return op.reshape(windows, shape=(batch, channels * entries, x.shape[-1]))
 
 
+def _nll_loss(x: Call) -> Any:
+    reduction = ("none", "mean", "sum")[x["reduction"]]
+    rest = () if x.get("weight") is None else (x["weight"],)
+    return op.nll_loss(x[0], x["target"], *rest, reduction=reduction, ignore_index=x["ignore_index"])
+
+
+def _weight_norm(x: Call) -> Any:
+    """Weights of a given norm along all axes but one."""
+    axes = tuple(axis for axis in range(len(x.shape)) if axis != x["dim"])
+    return op.mul(x["v"], op.div(x["g"], op.reduce_l2(x["v"], axes=axes))), None
+
+
 def _shuffled(x: Call) -> Any:
     return op.channel_shuffle(x[0], groups=x["groups"])
 
@@ -416,6 +429,10 @@ LAYERS: dict[str, Row] = {
     "aten.instance_norm": _instance_norm,
     "aten.pad": _padded,
     "aten.rms_norm": _rms_norm,
+    "aten._scaled_dot_product_flash_attention_for_cpu": _attention,
+    "aten._weight_norm_interface": _weight_norm,
+    "aten.nll_loss": _nll_loss,
+    "aten.nll_loss_nd": _nll_loss,
     "aten.scaled_dot_product_attention": _attention,
     "aten.upsample_bicubic2d": _resized("cubic", 2),
     "aten.upsample_bilinear2d": _resized("linear", 2),

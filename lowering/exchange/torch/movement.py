@@ -24,6 +24,27 @@ def _reshape(x: Call) -> Any:
     return _shaped(x[0], x.shape)
 
 
+def _viewed(x: Call) -> Any:
+    """The same entries in another shape, or the same bits as numbers of another type."""
+    if "dtype" not in x.arguments:
+        return _reshape(x)
+    if x.shape != x.shape_of(x[0]):
+        raise Unfit(f"{x[0].type} is read as {x.element}, of another width, which is not supported")
+    return op.bit_cast(x[0], element=x.element) if x[0].type.element != x.element else x[0]
+
+
+def _of_each(compute: Row) -> Row:
+    """Compute with each of a list of tensors, or with one."""
+
+    def all_of(x: Call) -> Any:
+        if isinstance(x[0], Value):
+            return compute(x)
+        pairs = zip(x[0], x.results, strict=True)
+        return tuple(_shaped(value, kind.shape) for value, kind in pairs)
+
+    return all_of
+
+
 def _shaped(value: Value, shape: Sequence[Any]) -> Any:
     """Return a value in another shape; of open sizes one at most is taken from what is left."""
     if tuple(value.type.shape) == tuple(shape):
@@ -379,6 +400,17 @@ def _diagonal(x: Call) -> Any:
     return op.transpose(found, perm=(*range(1, len(rest) + 1), 0)) if rest else found
 
 
+def _windows(x: Call) -> Any:
+    """Windows along an axis, their entries along a new last one."""
+    axis, size, step = x.axis("dimension"), x["size"], x["step"]
+    count = _number(x.shape[axis])
+    places = np.arange(count)[:, None] * step + np.arange(size)
+    found = op.gather(x[0], x.constant(places, "i64"), axis=axis)
+    rank = len(found.type.shape)
+    order = [at for at in range(rank) if at != axis + 1]
+    return op.transpose(found, perm=(*order, axis + 1)) if axis + 1 != rank - 1 else found
+
+
 def _blocks(name: str, factor: str) -> Row:
     def compute(x: Call) -> Any:
         found = getattr(op, name)
@@ -410,11 +442,12 @@ MOVEMENT: dict[str, Row] = {
     ),
     **dict.fromkeys(
         (
-            *("aten.view", "aten._unsafe_view", "aten.reshape", "aten.view_as", "aten.reshape_as", "aten.flatten"),
-            *("aten.unflatten", "aten.ravel", "aten.view_copy", "aten._reshape_alias", "aten.atleast_1d"),
+            *("aten._unsafe_view", "aten.reshape", "aten.view_as", "aten.reshape_as", "aten.flatten"),
+            *("aten.unflatten", "aten.ravel", "aten.view_copy", "aten._reshape_alias"),
         ),
         _reshape,
     ),
+    **dict.fromkeys(("aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d"), _of_each(_reshape)),
     **dict.fromkeys(("aten.expand", "aten.expand_as", "aten.broadcast_to", "aten.expand_copy"), _expand),
     **dict.fromkeys(("aten.permute", "aten.permute_copy"), _permute),
     **dict.fromkeys(("aten.transpose", "aten.swapaxes", "aten.transpose_copy"), _transpose),
@@ -422,7 +455,7 @@ MOVEMENT: dict[str, Row] = {
     **dict.fromkeys(("aten.movedim", "aten.moveaxis"), _moved),
     **dict.fromkeys(("aten.squeeze", "aten.squeeze_copy"), _squeeze),
     **dict.fromkeys(("aten.unsqueeze", "aten.unsqueeze_copy"), _unsqueeze),
-    **dict.fromkeys(("aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split"), _parts),
+    **dict.fromkeys(("aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split", "aten.unsafe_split"), _parts),
     **dict.fromkeys(("aten.unbind", "aten.unbind_copy"), _unbind),
     **dict.fromkeys(("aten.cat", "aten.concat", "aten.concatenate"), _cat),
     **dict.fromkeys(("aten.select", "aten.select_copy"), _select),
@@ -461,5 +494,7 @@ MOVEMENT: dict[str, Row] = {
     "aten.topk": _top,
     "aten.tril": _triangle(upper=False),
     "aten.triu": _triangle(upper=True),
+    "aten.unfold": _windows,
+    "aten.view": _viewed,
 }
 """What each op means."""

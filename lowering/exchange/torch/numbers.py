@@ -101,6 +101,27 @@ def _truncated(value: Value) -> Any:
     return op.mul(op.sign(value), op.floor(op.abs(value)))
 
 
+def _rounded(x: Call) -> Any:
+    places = x.get("decimals", 0)
+    if not places:
+        return op.round(x.value(x[0]))
+    factor = x.value(10.0 ** abs(places))
+    scale, back = (op.mul, op.div) if places > 0 else (op.div, op.mul)
+    return back(op.round(scale(x.value(x[0]), factor)), factor)
+
+
+def _distances(x: Call) -> Any:
+    if x["p"] != 2:
+        raise Unfit(f"distances of order {x['p']} are not supported; there is 2")
+    rank = len(x.shape)
+    one, other = op.unsqueeze(x["x1"], axes=(rank - 1,)), op.unsqueeze(x["x2"], axes=(rank - 2,))
+    return op.reduce_l2(op.sub(one, other), axes=(rank,), keep_dims=False)
+
+
+def _finite(x: Call) -> Any:
+    return op.logical_not(op.logical_or(op.is_inf(x[0]), op.is_nan(x[0])))
+
+
 def _pow(x: Call) -> Any:
     base, exponent = x[0], x[1]
     if isinstance(exponent, int | float) and isinstance(base, Value):
@@ -368,7 +389,6 @@ _UNARY: dict[str, Callable[..., Any]] = {
     "aten.reciprocal": op.reciprocal,
     "aten.relu": op.relu,
     "aten.relu6": lambda x: op.clip(x, low=0.0, high=6.0),
-    "aten.round": op.round,
     "aten.rsqrt": lambda x: op.reciprocal(op.sqrt(x)),
     "aten.selu": op.selu,
     "aten.sgn": op.sign,
@@ -436,6 +456,11 @@ NUMBERS: dict[str, Row] = {
     "aten.glu": _glu,
     "aten.hardshrink": _hard_shrink,
     "aten.hardtanh": lambda x: op.clip(x[0], low=float(x.get("min_val", -1)), high=float(x.get("max_val", 1))),
+    "aten._cdist_forward": _distances,
+    "aten.exp2": lambda x: op.exp(op.mul(x.value(x[0]), x.value(math.log(2)))),
+    "aten.isfinite": _finite,
+    "aten.isneginf": lambda x: op.is_inf(x[0], detect_positive=False),
+    "aten.isposinf": lambda x: op.is_inf(x[0], detect_negative=False),
     "aten.isinf": lambda x: op.is_inf(x[0]),
     "aten.isnan": lambda x: op.is_nan(x[0]),
     "aten.leaky_relu": lambda x: op.leaky_relu(x[0], alpha=float(x.get("negative_slope", 0.01))),
@@ -457,6 +482,7 @@ NUMBERS: dict[str, Row] = {
     "aten.pow": _pow,
     "aten.prelu": _prelu,
     "aten.prod": _reduced(op.reduce_prod),
+    "aten.round": _rounded,
     "aten.rsub": _reversed_sub,
     "aten.softplus": _softplus,
     "aten.softshrink": _soft_shrink,
