@@ -14,7 +14,7 @@ __all__ = ["to_torch"]
 
 
 def to_torch(graph: Graph, *, trainable: Collection[str] | None = None) -> Any:
-    """Return a module of PyTorch, a `torch.fx.GraphModule`, that computes what a graph does.
+    r"""Return a module of PyTorch, a `torch.fx.GraphModule`, that computes what a graph does.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from graphrewrite import Graph
-from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.torch.importer import Importer
 from graphrewrite.lowering.exchange.torch.layers import LAYERS
 from graphrewrite.lowering.exchange.torch.movement import MOVEMENT

@@ -24,9 +24,45 @@ _TARGETS = re.compile(r"torch\.ops\.\w+\.\w+(\.\w+)?|_operator\.[a-z]\w*|math\.[
 _IMPORTS = ("__enum__", "default_factory_module")
 """Keys of a tree of arguments by which PyTorch imports a module."""
 _FUNCTIONS = frozenset(
-    "Abs CeilDiv CeilToInt CleanDiv Eq FloorDiv FloorToInt FloatPow FloatTrueDiv Ge Gt Identity Integer IntTrueDiv "
-    "IsNonOverlappingAndDenseIndicator Le LShift Lt Max Min Mod ModularIndexing Ne PowByNatural PythonMod RShift "
-    "RoundDecimal RoundToInt ToFloat TruncToFloat TruncToInt Where And Or Not ceiling floor".split()
+    [
+        "Abs",
+        "CeilDiv",
+        "CeilToInt",
+        "CleanDiv",
+        "Eq",
+        "FloorDiv",
+        "FloorToInt",
+        "FloatPow",
+        "FloatTrueDiv",
+        "Ge",
+        "Gt",
+        "Identity",
+        "Integer",
+        "IntTrueDiv",
+        "IsNonOverlappingAndDenseIndicator",
+        "Le",
+        "LShift",
+        "Lt",
+        "Max",
+        "Min",
+        "Mod",
+        "ModularIndexing",
+        "Ne",
+        "PowByNatural",
+        "PythonMod",
+        "RShift",
+        "RoundDecimal",
+        "RoundToInt",
+        "ToFloat",
+        "TruncToFloat",
+        "TruncToInt",
+        "Where",
+        "And",
+        "Or",
+        "Not",
+        "ceiling",
+        "floor",
+    ]
 )
 _NODES = (
     *(ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Call, ast.Name, ast.Constant, ast.Load),
@@ -53,7 +89,9 @@ def check_archive(path: Path) -> None:
 def _check(archive: zipfile.ZipFile, file: str) -> None:
     names = archive.namelist()
     if any(name.endswith("serialized_exported_program.json") for name in names):
-        raise ModelError(f"{file!r} was written by PyTorch 2.8 or earlier, with pickles; load and save it with a later one")
+        raise ModelError(
+            f"{file!r} was written by PyTorch 2.8 or earlier, with pickles; load and save it with a later one"
+        )
     if not is_exported_program(names):
         raise ModelError(f"{file!r} is no exported program; write one: torch.export.save(program, 'model.pt2')")
     for name in names:

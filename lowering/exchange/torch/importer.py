@@ -48,9 +48,7 @@ class Importer:
             if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
         }
         self.changed: dict[str, str] = {
-            spec.target: spec.arg.name
-            for spec in signature.output_specs
-            if spec.kind.name == "BUFFER_MUTATION"
+            spec.target: spec.arg.name for spec in signature.output_specs if spec.kind.name == "BUFFER_MUTATION"
         }
 
     def run(self) -> Graph:
@@ -104,7 +102,8 @@ class Importer:
                 missing.setdefault(f"{node.op} {node.target}", []).append(node.name)
         if missing:
             listed = "; ".join(
-                f"{each} ({', '.join(map(repr, places[:3]))})" for each, places in sorted(missing.items())[:_MOST_LISTED]
+                f"{each} ({', '.join(map(repr, places[:3]))})"
+                for each, places in sorted(missing.items())[:_MOST_LISTED]
             )
             raise UnsupportedOpsError(f"the program has ops that are not supported: {listed}")
 
@@ -241,7 +240,7 @@ class Importer:
         if isinstance(given, torch.fx.Node):
             if _is_number(given):
                 value = given.meta["val"]
-                if isinstance(value, int) or isinstance(value, torch.SymInt):
+                if isinstance(value, (int, torch.SymInt)):
                     return size_of(value, self.symbols)
                 if isinstance(value, bool | float):
                     return value
@@ -311,4 +310,3 @@ def _shared(torch: Any, tensor: Any) -> tuple[np.ndarray, Any]:
     if element in ("f32", "f64", "f16", "bool", "i8", "i16", "i32", "i64", "u8"):
         return np.asarray(memoryview(tensor.resolve_conj().resolve_neg().numpy()).toreadonly()), element
     return tensor.to(torch.float32).numpy(), element
-

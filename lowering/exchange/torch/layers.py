@@ -248,8 +248,9 @@ def _resized(mode: str, axes: int, *, antialias: bool = False, exact: bool = Fal
         near = "round_prefer_ceil" if exact else "floor"
         # Scales that are given say where entries lie, also where they make no whole sizes.
         scales = _scales(x, axes) if how != "align_corners" else None
-        if scales is not None and any(n * s != m for n, s, m in zip(sizes, scales, wanted, strict=True)
-                                      if isinstance(n, int)):
+        if scales is not None and any(
+            n * s != m for n, s, m in zip(sizes, scales, wanted, strict=True) if isinstance(n, int)
+        ):
             reached: dict[str, Any] = {"scales": scales}
         else:
             reached = {"sizes": tuple(wanted)}
@@ -415,8 +416,11 @@ LAYERS: dict[str, Row] = {
     **{f"aten.adaptive_max_pool{axes}d": _adaptive(axes, mean=False) for axes in (1, 2, 3)},
     **{f"aten.upsample_nearest{axes}d": _resized("nearest", axes) for axes in (1, 2, 3)},
     **{f"aten._upsample_nearest_exact{axes}d": _resized("nearest", axes, exact=True) for axes in (1, 2, 3)},
-    **{f"aten.{name}": _bordered(mode) for mode in ("reflect", "replicate") for name in
-       (f"{'reflection' if mode == 'reflect' else 'replication'}_pad{axes}d" for axes in (1, 2, 3))},
+    **{
+        f"aten.{name}": _bordered(mode)
+        for mode in ("reflect", "replicate")
+        for name in (f"{'reflection' if mode == 'reflect' else 'replication'}_pad{axes}d" for axes in (1, 2, 3))
+    },
     "aten._upsample_bicubic2d_aa": _resized("cubic", 2, antialias=True),
     "aten._upsample_bilinear2d_aa": _resized("linear", 2, antialias=True),
     "aten.channel_shuffle": _shuffled,

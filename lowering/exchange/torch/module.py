@@ -21,8 +21,16 @@ from graphrewrite.types import symbols
 __all__ = ["Writer"]
 
 _DTYPES = {
-    **{"f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "bool": "bool", "u8": "uint8"},
-    **{"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64"},
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "bf16": "bfloat16",
+    "bool": "bool",
+    "u8": "uint8",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
 }
 _FLOATS = ("f16", "f32", "f64", "bf16")
 _STATISTICS = (3, 4)
@@ -104,7 +112,9 @@ class Writer:
         data = self.graph.nodes[node]
         element = data["result"].element
         tensor = self.torch.from_numpy(np.array(data["value"])).to(getattr(self.torch, _DTYPES[element]))
-        *path, last = [_identifier(part) for part in node.split(".")] if not node.startswith(".") else [_identifier(node)]
+        *path, last = (
+            [_identifier(part) for part in node.split(".")] if not node.startswith(".") else [_identifier(node)]
+        )
         owner = self.root
         for part in path:
             if not hasattr(owner, part):

@@ -234,7 +234,15 @@ def _index_put(x: Call) -> Any:
 
 
 def _scatter(reduction: str = "none") -> Row:
-    kinds = {None: reduction, "add": "add", "multiply": "mul", "sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+    kinds = {
+        None: reduction,
+        "add": "add",
+        "multiply": "mul",
+        "sum": "add",
+        "prod": "mul",
+        "amax": "max",
+        "amin": "min",
+    }
 
     def compute(x: Call) -> Any:
         index = x["index"]
@@ -346,7 +354,9 @@ def _filled(number: Any) -> Row:
     """One number everywhere."""
 
     def compute(x: Call) -> Any:
-        fill = next((x[name] for name in ("fill_value", "value") if name in x.arguments), 0) if number is None else number
+        fill = (
+            next((x[name] for name in ("fill_value", "value") if name in x.arguments), 0) if number is None else number
+        )
         if isinstance(fill, Value) or not isinstance(fill, bool | int | float):
             return op.expand(x.value(fill), shape=x.shape) if x.shape else x.value(fill)
         if not x.shape:
@@ -434,7 +444,15 @@ def _meshgrid(x: Call) -> Any:
 MOVEMENT: dict[str, Row] = {
     **dict.fromkeys(
         (
-            *("aten._to_copy", "aten._conj", "aten.alias", "aten.clone", "aten.contiguous", "aten.detach", "aten.float"),
+            *(
+                "aten._to_copy",
+                "aten._conj",
+                "aten.alias",
+                "aten.clone",
+                "aten.contiguous",
+                "aten.detach",
+                "aten.float",
+            ),
             *("aten.detach_", "aten.lift_fresh_copy", "aten.lift_fresh", "aten.positive", "aten.to", "aten.type_as"),
             *("aten.resolve_conj", "aten.resolve_neg", "aten._to_cpu"),
         ),
@@ -455,7 +473,9 @@ MOVEMENT: dict[str, Row] = {
     **dict.fromkeys(("aten.movedim", "aten.moveaxis"), _moved),
     **dict.fromkeys(("aten.squeeze", "aten.squeeze_copy"), _squeeze),
     **dict.fromkeys(("aten.unsqueeze", "aten.unsqueeze_copy"), _unsqueeze),
-    **dict.fromkeys(("aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split", "aten.unsafe_split"), _parts),
+    **dict.fromkeys(
+        ("aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split", "aten.unsafe_split"), _parts
+    ),
     **dict.fromkeys(("aten.unbind", "aten.unbind_copy"), _unbind),
     **dict.fromkeys(("aten.cat", "aten.concat", "aten.concatenate"), _cat),
     **dict.fromkeys(("aten.select", "aten.select_copy"), _select),

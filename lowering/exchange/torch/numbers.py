@@ -239,7 +239,9 @@ def _extreme(reduce: Any, place: Any, pair: Any) -> Row:
 def _softmax(function: Any) -> Row:
     def compute(x: Call) -> Any:
         value = x.value(x[0])
-        return function(value, axis=x.axis("dim")) if value.type.shape else x.value(0.0 if "log" in function.name else 1.0)
+        return (
+            function(value, axis=x.axis("dim")) if value.type.shape else x.value(0.0 if "log" in function.name else 1.0)
+        )
 
     return compute
 

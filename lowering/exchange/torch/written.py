@@ -12,11 +12,47 @@ __all__ = ["Written", "written_ops"]
 Written = Callable[..., Any]
 """Function of a context, the operands and the attributes of an op."""
 
-_SAME = (
-    "abs acos acosh asin asinh atan atanh ceil cos cosh erf exp floor log neg reciprocal relu round selu sigmoid sign "
-    "sin sinh sqrt tan tanh logical_not logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor "
-    "bitwise_not maximum minimum matmul where det"
-).split()
+_SAME = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "floor",
+    "log",
+    "neg",
+    "reciprocal",
+    "relu",
+    "round",
+    "selu",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "logical_not",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_not",
+    "maximum",
+    "minimum",
+    "matmul",
+    "where",
+    "det",
+]
 _COMPARED = {"equal": "eq", "greater": "gt", "greater_or_equal": "ge", "less": "lt", "less_or_equal": "le"}
 _ACTIVATIONS = {"hard_swish": "hardswish", "mish": "mish", "softplus": "softplus", "softsign": "softsign"}
 _REDUCTIONS = {"reduce_sum": "sum", "reduce_mean": "mean", "reduce_max": "amax", "reduce_min": "amin"}
@@ -155,7 +191,7 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
 
         return compute
 
-    def top(c: Any, x: Any, *, k: Any, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
+    def top(c: Any, x: Any, *, k: Any, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:
         return torch.topk(x, c.size(k), axis, largest=largest)
 
     def counted(c: Any, *, start: Any = 0, limit: Any, delta: Any = 1, element: Any = "i64") -> Any:

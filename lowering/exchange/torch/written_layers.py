@@ -54,9 +54,7 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
         function = getattr(functional, f"max_pool{axes}d")
         return function(x, window["kernel"], window["strides"], padding, window["dilations"], ceil_mode)
 
-    def average_pool(
-        c: Any, x: Any, *, ceil_mode: bool = False, count_include_pad: bool = False, **rest: Any
-    ) -> Any:
+    def average_pool(c: Any, x: Any, *, ceil_mode: bool = False, count_include_pad: bool = False, **rest: Any) -> Any:
         axes, window = c.rank(0) - 2, windows(c, rest)
         if any(each != 1 for each in window["dilations"]):
             raise Unfit("dilated means are not supported")
@@ -129,17 +127,23 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
         return compute
 
     def recurrent(kind: str, order: Sequence[int], activations: Sequence[str]) -> Any:
-        def compute(c: Any, x: Any, w: Any, r: Any, b: Any, *starts: Any, direction: str = "forward", **rest: Any) -> Any:
+        def compute(
+            c: Any, x: Any, w: Any, r: Any, b: Any, *starts: Any, direction: str = "forward", **rest: Any
+        ) -> Any:
             both = direction == "bidirectional"
             used = tuple(rest.pop("activations", activations))
             before = rest.pop("linear_before_reset", kind != "gru")
             named = used[: len(activations)]
             relu = kind == "rnn" and set(used) == {"relu"}
-            if direction == "reverse" or not before or not (relu or set(used) <= set(activations) and named == tuple(activations)):
+            if (
+                direction == "reverse"
+                or not before
+                or not (relu or (set(used) <= set(activations) and named == tuple(activations)))
+            ):
                 raise Unfit(f"direction={direction!r} with {used} has no form in PyTorch")
             if any(value not in (None, 0, False, ()) for value in rest.values()):
                 raise Unfit(f"{', '.join(sorted(rest))} are not supported")
-            states = [state for state in starts[: 2 if kind == "lstm" else 1]]
+            states = list(starts[: 2 if kind == "lstm" else 1])
             if len(starts) > len(states) + (kind == "lstm") and starts[-1] is not None:
                 raise Unfit("lengths of sequences are not supported")
             c.zero_operand(6 if kind == "lstm" else None)
