@@ -43,7 +43,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Parameters
     ----------
     path : path
-        A model of ONNX or TensorFlow Lite, a frozen graph of TensorFlow, an exported program of PyTorch (.pt2), or a document that `save` has written.
+        A model of ONNX or TensorFlow Lite, a frozen graph of TensorFlow, an exported program of PyTorch (.pt2), or a
+        document that `save` has written.
     ops : iterable of Op and Dialect
         Ops of a document that are not in the library.
     plugins : iterable of str
@@ -52,7 +53,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Returns
     -------
     Graph or Module
-        As `from_onnx`, `from_tflite`, `from_tensorflow` or `from_torch` of `graphrewrite.lowering` gives it, or as it was saved.
+        As `from_onnx`, `from_tflite`, `from_tensorflow` or `from_torch` of `graphrewrite.lowering` gives it, or as it
+        was saved.
 
     Raises
     ------

@@ -8,17 +8,21 @@ from typing import Any
 from graphrewrite import Graph
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.torch.activations import ACTIVATIONS
+from graphrewrite.lowering.exchange.torch.images import IMAGES
 from graphrewrite.lowering.exchange.torch.importer import Importer
+from graphrewrite.lowering.exchange.torch.indices import INDICES
 from graphrewrite.lowering.exchange.torch.layers import LAYERS
 from graphrewrite.lowering.exchange.torch.movement import MOVEMENT
 from graphrewrite.lowering.exchange.torch.numbers import NUMBERS
 from graphrewrite.lowering.exchange.torch.program import Dynamic, program_of, purified
 from graphrewrite.lowering.exchange.torch.recurrent import RECURRENT
+from graphrewrite.lowering.exchange.torch.reductions import REDUCTIONS
 from graphrewrite.runtime.gc_pause import gc_paused
 
 __all__ = ["from_torch"]
 
-TORCH = {**LAYERS, **MOVEMENT, **NUMBERS, **RECURRENT}
+TORCH = {**ACTIVATIONS, **IMAGES, **INDICES, **LAYERS, **MOVEMENT, **NUMBERS, **RECURRENT, **REDUCTIONS}
 """The table of all supported ops."""
 
 

@@ -10,7 +10,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,50 +24,27 @@ _TARGETS = re.compile(r"torch\.ops\.\w+\.\w+(\.\w+)?|_operator\.[a-z]\w*|math\.[
 _IMPORTS = ("__enum__", "default_factory_module")
 """Keys of a tree of arguments by which PyTorch imports a module."""
 _FUNCTIONS = frozenset(
-    [
-        "Abs",
-        "CeilDiv",
-        "CeilToInt",
-        "CleanDiv",
-        "Eq",
-        "FloorDiv",
-        "FloorToInt",
-        "FloatPow",
-        "FloatTrueDiv",
-        "Ge",
-        "Gt",
-        "Identity",
-        "Integer",
-        "IntTrueDiv",
-        "IsNonOverlappingAndDenseIndicator",
-        "Le",
-        "LShift",
-        "Lt",
-        "Max",
-        "Min",
-        "Mod",
-        "ModularIndexing",
-        "Ne",
-        "PowByNatural",
-        "PythonMod",
-        "RShift",
-        "RoundDecimal",
-        "RoundToInt",
-        "ToFloat",
-        "TruncToFloat",
-        "TruncToInt",
-        "Where",
-        "And",
-        "Or",
-        "Not",
-        "ceiling",
-        "floor",
-    ]
+    {
+        *("Abs", "Add", "And", "CeilDiv", "CeilToInt", "CleanDiv", "Eq", "Equality"),
+        *("Float", "FloatPow", "FloatTrueDiv", "FloorDiv", "FloorToInt", "Ge", "GreaterThan", "Gt"),
+        *("Identity", "IntTrueDiv", "Integer", "IsNonOverlappingAndDenseIndicator", "Le", "LessThan", "Lt", "Max"),
+        *("Min", "Mod", "ModularIndexing", "Mul", "Ne", "Not", "Or", "Pow"),
+        *(
+            "PowByNatural",
+            "PythonMod",
+            "Rational",
+            "RoundDecimal",
+            "RoundToInt",
+            "StrictGreaterThan",
+            "StrictLessThan",
+            "Symbol",
+        ),
+        *("ToFloat", "TruncToFloat", "TruncToInt", "Unequality", "Where", "ceiling", "floor"),
+    }
 )
-_NODES = (
-    *(ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Call, ast.Name, ast.Constant, ast.Load),
-    *(ast.operator, ast.unaryop, ast.cmpop, ast.boolop),
-)
+"""What the arithmetic of sizes calls."""
+_ASSUMED = ("positive", "integer", "nonnegative", "negative", "real", "nonzero", "nonpositive")
+"""What a symbol is said to be."""
 
 
 def is_exported_program(names: list[str]) -> bool:
@@ -193,16 +170,36 @@ def _is_expression(text: Any) -> bool:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
-    for node in ast.walk(tree):
-        if not isinstance(node, _NODES):
-            return False
-        if isinstance(node, ast.Constant) and not isinstance(node.value, int | float):
-            return False
-        if isinstance(node, ast.Call) and not (
-            isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS and not node.keywords
-        ):
-            return False
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.LShift):
-            if not (isinstance(node.right, ast.Constant) and abs(node.right.value) < 64):
-                return False
-    return True
+    return _is_arithmetic(tree.body)
+
+
+def _is_arithmetic(node: ast.AST) -> bool:
+    match node:
+        case ast.Constant(value=bool() | int() | float()):
+            return True
+        case ast.Name(id=name):
+            return name.isidentifier()
+        case ast.Call(func=ast.Name(id="Symbol"), args=[ast.Constant(value=str(name))], keywords=keywords):
+            assumed = all(each.arg in _ASSUMED and isinstance(each.value, ast.Constant) for each in keywords)
+            return name.isidentifier() and assumed
+        case ast.Call(func=function, args=arguments, keywords=[]):
+            name = ast.unparse(function).removeprefix("torch.utils._sympy.functions.")
+            return name in _FUNCTIONS and all(map(_is_arithmetic, arguments)) and _is_small(name, arguments)
+        case ast.BinOp(left=left, op=kind, right=right):
+            name = "Pow" if isinstance(kind, ast.Pow | ast.LShift) else ""
+            return _is_arithmetic(left) and _is_arithmetic(right) and _is_small(name, [left, right])
+        case ast.UnaryOp(operand=operand):
+            return _is_arithmetic(operand)
+        case ast.Compare(left=left, comparators=others):
+            return all(map(_is_arithmetic, (left, *others)))
+        case ast.BoolOp(values=values):
+            return all(map(_is_arithmetic, values))
+    return False
+
+
+def _is_small(name: str, arguments: Sequence[ast.AST]) -> bool:
+    """Tell whether a power has a small exponent: others take for ever."""
+    if name not in ("Pow", "PowByNatural", "FloatPow"):
+        return True
+    exponent = ast.unparse(arguments[-1]).removeprefix("Integer(").removesuffix(")")
+    return len(exponent.lstrip("-")) <= 2 and exponent.lstrip("-").isdigit()

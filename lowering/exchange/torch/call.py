@@ -13,7 +13,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.types import Size, Tensor
 
-__all__ = ["Call", "Row"]
+__all__ = ["Call", "Row", "batched", "cast", "each_axis", "fixed_size"]
 
 
 @dataclass(frozen=True)
@@ -112,3 +112,26 @@ Row = Callable[[Call], Any]
 def cast(value: Value, element: Any) -> Any:
     """Return a value in another element type; as PyTorch does, floats lose what comes after the point."""
     return value if value.type.element == element else op.cast(value, element=element)
+
+
+def each_axis(given: Any, count: int) -> tuple[int, ...]:
+    """Return one number an axis; PyTorch takes one number for all."""
+    listed = tuple(given) if isinstance(given, Sequence) else (given,)
+    return listed * count if len(listed) == 1 else listed
+
+
+def batched(compute: Callable[[Value], Any], value: Value, axes: int) -> Any:
+    """Compute with a batch; PyTorch also takes one image alone."""
+    if len(value.type.shape) == axes + 2:
+        return compute(value)
+    found = compute(op.unsqueeze(value, axes=(0,)))
+    several = isinstance(found, tuple)
+    alone = tuple(op.squeeze(each, axes=(0,)) for each in (found if several else (found,)))
+    return alone if several else alone[0]
+
+
+def fixed_size(size: Any) -> int:
+    """Return a size that must be a number."""
+    if not isinstance(size, int):
+        raise Unfit(f"its axis has the open size {size}, and must have a fixed one")
+    return size

@@ -33,8 +33,8 @@ _DTYPES = {
     "i64": "int64",
 }
 _FLOATS = ("f16", "f32", "f64", "bf16")
-_STATISTICS = (3, 4)
-"""Operands of a batch norm that are no weights."""
+_FIXED = {"batch_norm": (3, 4), "lstm": (6,)}
+"""Operands that are no weights: statistics, and peepholes, which PyTorch lacks."""
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -141,7 +141,7 @@ class Writer:
             for slot, operand in enumerate(self.graph.operands(reader))
             if operand.node == node
         ]
-        fixed = all(self.graph.nodes[each]["type"] == "batch_norm" and slot in _STATISTICS for each, slot in readers)
+        fixed = all(slot in _FIXED.get(self.graph.nodes[each]["type"], ()) for each, slot in readers)
         return element in _FLOATS and rank > 0 and bool(readers) and not fixed
 
     def write(self, node: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.torch.call import Call, Row, cast
+from graphrewrite.lowering.exchange.torch.call import Call, Row
 
 __all__ = ["NUMBERS"]
 
@@ -153,99 +153,6 @@ def _clamp_max(x: Call) -> Any:
     return op.minimum(x.value(x[0]), x.value(x[1]))
 
 
-def _reduced(function: Any, axes: str = "dim") -> Row:
-    def compute(x: Call) -> Any:
-        value = x.value(x[0])
-        if not value.type.shape:
-            return op.identity(value)
-        return function(value, axes=x.axes(axes), keep_dims=bool(x.get("keepdim", False)))
-
-    return compute
-
-
-def _any_or_all(function: Any) -> Row:
-    def compute(x: Call) -> Any:
-        truth = x.value(x[0], "bool")
-        if not truth.type.shape:
-            return truth
-        found = function(cast(truth, "i32"), axes=x.axes("dim"), keep_dims=bool(x.get("keepdim", False)))
-        return cast(found, "bool")
-
-    return compute
-
-
-def _variance(root: bool, mean: bool = False) -> Row:
-    def compute(x: Call) -> Any:
-        value, axes, keep = x.value(x[0]), x.axes("dim"), bool(x.get("keepdim", False))
-        count = math.prod(value.type.shape[axis] for axis in axes)
-        if not isinstance(count, int):
-            raise Unfit(f"the number of entries is open, {count}")
-        correction = x.get("correction")
-        correction = int(bool(x.get("unbiased", True))) if correction is None else correction
-        centre = op.reduce_mean(value, axes=axes)
-        difference = op.sub(value, centre)
-        total = op.reduce_sum(op.mul(difference, difference), axes=axes, keep_dims=keep)
-        found = op.div(total, x.value(float(max(count - correction, 0))))
-        found = op.sqrt(found) if root else found
-        return (found, op.reduce_mean(value, axes=axes, keep_dims=keep)) if mean else found
-
-    return compute
-
-
-def _norm(x: Call) -> Any:
-    power = x.get("p", x.get("ord", 2))
-    power = 2 if power is None else power
-    value, axes, keep = x.value(x[0]), x.axes("dim"), bool(x.get("keepdim", False))
-    if power == 2:
-        return op.reduce_l2(value, axes=axes, keep_dims=keep)
-    if power == 1:
-        return op.reduce_l1(value, axes=axes, keep_dims=keep)
-    if power in (math.inf, -math.inf):
-        return (op.reduce_max if power > 0 else op.reduce_min)(op.abs(value), axes=axes, keep_dims=keep)
-    if not power:
-        raise Unfit(f"the norm of order {power} is not supported")
-    total = op.reduce_sum(op.pow(op.abs(value), x.value(float(power))), axes=axes, keep_dims=keep)
-    return op.pow(total, x.value(1 / power))
-
-
-def _place(function: Any) -> Row:
-    def compute(x: Call) -> Any:
-        value, axis = x[0], x.get("dim")
-        if axis is None:
-            flat = op.reshape(value, shape=(-1,))
-            found = function(flat, axis=0, keep_dims=False)
-            return op.reshape(found, shape=x.shape)
-        if not value.type.shape:
-            return x.constant(0)
-        return function(value, axis=x.axis("dim"), keep_dims=bool(x.get("keepdim", False)))
-
-    return compute
-
-
-def _extreme(reduce: Any, place: Any, pair: Any) -> Row:
-    """The greatest or least of all entries, of an axis with its place, or of two operands."""
-
-    def compute(x: Call) -> Any:
-        if isinstance(x.get("other"), Value):
-            return pair(x.value(x[0]), x.value(x["other"]))
-        if x.get("dim") is None:
-            return reduce(x[0], keep_dims=False)
-        axis, keep = x.axis("dim"), bool(x.get("keepdim", False))
-        return reduce(x[0], axes=(axis,), keep_dims=keep), place(x[0], axis=axis, keep_dims=keep)
-
-    return compute
-
-
-def _softmax(function: Any) -> Row:
-    def compute(x: Call) -> Any:
-        value = x.value(x[0])
-        return (
-            function(value, axis=x.axis("dim")) if value.type.shape else x.value(0.0 if "log" in function.name else 1.0)
-        )
-
-    return compute
-
-
 def _matmul(x: Call) -> Any:
     return op.matmul(x.value(x[0]), x.value(x[1]))
 
@@ -298,64 +205,6 @@ def _addcmul(function: Any) -> Row:
 def _lerp(x: Call) -> Any:
     start = x.value(x[0])
     return op.add(start, op.mul(x.value(x["weight"]), op.sub(x.value(x["end"]), start)))
-
-
-def _gelu(x: Call) -> Any:
-    return op.gelu(x[0], approximate=x.get("approximate", "none"))
-
-
-def _elu(x: Call) -> Any:
-    scale, inner = x.get("scale", 1), x.get("input_scale", 1)
-    value = op.elu(x[0] if inner == 1 else op.mul(x[0], x.value(inner)), alpha=float(x.get("alpha", 1.0)))
-    if inner != 1:
-        raise Unfit(f"input_scale={inner} is not supported")
-    return value if scale == 1 else op.mul(value, x.value(scale))
-
-
-def _softplus(x: Call) -> Any:
-    """Above a threshold PyTorch takes the operand itself, which softplus is there to the last bit of 32."""
-    beta, limit = x.get("beta", 1), x.get("threshold", 20)
-    value = x[0]
-    scaled = value if beta == 1 else op.mul(value, x.value(beta))
-    found = op.softplus(scaled)
-    found = found if beta == 1 else op.div(found, x.value(beta))
-    return found if limit >= 20 else op.where(op.greater(scaled, x.value(limit)), value, found)
-
-
-def _prelu(x: Call) -> Any:
-    rank, slope = len(x[0].type.shape), x[1]
-    size = slope.type.shape[0] if slope.type.shape else 1
-    if rank > 2 and len(slope.type.shape) == 1 and size != 1:
-        slope = op.reshape(slope, shape=(size, *[1] * (rank - 2)))
-    return op.prelu(x[0], slope)
-
-
-def _glu(x: Call) -> Any:
-    axis = x.axis("dim", -1)
-    half = x[0].type.shape[axis] // 2
-    first, second = op.split(x[0], axis=axis, sizes=(half, half))
-    return op.mul(first, op.sigmoid(second))
-
-
-def _threshold(x: Call) -> Any:
-    return op.where(op.greater(x[0], x.value(x["threshold"])), x[0], x.value(x["value"]))
-
-
-def _hard_shrink(x: Call) -> Any:
-    limit = x.value(abs(float(x.get("lambd", 0.5))))
-    return op.where(op.less_or_equal(op.abs(x[0]), limit), x.value(0.0), x[0])
-
-
-def _soft_shrink(x: Call) -> Any:
-    limit = x.value(float(x.get("lambd", 0.5)))
-    return op.mul(op.sign(x[0]), op.relu(op.sub(op.abs(x[0]), limit)))
-
-
-def _dropout(x: Call) -> Any:
-    rate = x.get("p", 0.5)
-    if x.get("train", x.get("training", True)) and rate:
-        raise Unfit("it drops entries at random, in training mode; import the model for inference: model.eval()")
-    return (x[0], None) if len(x.results) == 2 else x[0]
 
 
 def _cumulated(function: Any) -> Row:
@@ -429,35 +278,19 @@ NUMBERS: dict[str, Row] = {
     **dict.fromkeys(("aten.bitwise_and", "aten.__and__"), _by_kind(op.logical_and, op.bitwise_and)),
     **dict.fromkeys(("aten.bitwise_or", "aten.__or__"), _by_kind(op.logical_or, op.bitwise_or)),
     **dict.fromkeys(("aten.bitwise_xor", "aten.__xor__"), _by_kind(op.logical_xor, op.bitwise_xor)),
-    **dict.fromkeys(("aten.dropout", "aten.native_dropout", "aten.feature_dropout", "aten.alpha_dropout"), _dropout),
     **dict.fromkeys(("aten.matmul", "aten.mm", "aten.bmm", "aten.mv", "aten.dot"), _matmul),
     **dict.fromkeys(("aten.addmm", "aten.baddbmm", "aten.addmv"), _addmm),
     **dict.fromkeys(("aten.clamp", "aten.clip"), _clamp),
-    **dict.fromkeys(("aten.norm", "aten.linalg_vector_norm"), _norm),
-    **dict.fromkeys(("aten.softmax", "aten._softmax"), _softmax(op.softmax)),
-    **dict.fromkeys(("aten.log_softmax", "aten._log_softmax"), _softmax(op.log_softmax)),
     "aten.add": _added(1),
     "aten.addcdiv": _addcmul(op.div),
     "aten.addcmul": _addcmul(op.mul),
-    "aten.all": _any_or_all(op.reduce_min),
-    "aten.amax": _reduced(op.reduce_max),
-    "aten.amin": _reduced(op.reduce_min),
-    "aten.any": _any_or_all(op.reduce_max),
-    "aten.argmax": _place(op.arg_max),
-    "aten.argmin": _place(op.arg_min),
-    "aten.celu": lambda x: op.celu(x[0], alpha=float(x.get("alpha", 1.0))),
     "aten.clamp_max": _clamp_max,
     "aten.clamp_min": _clamp_min,
     "aten.cumprod": _cumulated(op.cum_prod),
     "aten.cumsum": _cumulated(op.cum_sum),
     "aten.div": _div,
     "aten.einsum": _einsum,
-    "aten.elu": _elu,
     "aten.expm1": lambda x: op.sub(op.exp(x.value(x[0])), 1),
-    "aten.gelu": _gelu,
-    "aten.glu": _glu,
-    "aten.hardshrink": _hard_shrink,
-    "aten.hardtanh": lambda x: op.clip(x[0], low=float(x.get("min_val", -1)), high=float(x.get("max_val", 1))),
     "aten._cdist_forward": _distances,
     "aten.exp2": lambda x: op.exp(op.mul(x.value(x[0]), x.value(math.log(2)))),
     "aten.isfinite": _finite,
@@ -465,7 +298,6 @@ NUMBERS: dict[str, Row] = {
     "aten.isposinf": lambda x: op.is_inf(x[0], detect_negative=False),
     "aten.isinf": lambda x: op.is_inf(x[0]),
     "aten.isnan": lambda x: op.is_nan(x[0]),
-    "aten.leaky_relu": lambda x: op.leaky_relu(x[0], alpha=float(x.get("negative_slope", 0.01))),
     "aten.lerp": _lerp,
     "aten.linear": _linear,
     "aten.log10": lambda x: op.mul(op.log(x.value(x[0])), x.value(1 / math.log(10))),
@@ -475,27 +307,13 @@ NUMBERS: dict[str, Row] = {
     "aten.logical_not": lambda x: op.logical_not(_truth(x, x[0])),
     "aten.logical_or": _logical(op.logical_or),
     "aten.logical_xor": _logical(op.logical_xor),
-    "aten.logsumexp": _reduced(op.reduce_log_sum_exp),
     "aten.masked_fill": _masked_fill,
-    "aten.max": _extreme(op.reduce_max, op.arg_max, op.maximum),
-    "aten.mean": _reduced(op.reduce_mean),
-    "aten.min": _extreme(op.reduce_min, op.arg_min, op.minimum),
     "aten.mul": _mul,
     "aten.pow": _pow,
-    "aten.prelu": _prelu,
-    "aten.prod": _reduced(op.reduce_prod),
     "aten.round": _rounded,
     "aten.rsub": _reversed_sub,
-    "aten.softplus": _softplus,
-    "aten.softshrink": _soft_shrink,
-    "aten.std": _variance(root=True),
-    "aten.std_mean": _variance(root=True, mean=True),
     "aten.sub": _added(-1),
-    "aten.sum": _reduced(op.reduce_sum),
-    "aten.threshold": _threshold,
     "aten.true_divide": _div,
-    "aten.var": _variance(root=False),
-    "aten.var_mean": _variance(root=False, mean=True),
     "aten.where": _where,
 }
 """What each op means."""

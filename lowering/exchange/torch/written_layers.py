@@ -1,4 +1,4 @@
-"""What layers are in PyTorch: convolutions, norms, pools, attention and recurrent layers, for graphs that become modules."""
+"""What layers are in PyTorch: convolutions, norms, pools, attention, recurrent layers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
         return function(x, window["kernel"], window["strides"], padding, ceil_mode, count_include_pad)
 
     def batch_norm(c: Any, x: Any, gain: Any, shift: Any, mean: Any, var: Any, *, epsilon: float = 1e-5) -> Any:
-        return functional.batch_norm(x, mean, var, gain, shift, False, 0.0, epsilon)
+        return functional.batch_norm(x, mean.detach(), var.detach(), gain, shift, False, 0.0, epsilon)
 
     def layer_norm(c: Any, x: Any, gain: Any, shift: Any = None, *, axis: int = -1, epsilon: float = 1e-5) -> Any:
         shape = c.sizes(c.operand_shape(0)[axis:])
