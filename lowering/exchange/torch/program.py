@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,8 @@ def _loaded(torch: Any, path: Path) -> Any:
         raise ModelError(f"there is no file {str(path)!r}{did_you_mean(path.name, near) or '; check its path'}")
     check_archive(path)
     try:
-        return torch.export.load(path)
+        with _quiet():
+            return torch.export.load(path)
     except Exception as error:  # a corrupt file breaks any assumption
         raise ModelError(f"{path.name!r} cannot be read ({_first_line(error)}); save the program again") from error
 
@@ -85,7 +88,7 @@ def _exported(
     if dynamic:
         shapes, bound = _dynamic_shapes(torch, bound, dynamic)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), _quiet():
             return torch.export.export(module, bound.args, bound.kwargs, dynamic_shapes=shapes, strict=False)
     except Exception as error:  # code of the module runs
         raise ModelError(f"{type(module).__name__} cannot be exported by torch.export: {_first_line(error)}") from error
@@ -133,17 +136,26 @@ def purified(program: Any, known: Collection[str]) -> Any:
     """Return a program without operations in place; what is not known is decomposed where PyTorch knows how."""
     torch = require_torch()
     try:
-        program = program.run_decompositions({})
-        missing = {node.target for node in program.graph.nodes if _is_missing(node, known)}
-        rules = torch.export.default_decompositions() if missing else {}
-        chosen = {target: rules[target] for target in missing if target in rules}
-        return program.run_decompositions(chosen) if chosen else program
+        with _quiet():
+            program = program.run_decompositions({})
+            missing = {node.target for node in program.graph.nodes if _is_missing(node, known)}
+            rules = torch.export.default_decompositions() if missing else {}
+            chosen = {target: rules[target] for target in missing if target in rules}
+            return program.run_decompositions(chosen) if chosen else program
     except Exception as error:  # PyTorch traces the program again
         raise ModelError(f"PyTorch cannot decompose the program: {_first_line(error)}") from error
 
 
 def _is_missing(node: Any, known: Collection[str]) -> bool:
     return node.op == "call_function" and hasattr(node.target, "overloadpacket") and op_name(node.target) not in known
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep warnings of PyTorch about its own code from callers, who can do nothing about them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _first_line(error: BaseException) -> str:
