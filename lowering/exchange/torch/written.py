@@ -165,7 +165,7 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
         depth = c.operand_shape(1)[-1]
         if batch_dims or not isinstance(depth, int):
             raise Unfit("batch_dims is not supported")
-        return x[tuple(torch.unbind(indices.long(), -1))]
+        return x[c.several(torch.unbind(indices.long(), -1), depth)]
 
     def padded(c: Any, x: Any, *, pads: Any, fill: Any = 0.0, mode: str = "constant") -> Any:
         half = len(pads) // 2
@@ -212,7 +212,8 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
     def scattered_nd(c: Any, x: Any, indices: Any, updates: Any, *, reduction: str = "none") -> Any:
         if reduction not in ("none", "add"):
             raise Unfit(f"reduction={reduction!r} is not supported")
-        return torch.index_put(x, torch.unbind(indices.long(), -1), updates, accumulate=reduction == "add")
+        parts = c.several(torch.unbind(indices.long(), -1), c.operand_shape(1)[-1])
+        return torch.index_put(x, parts, updates, accumulate=reduction == "add")
 
     def infinite(c: Any, x: Any, *, detect_negative: bool = True, detect_positive: bool = True) -> Any:
         if detect_negative and detect_positive:
