@@ -58,7 +58,7 @@ class Call:
         """Shape of the first result."""
         return self.results[0].shape
 
-    def value(self, given: Any, element: Any = None) -> Value:
+    def value(self, given: Any, element: Any = None) -> Any:
         """Return a value, a number or a size as a value of an element type; of the result's where none is given."""
         wanted = self.element if element is None else element
         if isinstance(given, Value):

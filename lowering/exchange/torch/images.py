@@ -77,22 +77,22 @@ def _adaptive(axes: int, *, mean: bool) -> Row:
     return compute
 
 
-def _pooled_to(x: Call, image: Value, wanted: Sequence[int], *, mean: bool) -> Any:
+def _pooled_to(x: Call, image: Value, wanted: Sequence[int | None], *, mean: bool) -> Any:
     sizes = image.type.shape[2:]
     reduce = op.reduce_mean if mean else op.reduce_max
     if all(size == 1 for size in wanted):
         return reduce(image, axes=tuple(range(2, 2 + len(sizes))))
-    wanted = [size if want is None else want for size, want in zip(sizes, wanted, strict=True)]
-    if not all(isinstance(size, int) for size in (*sizes, *wanted)):
-        raise Unfit(f"it pools an image of open sizes {list(sizes)} to {list(wanted)}")
-    if all(want and size % want == 0 for size, want in zip(sizes, wanted, strict=True)):
-        kernel = tuple(size // want for size, want in zip(sizes, wanted, strict=True))
+    kept = [size if want is None else want for size, want in zip(sizes, wanted, strict=True)]
+    if not all(isinstance(size, int) for size in (*sizes, *kept)):
+        raise Unfit(f"it pools an image of open sizes {list(sizes)} to {list(kept)}")
+    if all(want and size % want == 0 for size, want in zip(sizes, kept, strict=True)):
+        kernel = tuple(size // want for size, want in zip(sizes, kept, strict=True))
         if set(kernel) == {1}:
             return op.identity(image)
         pool = op.average_pool if mean else op.max_pool
         count = len(sizes)
         return pool(image, kernel=kernel, strides=kernel, pads=(0,) * 2 * count, dilations=(1,) * count)
-    for at, (size, want) in enumerate(zip(sizes, wanted, strict=True)):
+    for at, (size, want) in enumerate(zip(sizes, kept, strict=True)):
         parts = []
         for index in range(want):
             start, end = index * size // want, -(-(index + 1) * size // want)
@@ -175,8 +175,8 @@ def _bordered(mode: str) -> Row:
 
 
 def _grid_sample(x: Call) -> Any:
-    mode = ("linear", "nearest", "cubic")[x["interpolation_mode"]]
-    border = ("zeros", "border", "reflection")[x["padding_mode"]]
+    mode: Any = ("linear", "nearest", "cubic")[x["interpolation_mode"]]
+    border: Any = ("zeros", "border", "reflection")[x["padding_mode"]]
     return op.grid_sample(x[0], x[1], mode=mode, padding_mode=border, align_corners=bool(x["align_corners"]))
 
 

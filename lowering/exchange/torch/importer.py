@@ -206,7 +206,7 @@ class Importer:
         paired = zip(results, (*types, *[None] * len(results)), strict=False)
         return tuple(each if each is None or kind is None else self.checked(each, kind) for each, kind in paired)
 
-    def checked(self, value: Value, kind: Tensor) -> Value:
+    def checked(self, value: Value, kind: Tensor) -> Any:
         """Return a value in the element type that PyTorch says; raise if its shape is another."""
         found = value.type.shape
         differs = len(found) != len(kind.shape) or any(

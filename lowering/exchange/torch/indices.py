@@ -60,7 +60,7 @@ def _index(x: Call) -> Any:
     return found
 
 
-def _positions(x: Call, indices: Sequence[Value]) -> Value:
+def _positions(x: Call, indices: Sequence[Value]) -> Any:
     """Return indices of several axes as vectors along a new last axis."""
     shape = indices[0].type.shape
     for each in indices[1:]:

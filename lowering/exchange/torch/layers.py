@@ -172,7 +172,7 @@ def _four(shape: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _nll_loss(x: Call) -> Any:
-    reduction = ("none", "mean", "sum")[x["reduction"]]
+    reduction: Any = ("none", "mean", "sum")[x["reduction"]]
     rest = () if x.get("weight") is None else (x["weight"],)
     return op.nll_loss(x[0], x["target"], *rest, reduction=reduction, ignore_index=x["ignore_index"])
 

@@ -139,8 +139,8 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
             chosen = range(size)[slice(start, end if end >= -size else None, step)]
             turned.append((axis, list(chosen)))
         x = x[tuple(index)] if any(each != slice(None) for each in index) else x
-        for axis, chosen in turned:
-            x = torch.index_select(x, axis, c.vector(chosen))
+        for axis, places in turned:
+            x = torch.index_select(x, axis, c.vector(places))
         return x
 
     def split(c: Any, x: Any, *, axis: int = 0, sizes: Any) -> Any:
