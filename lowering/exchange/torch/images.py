@@ -82,7 +82,7 @@ def _pooled_to(x: Call, image: Value, wanted: Sequence[int | None], *, mean: boo
     reduce = op.reduce_mean if mean else op.reduce_max
     if all(size == 1 for size in wanted):
         return reduce(image, axes=tuple(range(2, 2 + len(sizes))))
-    kept = [size if want is None else want for size, want in zip(sizes, wanted, strict=True)]
+    kept: list[Any] = [size if want is None else want for size, want in zip(sizes, wanted, strict=True)]
     if not all(isinstance(size, int) for size in (*sizes, *kept)):
         raise Unfit(f"it pools an image of open sizes {list(sizes)} to {list(kept)}")
     if all(want and size % want == 0 for size, want in zip(sizes, kept, strict=True)):

@@ -30,7 +30,7 @@ def _logical(function: Callable[..., Any]) -> Row:
     return lambda x: function(_truth(x, x[0]), _truth(x, x[1]))
 
 
-def _truth(x: Call, given: Any) -> Value:
+def _truth(x: Call, given: Any) -> Any:
     return x.value(given, given.type.element if isinstance(given, Value) and given.type.element == "bool" else "bool")
 
 
