@@ -43,6 +43,8 @@ from graphrewrite.lowering.exchange.rulesets.interpretation import (
 )
 from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
 from graphrewrite.lowering.exchange.tflite_import import from_tflite
+from graphrewrite.lowering.exchange.torch_export import to_torch
+from graphrewrite.lowering.exchange.torch_import import from_torch
 from graphrewrite.lowering.folding.folding_report import FoldingReport
 from graphrewrite.lowering.gradients import GRADIENTS
 from graphrewrite.lowering.host_arithmetic import port_encodings
@@ -143,6 +145,7 @@ __all__ = [
     "from_onnx",
     "from_tensorflow",
     "from_tflite",
+    "from_torch",
     "function_bounds",
     "interpret_onnx",
     "interpret_tensorflow",
@@ -162,6 +165,7 @@ __all__ = [
     "to_integer",
     "to_onnx",
     "to_stream",
+    "to_torch",
     "weak_samples",
 ]
 

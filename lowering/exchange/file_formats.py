@@ -16,6 +16,8 @@ from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
 from graphrewrite.lowering.exchange.tflite.model import is_tflite
 from graphrewrite.lowering.exchange.tflite_import import from_tflite
+from graphrewrite.lowering.exchange.torch.archive import is_exported_program
+from graphrewrite.lowering.exchange.torch_import import from_torch
 from graphrewrite.op.given_ops import OpOrDialect
 from graphrewrite.op.op import Op
 
@@ -23,10 +25,10 @@ __all__ = ["ENDINGS", "load"]
 
 _DOCUMENTS = (".txt", ".graph", ".json", ".npz")
 _FROZEN = (".pb", ".pbtxt")
-ENDINGS = (".onnx", ".tflite", ".keras", ".h5", *_FROZEN, *_DOCUMENTS)
+ENDINGS = (".onnx", ".tflite", ".pt2", ".keras", ".h5", *_FROZEN, *_DOCUMENTS)
 """How the names of files end that can be read."""
 _ZIP = b"PK\3\4"
-_TO_ONNX = "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True)"
+_TO_ONNX = "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True); or export the module (.pt2)"
 
 
 def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins: Iterable[str] = ()) -> Graph | Module:
@@ -37,8 +39,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Parameters
     ----------
     path : path
-        A model of ONNX, TensorFlow Lite or Keras, a frozen graph of TensorFlow or the folder of a saved model, or a
-        document that `save` has written.
+        A model of ONNX, TensorFlow Lite or Keras, a frozen graph of TensorFlow or the folder of a saved model, an
+        exported program of PyTorch (.pt2), or a document that `save` has written.
     ops : iterable of Op and Dialect
         Ops of a document that are not in the library.
     plugins : iterable of str
@@ -47,8 +49,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Returns
     -------
     Graph or Module
-        As `from_onnx`, `from_tflite`, `from_keras` or `from_tensorflow` of `graphrewrite.lowering` gives it, or as
-        it was saved.
+        As `from_onnx`, `from_tflite`, `from_keras`, `from_tensorflow` or `from_torch` of `graphrewrite.lowering` gives
+        it, or as it was saved.
 
     Raises
     ------
@@ -75,7 +77,10 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
         return from_tensorflow(source)
     if is_tflite(head) or source.suffix.lower() == ".tflite":
         return from_tflite(source, plugins=plugins)
-    framework = _framework(source, head)
+    members = _members(source, head)
+    if is_exported_program(members) or source.suffix.lower() == ".pt2":
+        return from_torch(source)
+    framework = _framework(head, members)
     if framework == "Keras":
         return from_keras(source)
     if framework == "PyTorch":
@@ -104,23 +109,25 @@ def _head(source: Path) -> bytes:
         raise ModelError(f"{source.name!r} cannot be read: {error.strerror}") from None
 
 
-def _framework(source: Path, head: bytes) -> str | None:
+def _members(source: Path, head: bytes) -> list[str]:
+    """Return the names of what is in a zip file; none of other files."""
+    if not head.startswith(_ZIP):
+        return []
+    try:
+        with zipfile.ZipFile(source) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return []
+
+
+def _framework(head: bytes, members: list[str]) -> str | None:
     """Return the framework whose own format a file has, if it is one."""
-    if head.startswith(b"\x89HDF\r\n"):
+    if head.startswith(b"\x89HDF\r\n") or "model.weights.h5" in members:
         return "Keras"
     if head[:1] == b"\x80" and head[1:2] in b"\2\3\4\5":  # a pickle, as torch.save wrote it before version 1.6
         return "PyTorch"
-    if head.startswith(_ZIP):
-        try:
-            with zipfile.ZipFile(source) as archive:
-                names = archive.namelist()
-        except (zipfile.BadZipFile, OSError, ValueError):
-            return None
-        if "model.weights.h5" in names:
-            return "Keras"
-        if any(name.endswith(("data.pkl", "archive_format", "model.json")) for name in names):
-            return "PyTorch"
-    return None
+    is_torch = any(name.endswith(("data.pkl", "archive_format", "model.json")) for name in members)
+    return "PyTorch" if is_torch else None
 
 
 def _is_document(source: Path, head: bytes) -> bool:

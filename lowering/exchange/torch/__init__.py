@@ -1,0 +1,1 @@
+"""Models of PyTorch: exported programs, and modules that are exported."""

@@ -1,0 +1,319 @@
+"""Ops of PyTorch on numbers of any shape: arithmetic, comparisons, activations, products and reductions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from graphrewrite import op
+from graphrewrite.graph import Value
+from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.torch.call import Call, Row
+
+__all__ = ["NUMBERS"]
+
+
+def _unary(function: Callable[..., Any]) -> Row:
+    return lambda x: function(x.value(x[0]))
+
+
+def _binary(function: Callable[..., Any]) -> Row:
+    return lambda x: function(x.value(x[0]), x.value(x[1]))
+
+
+def _compared(function: Callable[..., Any]) -> Row:
+    return lambda x: function(x.value(x[0], x.common), x.value(x[1], x.common))
+
+
+def _logical(function: Callable[..., Any]) -> Row:
+    return lambda x: function(_truth(x, x[0]), _truth(x, x[1]))
+
+
+def _truth(x: Call, given: Any) -> Any:
+    return x.value(given, given.type.element if isinstance(given, Value) and given.type.element == "bool" else "bool")
+
+
+def _by_kind(of_bools: Callable[..., Any], of_integers: Callable[..., Any]) -> Row:
+    def compute(x: Call) -> Any:
+        return (of_bools if x.element == "bool" else of_integers)(x.value(x[0]), x.value(x[1]))
+
+    return compute
+
+
+def _added(sign: int) -> Row:
+    def compute(x: Call) -> Any:
+        one, other, alpha = x.value(x[0]), x.value(x[1]), x.get("alpha", 1)
+        if x.element == "bool" and sign > 0 and alpha == 1:
+            return op.logical_or(one, other)
+        scaled = other if alpha == 1 else op.mul(other, x.value(alpha))
+        return op.add(one, scaled) if sign > 0 else op.sub(one, scaled)
+
+    return compute
+
+
+def _reversed_sub(x: Call) -> Any:
+    alpha, one = x.get("alpha", 1), x.value(x[0])
+    return op.sub(x.value(x[1]), one if alpha == 1 else op.mul(one, x.value(alpha)))
+
+
+def _mul(x: Call) -> Any:
+    one, other = x.value(x[0]), x.value(x[1])
+    return op.logical_and(one, other) if x.element == "bool" else op.mul(one, other)
+
+
+def _div(x: Call) -> Any:
+    mode = x.get("rounding_mode")
+    one, other = x.value(x[0]), x.value(x[1])
+    if mode is None:
+        return op.div(one, other)
+    if mode == "floor":
+        return _floor_divided(one, other)
+    return _truncated(op.div(one, other)) if _is_float(one) else op.div(one, other)
+
+
+def _is_float(value: Value) -> bool:
+    return str(value.type.element).startswith(("f", "bf"))
+
+
+def _floor_divided(one: Value, other: Value) -> Any:
+    """Quotients of floats are exact but for their last bit: what divides without a rest is taken off first."""
+    rest = op.mod(one, other) if not _is_float(one) else _remainder(one, other)
+    quotient = op.div(op.sub(one, rest), other)
+    return op.round(quotient) if _is_float(one) else quotient
+
+
+def _remainder(one: Value, other: Value) -> Any:
+    """Remainder with the sign of the divisor."""
+    if not _is_float(one):
+        return op.mod(one, other)
+    rest = op.mod(one, other, fmod=True)
+    zero = op.sub(rest, rest)
+    wrong = op.logical_and(
+        op.logical_not(op.equal(rest, zero)), op.logical_xor(op.less(rest, zero), op.less(other, zero))
+    )
+    return op.where(wrong, op.add(rest, other), rest)
+
+
+def _truncated(value: Value) -> Any:
+    if not _is_float(value):
+        return value
+    return op.mul(op.sign(value), op.floor(op.abs(value)))
+
+
+def _rounded(x: Call) -> Any:
+    places = x.get("decimals", 0)
+    if not places:
+        return op.round(x.value(x[0]))
+    factor = x.value(10.0 ** abs(places))
+    scale, back = (op.mul, op.div) if places > 0 else (op.div, op.mul)
+    return back(op.round(scale(x.value(x[0]), factor)), factor)
+
+
+def _distances(x: Call) -> Any:
+    if x["p"] != 2:
+        raise Unfit(f"distances of order {x['p']} are not supported; there is 2")
+    rank = len(x.shape)
+    one, other = op.unsqueeze(x["x1"], axes=(rank - 1,)), op.unsqueeze(x["x2"], axes=(rank - 2,))
+    return op.reduce_l2(op.sub(one, other), axes=(rank,), keep_dims=False)
+
+
+def _finite(x: Call) -> Any:
+    return op.logical_not(op.logical_or(op.is_inf(x[0]), op.is_nan(x[0])))
+
+
+def _pow(x: Call) -> Any:
+    base, exponent = x[0], x[1]
+    if isinstance(exponent, int | float) and isinstance(base, Value):
+        value = x.value(base)
+        if exponent == 2:
+            return op.mul(value, value)
+        if exponent == 0.5:
+            return op.sqrt(value)
+        if exponent == 1:
+            return op.identity(value)
+        if exponent == -0.5:
+            return op.reciprocal(op.sqrt(value))
+    return op.pow(x.value(base), x.value(exponent))
+
+
+def _clamp(x: Call) -> Any:
+    value, low, high = x.value(x[0]), x.get("min"), x.get("max")
+    if isinstance(low, Value) or isinstance(high, Value) or not _is_float(value):
+        value = value if low is None else op.maximum(value, x.value(low))
+        return value if high is None else op.minimum(value, x.value(high))
+    return op.clip(value, low=None if low is None else float(low), high=None if high is None else float(high))
+
+
+def _clamp_min(x: Call) -> Any:
+    return op.maximum(x.value(x[0]), x.value(x[1]))
+
+
+def _clamp_max(x: Call) -> Any:
+    return op.minimum(x.value(x[0]), x.value(x[1]))
+
+
+def _matmul(x: Call) -> Any:
+    return op.matmul(x.value(x[0]), x.value(x[1]))
+
+
+def _addmm(x: Call) -> Any:
+    """Sum of a matrix and a product, each with a factor."""
+    one, two, three = (x.value(x[at]) for at in range(3))
+    alpha, beta = x.get("alpha", 1), x.get("beta", 1)
+    product = op.matmul(two, three)
+    product = product if alpha == 1 else op.mul(product, x.value(float(alpha)))
+    if beta == 0:
+        return product
+    return op.add(product, one if beta == 1 else op.mul(one, x.value(float(beta))))
+
+
+def _linear(x: Call) -> Any:
+    value, weights, bias = x[0], x[1], x.get("bias")
+    if len(weights.type.shape) == len(value.type.shape) == 2:
+        return op.linear(value, weights) if bias is None else op.linear(value, weights, bias)
+    if len(weights.type.shape) == 2:
+        array = x.known(weights)  # the turned view has the same memory
+        weights = op.transpose(weights, perm=(1, 0)) if array is None else x.constant(array.T, weights.type.element)
+    product = op.matmul(value, weights)
+    return product if bias is None else op.add(product, bias)
+
+
+def _einsum(x: Call) -> Any:
+    return op.einsum(*(x.value(each) for each in x["tensors"]), equation=x["equation"])
+
+
+def _where(x: Call) -> Any:
+    if "other" not in x.arguments:
+        raise Unfit("the positions of a mask depend on its values; use torch.where(condition, x, y)")
+    return op.where(x.value(x["condition"], "bool"), x.value(x["self"]), x.value(x["other"]))
+
+
+def _masked_fill(x: Call) -> Any:
+    return op.where(x.value(x["mask"], "bool"), x.value(x["value"]), x.value(x[0]))
+
+
+def _addcmul(function: Any) -> Row:
+    def compute(x: Call) -> Any:
+        part = function(x.value(x["tensor1"]), x.value(x["tensor2"]))
+        factor = x.get("value", 1)
+        return op.add(x.value(x[0]), part if factor == 1 else op.mul(part, x.value(factor)))
+
+    return compute
+
+
+def _lerp(x: Call) -> Any:
+    start = x.value(x[0])
+    return op.add(start, op.mul(x.value(x["weight"]), op.sub(x.value(x["end"]), start)))
+
+
+def _cumulated(function: Any) -> Row:
+    return lambda x: function(x.value(x[0]), axis=x.axis("dim")) if x.shape else x.value(x[0])
+
+
+def _same(x: Call) -> Any:
+    return x.value(x[0])
+
+
+_UNARY: dict[str, Callable[..., Any]] = {
+    "aten.abs": op.abs,
+    "aten.acos": op.acos,
+    "aten.acosh": op.acosh,
+    "aten.asin": op.asin,
+    "aten.asinh": op.asinh,
+    "aten.atan": op.atan,
+    "aten.atanh": op.atanh,
+    "aten.bitwise_not": lambda x: op.logical_not(x) if x.type.element == "bool" else op.bitwise_not(x),
+    "aten.ceil": op.ceil,
+    "aten.cos": op.cos,
+    "aten.cosh": op.cosh,
+    "aten.erf": op.erf,
+    "aten.erfc": lambda x: op.sub(1, op.erf(x)),
+    "aten.exp": op.exp,
+    "aten.floor": op.floor,
+    "aten.hardsigmoid": lambda x: op.hard_sigmoid(x, alpha=1 / 6, beta=0.5),
+    "aten.hardswish": op.hard_swish,
+    "aten.log": op.log,
+    "aten.log_sigmoid": lambda x: op.neg(op.softplus(op.neg(x))),
+    "aten.mish": op.mish,
+    "aten.neg": op.neg,
+    "aten.reciprocal": op.reciprocal,
+    "aten.relu": op.relu,
+    "aten.relu6": lambda x: op.clip(x, low=0.0, high=6.0),
+    "aten.rsqrt": lambda x: op.reciprocal(op.sqrt(x)),
+    "aten.selu": op.selu,
+    "aten.sgn": op.sign,
+    "aten.sigmoid": op.sigmoid,
+    "aten.sign": op.sign,
+    "aten.silu": op.silu,
+    "aten.sin": op.sin,
+    "aten.sinh": op.sinh,
+    "aten.softsign": op.softsign,
+    "aten.sqrt": op.sqrt,
+    "aten.square": lambda x: op.mul(x, x),
+    "aten.tan": op.tan,
+    "aten.tanh": op.tanh,
+    "aten.trunc": _truncated,
+}
+_COMPARED: dict[str, Callable[..., Any]] = {
+    "aten.eq": op.equal,
+    "aten.ge": op.greater_or_equal,
+    "aten.gt": op.greater,
+    "aten.le": op.less_or_equal,
+    "aten.lt": op.less,
+    "aten.ne": lambda x, y: op.logical_not(op.equal(x, y)),
+}
+_BINARY: dict[str, Callable[..., Any]] = {
+    "aten.floor_divide": _floor_divided,
+    "aten.fmod": lambda x, y: op.mod(x, y, fmod=True),
+    "aten.maximum": op.maximum,
+    "aten.minimum": op.minimum,
+    "aten.remainder": _remainder,
+}
+
+NUMBERS: dict[str, Row] = {
+    **{name: _unary(each) for name, each in _UNARY.items()},
+    **{name: _binary(each) for name, each in _BINARY.items()},
+    **{name: _compared(each) for name, each in _COMPARED.items()},
+    **dict.fromkeys(("aten.bitwise_and", "aten.__and__"), _by_kind(op.logical_and, op.bitwise_and)),
+    **dict.fromkeys(("aten.bitwise_or", "aten.__or__"), _by_kind(op.logical_or, op.bitwise_or)),
+    **dict.fromkeys(("aten.bitwise_xor", "aten.__xor__"), _by_kind(op.logical_xor, op.bitwise_xor)),
+    **dict.fromkeys(("aten.matmul", "aten.mm", "aten.bmm", "aten.mv", "aten.dot"), _matmul),
+    **dict.fromkeys(("aten.addmm", "aten.baddbmm", "aten.addmv"), _addmm),
+    **dict.fromkeys(("aten.clamp", "aten.clip"), _clamp),
+    "aten.add": _added(1),
+    "aten.addcdiv": _addcmul(op.div),
+    "aten.addcmul": _addcmul(op.mul),
+    "aten.clamp_max": _clamp_max,
+    "aten.clamp_min": _clamp_min,
+    "aten.cumprod": _cumulated(op.cum_prod),
+    "aten.cumsum": _cumulated(op.cum_sum),
+    "aten.div": _div,
+    "aten.einsum": _einsum,
+    "aten.expm1": lambda x: op.sub(op.exp(x.value(x[0])), 1),
+    "aten._cdist_forward": _distances,
+    "aten.exp2": lambda x: op.exp(op.mul(x.value(x[0]), x.value(math.log(2)))),
+    "aten.isfinite": _finite,
+    "aten.isneginf": lambda x: op.is_inf(x[0], detect_positive=False),
+    "aten.isposinf": lambda x: op.is_inf(x[0], detect_negative=False),
+    "aten.isinf": lambda x: op.is_inf(x[0]),
+    "aten.isnan": lambda x: op.is_nan(x[0]),
+    "aten.lerp": _lerp,
+    "aten.linear": _linear,
+    "aten.log10": lambda x: op.mul(op.log(x.value(x[0])), x.value(1 / math.log(10))),
+    "aten.log1p": lambda x: op.log(op.add(x.value(x[0]), 1)),
+    "aten.log2": lambda x: op.mul(op.log(x.value(x[0])), x.value(1 / math.log(2))),
+    "aten.logical_and": _logical(op.logical_and),
+    "aten.logical_not": lambda x: op.logical_not(_truth(x, x[0])),
+    "aten.logical_or": _logical(op.logical_or),
+    "aten.logical_xor": _logical(op.logical_xor),
+    "aten.masked_fill": _masked_fill,
+    "aten.mul": _mul,
+    "aten.pow": _pow,
+    "aten.round": _rounded,
+    "aten.rsub": _reversed_sub,
+    "aten.sub": _added(-1),
+    "aten.true_divide": _div,
+    "aten.where": _where,
+}
+"""What each op means."""

@@ -1,0 +1,301 @@
+"""What ops are in PyTorch: functions of its tensors, for graphs that become modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from graphrewrite.lowering.exchange.entry import Unfit
+
+__all__ = ["Written", "written_ops"]
+
+Written = Callable[..., Any]
+"""Function of a context, the operands and the attributes of an op."""
+
+_SAME = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "floor",
+    "log",
+    "neg",
+    "reciprocal",
+    "relu",
+    "round",
+    "selu",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "logical_not",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_not",
+    "maximum",
+    "minimum",
+    "matmul",
+    "where",
+    "det",
+]
+_COMPARED = {"equal": "eq", "greater": "gt", "greater_or_equal": "ge", "less": "lt", "less_or_equal": "le"}
+_ACTIVATIONS = {"hard_swish": "hardswish", "mish": "mish", "softplus": "softplus", "softsign": "softsign"}
+_REDUCTIONS = {"reduce_sum": "sum", "reduce_mean": "mean", "reduce_max": "amax", "reduce_min": "amin"}
+
+
+def written_ops(torch: Any) -> Mapping[str, Written]:
+    """Return the functions by the names of ops."""
+    functional = torch.nn.functional
+
+    def plain(function: Any) -> Written:
+        return lambda c, *xs, **attributes: function(*xs, **attributes)
+
+    def reduced(name: str, before: Any = None, after: Any = None) -> Written:
+        def compute(c: Any, x: Any, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> Any:
+            over = list(range(c.rank(0)) if axes is None else axes)
+            x = x if before is None else before(x)
+            if over and c.rank(0):
+                rest = {"dtype": c.dtype} if name in ("sum", "mean") else {}
+                x = getattr(torch, name)(x, dim=over, keepdim=keep_dims, **rest)
+            return x if after is None else after(x)
+
+        return compute
+
+    def product(c: Any, x: Any, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> Any:
+        over = range(c.rank(0)) if axes is None else (axis % c.rank(0) for axis in axes)
+        for axis in sorted(over, reverse=True):
+            x = torch.prod(x, axis, keepdim=keep_dims, dtype=c.dtype)
+        return x
+
+    def log_sum_exp(c: Any, x: Any, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> Any:
+        over = list(range(c.rank(0)) if axes is None else axes)
+        return torch.logsumexp(x, over, keepdim=keep_dims) if over else x
+
+    def power(c: Any, x: Any, y: Any) -> Any:
+        return torch.pow(x, y).to(c.dtype)
+
+    def divided(c: Any, x: Any, y: Any) -> Any:
+        return torch.div(x, y) if c.is_float() else torch.div(x, y, rounding_mode="trunc")
+
+    def remainder(c: Any, x: Any, y: Any, *, fmod: bool = False) -> Any:
+        return (torch.fmod if fmod else torch.remainder)(x, y)
+
+    def total(c: Any, *xs: Any) -> Any:
+        found = xs[0]
+        for x in xs[1:]:
+            found = found + x
+        return found
+
+    def cast(c: Any, x: Any, *, element: Any, **rest: Any) -> Any:
+        return x.to(c.dtype)
+
+    def clip(c: Any, x: Any, *, low: Any = None, high: Any = None) -> Any:
+        return x if low is None and high is None else torch.clamp(x, min=low, max=high)
+
+    def place(function: Any) -> Written:
+        def compute(c: Any, x: Any, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> Any:
+            if select_last_index:
+                raise Unfit("select_last_index is not supported")
+            return function(x, dim=axis, keepdim=keep_dims)
+
+        return compute
+
+    def resized_axes(c: Any, x: Any, *, shape: Any, **rest: Any) -> Any:
+        return torch.reshape(x, c.sizes(c.shape))
+
+    def to_shape(c: Any, x: Any, **attributes: Any) -> Any:
+        return torch.reshape(x, c.sizes(c.shape))
+
+    def expand(c: Any, x: Any, *, shape: Any) -> Any:
+        return x.expand(c.sizes(c.shape))
+
+    def sliced(c: Any, x: Any, *, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+        axes = range(len(starts)) if axes is None else axes
+        index: list[Any] = [slice(None)] * c.rank(0)
+        turned = []
+        for start, end, axis, step in zip(starts, ends, axes, steps or (1,) * len(starts), strict=True):
+            axis %= c.rank(0)
+            if step > 0:
+                index[axis] = slice(c.size(start), c.size(end), step)
+                continue
+            size = c.operand_shape(0)[axis]
+            if not isinstance(size, int):
+                raise Unfit(f"it goes backwards along an axis of the open size {size}")
+            chosen = range(size)[slice(start, end if end >= -size else None, step)]
+            turned.append((axis, list(chosen)))
+        x = x[tuple(index)] if any(each != slice(None) for each in index) else x
+        for axis, places in turned:
+            x = torch.index_select(x, axis, c.vector(places))
+        return x
+
+    def split(c: Any, x: Any, *, axis: int = 0, sizes: Any) -> Any:
+        return torch.split(x, c.sizes(sizes), axis)
+
+    def joined(c: Any, *xs: Any, axis: int) -> Any:
+        return torch.cat(xs, axis)
+
+    def gathered(c: Any, x: Any, indices: Any, *, axis: int = 0) -> Any:
+        axis %= c.rank(0)
+        return x[(*[slice(None)] * axis, indices.long())]
+
+    def gathered_elements(c: Any, x: Any, indices: Any, *, axis: int = 0) -> Any:
+        size = x.shape[axis]
+        whole = indices.long()
+        whole = torch.where(whole < 0, whole + size, whole)
+        if c.operand_shape(0)[:axis] + c.operand_shape(0)[axis + 1 :] != _without(c.operand_shape(1), axis, c.rank(0)):
+            raise Unfit("indices that leave out entries of other axes are not supported")
+        return torch.gather(x, axis, whole)
+
+    def gathered_nd(c: Any, x: Any, indices: Any, *, batch_dims: int = 0) -> Any:
+        depth = c.operand_shape(1)[-1]
+        if batch_dims or not isinstance(depth, int):
+            raise Unfit("batch_dims is not supported")
+        return x[c.several(torch.unbind(indices.long(), -1), depth)]
+
+    def padded(c: Any, x: Any, *, pads: Any, fill: Any = 0.0, mode: str = "constant") -> Any:
+        half = len(pads) // 2
+        order = [pads[at + side * half] for at in reversed(range(half)) for side in (0, 1)]
+        while order and order[-1] == 0 and mode != "constant":
+            order.pop()
+        if mode == "constant":
+            return functional.pad(x, c.sizes(order), value=fill)
+        names = {"reflect": "reflect", "edge": "replicate", "wrap": "circular"}
+        return functional.pad(x, c.sizes(order + [0] * (len(order) % 2)), mode=names[mode])
+
+    def tile(c: Any, x: Any, *, repeats: Any) -> Any:
+        return x.repeat(c.sizes(repeats))
+
+    def triangle(c: Any, x: Any, *, k: int = 0, upper: bool = True) -> Any:
+        return (torch.triu if upper else torch.tril)(x, k)
+
+    def cumulated(function: Any) -> Written:
+        def compute(c: Any, x: Any, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Any:
+            if exclusive or reverse:
+                raise Unfit("exclusive and reverse are not supported")
+            return function(x, axis, dtype=c.dtype)
+
+        return compute
+
+    def top(c: Any, x: Any, *, k: Any, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+        return torch.topk(x, c.size(k), axis, largest=largest)
+
+    def counted(c: Any, *, start: Any = 0, limit: Any, delta: Any = 1, element: Any = "i64") -> Any:
+        return c.new(torch.arange, c.size(start), c.size(limit), c.size(delta), dtype=c.dtype)
+
+    def filled(c: Any, *, shape: Any, value: Any = 0, element: Any = "f32") -> Any:
+        return c.new(torch.full, c.sizes(shape), value, dtype=c.dtype)
+
+    def shape_of(c: Any, x: Any, *, start: int = 0, end: int | None = None) -> Any:
+        return c.vector(c.sizes(c.operand_shape(0)[start:end]))
+
+    def scattered(c: Any, x: Any, indices: Any, updates: Any, *, axis: int = 0, reduction: str = "none") -> Any:
+        if reduction == "none":
+            return torch.scatter(x, axis, indices, updates)
+        names = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
+        return torch.scatter_reduce(x, axis, indices, updates, names[reduction])
+
+    def scattered_nd(c: Any, x: Any, indices: Any, updates: Any, *, reduction: str = "none") -> Any:
+        if reduction not in ("none", "add"):
+            raise Unfit(f"reduction={reduction!r} is not supported")
+        parts = c.several(torch.unbind(indices.long(), -1), c.operand_shape(1)[-1])
+        return torch.index_put(x, parts, updates, accumulate=reduction == "add")
+
+    def infinite(c: Any, x: Any, *, detect_negative: bool = True, detect_positive: bool = True) -> Any:
+        if detect_negative and detect_positive:
+            return torch.isinf(x)
+        return torch.isposinf(x) if detect_positive else torch.isneginf(x)
+
+    def gemm(c: Any, x: Any, w: Any, b: Any = None, *, alpha: float = 1.0, beta: float = 1.0, **turned: bool) -> Any:
+        x = x.t() if turned.get("trans_a") else x
+        w = w.t() if turned.get("trans_b") else w
+        found = torch.matmul(x, w) * alpha if alpha != 1 else torch.matmul(x, w)
+        return found if b is None else found + (b * beta if beta != 1 else b)
+
+    return {
+        **{name: plain(getattr(torch, name)) for name in _SAME},
+        **{name: plain(getattr(torch, other)) for name, other in _COMPARED.items()},
+        **{name: plain(getattr(functional, other)) for name, other in _ACTIVATIONS.items()},
+        **{name: reduced(other) for name, other in _REDUCTIONS.items()},
+        **dict.fromkeys(("flatten", "reshape", "squeeze", "unsqueeze"), to_shape),
+        "add": plain(torch.add),
+        "arg_max": place(torch.argmax),
+        "arg_min": place(torch.argmin),
+        "bit_cast": lambda c, x, **_: x.view(c.dtype),
+        "cast": cast,
+        "celu": lambda c, x, *, alpha=1.0: functional.celu(x, alpha),
+        "channel_shuffle": lambda c, x, *, groups: functional.channel_shuffle(x, groups),
+        "clip": clip,
+        "concat": joined,
+        "constant_of_shape": filled,
+        "cum_prod": cumulated(torch.cumprod),
+        "cum_sum": cumulated(torch.cumsum),
+        "div": divided,
+        "dropout": lambda c, x, **_: x,
+        "einsum": lambda c, *xs, equation: torch.einsum(equation, *xs),
+        "elu": lambda c, x, *, alpha=1.0: functional.elu(x, alpha),
+        "expand": expand,
+        "fma": lambda c, x, y, z: x * y + z,
+        "gather": gathered,
+        "gather_elements": gathered_elements,
+        "gather_nd": gathered_nd,
+        "gelu": lambda c, x, *, approximate="none": functional.gelu(x, approximate=approximate),
+        "gemm": gemm,
+        "global_average_pool": lambda c, x: torch.mean(x, list(range(2, c.rank(0))), keepdim=True),
+        "global_max_pool": lambda c, x: torch.amax(x, list(range(2, c.rank(0))), keepdim=True),
+        "hard_sigmoid": lambda c, x, *, alpha=0.2, beta=0.5: torch.clamp(x * alpha + beta, 0.0, 1.0),
+        "hard_tanh": lambda c, x, *, low=-1.0, high=1.0: torch.clamp(x, low, high),
+        "identity": lambda c, x: x,
+        "is_inf": infinite,
+        "is_nan": plain(torch.isnan),
+        "leaky_relu": lambda c, x, *, alpha=0.01: functional.leaky_relu(x, alpha),
+        "linear": plain(functional.linear),
+        "log_softmax": lambda c, x, *, axis=-1: torch.log_softmax(x, axis),
+        "mean": lambda c, *xs: total(c, *xs) / len(xs),
+        "mod": remainder,
+        "mul": plain(torch.mul),
+        "name_axes": lambda c, x, **_: x,
+        "pad": padded,
+        "pow": power,
+        "range": counted,
+        "reduce_l1": reduced("sum", before=torch.abs),
+        "reduce_l2": reduced("sum", before=torch.square, after=torch.sqrt),
+        "reduce_log_sum": reduced("sum", after=torch.log),
+        "reduce_log_sum_exp": log_sum_exp,
+        "reduce_prod": product,
+        "reduce_sum_square": reduced("sum", before=torch.square),
+        "scatter_elements": scattered,
+        "scatter_nd": scattered_nd,
+        "shape": shape_of,
+        "silu": lambda c, x, *, alpha=1.0: functional.silu(x) if alpha == 1 else x * torch.sigmoid(x * alpha),
+        "slice": sliced,
+        "softmax": lambda c, x, *, axis=-1: torch.softmax(x, axis),
+        "softmin": lambda c, x, *, axis=-1: torch.softmax(torch.neg(x), axis),
+        "split": split,
+        "sub": plain(torch.sub),
+        "sum": total,
+        "threshold": lambda c, x, *, alpha=1.0: functional.threshold(x, alpha, 0.0),
+        "tile": tile,
+        "top_k": top,
+        "transpose": lambda c, x, *, perm: torch.permute(x, perm),
+        "trilu": triangle,
+    }
+
+
+def _without(shape: Sequence[Any], axis: int, rank: int) -> tuple[Any, ...]:
+    axis %= rank
+    return (*shape[:axis], *shape[axis + 1 :])
