@@ -23,7 +23,7 @@ from graphrewrite.learning.training_forms import parameters
 from graphrewrite.op import Op
 from graphrewrite.runtime.progress import counting
 
-__all__ = ["Fit", "Interrupted", "fit"]
+__all__ = ["Fit", "Interrupted", "fit", "labelled_by", "scores_of"]
 
 LOSSES: Mapping[str, Op] = {"cross_entropy": cross_entropy, "hinge": hinge, "squared_error": squared_error}
 """By name."""
@@ -146,8 +146,7 @@ def fit(
     graph = as_graph(graph, "that can be trained")
     _check_numbers(epochs=epochs, batch=batch, patience=patience)
     head, scores = _head(graph)
-    labelled = None if loss is None else {"cross_entropy": True, "hinge": True, "squared_error": False}.get(str(loss))
-    given = samples(graph, data, scores, labelled=labelled)
+    given = samples(graph, data, scores, labelled=labelled_by(loss))
     held_out = (
         None
         if validation is None
@@ -226,6 +225,16 @@ def _head(graph: Graph) -> tuple[Graph, Tensor]:
     if not isinstance(kind, Tensor) or not kind.shape or not isinstance(kind.shape[0], str):
         raise TrainingError(f"the output of a network to train has one row a sample, and {name!r} is {kind}")
     return head, kind
+
+
+def scores_of(graph: Graph) -> Tensor:
+    """Return the type of what targets of a network are compared with."""
+    return _head(graph)[1]
+
+
+def labelled_by(loss: str | Op | None) -> bool | None:
+    """Return whether a loss is of classes; None where it does not say so."""
+    return {"cross_entropy": True, "hinge": True, "squared_error": False}.get(str(loss))
 
 
 def _loss_op(loss: str | Op | None, given: Samples, scores: Tensor) -> Op:
