@@ -14,12 +14,12 @@ from graphrewrite.learning.errors import TrainingError
 from graphrewrite.learning.optimisers import Adam, Optimiser
 from graphrewrite.learning.samples import samples
 from graphrewrite.learning.schedules import cosine
-from graphrewrite.learning.training import Fit, Interrupted, fit, labelled_by, scores_of
+from graphrewrite.learning.training import Fit, Interrupted, check_numbers, fit, labelled_by, scores_of
 from graphrewrite.lowering.implementations import with_implementations
 from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.quantisation.calibration import Bits, Widths
 from graphrewrite.lowering.quantisation.fake_network import FakeNetwork
-from graphrewrite.lowering.quantisation.quantiser import Choices, prepared
+from graphrewrite.lowering.quantisation.quantiser import Choices, prepared, with_scaled_channels
 from graphrewrite.op import Op
 
 __all__ = ["FineTuned", "finetune"]
@@ -28,7 +28,7 @@ _CALIBRATION = 512
 """Samples by which formats are chosen to begin with."""
 _LEAST = 2
 """Bits of a width at least."""
-_RATE = 2e-3
+_RATE = 4e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,12 +114,14 @@ def finetune(
     >>> bool((found[net.outputs[0]] == again[net.outputs[0]]).all())
     True
     """
+    check_numbers(epochs=epochs, batch=batch, patience=patience)
     flat = flattened(graph)
     given = samples(flat, data, scores_of(flat), labelled=labelled_by(loss))
     seen = {name: array[:_CALIBRATION] for name, array in given.inputs.items()}
     folded, inputs = prepared(flat, seen)
     plain = without_predicates(folded)
     widths = Widths(plain, bits, least=_LEAST)
+    _, plain = with_scaled_channels(plain, inputs, widths, per_channel=per_channel, fit=True)
     network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel)
     if not network.layers:
         raise TrainingError(f"the graph {flat.name!r} has no layer whose weights could be learnt")

@@ -23,7 +23,7 @@ from graphrewrite.learning.training_forms import parameters
 from graphrewrite.op import Op
 from graphrewrite.runtime.progress import counting
 
-__all__ = ["Fit", "Interrupted", "fit", "labelled_by", "scores_of"]
+__all__ = ["Fit", "Interrupted", "check_numbers", "fit", "labelled_by", "scores_of"]
 
 LOSSES: Mapping[str, Op] = {"cross_entropy": cross_entropy, "hinge": hinge, "squared_error": squared_error}
 """By name."""
@@ -144,7 +144,7 @@ def fit(
     True
     """
     graph = as_graph(graph, "that can be trained")
-    _check_numbers(epochs=epochs, batch=batch, patience=patience)
+    check_numbers(epochs=epochs, batch=batch, patience=patience)
     head, scores = _head(graph)
     given = samples(graph, data, scores, labelled=labelled_by(loss))
     held_out = (
@@ -200,7 +200,8 @@ def fit(
     return Fit(_with_arrays(graph, state.best or state.arrays), state.history)
 
 
-def _check_numbers(**numbers: Any) -> None:
+def check_numbers(**numbers: Any) -> None:
+    """Raise unless each is a whole number from 1 on, or None."""
     for name, value in numbers.items():
         if value is not None and not (isinstance(value, int | np.integer) and value >= 1):
             raise TrainingError(f"{name} is a whole number from 1 on, got {value!r}")

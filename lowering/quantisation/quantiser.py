@@ -46,7 +46,7 @@ from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.types import sizes_in, solved, with_sizes_in
 
-__all__ = ["CARRIERS", "LAYERS", "PREPARE", "Choices", "Quantiser", "in_fixed_point", "prepared", "quantise"]
+__all__ = ["CARRIERS", "LAYERS", "PREPARE", "Choices", "Quantiser", "in_fixed_point", "prepared", "quantise", "with_scaled_channels"]
 
 _JOINS = frozenset({"concat", "pad"})
 """Ops that combine several formats, followed by a quantise node where these differ."""
@@ -184,15 +184,26 @@ def in_fixed_point(
     """Return a prepared network in fixed point: of the ways that are asked for, the one of least noise."""
     found, noise_of = [], partial(output_noise, folded, inputs)
     for own in sorted({False, per_channel}):
-
-        def quantised(network: Graph, own: bool = own) -> Graph:
-            return Quantiser(network, inputs, widths, own, fit).run()
-
         if equalise:
-            found.append(equalised(folded, inputs, widths, per_channel=own, quantised=quantised, noise=noise_of))
+            found.append(with_scaled_channels(folded, inputs, widths, per_channel=own, fit=fit)[0])
         else:
-            found.append(quantised(folded))
+            found.append(Quantiser(folded, inputs, widths, own, fit).run())
     return found[0] if len(found) == 1 else min(found, key=noise_of)
+
+
+def with_scaled_channels(
+    folded: Graph, inputs: dict[str, np.ndarray], widths: Widths, *, per_channel: bool, fit: bool
+) -> tuple[Graph, Graph]:
+    """Return a prepared network in fixed point, its channels scaled where that lowers the noise, and the same in floats."""
+    made: list[tuple[Graph, Graph]] = []
+
+    def quantised(network: Graph) -> Graph:
+        made.append((Quantiser(network, inputs, widths, per_channel, fit).run(), network))
+        return made[-1][0]
+
+    noise_of = partial(output_noise, folded, inputs)
+    best = equalised(folded, inputs, widths, per_channel=per_channel, quantised=quantised, noise=noise_of)
+    return next(pair for pair in made if pair[0] is best)
 
 
 def prepared(
