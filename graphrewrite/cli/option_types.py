@@ -22,7 +22,7 @@ plugin_option = click.option(
 )
 """The option for plugins, which are looked for only where one is named."""
 
-_LEAST, _MOST = 4, 16
+_LEAST, _MOST = 2, 16
 
 
 class ModelFile(click.ParamType[Path]):

@@ -90,7 +90,7 @@ def fit(
     Parameters
     ----------
     graph : Graph
-        A network with one output, of scores or numbers; a closing softmax is left to the loss.
+        A network with one output, of scores or numbers; a closing softmax or arg_max over them is left out of the training.
     data : (inputs, targets)
         Inputs are an array, one row a sample, or arrays by the names of the inputs. Targets are classes, whole numbers
         from 0, or numbers of the shape of the output.
@@ -208,20 +208,21 @@ def check_numbers(**numbers: Any) -> None:
 
 
 def _head(graph: Graph) -> tuple[Graph, Tensor]:
-    """Return a network without a closing softmax, and the type of what it gives."""
+    """Return a network without a closing softmax or arg_max, and the type of what it gives."""
     if len(graph.outputs) != 1:
         raise TrainingError(
             f"a network to train has one output, and {graph.name!r} has {', '.join(graph.outputs) or 'none'}"
         )
     (name,) = graph.outputs
     head, source = graph.copy(), graph.operands(graph.outputs[0])[0]
-    if graph.nodes[source.node]["type"] == "softmax":
-        axis, kind = graph.attributes(source.node)["axis"], graph.result_type(*source)
-        if axis % len(kind.shape) == 1:
-            before = head.value(*head.operands(source.node)[0])
-            head.remove_node(name)
-            head.output(name, before)
-            source = head.operands(name)[0]
+    while graph.nodes[source.node]["type"] in ("softmax", "arg_max"):
+        before = graph.operands(source.node)[0]
+        if graph.attributes(source.node)["axis"] % len(graph.result_type(*before).shape) != 1:
+            break
+        source = before
+    if source != graph.operands(name)[0]:
+        head.remove_node(name)
+        head.output(name, head.value(*source))
     kind = head.result_type(*source)
     if not isinstance(kind, Tensor) or not kind.shape or not isinstance(kind.shape[0], str):
         raise TrainingError(f"the output of a network to train has one row a sample, and {name!r} is {kind}")

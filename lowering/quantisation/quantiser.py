@@ -46,7 +46,17 @@ from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.types import sizes_in, solved, with_sizes_in
 
-__all__ = ["CARRIERS", "LAYERS", "PREPARE", "Choices", "Quantiser", "in_fixed_point", "prepared", "quantise", "with_scaled_channels"]
+__all__ = [
+    "CARRIERS",
+    "LAYERS",
+    "PREPARE",
+    "Choices",
+    "Quantiser",
+    "in_fixed_point",
+    "prepared",
+    "quantise",
+    "with_scaled_channels",
+]
 
 _JOINS = frozenset({"concat", "pad"})
 """Ops that combine several formats, followed by a quantise node where these differ."""

@@ -90,7 +90,8 @@ def test_few_bits_lose_little_by_it():
     near = np.repeat(x[:700], 5, axis=0) + np.random.default_rng(0).normal(0, 0.6, (3500, 16)).astype(np.float32)
     taught = near, evaluate(graph, {source: near})[scores].argmax(1)  # by the float network
     rounded, tuned = (
-        finetune(graph, taught, bits=3, epochs=count, optimiser=way, batch=64) for count, way in ((1, SGD(0.0)), (8, None))
+        finetune(graph, taught, bits=3, epochs=count, optimiser=way, batch=64)
+        for count, way in ((1, SGD(0.0)), (8, None))
     )
     assert right(rounded.graph) < right(graph) - 0.08
     assert right(tuned.graph) > right(graph) - 0.04

@@ -73,5 +73,3 @@ def fake_quantise(x: np.ndarray, exponent: np.ndarray, *, width: int = 8, signed
     with np.errstate(all="ignore"):
         whole = np.clip(np.rint(np.asarray(x, np.float64) * np.exp2(-power)) + 0.0, element.minimum, element.maximum)
         return np.asarray(whole * np.exp2(power), x.dtype)
-
-
