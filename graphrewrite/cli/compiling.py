@@ -83,7 +83,8 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "--bits",
     type=Widths(),
     metavar="N|NAME=N,…|FILE|auto",
-    help="Word width of values and weights, 4 to 16 (with --finetune from 2 on); default: 8, and for c the model's own numbers. By layer: "
+    help="Word width of values and weights, 4 to 16, with --finetune from 2 on; default: 8, and for c the model's own "
+    "numbers. By layer: "
     "fc1=6,conv*=8:10,default=8, with weights and results apart by a colon; or a .json file of such a mapping. "
     "auto: as few bits as --max-loss allows.",
 )

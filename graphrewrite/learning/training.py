@@ -90,7 +90,7 @@ def fit(
     Parameters
     ----------
     graph : Graph
-        A network with one output, of scores or numbers; a closing softmax or arg_max over them is left out of the training.
+        A network with one output, of scores or numbers; a closing softmax or arg_max over them is left out.
     data : (inputs, targets)
         Inputs are an array, one row a sample, or arrays by the names of the inputs. Targets are classes, whole numbers
         from 0, or numbers of the shape of the output.

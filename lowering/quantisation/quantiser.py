@@ -204,7 +204,7 @@ def in_fixed_point(
 def with_scaled_channels(
     folded: Graph, inputs: dict[str, np.ndarray], widths: Widths, *, per_channel: bool, fit: bool
 ) -> tuple[Graph, Graph]:
-    """Return a prepared network in fixed point, its channels scaled where that lowers the noise, and the same in floats."""
+    """Return a prepared network in fixed point, channels scaled where that lowers the noise, and the same in floats."""
     made: list[tuple[Graph, Graph]] = []
 
     def quantised(network: Graph) -> Graph:
@@ -596,6 +596,7 @@ class Quantiser:
         return attributes
 
     def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
+        """Give an operand of a node another value."""
         old = self.graph.operands(node)[slot]
         new = self.graph.constant(array, origin=self.graph.origin(old.node))
         inherit(self.graph, new.node, old.node)
