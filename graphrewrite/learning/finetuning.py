@@ -125,7 +125,7 @@ def finetune(
     network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel)
     if not network.layers:
         raise TrainingError(f"the graph {flat.name!r} has no layer whose weights could be learnt")
-    rest = {
+    rest: dict[str, Any] = {
         "loss": loss,
         "batch": batch,
         "seed": seed,
