@@ -78,9 +78,17 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "--bits",
     type=Widths(),
     metavar="N|NAME=N,…|FILE|auto",
-    help="Word width of values and weights, 4 to 16; default: 8, and for c the model's own numbers. By layer: "
+    help="Word width of values and weights, 4 to 16, with --finetune from 2 on; default: 8, and for c the model's own "
+    "numbers. By layer: "
     "fc1=6,conv*=8:10,default=8, with weights and results apart by a colon; or a .json file of such a mapping. "
     "auto: as few bits as --max-loss allows.",
+)
+@click.option(
+    "--finetune",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Train the network on with the rounding of its hardware, from 2 bits on, before it is quantised: an .npz file "
+    "with train_x and train_y, classes from 0 or numbers; with several inputs train_ before their names.",
 )
 @click.option(
     "--max-loss",
@@ -209,6 +217,9 @@ def compile_command(
         _check_options(
             click.get_current_context(), _FOR_PROGRAMS if target.level == "stream" else _FOR_HARDWARE, target
         )
+        from graphrewrite.cli.finetuning import check_finetuning
+
+        check_finetuning(options["bits"], options["finetune"], options["host"])
         chosen = Options(target=target, sizes=dict(sizes), **options)
         if chosen.target.level != "stream":
             program = compile_program(

@@ -46,7 +46,7 @@ def target_option(known: str, default: str, text: str) -> Callable[[_F], _F]:
     )
 
 
-_LEAST, _MOST = 4, 16
+_LEAST, _MOST = 2, 16
 
 
 class ModelFile(click.ParamType[Path]):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphrewrite import Graph, evaluate
 from graphrewrite.cli.samples import Samples
-from graphrewrite.lowering import QuantisationLossError, QuantisationWarning, quantise, search_widths
+from graphrewrite.lowering import QuantisationError, QuantisationLossError, QuantisationWarning, quantise, search_widths
 from graphrewrite.lowering.quantisation.agreement import Agreement, Reference, greatest_loss
 from graphrewrite.lowering.quantisation.guards import Finding, findings
 from graphrewrite.rewriting.traces import Step
@@ -18,7 +19,7 @@ from graphrewrite.rewriting.traces import Step
 if TYPE_CHECKING:
     from graphrewrite.cli.pipeline import Options
 
-__all__ = ["LIMIT", "SEARCHED", "as_text", "causes", "check_loss", "loss_text", "quantised"]
+__all__ = ["LIMIT", "SEARCHED", "as_text", "causes", "check_loss", "loss_text", "quantised", "refuse_finetuning"]
 
 LIMIT = 0.05
 """The loss beyond which no hardware is made, unless another one is given."""
@@ -34,13 +35,27 @@ _STRICTER = (1.0, 0.5, 0.25)
 
 
 def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step]) -> tuple[Graph, Any]:
-    """Return a quantised network and its widths, which a search may have found."""
+    """Return a quantised network, trained on where that is asked for, and its widths, which a search may have found."""
+    if options.finetune is not None:
+        from graphrewrite.cli.finetuning import finetuned
+
+        bits = _USUAL if options.bits is None else options.bits
+        tuned = finetuned(graph, options.finetune, bits, per_channel=options.per_channel, seed=options.seed)
+        return tuned.graph, bits
     bits, per_channel = _USUAL if options.bits is None else options.bits, options.per_channel
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuantisationWarning)  # the findings say it, and more
         if isinstance(bits, str):
             bits = _searched(graph, samples, options)
         return quantise(graph, samples.calibration, bits=bits, per_channel=per_channel, steps=steps), bits
+
+
+def refuse_finetuning(file: Path | None) -> None:
+    """Raise if a network that is quantised already is to be fine-tuned."""
+    if file is not None:
+        raise QuantisationError(
+            "the model is quantised already, and its grids are kept: --finetune is for float models"
+        )
 
 
 def _searched(graph: Graph, samples: Samples, options: Options) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering import QuantisationError
 from graphrewrite.types import element_dtype
 
-__all__ = ["Samples", "beside", "load", "names_of_labels", "random"]
+__all__ = ["Samples", "arrays_of", "beside", "load", "names_of_labels", "random"]
 
 _RANDOM_HINT = "pass an .npz file with --calibration; its array 'calibration_x' holds inputs, batch first"
 _BROKEN = (
@@ -74,7 +74,7 @@ def load(path: Path | None, graph: Graph) -> Samples:
     if path is None:
         raise QuantisationError(f"there are no calibration samples; {_RANDOM_HINT}")
     # A single array needs no name. Names of inputs come in where there are several inputs.
-    arrays = _arrays(path)
+    arrays = arrays_of(path)
     if len(arrays) == 1 and len(graph.inputs) == 1:
         arrays = {"calibration_x": next(iter(arrays.values()))}
     single = len(graph.inputs) == 1
@@ -114,19 +114,18 @@ def random(graph: Graph, frames: int, seed: int) -> Samples:
     return Samples(made, made)
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
+def arrays_of(path: Path, what: str = "calibration samples", hint: str = _RANDOM_HINT) -> dict[str, np.ndarray]:
+    """Return the arrays of a file, or raise an error that says what they are and gives a hint."""
     try:
         with path.open("rb") as file:
             found = np.load(file, allow_pickle=False)
             return {"calibration_x": found} if isinstance(found, np.ndarray) else {n: found[n] for n in found.files}
     except FileNotFoundError:
         near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.npz")])
-        raise QuantisationError(
-            f"there is no file {str(path)!r} with calibration samples{near}; {_RANDOM_HINT}"
-        ) from None
+        raise QuantisationError(f"there is no file {str(path)!r} with {what}{near}; {hint}") from None
     except _BROKEN as error:
         reason = (str(error) or type(error).__name__).splitlines()[0][:80]
-        raise QuantisationError(f"{str(path)!r} is no .npz file of numbers ({reason}); {_RANDOM_HINT}") from None
+        raise QuantisationError(f"{str(path)!r} is no .npz file of numbers ({reason}); {hint}") from None
 
 
 def _by_input(arrays: dict[str, np.ndarray], graph: Graph, key: str, path: Path) -> dict[str, np.ndarray]:

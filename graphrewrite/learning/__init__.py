@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from graphrewrite.errors import no_attribute
 from graphrewrite.learning.differentiation import differentiate
 from graphrewrite.learning.errors import DifferentiationError, TrainingError
+from graphrewrite.learning.finetuning import FineTuned, finetune
 from graphrewrite.learning.losses import INFERENCE_FORMS, TRAINING_FORMS, loss
 from graphrewrite.learning.optimisers import SGD, Adam, Optimiser
 from graphrewrite.learning.schedules import cosine, exponential, stepwise
@@ -28,6 +29,7 @@ __all__ = [
     "TRAINING_FORMS",
     "Adam",
     "DifferentiationError",
+    "FineTuned",
     "Fit",
     "Interrupted",
     "Optimiser",
@@ -35,6 +37,7 @@ __all__ = [
     "cosine",
     "differentiate",
     "exponential",
+    "finetune",
     "fit",
     "loss",
     "parameters",

@@ -24,7 +24,9 @@ __all__ = ["differentiate", "gradient_graph"]
 
 WITHOUT: Mapping[str, str] = {
     **dict.fromkeys(("cond", "loop", "scan"), "write its steps one after the other, and a choice with op.where"),
-    **dict.fromkeys(("quantise", "quant", "bipolar_quant", "trunc"), "rounding has no slope; give a rule: rules=[…]"),
+    **dict.fromkeys(
+        ("quantise", "quant", "bipolar_quant", "trunc"), "rounding has no slope: write fake_quantise, or rules=[…]"
+    ),
     **dict.fromkeys(("multi_threshold", "tree_ensemble"), "steps have no slope; give a rule: rules=[…]"),
     **dict.fromkeys(("dequantize_linear", "quantize_linear"), "scales of stored numbers are not learnt"),
     **dict.fromkeys(("from_quantised", "from_fixed", "to_fixed", "to_quantised"), "stored numbers are not learnt"),

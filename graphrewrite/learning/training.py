@@ -23,7 +23,7 @@ from graphrewrite.learning.training_forms import parameters
 from graphrewrite.op import Op
 from graphrewrite.runtime.progress import counting
 
-__all__ = ["Fit", "Interrupted", "fit"]
+__all__ = ["Fit", "Interrupted", "check_numbers", "fit", "labelled_by", "scores_of"]
 
 LOSSES: Mapping[str, Op] = {"cross_entropy": cross_entropy, "hinge": hinge, "squared_error": squared_error}
 """By name."""
@@ -90,7 +90,7 @@ def fit(
     Parameters
     ----------
     graph : Graph
-        A network with one output, of scores or numbers; a closing softmax is left to the loss.
+        A network with one output, of scores or numbers; a closing softmax or arg_max over them is left out.
     data : (inputs, targets)
         Inputs are an array, one row a sample, or arrays by the names of the inputs. Targets are classes, whole numbers
         from 0, or numbers of the shape of the output.
@@ -144,10 +144,9 @@ def fit(
     True
     """
     graph = as_graph(graph, "that can be trained")
-    _check_numbers(epochs=epochs, batch=batch, patience=patience)
+    check_numbers(epochs=epochs, batch=batch, patience=patience)
     head, scores = _head(graph)
-    labelled = None if loss is None else {"cross_entropy": True, "hinge": True, "squared_error": False}.get(str(loss))
-    given = samples(graph, data, scores, labelled=labelled)
+    given = samples(graph, data, scores, labelled=labelled_by(loss))
     held_out = (
         None
         if validation is None
@@ -201,31 +200,43 @@ def fit(
     return Fit(_with_arrays(graph, state.best or state.arrays), state.history)
 
 
-def _check_numbers(**numbers: Any) -> None:
+def check_numbers(**numbers: Any) -> None:
+    """Raise unless each is a whole number from 1 on, or None."""
     for name, value in numbers.items():
         if value is not None and not (isinstance(value, int | np.integer) and value >= 1):
             raise TrainingError(f"{name} is a whole number from 1 on, got {value!r}")
 
 
 def _head(graph: Graph) -> tuple[Graph, Tensor]:
-    """Return a network without a closing softmax, and the type of what it gives."""
+    """Return a network without a closing softmax or arg_max, and the type of what it gives."""
     if len(graph.outputs) != 1:
         raise TrainingError(
             f"a network to train has one output, and {graph.name!r} has {', '.join(graph.outputs) or 'none'}"
         )
     (name,) = graph.outputs
     head, source = graph.copy(), graph.operands(graph.outputs[0])[0]
-    if graph.nodes[source.node]["type"] == "softmax":
-        axis, kind = graph.attributes(source.node)["axis"], graph.result_type(*source)
-        if axis % len(kind.shape) == 1:
-            before = head.value(*head.operands(source.node)[0])
-            head.remove_node(name)
-            head.output(name, before)
-            source = head.operands(name)[0]
+    while graph.nodes[source.node]["type"] in ("softmax", "arg_max"):
+        before = graph.operands(source.node)[0]
+        if graph.attributes(source.node)["axis"] % len(graph.result_type(*before).shape) != 1:
+            break
+        source = before
+    if source != graph.operands(name)[0]:
+        head.remove_node(name)
+        head.output(name, head.value(*source))
     kind = head.result_type(*source)
     if not isinstance(kind, Tensor) or not kind.shape or not isinstance(kind.shape[0], str):
         raise TrainingError(f"the output of a network to train has one row a sample, and {name!r} is {kind}")
     return head, kind
+
+
+def scores_of(graph: Graph) -> Tensor:
+    """Return the type of what targets of a network are compared with."""
+    return _head(graph)[1]
+
+
+def labelled_by(loss: str | Op | None) -> bool | None:
+    """Return whether a loss is of classes; None where it does not say so."""
+    return {"cross_entropy": True, "hinge": True, "squared_error": False}.get(str(loss))
 
 
 def _loss_op(loss: str | Op | None, given: Samples, scores: Tensor) -> Op:

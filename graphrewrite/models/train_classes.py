@@ -18,13 +18,23 @@ SEED = 2
 WIDTHS = (16, 64, 32, 32, 5)
 
 
-def main(folder: Path) -> None:
-    """Train, and write model and samples into a folder."""
+def samples() -> tuple[np.ndarray, np.ndarray]:
+    """Return inputs and labels; the first 5,000 are learnt from."""
+    x, labels, _ = _drawn()
+    return x.astype(np.float32), labels
+
+
+def _drawn() -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
     rng = np.random.default_rng(SEED)
     centres = rng.normal(0, 1.0, (WIDTHS[-1], 3, WIDTHS[0]))
     labels = rng.integers(0, WIDTHS[-1], 6000)
     x = centres[labels, rng.integers(0, 3, len(labels))] + rng.normal(0, 0.9, (len(labels), WIDTHS[0]))
+    return x, labels, rng
 
+
+def main(folder: Path) -> None:
+    """Train, and write model and samples into a folder."""
+    x, labels, rng = _drawn()
     layers: list[Layer] = []
     for i, (inputs, outputs) in enumerate(pairwise(WIDTHS), start=1):
         layers += [Linear(f"fc{i}", inputs, outputs, rng), Relu(f"relu{i}")]

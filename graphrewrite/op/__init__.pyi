@@ -1006,3 +1006,7 @@ class _extract(Op):
     @overload
     def __call__(self, out: Any, input: Any, *, starts: _In[Sequence[Dimension]] = ..., **given: Unpack[_Given]) -> Any: ...
 extract: _extract
+
+class _fake_quantise(Op):
+    def __call__(self, x: Any, exponent: Any, *, width: _In[int] = 8, signed: _In[bool] = True, **given: Unpack[_Given]) -> Any: ...
+fake_quantise: _fake_quantise

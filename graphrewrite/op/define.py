@@ -134,6 +134,7 @@ def define_op(
     forms: Mapping[str, Entries] | None = ...,
     cost: Cost | None = ...,
     neutral: Mapping[str, Neutral] | None = ...,
+    held: Callable[..., Callable[..., Any]] | None = ...,
 ) -> Callable[[Callable[..., Any]], Op]: ...
 def define_op(
     function: Callable[..., Any] | None = None,
@@ -154,6 +155,7 @@ def define_op(
     forms: Mapping[str, Entries] | None = None,
     cost: Cost | None = None,
     neutral: Mapping[str, Neutral] | None = None,
+    held: Callable[..., Callable[..., Any]] | None = None,
 ) -> Op | Callable[[Callable[..., Any]], Op]:
     """Make an op of a numpy function.
 
@@ -210,6 +212,9 @@ def define_op(
         Operands that a caller may leave out before others, or pass None for, although the function needs them: each
         name, to a function of the types of all operands (None of missing ones) and the attributes, which returns an
         array that changes nothing. Nodes have it as a constant.
+    held : callable, optional
+        Of an op that rounds, what its gradients are of, since its own slopes are zero: a function of operands and
+        attributes that returns one of operands, the op near to them with what rounding adds held as it is.
 
     Returns
     -------
@@ -275,6 +280,7 @@ def define_op(
             results_of=None if isinstance(results, int) else results,
             cost=cost,
             neutral=dict(neutral or {}),
+            held=held,
             sized=frozenset(p.name for p in keywords if _names_sizes(str(p.annotation))),
             doc=inspect.getdoc(body) or "",
         )

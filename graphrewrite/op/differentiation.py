@@ -32,8 +32,9 @@ class Vjp(Op):
     Its operands are the gradient ``g`` with respect to a result of the op, and the op's own operands. Its attributes
     are those of the op; of one with several operands ``wrt``, the one with respect to which it is taken; and of one
     with several results ``of_result``, the one that ``g`` belongs to. It computes the sum of ``g`` times the central
-    difference quotients of the op in double precision, which is slow: rules write it as other ops. Where the op has no
-    slope, such as at a kink, it raises an `EvaluationError`.
+    difference quotients of the op in double precision, which is slow: rules write it as other ops. Of an op that rounds
+    and says so (`Op.held`), what rounding adds is held as it is. Where the op has no slope, such as at a kink, it
+    raises an `EvaluationError`.
 
     Attributes
     ----------
@@ -125,9 +126,10 @@ def _quotient(op: Op) -> Callable[..., np.ndarray]:
         wide = [each.astype(np.float64) if each.dtype.kind == "f" else each for each in arrays]
         in_double = {k: "f64" if k == "element" and v == "f32" else v for k, v in attributes.items()}
         x, weights = wide[wrt], np.asarray(g, np.float64)
+        function, own = (op.function, in_double) if op.held is None else (op.held(*wide, **in_double), {})
 
         def value(changed: np.ndarray) -> np.ndarray:
-            found = op.function(*wide[:wrt], changed, *wide[wrt + 1 :], **in_double)
+            found = function(*wide[:wrt], changed, *wide[wrt + 1 :], **own)
             return np.asarray(found[of_result] if isinstance(found, tuple) else found)
 
         slopes = np.zeros(x.shape)

@@ -67,6 +67,7 @@ _MODULES = (
     "quantised.softmax",
     "memory.destination",
     "memory.parts",
+    "quantised.fake_quantisation",
 )
 
 LIBRARY: dict[str, Op] = {

@@ -73,6 +73,9 @@ class Op(Signature):
         Attributes that may be written in other forms, which the operand types explain; see `settled`.
     sized : frozenset of str
         Attributes that may hold symbolic sizes, which evaluation replaces by numbers.
+    held : callable, optional
+        Of an op that rounds: a function of operands and attributes that returns one of operands, the op near to them
+        with what rounding adds held as it is, whose slopes its gradients have.
     doc : str
         The docstring of the function, to which `documentation` adds types and defaults.
     """
@@ -89,6 +92,7 @@ class Op(Signature):
     cost: Cost | None = field(default=None, repr=False)
     forms: Mapping[str, Entries] = field(default_factory=dict, repr=False)
     sized: frozenset[str] = field(default=frozenset(), repr=False)
+    held: Callable[..., Callable[..., Any]] | None = field(default=None, repr=False)
     doc: str = field(default="", repr=False)
     remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False, init=False)
 

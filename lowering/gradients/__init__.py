@@ -35,6 +35,7 @@ from graphrewrite.lowering.gradients.pools import DIFFERENTIATE_POOLS
 from graphrewrite.lowering.gradients.products import DIFFERENTIATE_PRODUCTS
 from graphrewrite.lowering.gradients.reductions import DIFFERENTIATE_REDUCTIONS
 from graphrewrite.lowering.gradients.resizing import DIFFERENTIATE_RESIZING
+from graphrewrite.lowering.gradients.rounding import DIFFERENTIATE_ROUNDING
 
 __all__ = [
     "DIFFERENTIATE_ACTIVATIONS",
@@ -47,6 +48,7 @@ __all__ = [
     "DIFFERENTIATE_PRODUCTS",
     "DIFFERENTIATE_REDUCTIONS",
     "DIFFERENTIATE_RESIZING",
+    "DIFFERENTIATE_ROUNDING",
     "GRADIENTS",
 ]
 
@@ -61,5 +63,6 @@ GRADIENTS = (
     *DIFFERENTIATE_INDEXING,
     *DIFFERENTIATE_ATTENTION,
     *DIFFERENTIATE_RESIZING,
+    *DIFFERENTIATE_ROUNDING,
 )
 """All gradients."""

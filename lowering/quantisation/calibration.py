@@ -100,7 +100,7 @@ Bits = int | Mapping[str, int | Sequence[int]]
 class Widths:
     """The word widths of each layer: of its weights, and of its result."""
 
-    def __init__(self, graph: Graph, bits: Bits) -> None:
+    def __init__(self, graph: Graph, bits: Bits, least: int = 4) -> None:
         given: dict[str, Any] = dict(bits) if isinstance(bits, Mapping) else {"default": bits}
         names = {o for node in graph for o in names_of(graph, node)} | {"default"}
         self.table: dict[str, tuple[int, int]] = {}
@@ -108,10 +108,10 @@ class Widths:
         for name, widths in given.items():
             pair = widths if isinstance(widths, tuple | list) and len(widths) == 2 else (widths, widths)
             for width in pair:
-                if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 4 <= width <= 16:
+                if isinstance(width, bool) or not isinstance(width, int | np.integer) or not least <= width <= 16:
                     raise QuantisationError(
-                        f"the width for {name!r} is {widths!r}; widths are integers from 4 to 16, or a pair of them "
-                        "for weights and results"
+                        f"the width for {name!r} is {widths!r}; widths are integers from {least} to 16, or a pair of "
+                        "them for weights and results"
                     )
             is_name = name in names
             if not is_name and not any(fnmatchcase(other, name) for other in names - {"default"}):

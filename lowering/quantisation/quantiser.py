@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,17 @@ from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.types import sizes_in, solved, with_sizes_in
 
-__all__ = ["CARRIERS", "LAYERS", "PREPARE", "in_fixed_point", "prepared", "quantise"]
+__all__ = [
+    "CARRIERS",
+    "LAYERS",
+    "PREPARE",
+    "Choices",
+    "Quantiser",
+    "in_fixed_point",
+    "prepared",
+    "quantise",
+    "with_scaled_channels",
+]
 
 _JOINS = frozenset({"concat", "pad"})
 """Ops that combine several formats, followed by a quantise node where these differ."""
@@ -184,15 +194,26 @@ def in_fixed_point(
     """Return a prepared network in fixed point: of the ways that are asked for, the one of least noise."""
     found, noise_of = [], partial(output_noise, folded, inputs)
     for own in sorted({False, per_channel}):
-
-        def quantised(network: Graph, own: bool = own) -> Graph:
-            return _Quantiser(network, inputs, widths, own, fit).run()
-
         if equalise:
-            found.append(equalised(folded, inputs, widths, per_channel=own, quantised=quantised, noise=noise_of))
+            found.append(with_scaled_channels(folded, inputs, widths, per_channel=own, fit=fit)[0])
         else:
-            found.append(quantised(folded))
+            found.append(Quantiser(folded, inputs, widths, own, fit).run())
     return found[0] if len(found) == 1 else min(found, key=noise_of)
+
+
+def with_scaled_channels(
+    folded: Graph, inputs: dict[str, np.ndarray], widths: Widths, *, per_channel: bool, fit: bool
+) -> tuple[Graph, Graph]:
+    """Return a prepared network in fixed point, channels scaled where that lowers the noise, and the same in floats."""
+    made: list[tuple[Graph, Graph]] = []
+
+    def quantised(network: Graph) -> Graph:
+        made.append((Quantiser(network, inputs, widths, per_channel, fit).run(), network))
+        return made[-1][0]
+
+    noise_of = partial(output_noise, folded, inputs)
+    best = equalised(folded, inputs, widths, per_channel=per_channel, quantised=quantised, noise=noise_of)
+    return next(pair for pair in made if pair[0] is best)
 
 
 def prepared(
@@ -223,10 +244,48 @@ PREPARE = (
 """Rules that write a network by layers and functions that are quantised."""
 
 
-class _Quantiser:
+class Choices(NamedTuple):
+    """Formats of a network that nothing but samples or training decides.
+
+    Attributes
+    ----------
+    formats : dict of str to FixedPoint
+        Of values, by input or op.
+    fractions : dict of str to ndarray
+        Of the weights of a layer, one for each output.
+    """
+
+    formats: dict[str, FixedPoint]
+    fractions: dict[str, np.ndarray]
+
+
+class Quantiser:
+    """A network whose values and weights get formats, and what was chosen.
+
+    Attributes
+    ----------
+    graph : Graph
+        The network, in which each value is quantised after `build`.
+    choices : Choices
+        Formats that are given, and those that were chosen by samples.
+    formats : dict of str to FixedPoint
+        Of each value, those that follow from others too, by the node that quantises it.
+    rounding_at : dict of str to str
+        The nodes that quantise values to chosen formats, by input or op.
+    fitted : set of str
+        Layers whose weights may change.
+    """
+
     def __init__(
-        self, graph: Graph, inputs: dict[str, np.ndarray], widths: Widths, per_channel: bool, fit: bool
+        self,
+        graph: Graph,
+        inputs: dict[str, np.ndarray],
+        widths: Widths,
+        per_channel: bool,
+        fit: bool,
+        choices: Choices | None = None,
     ) -> None:
+        self.choices = Choices({}, {}) if choices is None else Choices({**choices.formats}, {**choices.fractions})
         self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
         self.uses: dict[tuple[str, str], list[str]] = {}
         """Nodes by the nested graph and the node of it that they are uses of."""
@@ -247,13 +306,13 @@ class _Quantiser:
         self.points = {nodes[0]: nodes[-1] for nodes in before}
         self.points |= {n: n if n in self.functions else self.point(n) for n in self.rounding}
         layers = {n for n in self.computing if graph.nodes[n]["type"] in ("conv", "linear")}
-        self.fitted = {n for n in layers if fit and not is_mean(graph, n)}
+        self.fitted, self.fit = {n for n in layers if not is_mean(graph, n)}, fit
         self.rounded = dict(inputs)
         """Values of the quantised network."""
         try:
             # What overflows is named below, by its node.
             with np.errstate(over="ignore", invalid="ignore"):
-                self.values = evaluate_nodes(graph, inputs, {*self.points.values(), *self.fitted})
+                self.values = evaluate_nodes(graph, inputs, {*self.points.values(), *(self.fitted if fit else ())})
         except GraphRewriteError as error:
             raise QuantisationError(f"the calibration samples cannot be evaluated: {error}") from error
         for node, point in self.points.items():
@@ -262,6 +321,7 @@ class _Quantiser:
                     "overflows on the calibration samples; scale its weights, or export the model again", node=node
                 )
         self.formats: dict[str, FixedPoint] = {}
+        self.rounding_at: dict[str, str] = {}
         self.totals: set[str] = set()
         """Exact sums that constant factors make means."""
 
@@ -280,9 +340,15 @@ class _Quantiser:
         return is_alone and all(n in self.graph.outputs for use in uses for n in self.graph.successors(use))
 
     def run(self) -> Graph:
+        """Return the network in fixed point."""
+        self.build()
+        return rewrite(self.graph, RULES)
+
+    def build(self) -> None:
+        """Quantise values and weights, each by a node of its own, or a constant."""
         for node in self.graph.inputs:
             if self.graph.succ[node]:
-                self.insert(self.points[node], self.chosen(node))
+                self.rounding_at[node] = self.insert(self.points[node], self.chosen(node))
         # In topological order: the formats of all operands are known when a node has its turn.
         for node in self.rounding:
             # The sums of a mean stay exact, so that only its product with a constant is rounded.
@@ -297,8 +363,7 @@ class _Quantiser:
             elif exact is not None and (self.is_compared(node) or self.is_last(node)):
                 self.insert(self.points[node], self.at_the_end(node, exact))
             else:
-                self.insert(self.points[node], self.chosen(node))
-        return rewrite(self.graph, RULES)
+                self.rounding_at[node] = self.insert(self.points[node], self.chosen(node))
 
     def exact(self, node: str) -> FixedPoint:
         """The format of exact results."""
@@ -352,7 +417,13 @@ class _Quantiser:
         return FixedPoint(exact.signed, widest, exact.fraction - surplus)
 
     def chosen(self, node: str) -> FixedPoint:
-        """The format of the least error on the samples: of the value, or of the functions that alone read it."""
+        """The format that is given for a value, or that of the least error on the samples."""
+        if node not in self.choices.formats:
+            self.choices.formats[node] = self.by_samples(node)
+        return self.choices.formats[node]
+
+    def by_samples(self, node: str) -> FixedPoint:
+        """The format of the least error: of the value, or of the functions that alone read it."""
         point = self.points[node]
         if self.graph.nodes[point]["type"] == "sign":
             return FixedPoint(True, 2)
@@ -378,7 +449,11 @@ class _Quantiser:
         return str(quantised.node)
 
     def format_of(self, node: str) -> FixedPoint:
-        """The format of a value that reaches a layer, looked up through ops that keep it."""
+        """The format of a value that reaches a layer."""
+        return self.formats[self.origin_of_format(node)]
+
+    def origin_of_format(self, node: str) -> str:
+        """The node whose format a value has, looked up through ops that keep it."""
         while node not in self.formats:
             kind = self.graph.nodes[node]["type"]
             if kind == "constant":
@@ -397,7 +472,7 @@ class _Quantiser:
                     node=node,
                 )
             node = self.graph.operands(node)[0].node
-        return self.formats[node]
+        return node
 
     def quantise_constant(self, node: str, slot: int) -> FixedPoint:
         """Round a constant addend or factor to its grid; return its format.
@@ -456,9 +531,12 @@ class _Quantiser:
     def on_grids(self, node: str, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A layer's weights on the grids that suit them best, the bias that then fits, and the binary points."""
         width = self.widths.of_weights(self.graph, node)
-        fractions = fractions_of(w, width, per_channel=self.per_channel or self.gives_units(node, w))
+        fractions = self.choices.fractions.get(node)
+        if fractions is None:
+            fractions = fractions_of(w, width, per_channel=self.per_channel or self.gives_units(node, w))
+            self.choices.fractions[node] = fractions
         nearest = on_grid(w, fractions, width)
-        if node not in self.fitted or np.array_equal(nearest, w):
+        if not self.fit or node not in self.fitted or np.array_equal(nearest, w):
             return nearest, b, fractions
         x, wanted = self.value(self.graph.operands(node)[0]), self.values[node]
         order = self.graph.op(node).arrangement([self.graph.result_type(*o) for o in self.graph.operands(node)])
@@ -518,6 +596,7 @@ class _Quantiser:
         return attributes
 
     def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
+        """Give an operand of a node another value."""
         old = self.graph.operands(node)[slot]
         new = self.graph.constant(array, origin=self.graph.origin(old.node))
         inherit(self.graph, new.node, old.node)

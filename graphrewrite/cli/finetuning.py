@@ -1,0 +1,52 @@
+"""Fine-tuning before a compilation, on the samples of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from graphrewrite import Graph
+from graphrewrite.cli import samples as sample_files
+from graphrewrite.learning import FineTuned, TrainingError, finetune
+
+__all__ = ["check_finetuning", "finetuned"]
+
+_EPOCHS = 20
+_LEAST = 4
+"""Bits from which on a network is quantised without training."""
+
+
+def check_finetuning(bits: Any, file: Path | None, host: tuple[str, ...]) -> None:
+    """Raise unless the options of a compilation fit together, before anything is read."""
+    widths = [bits] if isinstance(bits, int) else [*bits.values()] if isinstance(bits, dict) else []
+    narrow = [w for width in widths for w in (width if isinstance(width, tuple | list) else [width]) if w < _LEAST]
+    if file is None and narrow:
+        raise TrainingError(
+            f"--bits {min(narrow)} loses too much without training; give samples by --finetune, or {_LEAST} bits"
+        )
+    if file is None:
+        return
+    if isinstance(bits, str):
+        raise TrainingError("--finetune trains for given widths, and --bits auto searches them; give --bits 4")
+    if host:
+        raise TrainingError("--finetune trains the whole network, and --host leaves a part of it out; drop either")
+
+
+def finetuned(graph: Graph, file: Path, bits: Any, *, per_channel: bool, seed: int) -> FineTuned:
+    """Return a network that was trained on the samples of a file."""
+    arrays = sample_files.arrays_of(file, "samples to train with", f"give {_wanted(graph)}")
+    names = (
+        dict.fromkeys(graph.inputs, "train_x") if len(graph.inputs) == 1 else {n: f"train_{n}" for n in graph.inputs}
+    )
+    missing = [name for name in (*names.values(), "train_y") if name not in arrays]
+    if missing:
+        held = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items()) or "nothing"
+        raise TrainingError(f"{str(file)!r} holds {held}, but no {missing[0]!r}; give {_wanted(graph)}")
+    inputs = {name: arrays[given] for name, given in names.items()}
+    return finetune(graph, (inputs, arrays["train_y"]), bits=bits, per_channel=per_channel, epochs=_EPOCHS, seed=seed)
+
+
+def _wanted(graph: Graph) -> str:
+    own = {name: "train_x" if len(graph.inputs) == 1 else f"train_{name}" for name in graph.inputs}
+    needed = ", ".join(f"{array} {graph.result_type(name)}" for name, array in own.items())
+    return f"an .npz file with {needed}, and train_y, classes from 0 or numbers"

@@ -1,0 +1,170 @@
+"""A network with fake quantisation: float weights and binary points to learn, and the arithmetic of its hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Graph, op, rewrite
+from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import move_slot, rewire
+from graphrewrite.lowering.quantisation.calibration import Widths
+from graphrewrite.lowering.quantisation.quantiser import Choices, Quantiser
+from graphrewrite.rules import RULES
+from graphrewrite.types import element_dtype
+
+__all__ = ["FakeNetwork"]
+
+_BIAS = 48
+"""Bits of a bias: those of the widest accumulator."""
+
+
+@dataclass(frozen=True, eq=False)
+class FakeNetwork:
+    """A network as it is trained for hardware.
+
+    Attributes
+    ----------
+    graph : Graph
+        In floats: each weight, bias and value that the hardware rounds is rounded by a `fake_quantise`.
+    fixed : Graph
+        The same network as `quantise` gives it, of quantised constants.
+    choices : Choices
+        Its formats.
+    layers : mapping of str to pair of str
+        By layer of the prepared network, the constants of `graph` that are its weights and its bias.
+    value_exponents, weight_exponents : mapping of str to str
+        The constants that are exponents, by input or op, and by layer.
+    """
+
+    graph: Graph
+    fixed: Graph
+    choices: Choices
+    layers: Mapping[str, tuple[str, str]]
+    value_exponents: Mapping[str, str]
+    weight_exponents: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        folded: Graph,
+        inputs: dict[str, np.ndarray],
+        widths: Widths,
+        *,
+        per_channel: bool,
+        choices: Choices | None = None,
+    ) -> FakeNetwork:
+        """Return a prepared network with fake quantisation; formats that are not given are chosen by samples."""
+        return _Writer(folded, Quantiser(folded, inputs, widths, per_channel, fit=False, choices=choices)).run()
+
+    def choices_in(self, trained: Graph) -> Choices:
+        """Return the formats that the exponents of a trained network stand for."""
+
+        def fractions(name: str) -> np.ndarray:
+            return -np.rint(np.asarray(trained.nodes[name]["value"], np.float64)).astype(np.int64).reshape(-1)
+
+        formats = dict(self.choices.formats)
+        for node, name in self.value_exponents.items():
+            formats[node] = replace(formats[node], fraction=int(fractions(name)[0]))
+        of_weights = dict(self.choices.fractions)
+        for node, name in self.weight_exponents.items():
+            of_weights[node] = np.broadcast_to(fractions(name), of_weights[node].shape).copy()
+        return Choices(formats, of_weights)
+
+    def learnt(self, folded: Graph, trained: Graph) -> Graph:
+        """Return the prepared network with the weights and biases of a trained one."""
+        new = folded.copy()
+        for node, names in self.layers.items():
+            for slot, name in enumerate(names, start=1):
+                old = new.operands(node)[slot]
+                value, kind = trained.nodes[name]["value"], new.result_type(*old)
+                made = new.constant(np.array(value), type=kind, origin=new.origin(old.node))
+                move_slot(new, node, slot, Operand(made.node))
+                if not new.succ[old.node]:
+                    new.remove_node(old.node)
+        return new
+
+
+class _Writer:
+    """Writes the network of a quantiser, with fake quantisation in the places of its rounding."""
+
+    def __init__(self, folded: Graph, made: Quantiser) -> None:
+        made.build()
+        self.folded, self.made, self.graph = folded, made, made.graph.copy()
+        self.choices = made.choices
+        self.value_exponents: dict[str, str] = {}
+        self.weight_exponents: dict[str, str] = {}
+        self.layers: dict[str, tuple[str, str]] = {}
+
+    def run(self) -> FakeNetwork:
+        """Return the network."""
+        fixed = rewrite(self.made.graph, RULES)
+        chosen = {at: node for node, at in self.made.rounding_at.items()}
+        for at in [n for n in self.graph.in_order() if n in self.made.formats]:
+            if self.graph.nodes[at]["type"] != "quantise":  # a join of one format
+                continue
+            value = self.graph.value(*self.graph.operands(at)[0])
+            kept = self.rounded(value, chosen[at], at) if at in chosen else value  # sums of the last layer are exact
+            rewire(self.graph, at, Operand(kept.node, kept.result))
+            self.graph.remove_node(at)
+        for node in self.folded.in_order():
+            if node in self.made.fitted:
+                self.round_weights(node)
+        names = self.layers, self.value_exponents, self.weight_exponents
+        return FakeNetwork(self.graph, fixed, self.choices, *names)
+
+    def rounded(self, value: Any, node: str, at: str) -> Any:
+        """Return a value that is rounded to its format."""
+        element = self.choices.formats[node]
+        exponent = self.constant(f"{node}_exponent", np.array(-element.fraction), value)
+        self.value_exponents[node] = exponent.node
+        return self.fake(value, exponent, element.width, signed=element.signed, origin=self.made.graph.origin(at))
+
+    def round_weights(self, node: str) -> None:
+        """Round the weights and the bias of a layer, which are constants of its own."""
+        fractions = self.choices.fractions[node]
+        _, *old = self.folded.operands(node)
+        w, b = (np.asarray(self.folded.nodes[each.node]["value"]) for each in old)
+        own = []
+        for each, array, what in zip(old, (w, b), ("weights", "bias"), strict=True):
+            kind, origin = self.folded.result_type(*each), self.folded.origin(each.node)
+            name = self.graph.fresh(f"{node}_{what}")
+            own.append(self.graph.constant(array.copy(), name=name, type=kind, origin=origin))
+        self.layers[node] = (own[0].node, own[1].node)
+        is_one = len({*fractions.tolist()}) == 1 and not self.made.per_channel
+        start = np.array(-fractions[0]) if is_one else -fractions.reshape(-1, *[1] * (w.ndim - 1))
+        exponent = self.constant(f"{node}_weight_exponent", start, own[0])
+        self.weight_exponents[node] = exponent.node
+        of_values = self.exponent_of(node, own[1])
+        of_weights = exponent if is_one else op.reshape(exponent, shape=(len(w),))
+        of_bias = op.add(op.round(of_weights), op.round(of_values))  # the grid of their products
+        width = self.made.widths.of_weights(self.folded, node)
+        for slot, value in enumerate(
+            (
+                self.fake(own[0], exponent, width, signed=True, origin=(node,)),
+                self.fake(own[1], of_bias, _BIAS, signed=True, origin=(node,)),
+            ),
+            start=1,
+        ):
+            before = self.graph.operands(node)[slot]
+            move_slot(self.graph, node, slot, Operand(value.node))
+            if not self.graph.succ[before.node]:
+                self.graph.remove_node(before.node)
+
+    def exponent_of(self, layer: str, like: Any) -> Any:
+        """Return the exponent of the steps of what a layer reads."""
+        at = self.made.origin_of_format(self.made.graph.operands(layer)[0].node)
+        for node, chosen in self.made.rounding_at.items():
+            if chosen == at:
+                return self.graph.value(self.value_exponents[node])
+        return self.constant(f"{layer}_exponent", np.array(-self.made.formats[at].fraction), like)
+
+    def constant(self, name: str, array: np.ndarray, like: Any) -> Any:
+        """Return an exponent in the element type of what it is for."""
+        return self.graph.constant(array.astype(element_dtype(like.type.element)), name=self.graph.fresh(name))
+
+    def fake(self, x: Any, exponent: Any, width: int, *, signed: bool, origin: tuple[str, ...]) -> Any:
+        return self.graph.add(op.fake_quantise, [x, exponent], {"width": width, "signed": signed}, origin=origin)
