@@ -6,6 +6,7 @@ which its code takes another way, or it gives another reason, and more are looke
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,6 +32,8 @@ __all__ = ["telling_plans"]
 
 _FIRST = 24
 """Instances to ask of first: a rule that fires at most of them, and always alike, need not be explored."""
+_MANY = 96
+"""So many without anything new are enough where there are many types and layouts."""
 _ALL = 320
 _KEPT = 16
 """Plans to keep of each answer."""
@@ -40,8 +43,8 @@ _STEPS = (1, 1, 2, 3, 4)
 """Comparisons to follow one after the other."""
 _ANSWERS = 48
 """Different answers to tell apart."""
-_Answer = tuple[str, frozenset[Any]]
-"""What a rule says, and the branches of its code on the way to that."""
+_Answer = tuple[str, frozenset[Any], frozenset[str]]
+"""What a rule says, the branches of its code on the way to that, and layouts of the images at which it fires."""
 _FOUND: WeakKeyDictionary[Rule, dict[bool, tuple[Plan, ...]]] = WeakKeyDictionary()
 
 
@@ -93,9 +96,9 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
         lines.update(ran)
         fired += reason == ""
         is_whole = fired >= _OFTEN * (turn + 1) and not branches.never_run(lines)
-        if turn >= _FIRST and is_whole and since > _FIRST:
+        if turn >= _FIRST and is_whole and since > (_MANY if every_type else _FIRST):
             break
-        answer = reason, frozenset(ran)
+        answer = reason, frozenset(ran), frozenset() if reason else _layouts(plan)
         hits[answer] += 1
         if answer not in answers:
             since = 0
@@ -105,16 +108,22 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
         same.append(plan)
         if len(same) > _KEPT:
             _leave_one(same)
-    firing = [plans for (reason, _), plans in answers.items() if reason == ""]
+    firing = [plans for (reason, *_), plans in answers.items() if reason == ""]
     if len(firing) == len(answers) == 1 and fired >= _OFTEN * turn:
         return  # it does the same everywhere, and is met often enough without
-    declining = [plans for (reason, _), plans in answers.items() if reason]
+    declining = [plans for (reason, *_), plans in answers.items() if reason]
     # Each way in which it fires counts as much; all in which it does not count half as much as these.
     each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
     for count, groups in ((each, firing), (_KEPT, declining)):
         for plans in groups:
-            rich = [plan for plan in plans if not _plain(plan)]
+            rich = sorted(plans, key=lambda plan: (_plain(plan), -_extent(plan)))[: -(-len(plans) // 3)]
             yield from islice(cycle([*rich, *rich, *plans]), count)
+
+
+def _layouts(plan: Plan) -> frozenset[str]:
+    """Which layouts the leaves of a plan have: at each of them, a rule is to find the axes that it means."""
+    layouts = (getattr(kind, "layout", None) for kind in plan.types.values())
+    return frozenset(layout for layout in layouts if layout is not None)
 
 
 def _leave_one(plans: list[Plan]) -> None:
@@ -128,7 +137,7 @@ def _leave_one(plans: list[Plan]) -> None:
 
 
 def _plain(plan: Plan) -> int:
-    """How many attributes of a plan do nothing, or nearly; and all of them where a size is 0."""
+    """How many attributes and leaves of a plan do nothing, or nearly; and all of them where a size is 0."""
     values = [
         (node.op.attributes[name], value)
         for node, case in plan.cases.items()
@@ -136,7 +145,10 @@ def _plain(plan: Plan) -> int:
     ]
     if any(0 in kind.shape for kind in plan.types.values()):
         return 1 + len(values)
-    return sum(_does_nothing(value, default) for default, value in values)
+    ones = sum(
+        math.prod(kind.shape) == 1 for kind in plan.types.values() if all(isinstance(d, int) for d in kind.shape)
+    )
+    return ones + sum(_does_nothing(value, default) for default, value in values)
 
 
 def _does_nothing(value: Any, default: Any) -> bool:
