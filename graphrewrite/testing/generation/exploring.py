@@ -34,7 +34,9 @@ _FIRST = 24
 """Instances to ask of first: a rule that fires at most of them, and always alike, need not be explored."""
 _MANY = 96
 """So many without anything new are enough where there are many types and layouts."""
-_ALL = 320
+_ALL, _MOST = 320, 640
+"""Instances to ask in all, and if the rule has hardly fired until then."""
+_HARDLY = 4
 _KEPT = 16
 """Plans to keep of each answer."""
 _OFTEN = 0.4
@@ -77,7 +79,9 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
     fired = since = 0
-    for turn in range(_ALL):
+    for turn in range(_MOST):
+        if turn >= _ALL and fired >= _HARDLY:
+            break
         pick = seeded(turn)
         since += 1
         try:

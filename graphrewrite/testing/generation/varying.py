@@ -356,8 +356,8 @@ def _moved(shape: Sequence[Any], old: str, new: str, *, moves: bool) -> tuple[An
 
 _CHANGES = (
     *(_attribute, _attribute, _attribute, _dealt, _same_element),
-    *(_equal_sizes, _equal_sizes, _equal_results, _renamed_size, _one_size, _rank),
+    *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank),
 )
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
-_RARE = (_any_element, _any_element, *[_layout] * 9, _open_size, _empty)
+_RARE = (_any_element, _any_element, *[_layout] * 9, _equal_results, _open_size, _empty)
 """Those of types that few graphs hold."""
