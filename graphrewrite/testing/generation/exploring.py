@@ -6,7 +6,6 @@ which its code takes another way, or it gives another reason, and more are looke
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -120,7 +119,7 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
     each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
     for count, groups in ((each, firing), (_KEPT, declining)):
         for plans in groups:
-            rich = sorted(plans, key=lambda plan: (_plain(plan), -_extent(plan)))[: -(-len(plans) // 3)]
+            rich = sorted(plans, key=lambda plan: (_plain(plan) + _units(plan), -_extent(plan)))[: -(-len(plans) // 3)]
             yield from islice(cycle([*rich, *rich, *plans]), count)
 
 
@@ -141,7 +140,7 @@ def _leave_one(plans: list[Plan]) -> None:
 
 
 def _plain(plan: Plan) -> int:
-    """How many attributes and leaves of a plan do nothing, or nearly; and all of them where a size is 0."""
+    """How many attributes of a plan do nothing, or nearly; and all of them where a size is 0."""
     values = [
         (node.op.attributes[name], value)
         for node, case in plan.cases.items()
@@ -149,10 +148,12 @@ def _plain(plan: Plan) -> int:
     ]
     if any(0 in kind.shape for kind in plan.types.values()):
         return 1 + len(values)
-    ones = sum(
-        math.prod(kind.shape) == 1 for kind in plan.types.values() if all(isinstance(d, int) for d in kind.shape)
-    )
-    return ones + sum(_does_nothing(value, default) for default, value in values)
+    return sum(_does_nothing(value, default) for default, value in values)
+
+
+def _units(plan: Plan) -> int:
+    """How many leaves of a plan have one entry."""
+    return sum(all(size == 1 for size in kind.shape) for kind in plan.types.values())
 
 
 def _does_nothing(value: Any, default: Any) -> bool:
