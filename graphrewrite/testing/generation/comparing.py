@@ -158,12 +158,12 @@ class _Array(np.ndarray):
 
     sizes: tuple[Any, ...] | None = None
 
-    @property
-    def shape(self) -> Any:  # type: ignore[override]  # numpy's property can be set as well
+    @property  # type: ignore[misc]  # numpy's property can be set as well
+    def shape(self) -> Any:
         return np.asarray(self).shape if self.sizes is None else self.sizes
 
     @property
-    def size(self) -> Any:  # type: ignore[override]  # as above
+    def size(self) -> Any:
         return np.asarray(self).size if self.sizes is None else math.prod(self.sizes)
 
 

@@ -106,11 +106,11 @@ class _Surroundings:
 
         Of any other rule it often is one of two, in which less does nothing.
         """
-        plans, seldom = _NOTHING if self.rule is None else explored(self.rule, every_type=self.every_type)
-        if plans and builder.pick((True, True, seldom, False)):
-            plan = near(builder.pick(plans), builder.pick, every_type=self.every_type)
+        found = _NOTHING if self.rule is None else explored(self.rule, every_type=self.every_type)
+        if bool(found.plans) and builder.pick((True, True, found.seldom, False)):
+            plan = near(builder.pick(found.plans), builder.pick, every_type=self.every_type)
         else:
-            drawn = 1 if plans else builder.pick((1, 2))
+            drawn = 1 if found.plans else builder.pick((1, 2))
             made = [plan_instance(self.pattern, builder.pick, every_type=self.every_type) for _ in range(drawn)]
             plan = min(made, key=plainness)
         if self.rule is not None and builder.chance(3):
