@@ -36,6 +36,8 @@ def engine_of(name: str) -> Engine:
     """
     if name in ENGINES:
         return ENGINES[name]
+    if name in _WITHOUT_GRAPHS:
+        raise RuleError(f"{name!r} is no engine: {_WITHOUT_GRAPHS[name]}; there are {', '.join(map(repr, ENGINES))}")
     near = get_close_matches(str(name), ENGINES, n=1)
     hint = f"; did you mean {near[0]!r}? There are " if near else "; there are "
     raise RuleError(f"there is no engine {name!r}{hint}{', '.join(map(repr, ENGINES))}")
@@ -145,3 +147,7 @@ def _by_ghdl(
 ENGINES: Mapping[str, Engine] = {"onnxruntime": _by_onnxruntime, "c": _by_c, "ghdl": _by_ghdl}
 """By name: ONNX models of both graphs, and C of both, compared up to rounding; the VHDL of a result, compared with its
 prediction."""
+_WITHOUT_GRAPHS: Mapping[str, str] = {
+    "litert": "it runs files of TensorFlow Lite, which graphs are read from (from_tflite) and never written as"
+}
+"""Engines that one may ask for, and why they cannot be asked."""

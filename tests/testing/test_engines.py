@@ -94,6 +94,8 @@ def test_what_an_engine_cannot_compute_is_not_compared():
 def test_an_unknown_engine_is_refused_with_those_there_are():
     with pytest.raises(RuleError, match=r"no engine 'onnxruntim'; did you mean 'onnxruntime'.*'ghdl'"):
         check(two_signs, against="onnxruntim")
+    with pytest.raises(RuleError, match=r"'litert' is no engine: .*never written as; there are 'onnxruntime', 'c'"):
+        check(two_signs, against="litert")
 
 
 @rule

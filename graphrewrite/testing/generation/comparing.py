@@ -8,7 +8,8 @@ Holz: Redqueen, NDSS 2019), and here numbers know where they are from.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -23,11 +24,11 @@ from graphrewrite.rewriting.match import Match
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.replacement import Bound, Replay
 from graphrewrite.testing.generation.demand import Pick, Unfit
-from graphrewrite.testing.generation.forward import inferred
+from graphrewrite.testing.generation.forward import inferred, stretched
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.tracing import Traced
-from graphrewrite.testing.generation.unfolding import Leaf, Node
+from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.testing.generation.varying import is_open, with_attribute
 from graphrewrite.types import FixedPoint, Tensor, Type
 
@@ -45,7 +46,7 @@ class Noted(NamedTuple):
     node : str
         The node.
     path : tuple of str or int
-        An attribute, or "type"; then the place in a tuple, or a field.
+        An attribute, "type" or, of what a node computes, "result" and its index; then the place in a tuple, or a field.
     wanted : int, str, FixedPoint or None
         What it was compared with, such that the comparison comes out otherwise.
     """
@@ -152,6 +153,20 @@ class _Format(FixedPoint):
         return FixedPoint, (self.signed, int(self.width), int(self.fraction))
 
 
+class _Array(np.ndarray):
+    """A constant of a match, whose shape is followed; what is computed of it is an array as any other."""
+
+    sizes: tuple[Any, ...] | None = None
+
+    @property  # type: ignore[misc]  # numpy's property can be set as well
+    def shape(self) -> Any:
+        return np.asarray(self).shape if self.sizes is None else self.sizes
+
+    @property
+    def size(self) -> Any:
+        return np.asarray(self).size if self.sizes is None else math.prod(self.sizes)
+
+
 def _plain(value: Any) -> Any:
     """Return a value without what follows it."""
     match value:
@@ -163,6 +178,8 @@ def _plain(value: Any) -> Any:
             return FixedPoint(value.signed, int(value.width), int(value.fraction))
         case Tensor():
             return Tensor(_plain(value.element), _plain(value.shape), value.layout)
+        case _Array():
+            return np.asarray(value)
         case tuple() | list() if type(value) in (tuple, list):
             return type(value)(map(_plain, value))
     return value
@@ -193,16 +210,22 @@ class _Followed:
             return made
         return value
 
-    def type(self, kind: Type, data: Mapping[str, Any], node: str) -> Type:
-        """Return the type of an input or a constant, or that of a node whose attribute says its element type."""
+    def shape(self, shape: Sequence[Any], node: str, *path: str | int) -> tuple[Any, ...]:
+        """Return a shape whose sizes are followed."""
+        return tuple(self.value(size, node, *path, axis) for axis, size in enumerate(shape))
+
+    def type(self, kind: Type, data: Mapping[str, Any], node: str, result: int) -> Type:
+        """Return the type of a value: its sizes, and its element type where that is one of a leaf, or an attribute."""
         if not isinstance(kind, Tensor):
             return kind
-        changed: dict[str, Any] = {}
-        if data["type"] in ("input", "constant"):
-            shape = tuple(self.value(size, node, "type", axis) for axis, size in enumerate(kind.shape))
-            changed = {"shape": shape, "element": self.value(kind.element, node, "type", "element")}
+        is_leaf = data["type"] in ("input", "constant")
+        changed: dict[str, Any] = {
+            "shape": self.shape(kind.shape, node, *(("type",) if is_leaf else ("result", result)))
+        }
+        if is_leaf:
+            changed["element"] = self.value(kind.element, node, "type", "element")
         elif data.get("element") == kind.element:
-            changed = {"element": self.value(kind.element, node, "element")}
+            changed["element"] = self.value(kind.element, node, "element")
         made = object.__new__(Tensor)
         made.__dict__.update(kind.__dict__, **changed)
         return made
@@ -216,11 +239,20 @@ class _Bound(Bound):
 
     @property
     def type(self) -> Type:  # type: ignore[override]  # as of what it stands for
-        return self.replay.followed.type(super().type, self.graph._node[self._node], self._node)
+        return self.replay.followed.type(super().type, self.graph._node[self._node], self._node, self._result)
 
     @property
     def shape(self) -> tuple[int | str, ...]:
         return self.type.shape
+
+    @property
+    def value(self) -> Any:
+        array = super().value
+        if type(array) is not np.ndarray:
+            return array
+        made = array.view(_Array)
+        made.sizes = self.replay.followed.shape(array.shape, self._node, "type")
+        return made
 
     def __getattr__(self, name: str) -> Any:
         value = super().__getattr__(name)
@@ -290,6 +322,8 @@ def towards(plan: Plan, comparison: Noted, port: Leaf | Node, pick: Pick) -> Pla
         wanted += pick((0, 0, 0, 1, -1))
     name, *rest = comparison.path
     try:
+        if isinstance(port, Node) and name == "result":
+            return _given(plan, Output(port, int(rest[0])), int(rest[1]), wanted, pick)
         if isinstance(port, Node):
             if not is_open(port, str(name)):
                 raise Unfit("the pattern says what it is")
@@ -315,6 +349,14 @@ def towards(plan: Plan, comparison: Noted, port: Leaf | Node, pick: Pick) -> Pla
         return inferred(plan, types, plan.attributes, pick)
     except (GraphRewriteError, IndexError, TypeError, ValueError) as error:  # there is no such value
         raise Unfit(str(error)) from error
+
+
+def _given(plan: Plan, port: Output, axis: int, size: Any, pick: Pick) -> Plan:
+    """Return a plan in which an axis of what a node computes has a size."""
+    found = stretched(plan, port, axis, size, plan.types, ()) if isinstance(size, int) else {}
+    if not found:
+        raise Unfit("no size of an operand makes up for it")
+    return inferred(plan, {**plan.types, **found}, plan.attributes, pick)
 
 
 def _changed(old: Any, path: list[str | int], wanted: Any) -> Any:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,11 +27,15 @@ from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 
-__all__ = ["telling_plans"]
+__all__ = ["Telling", "explored", "plainness", "telling_plans"]
 
 _FIRST = 24
 """Instances to ask of first: a rule that fires at most of them, and always alike, need not be explored."""
-_ALL = 320
+_MANY = 96
+"""So many without anything new are enough where there are many types and layouts."""
+_ALL, _MOST = 320, 640
+"""Instances to ask in all, and if the rule has hardly fired until then."""
+_HARDLY = 4
 _KEPT = 16
 """Plans to keep of each answer."""
 _OFTEN = 0.4
@@ -40,9 +44,34 @@ _STEPS = (1, 1, 2, 3, 4)
 """Comparisons to follow one after the other."""
 _ANSWERS = 48
 """Different answers to tell apart."""
-_Answer = tuple[str, frozenset[Any]]
-"""What a rule says, and the branches of its code on the way to that."""
-_FOUND: WeakKeyDictionary[Rule, dict[bool, tuple[Plan, ...]]] = WeakKeyDictionary()
+_Answer = tuple[str, frozenset[Any], frozenset[str]]
+"""What a rule says, the branches of its code on the way to that, and layouts of the images at which it fires."""
+
+
+class Telling(NamedTuple):
+    """What was found of a rule.
+
+    Attributes
+    ----------
+    plans : tuple of Plan
+        At which it answers as it seldom does; none of a rule that does the same everywhere.
+    seldom : bool
+        Whether it fires at few of its instances.
+    """
+
+    plans: tuple[Plan, ...]
+    seldom: bool
+
+
+_FOUND: WeakKeyDictionary[Rule, dict[bool, Telling]] = WeakKeyDictionary()
+
+
+def explored(rule: Rule, *, every_type: bool = False) -> Telling:
+    """Return what is found of a rule, once."""
+    known = _FOUND.setdefault(rule, {})
+    if every_type not in known:
+        known[every_type] = _explored(rule, every_type)
+    return known[every_type]
 
 
 def telling_plans(rule: Rule, *, every_type: bool = False) -> tuple[Plan, ...]:
@@ -61,20 +90,19 @@ def telling_plans(rule: Rule, *, every_type: bool = False) -> tuple[Plan, ...]:
     >>> len(telling_plans(drop_reverse)) > 0
     True
     """
-    known = _FOUND.setdefault(rule, {})
-    if every_type not in known:
-        known[every_type] = tuple(_explored(rule, every_type))
-    return known[every_type]
+    return explored(rule, every_type=every_type).plans
 
 
-def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
+def _explored(rule: Rule, every_type: bool) -> Telling:
     branches = Branches([rule.function])
     followed, mentioned = watched(rule, branches), mentioned_by(rule)
     answers: dict[_Answer, list[Plan]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
     fired = since = 0
-    for turn in range(_ALL):
+    for turn in range(_MOST):
+        if turn >= _ALL and fired >= _HARDLY:
+            break
         pick = seeded(turn)
         since += 1
         try:
@@ -93,9 +121,9 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
         lines.update(ran)
         fired += reason == ""
         is_whole = fired >= _OFTEN * (turn + 1) and not branches.never_run(lines)
-        if turn >= _FIRST and is_whole and since > _FIRST:
+        if turn >= _FIRST and is_whole and since > (_MANY if every_type else _FIRST):
             break
-        answer = reason, frozenset(ran)
+        answer = reason, frozenset(ran), frozenset() if reason else _layouts(plan)
         hits[answer] += 1
         if answer not in answers:
             since = 0
@@ -105,16 +133,29 @@ def _explored(rule: Rule, every_type: bool) -> Iterator[Plan]:
         same.append(plan)
         if len(same) > _KEPT:
             _leave_one(same)
-    firing = [plans for (reason, _), plans in answers.items() if reason == ""]
-    if len(firing) == len(answers) == 1 and fired >= _OFTEN * turn:
-        return  # it does the same everywhere, and is met often enough without
-    declining = [plans for (reason, _), plans in answers.items() if reason]
+    is_often = fired >= _OFTEN * turn
+    firing = [plans for (reason, *_), plans in answers.items() if reason == ""]
+    if len(firing) == len(answers) == 1 and is_often:
+        return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
+    declining = [plans for (reason, *_), plans in answers.items() if reason]
+    return Telling(tuple(_weighed(firing, declining)), seldom=not is_often)
+
+
+def _weighed(firing: list[list[Plan]], declining: list[list[Plan]]) -> Iterator[Plan]:
+    """Yield plans of each answer, as often as it counts."""
     # Each way in which it fires counts as much; all in which it does not count half as much as these.
     each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
     for count, groups in ((each, firing), (_KEPT, declining)):
         for plans in groups:
-            rich = [plan for plan in plans if not _plain(plan)]
+            rich = sorted(plans, key=lambda plan: (plainness(plan) + _units(plan), -_extent(plan)))
+            rich = rich[: -(-len(plans) // 3)]
             yield from islice(cycle([*rich, *rich, *plans]), count)
+
+
+def _layouts(plan: Plan) -> frozenset[str]:
+    """Which layouts the leaves of a plan have: at each of them, a rule is to find the axes that it means."""
+    layouts = (getattr(kind, "layout", None) for kind in plan.types.values())
+    return frozenset(layout for layout in layouts if layout is not None)
 
 
 def _leave_one(plans: list[Plan]) -> None:
@@ -123,11 +164,11 @@ def _leave_one(plans: list[Plan]) -> None:
     Where all sizes are 1 nothing is mixed up, and where attributes do nothing it is all the same what is made of them.
     """
     forms = Counter(repr(_form(plan)) for plan in plans)
-    ranks = [(-forms[repr(_form(plan))], -_plain(plan), _extent(plan)) for plan in plans]
+    ranks = [(-forms[repr(_form(plan))], -plainness(plan), _extent(plan)) for plan in plans]
     del plans[ranks.index(min(ranks))]
 
 
-def _plain(plan: Plan) -> int:
+def plainness(plan: Plan) -> int:
     """How many attributes of a plan do nothing, or nearly; and all of them where a size is 0."""
     values = [
         (node.op.attributes[name], value)
@@ -137,6 +178,11 @@ def _plain(plan: Plan) -> int:
     if any(0 in kind.shape for kind in plan.types.values()):
         return 1 + len(values)
     return sum(_does_nothing(value, default) for default, value in values)
+
+
+def _units(plan: Plan) -> int:
+    """How many leaves of a plan have one entry."""
+    return sum(all(size == 1 for size in kind.shape) for kind in plan.types.values())
 
 
 def _does_nothing(value: Any, default: Any) -> bool:

@@ -24,7 +24,7 @@ from graphrewrite.testing.generation.tracing import Trace, traced
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output, Unfolded, unfold
 from graphrewrite.types import Dimension, Stream, Tensor, Type
 
-__all__ = ["NOTHING", "forward_plans", "inferred", "plan_forward", "tries"]
+__all__ = ["NOTHING", "forward_plans", "inferred", "plan_forward", "stretched", "tries"]
 
 _ROUNDS = 3
 """How often to try each kind of value at the beginning of a pattern."""
@@ -40,6 +40,8 @@ _CASES = 8
 """Cases to try for a node whose operands are computed."""
 _MENDED = 6
 """Nodes whose operands are mended before giving up."""
+_STRIDES = (1, 2, 3)
+"""By how much an axis grows that is read with strides, for each entry that a result is to have more."""
 _WORDS = ("same", "same_lower", "valid")
 """What borders may be asked to be for the sizes of the operands."""
 
@@ -268,7 +270,7 @@ def inferred(
             if case is None:
                 current.update(
                     _mended(node, kinds, attributes[node], kept)
-                    or _renamed(node, kinds, attributes[node], current, kept)
+                    or _computed(made, node, kinds, attributes, current, kept)
                 )
                 break
             made.place(node, case)
@@ -292,25 +294,70 @@ def _mended(
     return found
 
 
-def _renamed(
+def _computed(
+    made: Plan,
     node: Node,
     kinds: tuple[Type, ...],
-    attributes: Mapping[str, Any],
+    attributes: Mapping[Node, Mapping[str, Any]],
     types: Mapping[Leaf, Type],
     kept: Collection[Leaf],
 ) -> dict[Leaf, Type]:
-    """Give another size to what a computed operand comes of: wherever the size is that does not fit."""
+    """Give another size to what a computed operand comes of."""
     notes: Trace = []
     with suppress(Exception):  # an inference of a user's, asked about what it may not foresee
-        node.op.infer(*traced(kinds, notes), **attributes)
-    for (operand, axis), size in reversed(notes):
-        old = kinds[operand].shape[axis]
-        if old != size and not isinstance(node.operands[operand], Leaf):
-            found = {
-                leaf: retyped(kind, shape=tuple(size if each == old else each for each in kind.shape))
-                for leaf, kind in types.items()
-                if old in kind.shape and leaf not in kept
-            }
+        node.op.infer(*traced(kinds, notes), **attributes[node])
+    wanted = [(node.operands[operand], axis, size) for (operand, axis), size in reversed(notes)]
+    for port, axis, size in wanted:
+        if isinstance(port, Output) and made.result(port).shape[axis] != size:
+            found = _renamed(made.result(port).shape[axis], size, types, kept)
+            if found:
+                return found
+    for port, axis, size in wanted:
+        if isinstance(port, Output) and isinstance(size, int):
+            found = stretched(made, port, axis, size, types, kept)
             if found:
                 return found
     raise Unfit(f"{node.op.name} takes no {', '.join(map(str, kinds))}")
+
+
+def _renamed(old: Dimension, size: Dimension, types: Mapping[Leaf, Type], kept: Collection[Leaf]) -> dict[Leaf, Type]:
+    """Give another size to every axis of a size."""
+    return {
+        leaf: retyped(kind, shape=tuple(size if each == old else each for each in kind.shape))
+        for leaf, kind in types.items()
+        if old in kind.shape and leaf not in kept
+    }
+
+
+def stretched(
+    made: Plan, port: Output, axis: int, size: int, types: Mapping[Leaf, Type], kept: Collection[Leaf]
+) -> dict[Leaf, Type]:
+    """Give another size to the axis of a leaf that makes up for what windows, borders and strides do to it."""
+    old = made.result(port).shape[axis]
+    below = [port.node]
+    for node in below:
+        below += [o.node for o in node.operands if isinstance(o, Output) and o.node not in below]
+    nodes = [node for node in made.reading.nodes if node in below]
+    leaves = dict.fromkeys(o for node in nodes for o in node.operands if isinstance(o, Leaf) and o not in kept)
+    for leaf, factor in product(leaves, _STRIDES) if isinstance(old, int) else ():
+        shape = types[leaf].shape
+        for at, each in enumerate(shape):
+            if not isinstance(each, int) or each + factor * (size - old) < 1:
+                continue
+            kind = retyped(types[leaf], shape=(*shape[:at], each + factor * (size - old), *shape[at + 1 :]))
+            given = _result(made, nodes, {**types, leaf: kind}, port)
+            if given is not None and given.shape[axis] == size:
+                return {leaf: kind}
+    return {}
+
+
+def _result(made: Plan, nodes: Sequence[Node], types: Mapping[Leaf, Type], port: Output) -> Type | None:
+    """Return what some nodes give with other types of leaves, if they take them."""
+    results: dict[Node, tuple[Type, ...]] = {}
+    for node in nodes:
+        kinds = tuple(types[o] if isinstance(o, Leaf) else results[o.node][o.index] for o in node.operands)
+        case = accepted_case(node.op, kinds, made.cases[node].attributes)
+        if case is None:
+            return None
+        results[node] = case.results
+    return results[port.node][port.index]

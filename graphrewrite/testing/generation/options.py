@@ -179,6 +179,7 @@ def _floats(known: _Known) -> Iterator[Recipe]:
 
 
 _RARE_NAMES = frozenset(NAMES) - set(USUAL_NAMES)
+_FLOATS_OF_8_BITS = tuple(name for name in NAMES if name.startswith("f8"))
 _LETTERS = frozenset("NCDHWTLKOI")
 
 
@@ -198,7 +199,7 @@ def _words(known: _Known) -> Iterator[Recipe]:
     yield from map(_always, documented)
     said = {*documented, known.default}
     if not documented or said & set(USUAL_NAMES):
-        yield from map(_always, USUAL_NAMES)
+        yield from map(_always, (*USUAL_NAMES, *_FLOATS_OF_8_BITS))
     if not documented or any(isinstance(word, str) and word and set(word) <= _LETTERS for word in said):
         yield Recipe("layout", lambda kind, rng: rng.choice(_layouts(len(shape_of(kind)))))
 

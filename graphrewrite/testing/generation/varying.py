@@ -16,14 +16,14 @@ from typing import Any
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, some
 from graphrewrite.testing.generation.experience import accepted
-from graphrewrite.testing.generation.forward import inferred
+from graphrewrite.testing.generation.forward import inferred, stretched
 from graphrewrite.testing.generation.joint import joint_recipes, together
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, USUAL, kind_of, retyped
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.sequences import VARIED, Recipe, values_made
-from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
+from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node, Output
 from graphrewrite.types import EdgeType, Element, Tensor, Type, element_kind, sizes_in
 
 __all__ = ["is_open", "stirred", "vary", "with_attribute", "with_element"]
@@ -231,6 +231,21 @@ def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, change, pick)
 
 
+def _equal_results(plan: Plan, pick: Pick) -> Plan:
+    """Make all sizes of what a node computes one number, whatever windows and borders do to those of its operands."""
+    port = Output(pick(some(plan.reading.nodes)))
+    sizes = [d for d in plan.result(port).shape if isinstance(d, int)]
+    size = pick(some(sizes))
+    found = plan
+    for axis, old in enumerate(plan.result(port).shape):
+        if isinstance(old, int) and old != size:
+            types = {**found.types, **stretched(found, port, axis, size, found.types, ())}
+            found = inferred(found, types, found.attributes, pick)
+    if found is plan:
+        raise Unfit("no change")
+    return found
+
+
 def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     """Change one size wherever it is."""
     sizes = sorted({d for kind in plan.types.values() for d in kind.shape}, key=str)
@@ -311,9 +326,10 @@ def _any_element(plan: Plan, pick: Pick) -> Plan:
 
 def _layout(plan: Plan, pick: Pick) -> Plan:
     """Give every leaf of some number of axes a layout, or one of them; where sizes are equal, more of them fit."""
-    if pick((False, True)):
+    first = pick((None, _equal_sizes, _equal_results, _equal_results))
+    if first is not None:
         with suppress(Unfit):
-            plan = _equal_sizes(plan, pick)
+            plan = first(plan, pick)
     rank = pick(some(sorted({len(kind.shape) for kind in plan.types.values()} & set(LAYOUTS))))
     usual, layout, moves = LAYOUTS[rank][0], pick(LAYOUTS[rank]), pick((True, False))
     of_rank = [leaf for leaf, kind in plan.types.items() if len(kind.shape) == rank]
@@ -327,7 +343,10 @@ def _layout(plan: Plan, pick: Pick) -> Plan:
             types[leaf] = Tensor(kind.element, _moved(kind.shape, kind.layout or usual, layout, moves=moves), layout)
     if types == plan.types:
         raise Unfit("no change")
-    return inferred(plan, types, plan.attributes, pick, kept=chosen if len(chosen) == 1 else ())
+    # What a constant was along one axis it then is along another one, whose size is to show nothing.
+    constants = [leaf for leaf in types if leaf.constant and leaf not in chosen]
+    kept = chosen if len(chosen) == 1 and pick((True, False)) else pick(((), constants))
+    return inferred(plan, types, plan.attributes, pick, kept=kept)
 
 
 def _moved(shape: Sequence[Any], old: str, new: str, *, moves: bool) -> tuple[Any, ...]:
@@ -340,5 +359,5 @@ _CHANGES = (
     *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank),
 )
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
-_RARE = (_any_element, _any_element, *[_layout] * 5, _open_size, _empty)
+_RARE = (_any_element, _any_element, *[_layout] * 9, _equal_results, _open_size, _empty)
 """Those of types that few graphs hold."""

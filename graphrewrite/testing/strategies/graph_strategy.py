@@ -16,7 +16,7 @@ from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.beside_values import annotate, order
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
-from graphrewrite.testing.generation.exploring import telling_plans
+from graphrewrite.testing.generation.exploring import Telling, explored, plainness
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
 from graphrewrite.testing.generation.kinds import SIZES
 from graphrewrite.testing.generation.palette import few_ops, usual_ops
@@ -85,6 +85,9 @@ def graphs(
     return as_code(_around(_Surroundings(pattern, around, containing, every_type=every_type)))
 
 
+_NOTHING = Telling((), seldom=False)
+
+
 class _Surroundings:
     """What is put around the instances of a pattern."""
 
@@ -99,12 +102,17 @@ class _Surroundings:
         self.spoils_first = not isinstance(containing, Rule) or containing.shared != "refuse"
 
     def instance(self, builder: Builder, *, spoiled: bool) -> list[Value]:
-        """Add an instance; of a rule that seldom fires often one near to those where it does."""
-        plans = () if self.rule is None else telling_plans(self.rule, every_type=self.every_type)
-        if plans and builder.chance(2):
-            plan = near(builder.pick(plans), builder.pick, every_type=self.every_type)
+        """Add an instance: of a rule that seldom fires mostly one near to those where it does.
+
+        Of any other rule it often is one of two, in which less does nothing.
+        """
+        found = _NOTHING if self.rule is None else explored(self.rule, every_type=self.every_type)
+        if bool(found.plans) and builder.pick((True, True, found.seldom, False)):
+            plan = near(builder.pick(found.plans), builder.pick, every_type=self.every_type)
         else:
-            plan = plan_instance(self.pattern, builder.pick, every_type=self.every_type)
+            drawn = 1 if found.plans else builder.pick((1, 2))
+            made = [plan_instance(self.pattern, builder.pick, every_type=self.every_type) for _ in range(drawn)]
+            plan = min(made, key=plainness)
         if self.rule is not None and builder.chance(3):
             plan = steer(plan, builder.pick, self.mentioned)
         return builder.build(plan, spoiled=spoiled)

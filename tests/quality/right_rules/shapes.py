@@ -156,3 +156,25 @@ def place_along_a_moved_axis(x):
     if not place.keep_dims:
         return decline("the axis goes")
     return op.transpose(op.arg_max(x, like=place, axis=moved.perm[place.axis]), like=moved)
+
+
+@rule
+def reduction_without_its_axes(x):
+    """A reduction that keeps its axes, squeezed, is one that does not."""
+    greatest = op.reduce_max(x)
+    squeezed = op.squeeze(greatest)
+    yield squeezed
+    if not greatest.keep_dims or greatest.axes is None or squeezed.axes is None:
+        return decline("other axes")
+    rank = len(x.shape)
+    if {axis % rank for axis in greatest.axes} != {axis % rank for axis in squeezed.axes}:
+        return decline("other axes")
+    return op.reduce_max(x, axes=greatest.axes, keep_dims=False)
+
+
+@rule
+def scatter_over_itself(x, i, u):
+    """The same scatter twice is one, unless it adds."""
+    scattered = op.scatter_nd(op.scatter_nd(x, i, u), i, u)
+    yield scattered
+    return op.scatter_nd(x, i, u) if scattered.reduction == "none" else decline("it adds")
