@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import click
+
 from graphrewrite import Graph
 from graphrewrite.cli import samples as sample_files
 from graphrewrite.learning import FineTuned, TrainingError, finetune
@@ -21,15 +23,15 @@ def check_finetuning(bits: Any, file: Path | None, host: tuple[str, ...]) -> Non
     widths = [bits] if isinstance(bits, int) else [*bits.values()] if isinstance(bits, dict) else []
     narrow = [w for width in widths for w in (width if isinstance(width, tuple | list) else [width]) if w < _LEAST]
     if file is None and narrow:
-        raise TrainingError(
+        raise click.UsageError(
             f"--bits {min(narrow)} loses too much without training; give samples by --finetune, or {_LEAST} bits"
         )
     if file is None:
         return
     if isinstance(bits, str):
-        raise TrainingError("--finetune trains for given widths, and --bits auto searches them; give --bits 4")
+        raise click.UsageError("--finetune trains for given widths, and --bits auto searches them; give --bits 4")
     if host:
-        raise TrainingError("--finetune trains the whole network, and --host leaves a part of it out; drop either")
+        raise click.UsageError("--finetune trains the whole network, and --host leaves a part of it out; drop either")
 
 
 def finetuned(graph: Graph, file: Path, bits: Any, *, per_channel: bool, seed: int) -> FineTuned:

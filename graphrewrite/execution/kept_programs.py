@@ -43,7 +43,7 @@ def program_of(
     implementations: Implementations | None,
     frames: int,
     *,
-    one_by_one: bool = True,
+    reals: bool = True,
 ) -> Program:
     r"""Return a program for a graph, perhaps the one of an earlier evaluation.
 
@@ -57,7 +57,7 @@ def program_of(
         As for `compile_graph`.
     frames : int
         The number of frames that it is going to compute.
-    one_by_one : bool
+    reals : bool
         As of `Program`.
 
     Examples
@@ -79,7 +79,7 @@ def program_of(
         implementations = check_implementations(implementations)
     wanted = None if nodes is None else tuple(nodes)
     by = tuple(map(id, implementations)) if isinstance(implementations, tuple) else id(implementations)
-    key = wanted, by, one_by_one
+    key = wanted, by, reals
     kept = vars(graph).get(_PLACE)
     found = None if kept is None else kept.programs.get(key)
     if found is not None:
@@ -92,8 +92,8 @@ def program_of(
     snapshot = Snapshot(graph, library)
     many = frames >= _FEW
     program = compile_graph(graph, wanted, instructions=many, implementations=implementations)
-    if not one_by_one:
-        program = replace(program, one_by_one=False)
+    if not reals:
+        program = replace(program, reals=False)
     if not many and program.is_in_kernels(frames):
         program = program.translated  # which real numbers are rounded by, so that all evaluations are alike
     if snapshot.is_whole:

@@ -979,7 +979,7 @@ class _alloc(Op):
 alloc: _alloc
 
 class _into(Op):
-    def __call__(self, out: Any, *xs: Any, of: _In[str] = ..., attributes: _In[Mapping[str, Any] | None] = None, outs: _In[int] = 1, **given: Unpack[_Given]) -> Any: ...
+    def __call__(self, out: Any, *xs: Any, of: _In[str] = ..., attributes: _In[Mapping[str, Any] | None] = None, outs: _In[int] = 1, then: _In[Body | None] = None, otherwise: _In[Body | None] = None, body: _In[Body | None] = None, **given: Unpack[_Given]) -> Any: ...
 into: _into
 
 class _copy(Op):

@@ -39,7 +39,7 @@ def to_torch(graph: Graph, *, trainable: Collection[str] | None = None) -> Any:
 
     Examples
     --------
-    >>> graph = Graph.parse("graph g\\nx = input() : f32[N,2]\\nr = relu(x)\\ny = output(r)")
+    >>> graph = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
     >>> to_torch(graph)(torch.tensor([[-1.0, 2.0]]))  # doctest: +SKIP
     tensor([[0., 2.]])
     """

@@ -156,7 +156,8 @@ class _Equaliser:
         self.graph, self.ties, self.blocks, self.per_channel = graph, ties, blocks, per_channel
         self.factors = Factors(np.ones(ties.count), np.zeros(ties.count))
         wanted = {node for block in self.blocks for node in (*block.producers, *block.readers)}
-        values = evaluate_nodes(graph, inputs, wanted | {graph.operands(node)[0].node for node in wanted})
+        read = wanted | {graph.operands(node)[0].node for node in wanted}
+        values = evaluate_nodes(graph, inputs, read, by_functions=False)
         self.layers = {
             node: Layer.of(
                 graph,

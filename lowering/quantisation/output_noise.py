@@ -51,5 +51,5 @@ def _scores(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndar
         node = deciding_value(graph, name).node
         decides = graph.nodes[node]["type"] in _DECISIONS
         points[name] = graph.operands(node)[0].node if decides else name
-    values = evaluate_nodes(graph, inputs, set(points.values()))
+    values = evaluate_nodes(graph, inputs, set(points.values()), by_functions=False)
     return {name: values[point] for name, point in points.items()}

@@ -312,7 +312,8 @@ class Quantiser:
         try:
             # What overflows is named below, by its node.
             with np.errstate(over="ignore", invalid="ignore"):
-                self.values = evaluate_nodes(graph, inputs, {*self.points.values(), *(self.fitted if fit else ())})
+                wanted = {*self.points.values(), *(self.fitted if fit else ())}
+                self.values = evaluate_nodes(graph, inputs, wanted, by_functions=False)
         except GraphRewriteError as error:
             raise QuantisationError(f"the calibration samples cannot be evaluated: {error}") from error
         for node, point in self.points.items():

@@ -58,4 +58,4 @@ def test_a_wrong_file_is_refused(tmp_path, arrays, code, message):
     ],
 )
 def test_options_that_do_not_fit_together_are_refused(tmp_path, options, message):
-    refused(11, message, "compile", path("classes"), "-o", tmp_path / "out", *options)
+    refused(2, message, "compile", path("classes"), "-o", tmp_path / "out", *options)

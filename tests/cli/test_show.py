@@ -67,7 +67,7 @@ class TestModels:
         ("name", "content", "told"),
         [
             ("no.graph", None, "no file 'no.graph'; did you mean 'g.graph'"),
-            ("g.pdf", "", "ends in .onnx, .tflite, .pb, .pbtxt, .txt, .graph, .json or .npz"),
+            ("g.pdf", "", "ends in .onnx, .tflite, .pt2, .keras, .h5, .pb, .pbtxt, .txt, .graph, .json or .npz"),
             ("bad.txt", "graph g\nx = quark()", "line 2"),
             ("bad.json", "{", "expected JSON"),
             ("bad.onnx", "nothing", "bad.onnx"),
@@ -234,7 +234,7 @@ from graphrewrite import Constant, decline, define_op, op, rule
 @rule
 def rare(x, c: Constant):
     yield op.sub(x, c)
-    if zlib.crc32(c.value.tobytes()) % 89:
+    if zlib.crc32(c.value.tobytes()) % 389:
         return decline("not today")
     return op.add(x, -c.value)
 

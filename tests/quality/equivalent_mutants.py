@@ -84,10 +84,6 @@ EQUIVALENT = {
         "gemm_as_linear: off by one: 2 for 1 #4",
     ),
     "Rounding up in place of down, a constant more or less in what is only compared: the same answer.": (
-        "absorb_clip: replace op: ceil for math.floor",
-        "absorb_clip: replace op: ceil for math.floor #2",
-        "absorb_clip: replace op: ceil for math.floor #3",
-        "absorb_clip: replace op: floor for math.ceil",
         "lower_clip: replace op: ceil for np.floor",
         "permute_linear_weights: off by one: 2 for 1 #2",
         "permute_linear_weights: replace op: another sign in p - 1",

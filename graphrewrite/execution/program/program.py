@@ -67,8 +67,8 @@ class Program:
     instructions : bool
         Whether calls are translated to instructions. Those of real numbers are for convolutions, and for few frames
         only where these have enough to do.
-    one_by_one : bool
-        Whether instructions compute few frames of real numbers; if not, the ops' functions always do.
+    reals : bool
+        Whether instructions compute real numbers, which they round in another order; if not, the ops' functions do.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Program:
     constants: Values
     calls: tuple[Call, ...] = ()
     instructions: bool = False
-    one_by_one: bool = True
+    reals: bool = True
 
     def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
         """Return the values of the chosen nodes for inputs, given as for `graphrewrite.Graph.evaluate`; thread-safe."""
@@ -179,7 +179,9 @@ class Program:
 
     def is_in_kernels(self, frames: int) -> bool:
         """Tell whether real numbers of so many frames are computed by instructions."""
-        return self._has_real_work and (frames >= MANY or 0 < frames <= self._most_one_by_one)
+        if not (self.reals and self._has_real_work):
+            return False
+        return frames >= MANY or 0 < frames <= self._most_one_by_one
 
     @cached_property
     def _plain_inputs(self) -> PlainInputs | None:
@@ -204,7 +206,7 @@ class Program:
 
     @cached_property
     def _most_one_by_one(self) -> int:
-        return frames_one_by_one(self.calls, _single(self.constants)) if self.one_by_one else 0
+        return frames_one_by_one(self.calls, _single(self.constants))
 
     @cached_property
     def translated(self) -> Program:

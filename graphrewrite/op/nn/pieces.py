@@ -22,9 +22,10 @@ def in_pieces(
     >>> in_pieces(np.negative, np.ones((1, 2))).tolist()
     [[-1.0, -1.0]]
     """
-    if x.nbytes <= most or x.ndim <= axis:
+    size = x.size * x.dtype.itemsize
+    if size <= most or x.ndim <= axis:
         return function(x)
-    count, each = x.shape[axis], x.nbytes // len(x)
+    count, each = x.shape[axis], size // len(x)
     along = max(1, most * count // each)
     samples = max(1, along // count)
     result = None

@@ -247,8 +247,12 @@ def sources(op: Op) -> tuple[Case, ...]:
     rng = random.Random(0)
     found: dict[str, Case] = {}
     together = list(joint_recipes(op)) if governed(op) else []
+    listed = {name: list(recipes_of(op, name)) for name in required}
     for turn in range(len(together) or 200):
-        recipes = together[turn] if together else {name: rng.choice(recipes_of(op, name)) for name in required}
+        # A single attribute takes each form once before chance decides.
+        each = len(listed) == 1 and turn < min(map(len, listed.values()))
+        drawn = {name: forms[turn] if each else rng.choice(forms) for name, forms in listed.items()}
+        recipes = together[turn] if together else drawn
         attributes = values_made(recipes, None, rng)
         case = None if attributes is None else fit(op, (), attributes, (), rng)
         if case is not None:
