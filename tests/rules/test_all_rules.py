@@ -300,10 +300,14 @@ def test_a_rule_set_leaves_nothing_to_do(name):
         assert_idempotent(_drawn(SETS[name]), on=ON.get(name))
 
 
+REACH = 8.0
+"""Not a number in the function itself: the search would try what lies beyond it."""
+
+
 def _samples(graph: Graph) -> dict[str, np.ndarray]:
     """Calibration inputs over the range of those that a refinement is tested with."""
     random = np.random.default_rng(0)
-    return {n: random.uniform(-8, 8, (64, *graph.result_type(n).shape[1:])) for n in graph.inputs}
+    return {n: random.uniform(-REACH, REACH, (64, *graph.result_type(n).shape[1:])) for n in graph.inputs}
 
 
 def _quantise(graph: Graph) -> Graph:

@@ -61,9 +61,12 @@ def test_each_phase_of_a_pipeline_is_tested():
 
 @pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # few graphs for each rule
 def test_the_rules_of_the_library_end_alike():
-    # Choices between graphs are drawn for the pass alone.
+    # Choices between graphs are drawn for the pass alone, and slices that fit each other seldom among many rules.
     with fewer_examples():
-        assert_confluent(some_of([each for each in rules.RULES if each is not rules.choose_branch], 2), seed=1)
+        assert_confluent(
+            some_of([each for each in rules.RULES if each not in (rules.choose_branch, rules.concat_of_slices)], 2),
+            seed=1,
+        )
 
 
 def test_the_library_writes_a_reshape_in_several_ways():

@@ -34,9 +34,11 @@ def test_rules_that_end_are_left_alone(case):
 
 @pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # few graphs for each rule
 def test_the_rules_of_the_library_end():
-    # Choices between graphs are drawn for the pass alone.
+    # Choices between graphs are drawn for the pass alone, and slices that fit each other seldom among many rules.
     with fewer_examples():
-        assert_terminates(some_of([each for each in rules.RULES if each is not rules.choose_branch], 2))
+        assert_terminates(
+            some_of([each for each in rules.RULES if each not in (rules.choose_branch, rules.concat_of_slices)], 2)
+        )
 
 
 def test_a_failure_names_the_rules_that_go_round_and_holds_a_test():

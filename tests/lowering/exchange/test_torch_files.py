@@ -27,7 +27,7 @@ def _written(path, changes):
 
 
 def test_a_plain_program_passes(tmp_path):
-    check_archive(_written(tmp_path / "m.pt2", {}))
+    assert check_archive(_written(tmp_path / "m.pt2", {})) is None
 
 
 @pytest.mark.parametrize(

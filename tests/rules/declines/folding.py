@@ -69,6 +69,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.conv(x, KERNEL, ones(2)), "f32[N,2,3,3]"),  # all weights count
         (lambda x: op.conv(x, KERNEL, ones(2), pads=(1, 1, 1, 1)), "f32[N,2,2,2]"),
         (lambda x: op.conv(x, ones(2, 2, 2, 2), ones(2), pads=(1, 1, 0, 0), dilations=(2, 2)), "f32[N,2,2,2]"),
+        (lambda x: op.conv(x, np.inf * ones(2, 2, 2, 2), ones(2), pads=(0, 0, 1, 1), dilations=(2, 2)), "f32[N,2,2,2]"),
     ),
     windows.dilate_conv: (
         (
