@@ -32,8 +32,8 @@ EQUIVALENT = {
         "absorb_clip: drop guard: no bound > low in a condition",
         "average_pool_as_conv: drop guard: no any(pool.pads) in a condition",
         "average_pool_as_conv: drop guard: no not pool.count_include_pad in a condition",
-        "divide_as_multiply: drop guard: no c.type.layout is not None in a condition (in _names_axes)",
-        "divide_as_multiply: drop guard: no x.type.layout is None in a condition (in _names_axes)",
+        "subtract_as_add: drop guard: no c.type.layout is not None in a condition (in _names_axes)",
+        "subtract_as_add: drop guard: no x.type.layout is None in a condition (in _names_axes)",
         "divide_as_multiply: off by one: 1 for 0",
         "divide_as_multiply: off by one: 2 for 1 #2",
         "fold_input_offset: drop guard: no any(layer.pads) in a condition",
@@ -280,7 +280,7 @@ MISSED = {
     ),
     "Layouts of which only one operand says what the axes are, are seldom drawn.": (
         "divide_as_multiply: drop guard: no guard _names_axes(x, c)",
-        "divide_as_multiply: negate condition: the opposite of x.type.layout is None (in _names_axes)",
+        "subtract_as_add: negate condition: the opposite of x.type.layout is None (in _names_axes)",
     ),
     "Constants that are larger than one number a channel, of fitting sizes, are seldom drawn.": (
         "permute_linear_weights: off by one: 2 for 1 #4",
