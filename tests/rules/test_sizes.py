@@ -13,7 +13,6 @@ from graphrewrite.rules import (
     FOLDING,
     add_bias,
     batch_norm_as_layer,
-    drop_reshape,
     global_average_pool_as_conv,
     merge_reshapes,
     transpose_as_reshape,
@@ -21,7 +20,7 @@ from graphrewrite.rules import (
 )
 
 OPEN = [
-    ((merge_reshapes, drop_reshape), "a = reshape(x, shape=[0, 1, 0])\nb = reshape(a, shape=[0, 0, 0])"),
+    (merge_reshapes, "a = reshape(x, shape=[0, 1, 0])\nb = reshape(a, shape=[0, 0, 0, 1])"),
     (transpose_as_reshape, "b = transpose(x, perm=[1, 0, 2])"),
     (write_as_reshape, "b = unsqueeze(x, axes=[0])"),
 ]
