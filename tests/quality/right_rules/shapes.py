@@ -61,7 +61,7 @@ def transposed_difference(x, y):
     return op.sub(op.transpose(x, like=moved), op.transpose(y, like=moved))
 
 
-@rule
+@rule(keeps="rounding")  # sums along another axis are added up in another order
 def softmax_of_a_transpose(x):
     """The axis of a softmax moves with a transpose."""
     moved = op.transpose(x)
