@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import Executor
 from functools import partial
+from itertools import islice
 
 import pytest
 
@@ -38,12 +39,13 @@ def test_values_and_cycles_equal_ghdl(part: int, hdl_seed: int, hdl_networks: in
 
 
 def test_stores_of_other_depths_slow_a_network_down(hdl_seed: int) -> None:
-    slower = 0
-    for number in range(1, 40, 3):
+    def is_slower(number: int) -> bool:
         graph, _ = network(hdl_seed, number)
         other = with_other_stores(graph, hdl_seed, number)
-        slower += predict(other, 12).interval > predict(graph, 12).interval
-    assert slower >= 3
+        return predict(other, 12).interval > predict(graph, 12).interval
+
+    # How often depends on the seed: about one network in three.
+    assert sum(islice(filter(None, map(is_slower, range(1, 240, 3))), 3)) == 3
 
 
 def test_the_networks_have_branches_joins_and_all_components(hdl_seed: int) -> None:
