@@ -13,7 +13,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 
-__all__ = ["ACTIVATIONS", "activated", "activation_name", "hard_sigmoid_slope"]
+__all__ = ["ACTIVATIONS", "activated", "activation_name", "hard_sigmoid_slope", "of_unit_length"]
 
 
 def _relu6(x: Value) -> Any:
@@ -99,9 +99,12 @@ def _prelu(layer: Layer, x: Value) -> Any:
 
 
 def _unit(layer: Layer, x: Value) -> Any:
-    """Divided by its norm (keras.utils.normalize: not less than 1e-12 under the root)."""
     axis = layer.get("axis", -1)
-    axes = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
+    return of_unit_length(x, tuple(axis) if isinstance(axis, list | tuple) else (axis,))
+
+
+def of_unit_length(x: Value, axes: tuple[int, ...]) -> Any:
+    """Return a value divided by its norm (keras.utils.normalize: not less than 1e-12 under the root)."""
     square = op.reduce_sum(op.mul(x, x), axes=axes, keep_dims=True)
     return op.div(x, op.sqrt(op.maximum(square, np.float32(1e-12))))
 

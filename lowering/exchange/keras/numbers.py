@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.keras.activations import activated
+from graphrewrite.lowering.exchange.keras.activations import activated, of_unit_length
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 
 __all__ = ["NUMBERS"]
@@ -142,17 +142,12 @@ def _dot(layer: Layer, x: Value, y: Value) -> Any:
     a, b = len(x.type.shape), len(y.type.shape)
     first, second = first % a, second % b
     if layer.get("normalize", False):
-        x, y = (_unit_length(each, axis) for each, axis in ((x, first), (y, second)))
+        x, y = (of_unit_length(each, (axis,)) for each, axis in ((x, first), (y, second)))
     left = "a" + "".join("s" if axis == first else chr(98 + axis) for axis in range(1, a))
     right = "a" + "".join("s" if axis == second else chr(108 + axis) for axis in range(1, b))
     rest = left.replace("s", "") + right[1:].replace("s", "")
     product = op.einsum(x, y, equation=f"{left},{right}->{rest}")
     return op.unsqueeze(product, axes=(1,)) if len(rest) == 1 else product
-
-
-def _unit_length(x: Value, axis: int) -> Any:
-    square = op.reduce_sum(op.mul(x, x), axes=(axis,), keep_dims=True)
-    return op.div(x, op.sqrt(op.maximum(square, np.float32(1e-12))))
 
 
 def _attention(layer: Layer, query: Value, value: Value | None = None, key: Value | None = None, **given: Any) -> Any:

@@ -9,7 +9,6 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.graph import Value
-from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.activations import activated
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
@@ -70,42 +69,8 @@ def _causal(layer: Layer, x: Value, kernel: Value) -> Value:
     return padded
 
 
-def _conv(count: int) -> Row:
-    def conv(layer: Layer, x: Value) -> Any:
-        kernel, *bias = _names(layer, "kernel")
-        attributes = _attributes(
-            layer,
-            count,
-            strides=_axes(layer.get("strides", 1), count),
-            dilations=_axes(layer.get("dilation_rate", 1), count),
-        )
-        wide = op.unsqueeze(kernel, axes=(0,)) if count == 1 else kernel
-        name = "Conv3D" if count == 3 else "Conv2D"
-        y = _widened(layer, _causal(layer, x, kernel), count, lambda image: layer.tf(name, image, wide, **attributes))
-        return _biased(layer, y, bias)
-
-    return conv
-
-
-def _depthwise(count: int) -> Row:
-    def depthwise(layer: Layer, x: Value) -> Any:
-        # Keras 3 calls it kernel, Keras 2 has depthwise_kernel; in a numbered file the name does not matter.
-        kernel, *bias = _either(layer, ("kernel",), ("depthwise_kernel",))
-        return _biased(layer, _depth(layer, _causal(layer, x, kernel), kernel, count), bias)
-
-    return depthwise
-
-
-def _either(layer: Layer, *choices: Sequence[str]) -> list[Value]:
-    for names in choices[:-1]:
-        try:
-            return _names(layer, *names)
-        except ModelError:
-            continue
-    return _names(layer, *choices[-1])
-
-
-def _depth(layer: Layer, x: Value, kernel: Value, count: int) -> Any:
+def _convolved(layer: Layer, x: Value, kernel: Value, count: int, name: str) -> Any:
+    """Apply a convolution of TensorFlow with the strides, the dilations and the borders of a layer."""
     attributes = _attributes(
         layer,
         count,
@@ -113,13 +78,32 @@ def _depth(layer: Layer, x: Value, kernel: Value, count: int) -> Any:
         dilations=_axes(layer.get("dilation_rate", 1), count),
     )
     wide = op.unsqueeze(kernel, axes=(0,)) if count == 1 else kernel
-    return _widened(layer, x, count, lambda image: layer.tf("DepthwiseConv2dNative", image, wide, **attributes))
+    return _widened(layer, _causal(layer, x, kernel), count, lambda image: layer.tf(name, image, wide, **attributes))
+
+
+def _conv(count: int) -> Row:
+    def conv(layer: Layer, x: Value) -> Any:
+        kernel, *bias = _names(layer, "kernel")
+        return _biased(layer, _convolved(layer, x, kernel, count, "Conv3D" if count == 3 else "Conv2D"), bias)
+
+    return conv
+
+
+_DEPTHWISE = "DepthwiseConv2dNative"
+
+
+def _depthwise(count: int) -> Row:
+    def depthwise(layer: Layer, x: Value) -> Any:
+        kernel, *bias = _names(layer, "depthwise_kernel" if layer.archive.version < 3 else "kernel")
+        return _biased(layer, _convolved(layer, x, kernel, count, _DEPTHWISE), bias)
+
+    return depthwise
 
 
 def _separable(count: int) -> Row:
     def separable(layer: Layer, x: Value) -> Any:
         depth, point, *bias = _names(layer, "depthwise_kernel", "pointwise_kernel")
-        y = _depth(layer, _causal(layer, x, depth), depth, count)
+        y = _convolved(layer, x, depth, count, _DEPTHWISE)
         ones = (1,) * count
         plain = {**_attributes(layer, count, strides=ones, dilations=ones), "padding": "VALID"}
         wide = op.unsqueeze(point, axes=(0,)) if count == 1 else point

@@ -10,7 +10,7 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.tensorflow.node import Node
 
-__all__ = ["FunctionBody", "Functions"]
+__all__ = ["FunctionBody", "Functions", "source_of"]
 
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 _MOST_NODES = 1_000_000
@@ -71,7 +71,7 @@ class Functions:
         """
         inlined = _Inlined(self.messages)
         for each in nodes:
-            inlined.node(each, each.name, [_source(text) for text in each.input if text[:1] != "^"], 0)
+            inlined.node(each, each.name, [source_of(text) for text in each.input if text[:1] != "^"], 0)
         calls = {name: [inlined.final(each) for each in results] for name, results in inlined.results.items()}
         return _sorted(inlined.finished()), calls
 
@@ -178,7 +178,8 @@ def _called(op: str, attributes: Mapping[str, Any]) -> str:
     return attributes["f"].func.name if op in _CALLS and "f" in attributes else op
 
 
-def _source(text: str) -> tuple[str, int]:
+def source_of(text: str) -> tuple[str, int]:
+    """Return the node and the index of the result that ``node`` or ``node:index`` denotes."""
     name, _, index = text.partition(":")
     return name, int(index) if index.isdigit() else 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from graphrewrite.lowering.exchange.attribute_values import integers, sizes
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.tensorflow.control_flow import CONTROL_FLOW, EmptyList, written
-from graphrewrite.lowering.exchange.tensorflow.functions import FunctionBody, Functions
+from graphrewrite.lowering.exchange.tensorflow.functions import FunctionBody, Functions, source_of
 from graphrewrite.lowering.exchange.tensorflow.model import StoredModel
 from graphrewrite.lowering.exchange.tensorflow.node import Node, array_of, element_of_type
 
@@ -147,10 +148,10 @@ class Importer:
 
     def check(self, nodes: Iterable[Node]) -> None:
         """Raise if there are ops that the table lacks, with all of them, those in bodies of control flow too."""
-        pending, seen = list(nodes), set[str]()
+        pending, seen = deque(nodes), set[str]()
         named: dict[str, list[str]] = {}
         while pending:
-            node = pending.pop(0)
+            node = pending.popleft()
             if node.op not in self.table and node.op not in CONTROL_FLOW and node.op not in _OWN:
                 named.setdefault(node.op, []).append(node.name)
             for key in _BODIES if node.op in CONTROL_FLOW else ():
@@ -238,10 +239,9 @@ def read_outputs(model: StoredModel, outputs: Sequence[str] | None) -> dict[str,
         return {name: (name, 0) for name in idle}
     known, found = {node.name for node in model.nodes} | model.calls.keys(), {}
     for each in outputs:
-        name, _, index = each.partition(":")
+        name, place = source_of(each)
         if name not in known:
             raise ModelError(f"there is no node {name!r}{did_you_mean(name, known)}")
-        place = int(index) if index.isdigit() else 0
         results = model.calls.get(name, ())
         found[f"{name}_{place}" if place else name] = results[place] if place < len(results) else (name, place)
     return found

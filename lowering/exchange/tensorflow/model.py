@@ -10,7 +10,7 @@ from typing import Any
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
-from graphrewrite.lowering.exchange.tensorflow.functions import Functions
+from graphrewrite.lowering.exchange.tensorflow.functions import Functions, source_of
 from graphrewrite.lowering.exchange.tensorflow.node import Node
 from graphrewrite.lowering.exchange.tensorflow.variables import with_variables
 
@@ -75,8 +75,8 @@ def _saved(folder: Path, signature: str | None) -> StoredModel:
     functions = Functions(graph.graph_def.library.function)
     written, calls = functions.without_calls(graph.graph_def.node)
     nodes = with_variables(written, folder / "variables")
-    inputs = {_tensor(each.value.name)[0]: each for each in chosen.inputs}
-    outputs = {each.key: _tensor(each.value.name) for each in chosen.outputs}
+    inputs = {source_of(each.value.name)[0]: each for each in chosen.inputs}
+    outputs = {each.key: source_of(each.value.name) for each in chosen.outputs}
     known = {node.name for node in nodes} | calls.keys()
     for name in (*inputs, *(name for name, _ in outputs.values())):
         if name not in known:
@@ -117,11 +117,6 @@ def _with_inputs(nodes: tuple[Node, ...], inputs: Mapping[str, Any]) -> tuple[tu
         else:
             found.append(replace(node, inputs=reads))
     return tuple(found), names
-
-
-def _tensor(text: str) -> tuple[str, int]:
-    name, _, index = text.partition(":")
-    return name, int(index) if index.isdigit() else 0
 
 
 def _message(kind: str, model: str | Path | bytes, what: str) -> Any:
