@@ -27,7 +27,7 @@ KNOWN = {
     for name in names
 }
 """What becomes of those that are not refuted."""
-SAMPLE = 12
+SAMPLE = 8
 """How many of those that are wrong are tried in every run."""
 AS_RIGHT = sorted(name for names in EQUIVALENT.values() for name in names)
 
@@ -85,7 +85,7 @@ def test_a_mutant_is_refuted_by_a_small_graph(number):
     assert found.seconds < 10
 
 
-@pytest.mark.parametrize("name", sample(AS_RIGHT, 4))
+@pytest.mark.parametrize("name", sample(AS_RIGHT, 2))
 def test_a_mutant_that_is_as_right_as_the_rule_is_not_refuted(name):
     assert record(name).outcomes[0].verdict in ("preserved", "weak")
 

@@ -70,7 +70,7 @@ def sums_regrouped(x, y, z):
 
 @pytest.mark.parametrize("wrong", [zero_added, difference_turned, sums_regrouped])
 def test_a_wrong_rule_of_floats_is_refuted(wrong):
-    proof = prove(wrong, elements={"float"}, instances=12)
+    proof = prove(wrong, elements={"float"}, instances=12, effort=1_000_000)
     assert proof.verdict == "refuted", str(proof)
     assert proof.counterexample is not None
 
