@@ -1,0 +1,177 @@
+"""Sums of many parts: of values between zeros that lie side by side, and of products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from graphrewrite import Graph, op, pass_
+from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import inherit, remove, rewire
+from graphrewrite.types import Tensor
+
+__all__ = ["gather_sums"]
+
+
+@partial(pass_, keeps="rounding")
+def gather_sums(graph: Graph) -> list[str]:
+    """Write sums of values between zeros as concatenations, and sums of products of matrices as one product.
+
+    Gradients are such sums: those of what is cut into slices, and of a matrix that is read at each step.
+    """
+    removed: list[str] = []
+    for root in graph.in_order():
+        if _is_sum(graph, root) and not _is_within_sum(graph, root):
+            total = _Sum(graph, root)
+            total.read(root)
+            removed += total.written()
+    return removed
+
+
+@dataclass
+class _Sum:
+    """The terms of a sum, and the nodes that go where it is written anew."""
+
+    graph: Graph
+    root: str
+    others: list[Operand] = field(default_factory=list)
+    products: dict[bool, list[Operand]] = field(default_factory=dict)
+    rows: list[_Row] = field(default_factory=list)
+    inner: list[str] = field(default_factory=list)
+
+    def read(self, node: str) -> None:
+        """Sort the operands of an addition, and of those within it."""
+        self.inner.append(node)
+        for term in self.graph.operands(node):
+            kind = self.graph.nodes[term.node]["type"] if _is_alone(self.graph, term.node, self.root) else ""
+            if kind == "add":
+                self.read(term.node)
+            elif kind == "matmul" and all(len(s) == 2 for s in _shapes(self.graph, term.node)):
+                turned = _is_turned(self.graph, self.graph.operands(term.node)[0].node)
+                self.products.setdefault(turned, []).append(term)
+            elif kind != "pad" or not self._takes(term):
+                self.others.append(term)
+
+    def _takes(self, term: Operand) -> bool:
+        """Put a value between zeros into a row that has room there; tell whether it is one."""
+        place = _place(self.graph, term.node)
+        if place is None:
+            return False
+        axis, start, end = place
+        row = next((each for each in self.rows if each.has_room(axis, start, end)), None)
+        if row is None:
+            row = _Row(axis)
+            self.rows.append(row)
+        row.parts.append((start, end, term))
+        return True
+
+    def written(self) -> list[str]:
+        """Write the sum in few terms; return the nodes that went, none if there would be as many terms."""
+        gathered: list[Any] = []
+        gone: list[str] = []
+        for row in self.rows:
+            if len(row.parts) > 1:
+                gathered.append(self._side_by_side(row))
+                gone += [term.node for _, _, term in row.parts]
+            else:
+                self.others.append(row.parts[0][2])
+        for products in self.products.values():
+            if len(products) > 1:
+                gathered.append(self._product(products))
+                gone += [term.node for term in products]
+            else:
+                self.others += products
+        if not gathered:
+            return []
+        total, *terms = *(self.graph.value(*term) for term in self.others), *gathered
+        for term in terms:
+            total = self._made(op.add, total, term)
+        inherit(self.graph, total.node, self.root)
+        rewire(self.graph, self.root, Operand(total.node))
+        return remove(self.graph, [*self.inner, *gone])[0]
+
+    def _made(self, kind: Any, *operands: Any, **attributes: Any) -> Any:
+        return self.graph.add(kind, operands, attributes, origin=self.graph.origin(self.root))
+
+    def _side_by_side(self, row: _Row) -> Any:
+        """The values of a row, with zeros where it has none."""
+        kind = self.graph.result_type(self.root)
+        shape, at, pieces = list(kind.shape), 0, []
+        for start, end, term in [*sorted(row.parts, key=lambda part: part[0]), (shape[row.axis], 0, None)]:
+            if start > at:
+                shape[row.axis] = start - at
+                pieces.append(self._made(op.constant_of_shape, shape=tuple(shape), element=kind.element))
+            if term is not None:
+                pieces.append(self.graph.value(*self.graph.operands(term.node)[0]))
+            at = end
+        return self._made(op.concat, *pieces, axis=row.axis)
+
+    def _product(self, products: Sequence[Operand]) -> Any:
+        """One product of all columns and rows, of which each product has some."""
+        pairs = [self.graph.operands(term.node) for term in products]
+        first, second = ([self.graph.value(*pair[side]) for pair in pairs] for side in (0, 1))
+        if _is_turned(self.graph, first[0].node):
+            plain = [self.graph.value(*self.graph.operands(each.node)[0]) for each in first]
+            left = self._made(op.transpose, self._made(op.concat, *plain, axis=0), perm=(1, 0))
+        else:
+            left = self._made(op.concat, *first, axis=1)
+        return self._made(op.matmul, left, self._made(op.concat, *second, axis=0))
+
+
+@dataclass
+class _Row:
+    """Values that lie beside each other along an axis: from where to where each, and the node that puts it there."""
+
+    axis: int
+    parts: list[tuple[int, int, Operand]] = field(default_factory=list)
+
+    def has_room(self, axis: int, start: int, end: int) -> bool:
+        """Tell whether nothing lies there."""
+        return axis == self.axis and all(end <= first or last <= start for first, last, _ in self.parts)
+
+
+def _is_sum(graph: Graph, node: str) -> bool:
+    """Tell whether a node adds floats whose axes have no names."""
+    if node not in graph or graph.nodes[node]["type"] != "add":
+        return False
+    kind = graph.result_type(node)
+    return isinstance(kind, Tensor) and kind.element in ("f32", "f64") and kind.layout is None
+
+
+def _is_within_sum(graph: Graph, node: str) -> bool:
+    (reader, *others) = graph.successors(node) or [None]
+    return not others and reader is not None and _is_sum(graph, reader) and _is_alone(graph, node, reader)
+
+
+def _is_alone(graph: Graph, node: str, root: str) -> bool:
+    """Tell whether a node of the type of a sum has one reader, and nothing else orders it or depends on it."""
+    readers = list(graph.succ[node].values())
+    return (
+        len(readers) == 1
+        and not any("kind" in data for data in (*readers, *graph.pred[node].values()))
+        and len(readers[0]["slots"]) == 1
+        and graph.nodes[node].get("result") == graph.nodes[root]["result"]
+    )
+
+
+def _shapes(graph: Graph, node: str) -> Sequence[tuple[Any, ...]]:
+    return [graph.result_type(*source).shape for source in graph.operands(node)]
+
+
+def _is_turned(graph: Graph, node: str) -> bool:
+    return graph.nodes[node]["type"] == "transpose" and len(graph.result_type(node).shape) == 2
+
+
+def _place(graph: Graph, node: str) -> tuple[int, int, int] | None:
+    """Return the axis along which there are zeros around a value, where it begins there and where it ends."""
+    attributes = graph.attributes(node)
+    pads, size = attributes["pads"], graph.result_type(node).shape
+    if attributes["mode"] != "constant" or attributes["fill"] != 0 or not all(isinstance(p, int) for p in pads):
+        return None
+    rank = len(size)
+    axes = [axis for axis in range(rank) if pads[axis] or pads[rank + axis]]
+    if min(pads) < 0 or len(axes) != 1 or not isinstance(size[axes[0]], int):
+        return None
+    return axes[0], pads[axes[0]], size[axes[0]] - pads[rank + axes[0]]
