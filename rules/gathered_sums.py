@@ -22,36 +22,35 @@ def gather_sums(graph: Graph) -> list[str]:
     Gradients are such sums: those of what is cut into slices, and of a matrix that is read at each step.
     """
     removed: list[str] = []
-    for root in graph.in_order():
-        if _is_sum(graph, root) and not _is_within_sum(graph, root):
-            total = _Sum(graph, root)
-            total.read(root)
-            removed += total.written()
+    for of_products in (False, True):  # the products of all steps read what lies side by side
+        for root in graph.in_order():
+            if _is_sum(graph, root) and not _is_within_sum(graph, root):
+                removed += _Sum(graph, root, of_products).written()
     return removed
 
 
-@dataclass
 class _Sum:
     """The terms of a sum, and the nodes that go where it is written anew."""
 
-    graph: Graph
-    root: str
-    others: list[Operand] = field(default_factory=list)
-    products: dict[bool, list[Operand]] = field(default_factory=dict)
-    rows: list[_Row] = field(default_factory=list)
-    inner: list[str] = field(default_factory=list)
+    def __init__(self, graph: Graph, root: str, of_products: bool) -> None:
+        self.graph, self.root, self.of_products = graph, root, of_products
+        self.others: list[Operand] = []
+        self.products: dict[bool, list[Operand]] = {}
+        self.rows: list[_Row] = []
+        self.inner: list[str] = []
+        self._read(root)
 
-    def read(self, node: str) -> None:
+    def _read(self, node: str) -> None:
         """Sort the operands of an addition, and of those within it."""
         self.inner.append(node)
         for term in self.graph.operands(node):
             kind = self.graph.nodes[term.node]["type"] if _is_alone(self.graph, term.node, self.root) else ""
             if kind == "add":
-                self.read(term.node)
-            elif kind == "matmul" and all(len(s) == 2 for s in _shapes(self.graph, term.node)):
+                self._read(term.node)
+            elif kind == "matmul" and self.of_products and _is_of_matrices(self.graph, term.node):
                 turned = _is_turned(self.graph, self.graph.operands(term.node)[0].node)
                 self.products.setdefault(turned, []).append(term)
-            elif kind != "pad" or not self._takes(term):
+            elif kind != "pad" or self.of_products or not self._takes(term):
                 self.others.append(term)
 
     def _takes(self, term: Operand) -> bool:
@@ -110,14 +109,39 @@ class _Sum:
 
     def _product(self, products: Sequence[Operand]) -> Any:
         """One product of all columns and rows, of which each product has some."""
-        pairs = [self.graph.operands(term.node) for term in products]
-        first, second = ([self.graph.value(*pair[side]) for pair in pairs] for side in (0, 1))
-        if _is_turned(self.graph, first[0].node):
-            plain = [self.graph.value(*self.graph.operands(each.node)[0]) for each in first]
-            left = self._made(op.transpose, self._made(op.concat, *plain, axis=0), perm=(1, 0))
-        else:
-            left = self._made(op.concat, *first, axis=1)
-        return self._made(op.matmul, left, self._made(op.concat, *second, axis=0))
+        left, right = zip(*(self.graph.operands(term.node) for term in products), strict=True)
+        if not _is_turned(self.graph, left[0].node):
+            columns = self._made(op.concat, *(self.graph.value(*each) for each in left), axis=1)
+            return self._made(op.matmul, columns, self._below(right))
+        left = [self.graph.operands(each.node)[0] for each in left]
+        whole = self._whole(right)
+        if whole is not None:  # in its order, so that nothing has to be copied
+            pairs = sorted(zip(left, right, strict=True), key=lambda pair: whole[1].index(pair[1]))
+            left, right = zip(*pairs, strict=True)
+        return self._made(op.matmul, self._made(op.transpose, self._below(left), perm=(1, 0)), self._below(right))
+
+    def _below(self, rows: Sequence[Operand]) -> Any:
+        """The rows of several matrices below each other: what others have put there already, if it is so."""
+        whole = self._whole(rows)
+        if whole is not None:
+            first = whole[1].index(rows[0])
+            if whole[1][first : first + len(rows)] == list(rows):
+                part = self.graph.value(whole[0])
+                if len(rows) < len(whole[1]):
+                    part = self._made(op.slice, part, starts=(first,), ends=(first + len(rows),), axes=(0,))
+                return self._made(op.flatten, part, axis=2)
+        return self._made(op.concat, *(self.graph.value(*each) for each in rows), axis=0)
+
+    def _whole(self, rows: Sequence[Operand]) -> tuple[str, list[Operand | None]] | None:
+        """A concatenation that has all of several matrices, each once, on an axis of their own; and what it has."""
+        for reader in self.graph.successors(rows[0].node):
+            for joined in self.graph.successors(reader):
+                if self.graph.nodes[joined]["type"] != "concat" or self.graph.attributes(joined)["axis"] != 0:
+                    continue
+                parts = [_within_unit_axis(self.graph, each) for each in self.graph.operands(joined)]
+                if all(parts.count(row) == 1 for row in rows) and self.root not in self.graph.upstream(joined):
+                    return joined, parts
+        return None
 
 
 @dataclass
@@ -156,8 +180,17 @@ def _is_alone(graph: Graph, node: str, root: str) -> bool:
     )
 
 
-def _shapes(graph: Graph, node: str) -> Sequence[tuple[Any, ...]]:
-    return [graph.result_type(*source).shape for source in graph.operands(node)]
+def _is_of_matrices(graph: Graph, node: str) -> bool:
+    return all(len(graph.result_type(*source).shape) == 2 for source in graph.operands(node))
+
+
+def _within_unit_axis(graph: Graph, value: Operand) -> Operand | None:
+    """Return the matrix that another axis of size 1 is put before; None of other values."""
+    if graph.nodes[value.node]["type"] not in ("reshape", "unsqueeze"):
+        return None
+    source = graph.operands(value.node)[0]
+    shape = graph.result_type(*source).shape
+    return source if len(shape) == 2 and graph.result_type(*value).shape == (1, *shape) else None
 
 
 def _is_turned(graph: Graph, node: str) -> bool:

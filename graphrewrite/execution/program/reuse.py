@@ -192,9 +192,7 @@ def reusing(steps: Sequence[Call | Kernel], wanted: Collection[str]) -> list[Cal
             ):
                 call = call.replaced(InPlace, over=over)
                 break
-        if isinstance(call, InPlace):
-            fresh[call.node] = call
-        elif call.op in _FRESH and call.arrangement is None:
+        if isinstance(call, InPlace) or (call.op in _FRESH and call.arrangement is None):
             fresh[call.node] = call
         scheduled.append(call)
     return scheduled
