@@ -76,10 +76,11 @@ class _Sum:
                 gone += [term.node for _, _, term in row.parts]
             else:
                 self.others.append(row.parts[0][2])
-        for products in self.products.values():
+        for turned, products in self.products.items():
             if len(products) > 1:
                 gathered.append(self._product(products))
                 gone += [term.node for term in products]
+                gone += [self.graph.operands(term.node)[0].node for term in products if turned]
             else:
                 self.others += products
         if not gathered:
