@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call, Values
+from graphrewrite.execution.program.chain import Apply
 from graphrewrite.execution.program.channelwise import Border
-from graphrewrite.execution.program.instruction import Action, Instruction
+from graphrewrite.execution.program.instruction import Action, Cast, Instruction, Product, Sum
 from graphrewrite.execution.program.layers import translate_conv, translate_linear, translate_max_pool
 from graphrewrite.execution.program.memory import Memory, plan
 from graphrewrite.execution.program.movement import (
@@ -62,6 +63,9 @@ _CACHE = 3 << 20
 
 MANY, _GRAIN = 16, 16
 """Minimum frames of a chunk of several, and their multiple: enough to fill vector registers."""
+
+_LINE = 64
+"""Size in bytes of a cache line, at which registers begin: where vectors lie across two of them, steps take longer."""
 
 _LONG = 8
 """Number of chunks from which progress is shown."""
@@ -231,12 +235,27 @@ class Kernel:
         bound = workspace.bound.get(key)
         if isinstance(bound, _Bound) and bound.chunk == chunk:
             return bound
-        registers = self.memory.views(workspace.block(self.memory.size * chunk), chunk)
+        block = workspace.block(self.memory.size * chunk + _LINE)
+        registers = self.memory.views(block[-block.ctypes.data % _LINE :], chunk)
+        batch_first = _batch_first
+        if self._is_of_vectors and chunk > 1:  # as many positions of one frame: vectors lie as they come
+            registers = [register.reshape(chunk, -1, 1) for register in registers]
+            batch_first = partial(np.squeeze, axis=-1)
         actions = [action for step in self.instructions for action in step.bind(registers)]
-        loads = [_batch_first(registers[r]) for *_, r in self.entries]
-        stores = [_batch_first(registers[e.register]) for e in self.exports]
+        loads = [batch_first(registers[r]) for *_, r in self.entries]
+        stores = [batch_first(registers[e.register]) for e in self.exports]
         workspace.bound[key] = bound = _Bound(chunk, actions, loads, stores)
         return bound
+
+    @cached_property
+    def _is_of_vectors(self) -> bool:
+        """Whether a frame is a vector in each register, and all steps treat each position alike and are exact."""
+        registers = self.memory.registers
+        return (
+            self.few is None
+            and all(len(register.shape) == 1 for register in registers)
+            and all(isinstance(step, Product | Apply | Cast | Sum) for step in self.instructions)
+        )
 
     def _premises(self, arrays: list[np.ndarray]) -> bool:
         """Tell whether the entries have their declared types and enough frames: only then are instructions exact."""
