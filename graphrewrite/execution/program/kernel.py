@@ -195,7 +195,9 @@ class Kernel:
     @property
     def fits(self) -> bool:
         """Whether it needs little enough memory to be faster than calls."""
-        return self.few is None or self.memory.size * (1 if self.few > 1 else MANY) <= _MOST_REAL
+        if self.few is None:
+            return True
+        return self.memory.size * (1 if self.few > 1 else MANY) <= (_MOST_REAL if self.few else _MOST)
 
     @cached_property
     def ends(self) -> tuple[tuple[str, ...], ...]:
