@@ -58,6 +58,7 @@ from graphrewrite.rules.casts import merge_bit_casts, merge_casts
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
 from graphrewrite.rules.concats import drop_empty_operand, merge_concats
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
+from graphrewrite.rules.gathered_sums import gather_sums
 from graphrewrite.rules.identities import (
     choose_equal_branches,
     drop_cast_to_fixed_and_back,
@@ -239,6 +240,7 @@ __all__ = [
     "fuse_activations",
     "fusing",
     "gather_as_slice",
+    "gather_sums",
     "gemm_as_linear",
     "global_average_pool_as_conv",
     "inline",

@@ -17,7 +17,7 @@ from graphrewrite.learning.preparation import COMPOSITES, constants_again, diffe
 from graphrewrite.lowering.composite import lowered_ops
 from graphrewrite.lowering.gradients import GRADIENTS
 from graphrewrite.op.differentiation import DIFFERENTIABLE, Vjp
-from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
+from graphrewrite.rules import eliminate_dead_nodes, gather_sums, merge_equal_nodes
 from graphrewrite.types import element_dtype
 
 __all__ = ["differentiate", "gradient_graph"]
@@ -152,7 +152,7 @@ def gradient_graph(
     _with_products(plain, loss, wrt)
     made = rewrite(plain, every)
     _check_done(made, plain, every)
-    return rewrite(made, (merge_equal_nodes, eliminate_dead_nodes))
+    return gather_sums(rewrite(made, (merge_equal_nodes, eliminate_dead_nodes)))
 
 
 def _loss(graph: Graph, loss: str | None) -> str:

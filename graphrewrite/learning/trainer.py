@@ -24,6 +24,8 @@ __all__ = ["Programs", "Trainer"]
 
 _MANY = 256
 """Samples that are validated at once."""
+_KEPT = 31 << 20
+"""Bytes of a block that is freed at once: glibc then keeps so much for the next step, see "dynamic" in mallopt(3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +104,7 @@ class Trainer:
         self.count = -(-len(given) // batch)
         if augment is not None and len(given.inputs) != 1:
             raise TrainingError("augment changes the rows of one input, and the graph has several")
+        np.empty(_KEPT, np.uint8)
 
     def start(self) -> State:
         """Return the state before the first step."""

@@ -27,6 +27,8 @@ _LEARNT: Mapping[str, tuple[int, ...]] = {
     "gather": (0,),
 }
 """Operands of layers that are learnt: weights, biases, gains, and rows of tables."""
+_PEEPHOLES = 6
+"""The operand of an LSTM that has them."""
 _PRODUCTS = frozenset({"conv", "conv_transpose", "linear", "gemm", "matmul"})
 """Ops to whose results a bias is added."""
 
@@ -35,7 +37,7 @@ def parameters(graph: Graph) -> tuple[str, ...]:
     r"""Return the names of the constants of a network that are learnt.
 
     These are weights, biases and gains of layers, biases that are added to products, and tables that rows are gathered
-    from; no statistics of norms, and no single numbers.
+    from; no statistics of norms, no single numbers, and no peepholes of zeros, which an LSTM has that has none.
 
     Examples
     --------
@@ -55,6 +57,12 @@ def parameters(graph: Graph) -> tuple[str, ...]:
             at = (0, 1)
         for position in at:
             if position < len(sources) and _is_learnt(graph, sources[position]):
+                if (
+                    kind == "lstm"
+                    and position == _PEEPHOLES
+                    and not np.any(graph.nodes[sources[position].node]["value"])
+                ):
+                    continue
                 found[sources[position].node] = None
     return tuple(found)
 

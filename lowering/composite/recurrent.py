@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import bare
 from graphrewrite.lowering.composite.precision import converted, like, widened
@@ -69,7 +71,7 @@ def unroll_lstm(x, w, r, b, initial_h, initial_c, p, lengths=None):
 
     def step_of(i: int) -> Step:
         (f, g, final), inner = _activations_of(layer, 3)[i], _matrix(r, i)
-        of_input, of_output, of_forget = _cut(_row(p, i), 3)
+        size, (of_input, of_output, of_forget) = layer.hidden_size, _cut(_row(p, i), 3)
 
         def step(inputs, h, c):
             enter, leave, forget, new = _cut(inputs + h @ inner, 4)
@@ -78,7 +80,14 @@ def unroll_lstm(x, w, r, b, initial_h, initial_c, p, lengths=None):
             now = forget * c + enter * g(_limited(new, layer))
             return f(_limited(leave + of_output * now, layer)) * final(now), now
 
-        return step
+        def step_without_peepholes(inputs, h, c):
+            both, count = inputs + h @ inner, 2 if layer.input_forget else 3
+            enter, leave, *forget = _cut(f(_limited(_part(both, 0, count * size), layer)), count)
+            new = g(_limited(_part(both, 3 * size, 4 * size), layer))
+            now = (1.0 - enter if layer.input_forget else forget[0]) * c + enter * new
+            return leave * final(now), now
+
+        return step_without_peepholes if _is_zero(p) else step
 
     return _unrolled(layer, (x, w, lengths), _biases(b, layer, 4), (initial_h, initial_c), step_of)
 
@@ -121,6 +130,12 @@ def _cut(x, count):
     """Columns of a matrix in so many equal parts."""
     size = x.shape[1] // count
     return [_part(x, size * i, size * (i + 1)) for i in range(count)]
+
+
+def _is_zero(x):
+    """Whether a value is a constant of zeros, as the peepholes of a layer without any."""
+    data = x.graph.nodes[x.node]
+    return data["type"] == "constant" and not np.any(data["value"])
 
 
 def _limited(x, layer):

@@ -19,6 +19,8 @@ def differentiate_matmul(g, x, y):
     yield d
     # A vector is a matrix of one row in front, or of one column behind.
     row, column = len(x.shape) == 1, len(y.shape) == 1
+    if d.wrt == 1 and len(y.shape) == 2 < len(x.shape):  # one product of all rows, and no sum of products
+        return op.matmul(op.transpose(_rows(x), perm=(1, 0)), _rows(g))
     if row:
         x, g = op.unsqueeze(x, axes=(0,)), op.unsqueeze(g, axes=(len(g.shape) - (not column),))
     if column:

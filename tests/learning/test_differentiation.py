@@ -72,6 +72,23 @@ def test_gradients_of_gradients_are_the_slopes_of_gradients(graph, seed):
     _checked(new, rng)
 
 
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+@pytest.mark.parametrize(("kind", "gates"), [("rnn", 1), ("gru", 3), ("lstm", 4)])
+def test_gradients_of_recurrent_layers_are_products_of_all_steps(kind, gates, direction):
+    graph, count, rows = Graph("g"), 1 + (direction == "bidirectional"), 3 * gates
+    shapes = {"x": (4, "N", 2), "w": (count, rows, 2), "r": (count, rows, 3), "b": (count, 2 * rows)}
+    operands = [graph.input(name, Tensor("f64", shape)) for name, shape in shapes.items()]
+    every, *last = getattr(op, kind)(*operands, direction=direction)
+    end = [op.reduce_mean(op.sin(each * 1.5), keep_dims=False) for each in (every, *last)]
+    graph.output("loss", end[0] + end[1])
+    _checked(graph, np.random.default_rng(0))
+    made = differentiate(graph, "loss")
+    types = [made.nodes[node]["type"] for node in made]
+    assert "pad" not in types
+    # Of each direction one a step forwards and one backwards, of a GRU two; and five of all steps.
+    assert types.count("matmul") <= count * (4 * (4 if kind == "gru" else 2) + 5)
+
+
 def test_every_op_of_floats_has_a_gradient_or_a_reason():
     known = {name.removeprefix("vjp_") for name in differentiated_ops(GRADIENTS)}
     known |= frozenset().union(*map(lowered_ops, COMPOSITES))

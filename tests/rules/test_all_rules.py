@@ -42,7 +42,7 @@ from graphrewrite.testing import assert_idempotent, assert_preserves, assert_ref
 from tests.support import programs
 from tests.support.attentions import attentions
 from tests.support.bordered_pools import bordered_pools
-from tests.support.concatenations import cut_pairs, cut_values, joined_rows, joined_values
+from tests.support.concatenations import cut_pairs, cut_values, joined_rows, joined_values, sums_of_parts
 from tests.support.derivatives import derivatives
 from tests.support.divisors import FORMS, tame_arithmetic
 from tests.support.matrix_products import (
@@ -165,6 +165,7 @@ ON = {
     "rules.insert_transfers": _on_backends(),
     "rules.drop_empty_operand": joined_values(empty=True),
     "rules.concat_of_slices": cut_values(),
+    "rules.gather_sums": sums_of_parts(),
     "rules.opt_in.concat_before_step": joined_values(),
     "rules.opt_in.slice_after_step": cut_values(joined=False),
     "rules.opt_in.divide_zero": tame_arithmetic(FORMS[:1]),

@@ -87,3 +87,44 @@ def joined_rows(draw: st.DrawFn) -> Graph:
     rows = [op.slice(x, starts=(i,), ends=(i + 1,), axes=(along,)) for i in places]
     graph.output("y", op.concat(*rows, axis=axis))
     return graph
+
+
+@st.composite
+def sums_of_parts(draw: st.DrawFn) -> Graph:
+    """A sum of values between zeros, side by side or over each other, of products of matrices, and of others."""
+    graph, element, count = Graph("sums"), draw(st.sampled_from(["f32", "f64"])), draw(st.integers(2, 5))
+    whole = Tensor(element, (2, 4))
+    steps = [graph.input(f"h{i}", Tensor(element, ("N", 2))) for i in range(count)]
+    slopes = [graph.input(f"g{i}", Tensor(element, ("N", 4))) for i in range(count)]
+    if draw(st.booleans()):  # on an axis of their own, and between zeros there
+        places = draw(st.permutations(range(count)))
+        between = [
+            op.pad(op.unsqueeze(slope, axes=(0,)), pads=(place, 0, 0, count - 1 - place, 0, 0))
+            for slope, place in zip(slopes, places, strict=True)
+        ]
+        graph.output("z", op.neg(added(draw, between)))
+    terms = [op.matmul(op.transpose(h, perm=(1, 0)), g) for h, g in zip(steps, slopes, strict=True)]
+    if draw(st.booleans()):
+        terms = [
+            op.matmul(graph.input("a", Tensor(element, (2, 3))), graph.input("b", Tensor(element, (3, 4)))),
+            *terms,
+        ]
+        terms.append(op.matmul(op.tanh(graph.value("a")), graph.value("b")))
+    for i in range(draw(st.integers(0, 3))):
+        axis = draw(st.integers(0, 1))
+        size = whole.shape[axis]
+        start, end = sorted(draw(st.sets(st.integers(0, size), min_size=2, max_size=2)))
+        part = graph.input(f"p{i}", Tensor(element, (end - start, 4) if axis == 0 else (2, end - start)))
+        terms.append(op.pad(part, pads=(start, 0, size - end, 0) if axis == 0 else (0, start, 0, size - end)))
+    if draw(st.booleans()):
+        terms.append(graph.input("o", whole))
+    graph.output("y", op.neg(added(draw, terms)))
+    return graph
+
+
+def added(draw: st.DrawFn, terms: list[Value]) -> Value:
+    """The sum of terms in any order."""
+    total, *rest = draw(st.permutations(terms))
+    for term in rest:
+        total = op.add(total, term) if draw(st.booleans()) else op.add(term, total)
+    return total

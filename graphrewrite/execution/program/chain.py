@@ -187,4 +187,8 @@ def _is_wide(by: Any) -> bool:
 def _constant(by: Any, dtype: np.dtype, channels: tuple[int, ...], repeats: int) -> np.ndarray:
     """Return a number, or one for each entry of a run."""
     array = np.asarray(by) if _is_wide(by) else np.asarray(by, dtype)
-    return np.tile(np.broadcast_to(array, channels).reshape(-1), repeats) if array.ndim else array
+    if not array.ndim:
+        return array
+    run = np.empty((repeats, *channels), array.dtype)
+    run[...] = array
+    return run.reshape(-1)

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -137,9 +137,13 @@ class Product(Instruction):
         if frames > 1 or columns.ndim == 2:
             return [partial(np.matmul, self.weights, columns, out=target)]
         if self.weights.ndim == 2:
-            return _of_one(self.weights, columns[..., 0], target[..., 0])
-        parts = zip(self.weights, columns[..., 0], target[..., 0], strict=True)
-        return [action for w, x, y in parts for action in _of_one(w.reshape(w.shape[-2:]), x, y)]
+            return _of_one(self._turned, columns[..., 0], target[..., 0])
+        matrices = self._turned.reshape(len(columns), *self._turned.shape[-2:])
+        return _of_groups(matrices, columns[..., 0], target[..., 0])
+
+    @cached_property
+    def _turned(self) -> np.ndarray:
+        return np.ascontiguousarray(np.swapaxes(self.weights, -1, -2))
 
 
 @dataclass(frozen=True)
@@ -238,15 +242,15 @@ class Index(Instruction):
         return [find]
 
 
-def _of_one(weights: np.ndarray, columns: np.ndarray, target: np.ndarray) -> list[Action]:
+def _of_one(matrix: np.ndarray, columns: np.ndarray, target: np.ndarray) -> list[Action]:
     """Return products of all positions of a single frame, some rows at a time where windows must be copied."""
     *outer, count, entries = columns.shape
     if columns.flags.c_contiguous and target.flags.c_contiguous:
-        columns, target = columns.reshape(-1, entries), target.reshape(-1, len(weights))
-        return [partial(np.matmul, columns, np.ascontiguousarray(weights.T), out=target)]
+        columns, target = columns.reshape(-1, entries), target.reshape(-1, matrix.shape[-1])
+        return [partial(np.matmul, columns, matrix, out=target)]
     if len(outer) > 1:
-        return [action for part in zip(columns, target, strict=True) for action in _of_one(weights, *part)]
-    rows, matrix = columns.reshape(-1, count, entries), np.ascontiguousarray(weights.T)
+        return [action for part in zip(columns, target, strict=True) for action in _of_one(matrix, *part)]
+    rows = columns.reshape(-1, count, entries)
     result = target.reshape(len(rows), count, -1)
     step = max(1, _COPIED // (count * entries * columns.itemsize))
     buffer = np.empty((min(step, len(rows)), count, entries), columns.dtype)
@@ -256,4 +260,33 @@ def _of_one(weights: np.ndarray, columns: np.ndarray, target: np.ndarray) -> lis
         copy = buffer[: len(part)]
         actions.append(partial(np.copyto, copy, part))
         actions.append(partial(np.matmul, copy.reshape(-1, entries), matrix, out=into.reshape(-1, into.shape[-1])))
+    return actions
+
+
+def _of_groups(matrices: np.ndarray, columns: np.ndarray, target: np.ndarray) -> list[Action]:
+    """Return products of all positions of a single frame in groups of channels, which the target has side by side."""
+    groups, *outer, count, entries = columns.shape
+    if len(outer) > 1 and not columns.flags.c_contiguous:
+        parts = zip(np.moveaxis(columns, 1, 0), np.moveaxis(target, 1, 0), strict=True)
+        return [action for part in parts for action in _of_groups(matrices, *part)]
+    positions = math.prod(target.shape[1:-1])
+    result = np.empty((groups, positions, target.shape[-1]), target.dtype)
+    if columns.flags.c_contiguous:
+        of_all = partial(np.matmul, columns.reshape(groups, positions, entries), matrices, out=result)
+        return [of_all, partial(np.copyto, target, result.reshape(target.shape))]
+    columns, target = (a.reshape(groups, -1, count, a.shape[-1]) if not outer else a for a in (columns, target))
+    rows = columns.shape[1]
+    step = min(rows, max(1, _COPIED // (groups * count * entries * columns.itemsize)))
+    buffer = np.empty(groups * step * count * entries, columns.dtype)
+    actions: list[Action] = []
+    for first in range(0, rows, step):
+        part, into = columns[:, first : first + step], target[:, first : first + step]
+        copy, product = (
+            block.reshape(-1)[: groups * part.shape[1] * count * last].reshape(groups, part.shape[1], count, last)
+            for block, last in ((buffer, entries), (result, target.shape[-1]))
+        )
+        actions.append(partial(np.copyto, copy, part))
+        of_part = [each.reshape(groups, -1, each.shape[-1]) for each in (copy, product)]
+        actions.append(partial(np.matmul, of_part[0], matrices, out=of_part[1]))
+        actions.append(partial(np.copyto, into, product))
     return actions

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call, Values
+from graphrewrite.execution.program.chain import Apply
 from graphrewrite.execution.program.channelwise import Border
-from graphrewrite.execution.program.instruction import Action, Instruction
+from graphrewrite.execution.program.instruction import Action, Cast, Instruction, Product, Sum
 from graphrewrite.execution.program.layers import translate_conv, translate_linear, translate_max_pool
 from graphrewrite.execution.program.memory import Memory, plan
 from graphrewrite.execution.program.movement import (
@@ -63,6 +65,9 @@ _CACHE = 3 << 20
 MANY, _GRAIN = 16, 16
 """Minimum frames of a chunk of several, and their multiple: enough to fill vector registers."""
 
+_LINE = 64
+"""Size in bytes of a cache line, at which registers begin: where vectors lie across two of them, steps take longer."""
+
 _LONG = 8
 """Number of chunks from which progress is shown."""
 
@@ -95,11 +100,15 @@ class Export:
 
 
 class _Bound(NamedTuple):
-    """The actions of all instructions on memory for some frames, and views of entries and exports, batch first."""
+    """The actions of all instructions on memory for some frames, and views of entries and exports, batch first.
+
+    Of entries that are floats there are the numbers, too, in any order.
+    """
 
     chunk: int
     actions: list[Action]
     loads: list[np.ndarray]
+    numbers: list[np.ndarray]
     stores: list[np.ndarray]
 
 
@@ -171,22 +180,24 @@ class Kernel:
     def run(self, values: Values) -> None:
         """Compute the exports."""
         arrays = [values[node][0] for node, *_ in self.entries]
-        if not self._premises(arrays):
-            for call, dead in zip(self.calls, self.ends, strict=True):
-                call.run(values)
-                for node in dead:
-                    del values[node]
-            return
-        batch = len(arrays[0])
-        results = [np.empty((batch, *e.shape), e.dtype) for e in self.exports]
-        if batch:
-            self._compute(arrays, results, batch)
-        values.update((e.node, (result,)) for e, result in zip(self.exports, results, strict=True))
+        if self._premises(arrays):
+            batch = len(arrays[0])
+            results = [np.empty((batch, *e.shape), e.dtype) for e in self.exports]
+            if not batch or self._compute(arrays, results, batch):
+                for e, result in zip(self.exports, results, strict=True):
+                    values[e.node] = (result,)
+                return
+        for call, dead in zip(self.calls, self.ends, strict=True):
+            call.run(values)
+            for node in dead:
+                del values[node]
 
     @property
     def fits(self) -> bool:
         """Whether it needs little enough memory to be faster than calls."""
-        return self.few is None or self.memory.size * (1 if self.few > 1 else MANY) <= _MOST_REAL
+        if self.few is None:
+            return True
+        return self.memory.size * (1 if self.few > 1 else MANY) <= (_MOST_REAL if self.few else _MOST)
 
     @cached_property
     def ends(self) -> tuple[tuple[str, ...], ...]:
@@ -199,7 +210,8 @@ class Kernel:
                 ends[index].append(node)
         return tuple(map(tuple, ends))
 
-    def _compute(self, arrays: list[np.ndarray], results: list[np.ndarray], batch: int) -> None:
+    def _compute(self, arrays: list[np.ndarray], results: list[np.ndarray], batch: int) -> bool:
+        """Write the results; return False if there is NaN, for which `to_fixed` raises what instructions cannot."""
         chunk = self._chunk(batch)
         # Limits bound infinities, as the op's function does in a wider float.
         with np.errstate(all="ignore"), self.workspaces.taken() as workspace:
@@ -211,10 +223,14 @@ class Kernel:
                     first = min(start, batch - chunk)
                     for array, view in zip(arrays, bound.loads, strict=True):
                         view[...] = array[first : first + chunk]
+                    for numbers in bound.numbers:
+                        if math.isnan(np.vdot(numbers, numbers)):  # if one is, and infinities are not
+                            return False
                     for action in bound.actions:
                         action()
                     for result, view in zip(results, bound.stores, strict=True):
                         result[first : first + chunk] = view
+        return True
 
     def _chunk(self, batch: int) -> int:
         """Return the number of frames at a time: those whose registers fit into the cache; of large ones, one."""
@@ -231,37 +247,57 @@ class Kernel:
         bound = workspace.bound.get(key)
         if isinstance(bound, _Bound) and bound.chunk == chunk:
             return bound
-        registers = self.memory.views(workspace.block(self.memory.size * chunk), chunk)
+        block = workspace.block(self.memory.size * chunk + _LINE)
+        registers = self.memory.views(block[-block.ctypes.data % _LINE :], chunk)
+        floats = [r for (*_, r), (*_, is_float) in zip(self.entries, self._kinds, strict=True) if is_float]
+        numbers = [registers[r].reshape(-1) for r in floats]
+        batch_first = _batch_first
+        if self._is_of_vectors and chunk > 1:  # as many positions of one frame: vectors lie as they come
+            registers = [register.reshape(chunk, -1, 1) for register in registers]
+            batch_first = partial(np.squeeze, axis=-1)
         actions = [action for step in self.instructions for action in step.bind(registers)]
-        loads = [_batch_first(registers[r]) for *_, r in self.entries]
-        stores = [_batch_first(registers[e.register]) for e in self.exports]
-        workspace.bound[key] = bound = _Bound(chunk, actions, loads, stores)
+        loads = [batch_first(registers[r]) for *_, r in self.entries]
+        stores = [batch_first(registers[e.register]) for e in self.exports]
+        workspace.bound[key] = bound = _Bound(chunk, actions, loads, numbers, stores)
         return bound
+
+    @cached_property
+    def _is_of_vectors(self) -> bool:
+        """Whether a frame is a vector in each register, and all steps treat each position alike and are exact."""
+        registers = self.memory.registers
+        return (
+            self.few is None
+            and all(len(register.shape) == 1 for register in registers)
+            and all(isinstance(step, Product | Apply | Cast | Sum) for step in self.instructions)
+        )
 
     def _premises(self, arrays: list[np.ndarray]) -> bool:
         """Tell whether the entries have their declared types and enough frames: only then are instructions exact."""
         if not arrays:
             return False
-        if self.few is not None and self.few < len(arrays[0]) < MANY:
+        batch = len(arrays[0])
+        if self.few is not None and self.few < batch < MANY:
             return False
-        for array, (_, kind, _) in zip(arrays, self.entries, strict=True):
-            element = kind.element
-            if (
-                array.shape[1:] != kind.shape[1:]
-                or len(array) != len(arrays[0])
-                or array.dtype != element_dtype(element)
-            ):
+        for array, (shape, dtype, limits, _) in zip(arrays, self._kinds, strict=True):
+            if array.shape[1:] != shape or len(array) != batch or array.dtype != dtype:
                 return False
-            if isinstance(element, FixedPoint):
-                # The dtype may hold mantissas beyond the format, for which the bounds of the translation are wrong.
-                narrower = element.width < 8 * array.dtype.itemsize
-                if narrower and array.size and (array.min() < element.minimum or array.max() > element.maximum):
-                    return False
-            elif array.dtype.kind == "f" and np.isnan(
-                np.vdot(array, array)
-            ):  # if there is one, and infinities are none
-                return False  # `to_fixed` raises an error for NaN, which instructions cannot
+            if limits is not None and array.size and (array.min() < limits[0] or array.max() > limits[1]):
+                return False
         return True
+
+    @cached_property
+    def _kinds(self) -> tuple[tuple[tuple[Any, ...], np.dtype, tuple[int, int] | None, bool], ...]:
+        """Of each entry the shape of a frame, the dtype, limits if that holds more than the type, and if it is a float.
+
+        For mantissas beyond the format the bounds of the translation are wrong.
+        """
+        found = []
+        for _, kind, _ in self.entries:
+            element, dtype = kind.element, np.dtype(element_dtype(kind.element))
+            is_narrow = isinstance(element, FixedPoint) and element.width < 8 * dtype.itemsize
+            limits = (element.minimum, element.maximum) if is_narrow else None
+            found.append((kind.shape[1:], dtype, limits, dtype.kind == "f"))
+        return tuple(found)
 
 
 def _overwriting(instructions: Sequence[Instruction], stored: Collection[int]) -> list[Instruction]:

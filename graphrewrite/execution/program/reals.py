@@ -57,8 +57,9 @@ def _with_bias(t: Translation, call: Call, result: KernelValue, factor: float = 
     b = _constant(t, call, 2, result.dtype)
     if b is None or not (b.size == 1 or b.size == result.shape[0] == b.shape[-1]):
         return None
-    offset = np.broadcast_to(b.reshape(-1, 1) * result.dtype.type(factor), (result.shape[0], 1))
-    return result._replace(pending=Map(offset=offset.astype(np.float64)))
+    offset = np.empty((result.shape[0], 1))
+    offset[...] = b.reshape(-1, 1) * result.dtype.type(factor)
+    return result._replace(pending=Map(offset=offset))
 
 
 def translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:

@@ -83,40 +83,46 @@ _PREPARED: Mapping[Op, Callable[..., Action]] = {op.relu: _relu, op.clip: _clip}
 """Ops that overwrite their operand in a way that is known before it is computed."""
 
 _IN_PLACE = frozenset({*_PREPARED, op.batch_norm, *_BINARY})
-"""Ops that can overwrite their first operand, with the same bits as the op's function."""
+"""Ops that can overwrite their first operand, or either of two, with the same bits as the op's function."""
 
-_FRESH = frozenset({op.conv, op.linear, op.gemm, op.matmul, op.add, op.mul, op.sub, op.batch_norm, op.relu})
+_FRESH = frozenset(
+    {op.conv, op.linear, op.gemm, op.matmul, op.batch_norm, op.concat, op.div, *_BINARY, op.relu, op.sigmoid, op.tanh}
+)
 """Ops whose functions always return a new array."""
 
 
 @dataclass(frozen=True)
 class InPlace(Call):
-    """A call that may overwrite its first operand."""
+    """A call that may overwrite an operand, `over`."""
+
+    over: int = 0
 
     def run(self, values: Values) -> None:
-        """Compute the node, in place if its result has the shape of the first operand."""
+        """Compute the node, in place if its result has the shape of that operand."""
         arrays = [values[node][result] for node, result in self.operands]
-        first = arrays[0]
-        # The first operand may be the smaller one of a broadcast, and an array of the caller may be read-only.
-        grows = self.op in _BINARY and np.broadcast(*arrays).shape != first.shape
-        if grows or not first.flags.writeable:
+        target = arrays[self.over]
+        # The operand may be the smaller one of a broadcast, and an array of the caller may be read-only.
+        grows = self.op in _BINARY and np.broadcast(*arrays).shape != target.shape
+        if grows or not target.flags.writeable:
             super().run(values)
             return
         try:
             if self.op in _BINARY:
-                _BINARY[self.op](*arrays, out=first)
+                _BINARY[self.op](*arrays, out=target)
             elif self.op in _PREPARED:
-                _PREPARED[self.op](self)(first)
+                _PREPARED[self.op](self)(target)
             else:
-                _batch_norm(self, *arrays[1:])(first)
+                _batch_norm(self, *arrays[1:])(target)
         except Exception as error:
             raise self.failure(arrays, error) from error
-        values[self.node] = (first,)
+        values[self.node] = (target,)
 
     def bound(
         self, constants: Mapping[str, tuple[np.ndarray, ...]], *, prepared: Callable[..., np.ndarray] | None = None
     ) -> Callable[[Values], None]:
         """Return a function that does what `run` does, with less to ask in each of many runs."""
+        if self.op in _BINARY and len(self.operands) == 2 and self.plain is not None and not self.stated:
+            return self._bound_binary()
         known = [constants[node][result] for node, result in self.operands[1:] if node in constants]
         ((source, index), *others), node = self.operands, self.node
         if self.op in _BINARY or len(known) < len(others) or self.plain is None or self.stated:
@@ -140,6 +146,22 @@ class InPlace(Call):
 
         return compute
 
+    def _bound_binary(self) -> Callable[[Values], None]:
+        """Return a function that does what `run` does, at once where both operands have the same shape."""
+        (first, second), node, compute, run = self.operands, self.node, _BINARY[self.op], self.run
+        is_first = self.over == 0
+
+        def overwrite(values: Values) -> None:
+            x, y = values[first.node][first.result], values[second.node][second.result]
+            target = x if is_first else y
+            if x.shape == y.shape and target.flags.writeable and x.dtype is y.dtype:
+                compute(x, y, target)
+                values[node] = (target,)
+            else:
+                run(values)
+
+        return overwrite
+
 
 def may_overwrite(call: Call) -> bool:
     """Tell whether a call may write its result into the array of its first operand, if that has its type."""
@@ -149,8 +171,8 @@ def may_overwrite(call: Call) -> bool:
 def reusing(steps: Sequence[Call | Kernel], wanted: Collection[str]) -> list[Call | Kernel]:
     """Return the steps, of which calls are in place where possible.
 
-    An operand may be overwritten if an earlier call allocated it, it has the type of the result, and this call is its
-    only reader.
+    The first operand may be overwritten, and the second one of arithmetic, if an earlier call allocated it, it has the
+    type of the result, and this call is its only reader.
     """
     reads = Counter(o.node for step in steps for call in _calls(step) for o in call.operands)
     fresh: dict[str, Call] = {}
@@ -159,17 +181,18 @@ def reusing(steps: Sequence[Call | Kernel], wanted: Collection[str]) -> list[Cal
         if not isinstance(step, Call):
             scheduled.append(step)
             continue
-        producer = fresh.get(step.operands[0].node) if step.op in _IN_PLACE else None
         call = step
-        if (
-            producer is not None
-            and reads[producer.node] == 1
-            and producer.node not in wanted
-            and _alike(producer, call)
-        ):
-            call = call.replaced(InPlace)
-            fresh[call.node] = call
-        elif call.op in _FRESH and call.arrangement is None:
+        for over, operand in enumerate(step.operands[: 2 if step.op in _BINARY else 1] if step.op in _IN_PLACE else ()):
+            producer = fresh.get(operand.node)
+            if (
+                producer is not None
+                and reads[producer.node] == 1
+                and producer.node not in wanted
+                and _alike(producer, call)
+            ):
+                call = call.replaced(InPlace, over=over)
+                break
+        if isinstance(call, InPlace) or (call.op in _FRESH and call.arrangement is None):
             fresh[call.node] = call
         scheduled.append(call)
     return scheduled

@@ -13,7 +13,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ACTIVATED
 from graphrewrite.op.domain import FLOATS
 from graphrewrite.op.nn.activation import mended
-from graphrewrite.op.tensor.error_function import error_function, single_complement
+from graphrewrite.op.tensor.error_function import error_function, half_complement
 from graphrewrite.types import Tensor
 
 __all__ = ["celu", "elu", "gelu", "mish", "selu", "silu", "softplus", "softsign"]
@@ -148,15 +148,12 @@ def _gelu(x: np.ndarray) -> np.ndarray:
 def _single_gelu(x: np.ndarray) -> np.ndarray:
     # The positive part less |x| / 2 * erfc(|x| / sqrt(2)): nothing cancels far below zero, as 1 + erf does.
     y = np.abs(x)
-    is_far = not np.maximum.reduce(y, axis=None, initial=0) < _FAR  # or NaN
-    if is_far:
-        x = np.maximum(x, -_FAR)
+    if not np.maximum.reduce(y, axis=None, initial=0) < _FAR:  # or NaN
         np.minimum(y, _FAR, out=y)
-    less = single_complement(y)
+    less = half_complement(y)
     less *= y
-    np.add(x, np.abs(x) if is_far else y, out=y)
+    np.maximum(x, 0, out=y)
     y -= less
-    y *= 0.5
     return y
 
 

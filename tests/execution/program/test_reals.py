@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
 from graphrewrite.execution.evaluator import evaluate_nodes
-from graphrewrite.execution.program import compile_graph, kernel, schedule
+from graphrewrite.execution.program import compile_graph, instruction, kernel, schedule
 from graphrewrite.op.nn import convolution, correlation
 from tests.support.program_graphs import by_functions
 from tests.support.program_networks import networks
@@ -55,7 +55,8 @@ def test_a_program_gives_what_the_functions_give(graph, seed, data):
         assert_close(program(inputs), wanted)  # in memory that is not fresh any more
         few = {"x": inputs["x"][:3]}
         assert_close(evaluate(graph, few), {"y": wanted["y"][:3]})
-        patch.setattr(schedule, "_SEVERAL", 0)  # frames one by one
+        patch.setattr(schedule, "_SEVERAL", -(1 << 40))  # frames one by one, of groups too
+        patch.setattr(instruction, "_COPIED", data.draw(st.sampled_from((1 << 6, 1 << 18))))
         program = compile_graph(graph, nodes)
         found = program(few)
         assert_close(found, {node: array[:3] for node, array in wanted.items()})
@@ -118,6 +119,17 @@ def test_few_frames_with_little_to_do_are_computed_by_the_functions(batch):
     assert "in_kernels" not in vars(program)  # nothing was translated
 
 
+@pytest.mark.parametrize(("groups", "is_one_by_one"), [(1, True), (2, False), (32, True)])
+def test_few_frames_of_groups_are_computed_by_the_functions(groups, is_one_by_one):
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", ("N", 32, 64, 64)))
+    w = np.ones((32, 32 // groups, 3, 3), np.float32)
+    graph.output("y", op.conv(x, w, pads=2, dilations=2, groups=groups))
+    program = compile_graph(graph)
+    assert program.is_in_kernels(3) == is_one_by_one
+    assert program.is_in_kernels(kernel.MANY)
+
+
 def test_nan_and_infinities_are_what_the_functions_make_of_them():
     graph = layers()
     x = np.random.default_rng(1).normal(size=(BATCH, 2, 6, 6)).astype(np.float32)
@@ -127,7 +139,7 @@ def test_nan_and_infinities_are_what_the_functions_make_of_them():
 
 
 def test_frames_of_which_a_chunk_is_too_large_are_left_to_the_functions(monkeypatch):
-    monkeypatch.setattr(kernel, "_MOST_REAL", 1 << 10)
+    monkeypatch.setattr(kernel, "_MOST", 1 << 10)
     program = compile_graph(layers())
     assert not kernels(program)
     x = np.random.default_rng(1).normal(size=(BATCH, 2, 6, 6)).astype(np.float32)

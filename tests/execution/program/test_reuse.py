@@ -54,6 +54,16 @@ def test_a_chain_computes_in_one_array():
     assert evaluate(chain(), {"x": [[-3, 1, 9]]})["y"].tolist() == [[0, 3, 5]]
 
 
+def test_the_second_operand_of_arithmetic_may_be_the_one():
+    g = Graph("g")
+    x = g.input("x", F32)
+    g.output("y", op.sub(np.float32(1), op.mul(x, x)))
+    program = compile_graph(g)
+    assert in_place(g) == ["sub_1"]
+    for _ in range(3):  # the first run is not bound
+        assert program({"x": [[1, 2, 3]]})["y"].tolist() == [[0, -3, -8]]
+
+
 def test_an_input_is_never_written():
     g = Graph("g")
     g.output("y", op.relu(g.input("x", F32)))
