@@ -48,7 +48,7 @@ def schedule(
     sizes: Mapping[str, int] | None = None,
     in_place: Collection[str] = (),
     inputs: bool = False,
-    cuts: int = 1_000_000,
+    cuts: int | None = None,
     as_given: bool = False,
 ) -> Schedule:
     r"""Return an order of the nodes of a graph in which the values that live at the same time take few bytes.
@@ -69,7 +69,7 @@ def schedule(
         Ops whose result may overwrite an operand of the same number of bytes that nobody reads afterwards.
     inputs : bool
         Whether inputs take memory, which is free after their last reader. Otherwise they are the caller's.
-    cuts : int
+    cuts : int, optional
         As of `order`.
     as_given : bool
         Whether the order stays that of ``graph.in_order()``, to see what it needs beside the lower bound.
@@ -156,7 +156,7 @@ def _types(graph: Graph, node: str) -> tuple[Type | None, ...]:
 class _Nodes:
     """Nodes of a graph as steps; some values are the memory of others."""
 
-    def __init__(self, graph: Graph, sizes: Mapping[str, int], in_place: frozenset[str], cuts: int) -> None:
+    def __init__(self, graph: Graph, sizes: Mapping[str, int], in_place: frozenset[str], cuts: int | None) -> None:
         self.graph, self.sizes, self.in_place, self.cuts = graph, sizes, in_place, cuts
         self.order = graph.in_order()
         effects = nodes_with_effects(graph)

@@ -14,9 +14,9 @@ from graphrewrite.memory.placement import Placement, place
 from graphrewrite.memory.span import Span
 from graphrewrite.types import Tensor, element_dtype
 
-__all__ = ["MemoryPlan", "Room", "plan_memory"]
+__all__ = ["WIDEST", "MemoryPlan", "Room", "plan_memory"]
 
-_WIDEST = 8
+WIDEST = 8
 """Bytes of the widest entries."""
 _STEPS = 1_000
 """Steps of the search for a smaller block."""
@@ -176,7 +176,7 @@ def plan_memory(
     running = {node: size for node, size in running.items() if size}
     for node, size in running.items():
         begin = position[node]
-        spans.append(Span(size, begin, begin + 1, align=_WIDEST, offset=graph.nodes[node].get("at")))
+        spans.append(Span(size, begin, begin + 1, align=WIDEST, offset=graph.nodes[node].get("at")))
     placement = place(spans, align=align, capacity=capacity, steps=_STEPS if search else 0)
     rooms = {
         node: Room(span.size, span.begin, span.end, offset)

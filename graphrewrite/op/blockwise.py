@@ -11,14 +11,16 @@ from graphrewrite.op.precision import narrowed
 
 __all__ = ["entrywise"]
 
-_ENTRIES = 1 << 15
-"""Entries of a block: a few arrays of its size are a part of a typical second-level cache."""
+_ENTRIES = 11 << 10
+"""Entries of a block: half a dozen arrays of its size are a small part of a typical second-level cache."""
 
 _OPERANDS: Any = [["readonly", "contig"], ["writeonly", "allocate", "contig"]]
 """Blocks are contiguous, whatever the operand's memory is."""
 
 
-def entrywise(steps: Callable[..., np.ndarray], x: np.ndarray, *, dtype: Any = None) -> np.ndarray:
+def entrywise(
+    steps: Callable[..., np.ndarray], x: np.ndarray, *, dtype: Any = None, out: np.ndarray | None = None
+) -> np.ndarray:
     """Return an element-wise function, in the dtype and the memory layout of its operand; nothing warns in it.
 
     Parameters
@@ -29,6 +31,8 @@ def entrywise(steps: Callable[..., np.ndarray], x: np.ndarray, *, dtype: Any = N
         Any shape.
     dtype : dtype, optional
         In which to compute; that of the operand if not given.
+    out : ndarray, optional
+        Where to write the result, of the dtype and the shape of the operand; it may be the operand itself.
 
     Examples
     --------
@@ -38,11 +42,15 @@ def entrywise(steps: Callable[..., np.ndarray], x: np.ndarray, *, dtype: Any = N
     kind = x.dtype if dtype is None else np.dtype(dtype)
     with np.errstate(all="ignore"):
         if not x.ndim:  # numpy gives numbers in place of arrays without axes, which no step can write to
-            return entrywise(steps, x.reshape(1), dtype=dtype).reshape(())
-        if kind == x.dtype or x.size <= _ENTRIES:
-            return narrowed(steps(x.astype(kind, copy=False)), x)
+            return entrywise(steps, x.reshape(1), dtype=dtype, out=None if out is None else out.reshape(1)).reshape(())
+        if x.size <= _ENTRIES or (kind == x.dtype and out is None):
+            result = narrowed(steps(x.astype(kind, copy=False)), x)
+            if out is None:
+                return result
+            out[...] = result
+            return out
         blocks = np.nditer(
-            (x, None),
+            (x, out),
             ["buffered", "external_loop"],
             _OPERANDS,
             [kind, x.dtype],

@@ -143,7 +143,9 @@ def _check(graph: Graph, node: str, kinds: tuple[Type, ...]) -> None:
     for kind in kinds:
         if not isinstance(kind, Tensor) or kind.element in (OBJECT, TEXT):
             raise LoweringError(
-                f"gives {kind}, which has no fixed size in memory; only tensors of numbers do", node=node
+                f"gives {kind}, which has no fixed size in memory; cut the graph so that only tensors of numbers are "
+                "computed",
+                node=node,
             )
         if kind.unknowns:
             loop = op.name in ("loop", "cond")
@@ -194,7 +196,11 @@ def _shared(graph: Graph, inout: Mapping[str, str]) -> dict[str, str]:
                 raise LoweringError(f"inout names {name!r}, which is no {what}{did_you_mean(name, names)}")
         kinds = graph.result_type(given), graph.result_type(*graph.operands(result)[0])
         if kinds[0] != kinds[1]:
-            raise LoweringError(f"the input {given!r} is {kinds[0]}, and its value afterwards {kinds[1]}", node=result)
+            raise LoweringError(
+                f"the input {given!r} is {kinds[0]}, and its value afterwards {kinds[1]}; convert one to the "
+                "type of the other",
+                node=result,
+            )
         graph.nodes[result]["region"] = given
     return {result: given for given, result in inout.items()}
 

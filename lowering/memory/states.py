@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from graphrewrite import Graph, Tensor
 from graphrewrite import op as ops
 from graphrewrite.graph import Operand, Value
@@ -14,9 +12,6 @@ from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.types import FixedPoint
 
 __all__ = ["expose_states"]
-
-_WIDEST = 12
-"""Bits of a counter, whose next values are a table."""
 
 
 def expose_states(graph: Graph) -> None:
@@ -73,7 +68,7 @@ def _replace(graph: Graph, node: str, value: Value) -> None:
 def _tensor(graph: Graph, node: str) -> Tensor:
     kind = graph.result_type(node)
     if not isinstance(kind, Tensor):
-        raise LoweringError(f"keeps {kind}, and only tensors have a place in memory", node=node)
+        raise LoweringError(f"keeps {kind}, which has no fixed size in memory; keep a tensor", node=node)
     return kind
 
 
@@ -99,14 +94,11 @@ def _expose_counter(graph: Graph, node: str) -> None:
     kind = _tensor(graph, node)
     state, after = _variable(graph, node, kind, 0)
     if isinstance(whole := kind.element, FixedPoint):
-        if whole.width > _WIDEST:
-            raise LoweringError(f"counts in {whole.width} bits; programs over memory count in {_WIDEST}", node=node)
-        following = np.roll(np.arange(whole.minimum, whole.maximum + 1), -1)
-        further = ops.lookup(state, graph.constant(following, type=whole), low=whole.minimum)
+        further = ops.rescale(state, multiplier=1, shift=0, offset=1, element=whole, saturate=False)
     elif isinstance(whole, str) and whole[0] in "iu":
         further = ops.add(state, graph.constant(1, type=whole))
     else:
-        raise LoweringError(f"counts in {whole}; programs over memory count in whole numbers", node=node)
+        raise LoweringError(f"counts in {whole}; give it an element of whole numbers, such as u8 or i64", node=node)
     graph.output(after, further)
     _replace(graph, node, state)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from random import Random
 from typing import Any
 
 import pytest
@@ -161,6 +162,16 @@ def test_a_wide_network_gets_a_bound() -> None:
     found = order(ladder(12, 6), cuts=50)
     assert found.bound <= found.peak
     assert found.cuts == 50 or found.is_optimal
+
+
+def test_a_search_never_ends_above_the_fast_orders() -> None:
+    for seed in (2, 3):
+        random, steps = Random(seed), dict[str, Step]()
+        for i in range(400):
+            reads = {f"s{random.randrange(max(0, i - 200), i)}" for _ in range(random.randrange(4))} if i else set()
+            size = random.choice((1, 4, 16, 64)) * random.randrange(1, 20)
+            steps[f"s{i}"] = Step(size, reads=tuple(sorted(reads)))
+        assert order(steps).peak <= order(steps, cuts=0).peak
 
 
 def test_what_frees_comes_at_once() -> None:

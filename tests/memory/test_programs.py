@@ -83,6 +83,8 @@ def program(*lines: str, declared: str = "@in x : f32[4]\n@out y : f32[4]") -> s
         (program("rellu @out y, @in x"), "line 7, column 1", "unknown op 'rellu'; did you mean 'relu'"),
         (program("relu @out y @in x"), "line 7, column 13", "expected ','"),
         (program("relu @out x, @in y"), "line 7, column 11", "lies in the input 'x', which is only read"),
+        (program("clip @out y, @in x, lo=0"), "line 7, column 1", "has no attribute 'lo'"),
+        (program("a = alloc at 3 : f32[4]"), "line 7, column 14", "no multiple of 4; place it at 0 or 4"),
         (program("relu @out y, @in y"), "line 7, column 18", "nothing is written into 'y' before it is read"),
         (program("a = alloc : f32[4]", "a = alloc : f32[4]"), "line 8, column 1", "declared twice"),
         (program(declared="@in x : f32[4]\n@in x : f32[2]"), "line 4", "the region 'x' is declared twice"),

@@ -26,7 +26,15 @@ from graphrewrite.execution.program.exact_layers import exact_layers
 from graphrewrite.execution.program.kernel import MANY, Kernel
 from graphrewrite.execution.program.prepared import prepared
 from graphrewrite.execution.program.reuse import reusing
-from graphrewrite.execution.program.schedule import Steps, frames_one_by_one, has_real_work, scheduled, with_ends
+from graphrewrite.execution.program.schedule import (
+    Steps,
+    frames_one_by_one,
+    has_real_work,
+    in_kernel_order,
+    multiplied_as_they_lie,
+    scheduled,
+    with_ends,
+)
 from graphrewrite.execution.program.size_values import found_in_results, sizes_of_inputs
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
@@ -198,11 +206,14 @@ class Program:
     @cached_property
     def in_kernels(self) -> Steps:
         """The steps in which real numbers, too, are computed by instructions; translated on first use."""
+        if self._most_one_by_one == MANY - 1:  # otherwise functions compute some numbers of frames
+            for node in multiplied_as_they_lie(self.calls, _single(self.constants), self.results):
+                self.constants[node] = (in_kernel_order(self.constants[node][0]),)  # in place of the other
         return self._scheduled(reals=True)
 
     @cached_property
     def _has_real_work(self) -> bool:
-        return has_real_work(self.calls)
+        return has_real_work(self.calls, _single(self.constants))
 
     @cached_property
     def _most_one_by_one(self) -> int:

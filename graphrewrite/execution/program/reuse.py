@@ -13,6 +13,7 @@ from graphrewrite.execution.program.call import Call, Values
 from graphrewrite.execution.program.kernel import Kernel
 from graphrewrite.op.nn.activation import limited, rectified
 from graphrewrite.op.op import Op
+from graphrewrite.op.tensor.error_function import error_function
 
 __all__ = ["InPlace", "may_overwrite", "reusing"]
 
@@ -40,6 +41,10 @@ def _clip(call: Call) -> Action:
             limited(part, low, high, out=part)
 
     return limit
+
+
+def _erf(_: Call) -> Action:
+    return lambda x: error_function(x, out=x)
 
 
 def _parts(x: np.ndarray) -> Sequence[np.ndarray]:
@@ -76,17 +81,17 @@ def _batch_norm(call: Call, gain: np.ndarray, shift: np.ndarray, mean: np.ndarra
     return normalise
 
 
-_BINARY: Mapping[Op, np.ufunc] = {op.add: np.add, op.sub: np.subtract, op.mul: np.multiply}
+_BINARY: Mapping[Op, np.ufunc] = {op.add: np.add, op.sub: np.subtract, op.mul: np.multiply, op.div: np.divide}
 
 
-_PREPARED: Mapping[Op, Callable[..., Action]] = {op.relu: _relu, op.clip: _clip}
+_PREPARED: Mapping[Op, Callable[..., Action]] = {op.relu: _relu, op.clip: _clip, op.erf: _erf}
 """Ops that overwrite their operand in a way that is known before it is computed."""
 
 _IN_PLACE = frozenset({*_PREPARED, op.batch_norm, *_BINARY})
 """Ops that can overwrite their first operand, or either of two, with the same bits as the op's function."""
 
 _FRESH = frozenset(
-    {op.conv, op.linear, op.gemm, op.matmul, op.batch_norm, op.concat, op.div, *_BINARY, op.relu, op.sigmoid, op.tanh}
+    {op.conv, op.linear, op.gemm, op.matmul, op.batch_norm, op.concat, op.relu, op.erf, op.sigmoid, op.tanh, *_BINARY}
 )
 """Ops whose functions always return a new array."""
 
@@ -108,7 +113,8 @@ class InPlace(Call):
             return
         try:
             if self.op in _BINARY:
-                _BINARY[self.op](*arrays, out=target)
+                with np.errstate(all="ignore"):
+                    _BINARY[self.op](*arrays, out=target)
             elif self.op in _PREPARED:
                 _PREPARED[self.op](self)(target)
             else:

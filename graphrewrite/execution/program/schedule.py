@@ -16,17 +16,27 @@ from graphrewrite.execution.program.reals import REALS
 from graphrewrite.execution.program.reuse import reusing
 from graphrewrite.execution.program.translation import Translate, Translation
 from graphrewrite.execution.program.workspace import Workspaces
-from graphrewrite.op import conv
+from graphrewrite.op import batch_norm, conv
 from graphrewrite.op.op import Op
-from graphrewrite.types import Type
+from graphrewrite.types import Type, read_only
 
-__all__ = ["Steps", "frames_one_by_one", "has_real_work", "scheduled", "with_ends"]
+__all__ = [
+    "Steps",
+    "frames_one_by_one",
+    "has_real_work",
+    "in_kernel_order",
+    "multiplied_as_they_lie",
+    "scheduled",
+    "with_ends",
+]
 
 Steps = tuple[tuple[Call | Kernel, tuple[str, ...]], ...]
 """Calls and kernels in order, each with the nodes whose values are not read after it."""
 
 _SINGLE, _SEVERAL = 1 << 17, 1 << 20
 """Products of a frame's convolutions from which a kernel pays for one frame, and for several frames one by one."""
+_WEIGHTS = 1 << 22
+"""Bytes of weights up to which kernels may hold them in an order of their own; or else a tenth of all constants."""
 
 
 def scheduled(
@@ -41,7 +51,7 @@ def scheduled(
 
     Kernels of integers are at even stages, those of real numbers at odd ones.
     """
-    tables_of = _tables(calls, reals=reals)
+    tables_of = _tables(calls, constants, reals=reals)
     if tables_of is None:
         return with_ends(reusing(calls, wanted), wanted)
     kinds = dict(inputs)
@@ -88,10 +98,12 @@ def scheduled(
     return with_ends(reusing(steps, wanted), wanted)
 
 
-def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], tuple[Mapping[Op, Translate], ...]] | None:
+def _tables(
+    calls: Sequence[Call], constants: Mapping[str, np.ndarray], *, reals: bool
+) -> Callable[[Call], tuple[Mapping[Op, Translate], ...]] | None:
     """Return the choice of translation tables for a call; None if there is too little work to pay for a kernel."""
     whole = any((call.op.level == "integer" and call.op in TABLE) or is_island(call) for call in calls)
-    real = reals and has_real_work(calls)
+    real = reals and has_real_work(calls, constants)
     if not (whole or real):
         return None
 
@@ -102,9 +114,57 @@ def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], tuple[Map
     return tables_of
 
 
-def has_real_work(calls: Iterable[Call]) -> bool:
-    """Tell whether kernels of real numbers pay, which they do for convolutions."""
-    return any(call.op is conv and _is_float(call) for call in calls)
+def has_real_work(calls: Iterable[Call], constants: Mapping[str, np.ndarray]) -> bool:
+    """Tell whether kernels of real numbers pay, which they do for convolutions with few weights.
+
+    Many weights are better not held twice, in the order of the graph and in that of the kernels.
+    """
+    weights = _weights(calls, constants)
+    most = max(_WEIGHTS, sum(array.nbytes for array in constants.values()) // 10)
+    return weights is not None and sum(array.nbytes for array in weights.values()) <= most
+
+
+def _weights(calls: Iterable[Call], constants: Mapping[str, np.ndarray]) -> dict[str, np.ndarray] | None:
+    """Return the constant weights of convolutions of real numbers; None if there is no such convolution."""
+    found: dict[str, np.ndarray] | None = None
+    for call in calls:
+        if call.op is conv and _is_float(call):
+            found = {} if found is None else found
+            if len(call.operands) > 1 and (node := call.operands[1].node) in constants:
+                found[node] = constants[node]
+    return found
+
+
+def multiplied_as_they_lie(
+    calls: Sequence[Call], constants: Mapping[str, np.ndarray], wanted: Collection[str]
+) -> list[str]:
+    """Return the weights that kernels multiply without a copy, if they lie `in_kernel_order`.
+
+    Left out are those that something else reads, and those that a norm scales: kernels hold others in their place.
+    """
+    readers: dict[str, list[Call]] = {}
+    for call in calls:
+        for source, _ in call.operands:
+            readers.setdefault(source, []).append(call)
+
+    def is_plain(node: str, call: Call) -> bool:
+        is_weight = call.op is conv and call.operands[1].node == node and call.attributes["groups"] == 1
+        return is_weight and all(reader.op is not batch_norm for reader in readers.get(call.node, ()))
+
+    weights = _weights(calls, constants) or {}
+    return [n for n, w in weights.items() if n not in wanted and w.ndim > 2 and all(is_plain(n, c) for c in readers[n])]
+
+
+def in_kernel_order(w: np.ndarray) -> np.ndarray:
+    """Return weights [O, C, kernel…] with a memory layout in which those of one column of windows lie side by side.
+
+    Examples
+    --------
+    >>> in_kernel_order(np.ones((2, 3, 5, 7), np.float32)).strides
+    (4, 8, 24, 120)
+    """
+    order = (w.ndim - 1, *range(2, w.ndim - 1), 1, 0)
+    return read_only(np.ascontiguousarray(w.transpose(order)).transpose(np.argsort(order)))
 
 
 def frames_one_by_one(calls: Iterable[Call], constants: Mapping[str, np.ndarray]) -> int:

@@ -101,14 +101,18 @@ class Geometry:
         return shape if self.groups == 1 else (self.groups, *shape)
 
     def columns(self, weights: np.ndarray) -> np.ndarray:
-        """Return weights [O, C/groups, kernel…] as matrices whose columns are in the order of a window's entries."""
+        """Return weights [O, C/groups, kernel…] as matrices whose columns are in the order of a window's entries.
+
+        Those of one column lie side by side, as products of a single frame need them.
+        """
         outer, inner = weights.shape[0], weights.shape[1]
         rank = len(self.kernel)
         axes = (0, 1 + rank, *range(2, 1 + rank), 1)
         matrix = weights.reshape(outer, inner, *self.kernel).transpose(axes).reshape(outer, -1)
         if self.groups == 1:
-            return np.ascontiguousarray(matrix)
-        return np.ascontiguousarray(matrix).reshape(self.groups, *[1] * rank, outer // self.groups, -1)
+            return np.asfortranarray(matrix)
+        grouped = matrix.reshape(self.groups, *[1] * rank, outer // self.groups, -1)
+        return np.ascontiguousarray(grouped.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.literal_parser import BodyName, read_name
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.regions import part_offset
-from graphrewrite.memory.plan import plan_memory
+from graphrewrite.memory.plan import WIDEST, plan_memory
 from graphrewrite.memory.program.lines import Declaration, Instruction, read_declaration, read_instruction
+from graphrewrite.memory.program.places import Places
 from graphrewrite.memory.program.sections import PROGRAM, Sections
 from graphrewrite.memory.program.state import Name, State
 from graphrewrite.op import LIBRARY, find_op
@@ -77,14 +78,13 @@ class _Parser:
         self.sections, self.lines, self.end = sections, lines, sections.end
         self.result = Graph("", ops=ops)
         self.state = State(self.result)
-        found = [match for line in self.lines if (match := _NAMED.match(line.text))]
+        found = filter(None, (_NAMED.match(line.text) for line in self.lines))
         self.state.reserved.update(name for match in found for name in match.groups() if name)
         self.names: dict[str, Name] = {}
         self.freed: dict[str, int] = {}
         self.declared: dict[str, Declaration] = {}
         self.read_only: dict[str, str] = {}
-        self.placed: list[tuple[str, int, int]] = []
-        self.after: dict[str, list[str]] = {}
+        self.places = Places()
 
     def graph(self) -> Graph:
         at = self._header()
@@ -102,8 +102,7 @@ class _Parser:
         if cursor.sees("program") and not cursor.text.rstrip().endswith("{"):
             cursor.take(PROGRAM)
             if not cursor.is_at_end:
-                name = read_name(cursor)
-                self.result.graph["name"] = name
+                self.result.graph["name"] = read_name(cursor)
             if not cursor.is_at_end:
                 cursor.fail("expected the end of the line")
             return 1
@@ -247,7 +246,8 @@ class _Parser:
         found = Name(name, within.root, within.offset + offset, kind)
         if offset < 0 or found.end > within.end:
             cursor.fail(
-                f"the view reaches beyond {within.name!r}, which has {within.end - within.offset} entries",
+                f"the view reaches beyond {within.name!r}, which has {within.end - within.offset} entries; "
+                "let it begin earlier, or be smaller",
                 at=line.columns["kind"],
             )
         self.names[name] = found
@@ -255,33 +255,23 @@ class _Parser:
     def _put(self, line: Instruction, kind: Tensor) -> None:
         """Note the place of a region; raise if it overlaps another one that is in use."""
         assert line.name is not None
-        self._put_bytes(line, line.name, self.names[line.name].end * element_dtype(kind.element).itemsize)
+        grain = element_dtype(kind.element).itemsize
+        self._put_bytes(line, line.name, self.names[line.name].end * grain, grain)
 
-    def _put_bytes(self, line: Instruction, name: str, size: int) -> None:
-        assert line.place is not None
-        stop = line.place + size
-        overlapping = [each for each in self.placed if line.place < each[2] and each[1] < stop]
-        for other, start, end in overlapping:
-            if other not in self.freed:
-                line.cursor.fail(
-                    f"the bytes {line.place} to {stop} overlap those of {other!r}, {start} to {end}; "
-                    "free that before, or place one elsewhere",
-                    at=line.columns["place"],
-                )
-        self.after[name] = [other for other, *_ in overlapping]
-        self.placed.append((name, line.place, stop))
+    def _put_bytes(self, line: Instruction, name: str, size: int, grain: int) -> None:
+        self.places.put(line, name, size, grain, self.freed)
         self.result.nodes[name]["at"] = line.place
 
     def _run(self, line: Instruction, node: str, bodies: Iterable[Graph]) -> None:
         """Note the place of what lives while an instruction runs programs, which is free again afterwards."""
-        self._put_bytes(line, node, max(plan_memory(body).size for body in bodies))
+        self._put_bytes(line, node, max(plan_memory(body).size for body in bodies), WIDEST)
         self.state.used[node] = [(node, 0, 0)]
         self.freed[node] = line.cursor.number
         self._come_after(node, node)
 
     def _come_after(self, node: str, root: str) -> None:
         """Let a node that uses some memory come after what was in the same place before."""
-        for other in self.after.get(root, ()):
+        for other in self.places.after.get(root, ()):
             for earlier, *_ in self.state.used[other]:
                 self.state.order(earlier, node)
 
@@ -316,7 +306,9 @@ class _Parser:
         for found, at in outs:
             if found.root in self.read_only:
                 cursor.fail(
-                    f"{found.name!r} lies in the {self.read_only[found.root]} {found.root!r}, which is only read", at=at
+                    f"{found.name!r} lies in the {self.read_only[found.root]} {found.root!r}, which is only read; "
+                    "write into an @out, or into what alloc gives",
+                    at=at,
                 )
         types = [each.type for each, _ in ins]
         for slot, (found, at) in enumerate(ins):
@@ -350,6 +342,7 @@ class _Parser:
         if line.place is not None and not bodies:
             cursor.fail(f"{kind} runs no program whose regions have a place; remove it", at=line.columns["place"])
         if op.level != "memory" and outs:
+            op.check(len(reads), attributes)
             given = op.stored(op.settled(op.as_attributes(attributes), [graph.result_type(*each) for each in reads]))
             attributes = {
                 "of": kind,

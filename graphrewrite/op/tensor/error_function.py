@@ -152,12 +152,12 @@ def half_complement(x: np.ndarray) -> np.ndarray:
     return y
 
 
-def error_function(x: np.ndarray) -> np.ndarray:
-    """Return ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to ``x``.
+def error_function(x: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+    """Return ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to ``x``, perhaps in place of it.
 
     Examples
     --------
     >>> error_function(np.array([0.0, 0.5, -1.0, np.inf])).round(9).tolist()
     [0.0, 0.520499878, -0.842700793, 1.0]
     """
-    return entrywise(_double if x.dtype == np.float64 else _single, x, dtype=np.float64)
+    return entrywise(_double if x.dtype == np.float64 else _single, x, dtype=np.float64, out=out)

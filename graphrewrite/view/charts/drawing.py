@@ -16,7 +16,7 @@ MOST_BARS, MOST_ROWS = 1500, 150
 """Buffers in a picture of memory, and nodes in one of their lives: the largest ones."""
 _SVG = "http://www.w3.org/2000/svg"
 _LEFT, _WIDE, _HIGH, _HEAD, _FOOT, _GAP = 126, 430, 230, 40, 34, 26
-_LETTER = 6.1
+_LETTER, _MARK = 6.1, 4
 _PEAK, _BOUND = HIGHLIGHTS["matched"].colour, HIGHLIGHTS["here"].colour
 
 
@@ -159,11 +159,14 @@ def _steps(drawn: _Drawing, timeline: Timeline, x: float, y: float, scale: float
     """Draw the axis of steps, and where most is taken."""
     length = timeline.last - timeline.first
     distance = rounded(length / 8)
-    for step in range(timeline.first, timeline.last, distance):
-        drawn.text(x + (step - timeline.first) * scale, y + 12, str(step), size=9)
-    drawn.text(x + _WIDE, y + 24, "step", anchor="end", size=9)
     peak = next((step for step, total in timeline.loads() if total == timeline.load), None)
-    if peak is not None and timeline.load and timeline.first <= peak < timeline.last:
-        middle = x + (peak - timeline.first + 0.5) * scale
-        drawn.line(f"M{middle:.1f} {y + 3:.1f}l-4 7h8z", _PEAK, wide=1.4)
-        drawn.text(middle, y + 24, f"peak at {peak}", anchor="middle", size=9)
+    is_marked = peak is not None and timeline.load and timeline.first <= peak < timeline.last
+    middle = x + (peak - timeline.first + 0.5) * scale if peak is not None and is_marked else None
+    for step in range(timeline.first, timeline.last, distance):
+        place = x + (step - timeline.first) * scale
+        if middle is None or not place - _MARK - 2 < middle < place + len(str(step)) * _LETTER + _MARK:
+            drawn.text(place, y + 12, str(step), size=9)
+    drawn.text(x - 6, y + 12, "step", anchor="end", size=9)
+    if middle is not None:
+        drawn.line(f"M{middle:.1f} {y + 3:.1f}l-{_MARK} 7h{2 * _MARK}z", _PEAK, wide=1.4)
+        drawn.text(min(max(middle, x + 25), x + _WIDE - 25), y + 24, f"peak at {peak}", anchor="middle", size=9)
