@@ -72,8 +72,8 @@ from graphrewrite.lowering.prequantised import (
 from graphrewrite.lowering.prequantised.approximations import function_bounds
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.quantisation.agreement import Agreement, Reference
+from graphrewrite.lowering.quantisation.fixed_point_network import quantise
 from graphrewrite.lowering.quantisation.guards import Finding, findings
-from graphrewrite.lowering.quantisation.quantiser import quantise
 from graphrewrite.lowering.quantisation.sample_review import weak_samples
 from graphrewrite.lowering.quantisation.width_search import search_widths
 from graphrewrite.lowering.shift_add import SHARE_SUMS, UNROLL_SHIFT_ADD

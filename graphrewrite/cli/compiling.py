@@ -10,7 +10,15 @@ import click
 from click.core import ParameterSource
 
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
-from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Size, Widths, plugin_option, target_option
+from graphrewrite.cli.option_types import (
+    ModelFile,
+    Parallelism,
+    Share,
+    Widths,
+    plugin_option,
+    size_option,
+    target_option,
+)
 from graphrewrite.cli.terminal import console_for, spinner
 from graphrewrite.hdl.emission.names import identifier
 
@@ -137,14 +145,7 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     show_default=True,
     help="Pipeline stages within each computation: a faster clock, a longer latency.",
 )
-@click.option(
-    "--size",
-    "sizes",
-    type=Size(),
-    multiple=True,
-    metavar="NAME=N",
-    help="For c, a number for a size that the model leaves open, other than that of the batch (may be repeated).",
-)
+@size_option("For c, a number for a size that the model leaves open, other than that of the batch (may be repeated).")
 @click.option("--shift-add", is_flag=True, help="Unrolled layers by shared shifts and additions, without multipliers.")
 @click.option(
     "--head",
@@ -186,7 +187,6 @@ def compile_command(
     folder: Path,
     calibration: Path | None,
     target_name: str,
-    sizes: tuple[tuple[str, int], ...],
     as_json: bool,
     **options: Any,  # the other fields of `Options`
 ) -> None:
@@ -220,7 +220,7 @@ def compile_command(
         from graphrewrite.cli.finetuning import check_finetuning
 
         check_finetuning(options["bits"], options["finetune"], options["host"])
-        chosen = Options(target=target, sizes=dict(sizes), **options)
+        chosen = Options(target=target, **options)
         if chosen.target.level != "stream":
             program = compile_program(
                 model, folder, calibration=calibration, options=chosen, progress=lambda name: spinner(console, name)

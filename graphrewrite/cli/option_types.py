@@ -11,7 +11,7 @@ import click
 
 from graphrewrite import models
 
-__all__ = ["ModelFile", "Parallelism", "Share", "Size", "Widths", "plugin_option", "target_option"]
+__all__ = ["ModelFile", "Parallelism", "Share", "Widths", "plugin_option", "size_option", "target_option"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -91,7 +91,7 @@ class Share(click.ParamType[float]):
         return share
 
 
-class Size(click.ParamType["tuple[str, int]"]):
+class _Size(click.ParamType["tuple[str, int]"]):
     """A number for a symbolic size: ``height=32``."""
 
     name = "NAME=N"
@@ -104,6 +104,19 @@ class Size(click.ParamType["tuple[str, int]"]):
         if not name.strip() or not number.strip().isdecimal():
             return self.fail(f"{value!r} is no size; write NAME=N, as in height=32", param, ctx)
         return name.strip(), int(number)
+
+
+def size_option(text: str) -> Callable[[_F], _F]:
+    """Return the option for numbers of symbolic sizes, none of them given twice."""
+
+    def table(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, int], ...]) -> dict[str, int]:
+        names = [name for name, _ in value]
+        for name in names:
+            if names.count(name) > 1:
+                raise click.BadParameter(f"{name!r} is given twice")
+        return dict(value)
+
+    return click.option("--size", "sizes", type=_Size(), multiple=True, metavar="NAME=N", callback=table, help=text)
 
 
 class Widths(click.ParamType["int | str | dict[str, Any]"]):
