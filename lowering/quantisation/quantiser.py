@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial, reduce
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,17 +20,19 @@ from graphrewrite.lowering.quantisation.calibration import LAYERS, Widths
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.lowering.quantisation.fixed_point_formats import (
     accumulator,
-    best_fraction,
     combined,
     constant_on_grid,
     fractions_of,
     on_grid,
 )
+from graphrewrite.lowering.quantisation.format_choice import format_by
 from graphrewrite.lowering.quantisation.host_inputs import encoding
+from graphrewrite.lowering.quantisation.value_histogram import ValueHistogram
+from graphrewrite.lowering.quantisation.value_profile import Ranges
 from graphrewrite.lowering.quantisation.weight_rounding import ENOUGH, fitted, mean_shift, moments
 from graphrewrite.lowering.quantisation.window_sums import constant_side, is_mean, mean_of, total_format
 from graphrewrite.rules import RULES
-from graphrewrite.types import sizes_in, solved, with_sizes_in
+from graphrewrite.types import element_dtype, sizes_in, solved, with_sizes_in
 
 __all__ = ["CARRIERS", "LAYERS", "Choices", "Quantiser"]
 
@@ -109,7 +112,9 @@ class Quantiser:
         per_channel: bool,
         fit: bool,
         choices: Choices | None = None,
+        ranges: Ranges | None = None,
     ) -> None:
+        self.ranges = Ranges() if ranges is None else ranges
         self.choices = Choices({}, {}) if choices is None else Choices({**choices.formats}, {**choices.fractions})
         self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
         self.uses: dict[tuple[str, str], list[str]] = {}
@@ -132,24 +137,29 @@ class Quantiser:
         self.points |= {n: n if n in self.functions else self.point(n) for n in self.rounding}
         layers = {n for n in self.computing if graph.nodes[n]["type"] in ("conv", "linear")}
         self.fitted, self.fit = {n for n in layers if not is_mean(graph, n)}, fit
+        self.names = _names(graph, self.points)
         self.rounded = dict(inputs)
         """Values of the quantised network."""
-        try:
-            # What overflows is named below, by its node.
-            with np.errstate(over="ignore", invalid="ignore"):
-                wanted = {*self.points.values(), *(self.fitted if fit else ())}
-                self.values = evaluate_nodes(graph, inputs, wanted, by_functions=False)
-        except GraphRewriteError as error:
-            raise QuantisationError(f"the calibration samples cannot be evaluated: {error}") from error
-        for node, point in self.points.items():
-            if not np.isfinite(self.values[point]).all():
-                raise QuantisationError(
-                    "overflows on the calibration samples; scale its weights, or export the model again", node=node
-                )
+        self.values = self.evaluated(inputs, self.fitted if fit else ()) if inputs else {}
         self.formats: dict[str, FixedPoint] = {}
         self.rounding_at: dict[str, str] = {}
         self.totals: set[str] = set()
         """Exact sums that constant factors make means."""
+
+    def evaluated(self, inputs: Mapping[str, np.ndarray], more: Iterable[str] = ()) -> dict[str, np.ndarray]:
+        """The values of the float network that are rounded, and some more; an error where they are not finite."""
+        try:
+            # What overflows is named below, by its node.
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = evaluate_nodes(self.graph, inputs, {*self.points.values(), *more}, by_functions=False)
+        except GraphRewriteError as error:
+            raise QuantisationError(f"the calibration samples cannot be evaluated: {error}") from error
+        for node, point in self.points.items():
+            if not np.isfinite(values[point]).all():
+                raise QuantisationError(
+                    "overflows on the calibration samples; scale its weights, or export the model again", node=node
+                )
+        return values
 
     def point(self, node: str) -> str:
         """The node whose result is quantised: a relu or clip after a node."""
@@ -236,34 +246,41 @@ class Quantiser:
         if self.is_compared(node) or any(
             self.graph.nodes[n]["type"] in {"arg_max", *_JOINS} for n in (node, *self.graph.downstream(node))
         ):
-            widest = min(widest, int(np.finfo(self.values[self.points[node]].dtype).nmant) + 1 + exact.signed)
+            dtype = element_dtype(self.graph.result_type(self.points[node]).element)
+            widest = min(widest, int(np.finfo(dtype).nmant) + 1 + exact.signed)
         surplus = exact.width - widest
         if surplus <= 0:
             return exact
         return FixedPoint(exact.signed, widest, exact.fraction - surplus)
 
     def chosen(self, node: str) -> FixedPoint:
-        """The format that is given for a value, or that of the least error on the samples."""
+        """The format that is given for a value, or that of its range."""
         if node not in self.choices.formats:
-            self.choices.formats[node] = self.by_samples(node)
+            self.choices.formats[node] = self.by_range(node)
         return self.choices.formats[node]
 
-    def by_samples(self, node: str) -> FixedPoint:
-        """The format of the least error: of the value, or of the functions that alone read it."""
+    def by_range(self, node: str) -> FixedPoint:
+        """The format of a value's range; an error is that of the functions that alone read it."""
         point = self.points[node]
         if self.graph.nodes[point]["type"] == "sign":
             return FixedPoint(True, 2)
-        values, width = self.values[point], self.widths.of(self.graph, node)
-        signed = bool(values.min() < 0)
+        width = self.widths.of(self.graph, node)
         ends = [Operand(end) for end, source in self.ends.items() if source.node in (node, point)]
-        if not ends or not self.members.issuperset(self.graph.successors(point)):
-            return best_fraction(values, width, signed=signed)
+        kind, through = self.graph.result_type(point), None
 
         def functions(x: np.ndarray) -> np.ndarray:
-            known = {point: x.astype(values.dtype)}
-            return np.stack([self.computed(end, known)[end.node][0] for end in ends])
+            """What all functions are of numbers, in each channel."""
+            shape = (len(x), kind.shape[1], *[1] * (len(kind.shape) - 2))
+            columns = np.broadcast_to(x.reshape(-1, *[1] * (len(shape) - 1)), shape)
+            known = {point: columns.astype(element_dtype(kind.element))}
+            found = np.stack([self.computed(end, known)[end.node][0] for end in ends])
+            return np.moveaxis(found, 1, -1)
 
-        return best_fraction(values, width, signed=signed, through=functions)
+        if ends and self.members.issuperset(self.graph.successors(point)):
+            through = functions
+        if self.ranges.profile is not None:
+            return self.ranges.profile.format(self.names[node], width, self.ranges.method, through=through)
+        return format_by(self.ranges.method, ValueHistogram.of(self.values[point]), width, through=through)
 
     def insert(self, point: str, element: FixedPoint) -> str:
         """Insert a quantise node before all readers of a value; return it."""
@@ -429,3 +446,12 @@ class Quantiser:
         move_slot(self.graph, node, slot, Operand(new.node))
         if not self.graph.succ[old.node]:
             self.graph.remove_node(old.node)
+
+
+def _names(graph: Graph, nodes: Iterable[str]) -> dict[str, str]:
+    """The first origin of each node, by which widths know it; numbered from the second of a name on."""
+    names: dict[str, str] = {}
+    for node in nodes:
+        name, taken = graph.origin(node)[0], {*names.values()}
+        names[node] = next(each for i in count(1) if (each := name if i == 1 else f"{name}#{i}") not in taken)
+    return names

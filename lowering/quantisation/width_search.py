@@ -12,8 +12,9 @@ from graphrewrite.lowering.errors import QuantisationLossError, QuantisationWarn
 from graphrewrite.lowering.predicates import without_predicates
 from graphrewrite.lowering.quantisation.agreement import Reference
 from graphrewrite.lowering.quantisation.calibration import Widths, layer_names
-from graphrewrite.lowering.quantisation.fixed_point_network import in_fixed_point, prepared
+from graphrewrite.lowering.quantisation.fixed_point_network import in_fixed_point
 from graphrewrite.lowering.quantisation.output_noise import output_noise
+from graphrewrite.lowering.quantisation.preparation import prepared
 from graphrewrite.runtime.progress import progress
 
 __all__ = ["search_widths"]
