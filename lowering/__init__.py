@@ -77,6 +77,7 @@ from graphrewrite.lowering.quantisation.fixed_point_network import quantise
 from graphrewrite.lowering.quantisation.guards import Finding, findings
 from graphrewrite.lowering.quantisation.profile_gathering import profile_values
 from graphrewrite.lowering.quantisation.sample_review import weak_samples
+from graphrewrite.lowering.quantisation.sensitivity import Sensitivity, sensitivity
 from graphrewrite.lowering.quantisation.value_profile import ValueProfile
 from graphrewrite.lowering.quantisation.width_search import search_widths
 from graphrewrite.lowering.shift_add import SHARE_SUMS, UNROLL_SHIFT_ADD
@@ -138,6 +139,7 @@ __all__ = [
     "QuantisationLossError",
     "QuantisationWarning",
     "Reference",
+    "Sensitivity",
     "Target",
     "UnsupportedOpsError",
     "ValueProfile",
@@ -164,6 +166,7 @@ __all__ = [
     "quantise",
     "run_c",
     "search_widths",
+    "sensitivity",
     "softmax_as_arg_max",
     "softmax_bounds",
     "softmax_in_hardware",
