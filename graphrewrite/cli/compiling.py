@@ -13,6 +13,7 @@ from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
 from graphrewrite.cli.option_types import (
     ModelFile,
     Parallelism,
+    RangeChoice,
     Share,
     Widths,
     plugin_option,
@@ -90,6 +91,22 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "numbers. By layer: "
     "fc1=6,conv*=8:10,default=8, with weights and results apart by a colon; or a .json file of such a mapping. "
     "auto: as few bits as --max-loss allows.",
+)
+@click.option(
+    "--ranges",
+    type=RangeChoice(),
+    metavar="mse|minmax|percentile|entropy|P",
+    default="mse",
+    show_default=True,
+    help="How the range of each value is chosen: by the least squared error, by its ends, so that 0.01 % of the "
+    "samples are beyond it, by the least divergence; a number is another percentile, as 99.9.",
+)
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Ranges of values by a profile that `graphrewrite profile` gathered, from more samples than are here, or that "
+    "was edited.",
 )
 @click.option(
     "--finetune",
@@ -219,7 +236,7 @@ def compile_command(
         )
         from graphrewrite.cli.finetuning import check_finetuning
 
-        check_finetuning(options["bits"], options["finetune"], options["host"])
+        check_finetuning(options)
         chosen = Options(target=target, **options)
         if chosen.target.level != "stream":
             program = compile_program(

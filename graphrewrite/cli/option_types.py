@@ -11,7 +11,16 @@ import click
 
 from graphrewrite import models
 
-__all__ = ["ModelFile", "Parallelism", "Share", "Widths", "plugin_option", "size_option", "target_option"]
+__all__ = [
+    "ModelFile",
+    "Parallelism",
+    "RangeChoice",
+    "Share",
+    "Widths",
+    "plugin_option",
+    "size_option",
+    "target_option",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -72,6 +81,24 @@ class Parallelism(click.ParamType["str | int"]):
         if str(value).isdigit() and int(value) > 0:
             return int(value)
         return self.fail(f"{value!r} is neither 'full', 'folded' nor a number of multipliers from 1", param, ctx)
+
+
+class RangeChoice(click.ParamType["str | float"]):
+    """A way to choose ranges by name, or a percentile."""
+
+    name = "mse|minmax|percentile|entropy|P"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
+        """Return what `quantise` takes for its parameter ``ranges``."""
+        if value in ("mse", "minmax", "percentile", "entropy") or isinstance(value, float):
+            return value  # type: ignore[no-any-return]  # one of the two kinds by the test before
+        try:
+            percentile = float(str(value).removesuffix("%"))
+        except ValueError:
+            percentile = -1.0
+        if not 50 <= percentile <= 100:
+            self.fail(f"{value!r} is neither mse, minmax, percentile, entropy nor a percentile, as 99.9", param, ctx)
+        return percentile
 
 
 class Share(click.ParamType[float]):
