@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -34,7 +35,7 @@ class _Range(click.ParamType["tuple[str, tuple[float, float] | None]"]):
         if isinstance(value, tuple):
             return value
         name, is_pair, ends = str(value).rpartition("=")
-        low, is_range, high = ends.partition(":")
+        low, _, high = ends.partition(":")
         if is_pair and name and not ends:
             return name, None
         try:
@@ -117,7 +118,7 @@ def profile_command(
         }
         if few is not None:
             with spinner(console, "measuring layers"):
-                measured = _sensitivity(graph, sources, few, ranges)
+                measured = _sensitivity(graph, [*_samples(sources), *_samples([beside])], few, ranges)
             shown.append(measured.show())
             found["sensitivity"] = measured.as_dict()
         if output is not None:
@@ -144,12 +145,17 @@ def _gathered(graph: Graph, sources: tuple[Path, ...]) -> ValueProfile:
     profiles = [ValueProfile.load(path) for path in sources if path.suffix.lower() == ".json"]
     for each in profiles:
         check_profile(prepared_network(graph), each)
-    others: list[Path | None] = [path for path in sources if path.suffix.lower() != ".json"]
+    others: list[Path | None] = [*_samples(sources)]
     if not sources:
         others = [None]  # which says what samples are
     if others:
         profiles.append(profile_values(graph, (sample_files.load(path, graph).calibration for path in others)))
     return reduce(add, profiles)
+
+
+def _samples(sources: Iterable[Path | None]) -> list[Path]:
+    """The files that hold samples rather than profiles."""
+    return [path for path in sources if path is not None and path.suffix.lower() != ".json"]
 
 
 def _as_data(profile: ValueProfile, name: str, bits: int, ranges: str | float) -> dict[str, Any]:
@@ -164,12 +170,11 @@ def _as_data(profile: ValueProfile, name: str, bits: int, ranges: str | float) -
     }
 
 
-def _sensitivity(graph: Graph, sources: tuple[Path, ...], bits: int, ranges: str | float) -> Any:
+def _sensitivity(graph: Graph, sources: list[Path], bits: int, ranges: str | float) -> Any:
     from graphrewrite.cli import samples as sample_files
     from graphrewrite.lowering import sensitivity
 
-    path = next((each for each in sources if each.suffix.lower() != ".json"), None)
-    samples = sample_files.load(path, graph)
+    samples = sample_files.load(next(iter(sources), None), graph)
     test = dict(samples.test)
     return sensitivity(
         graph, samples.calibration, bits=bits, test=test, labels=dict(samples.labels) or None, ranges=ranges

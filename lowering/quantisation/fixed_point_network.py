@@ -71,7 +71,7 @@ def quantise(
         of all. A name goes before patterns, and of these the first that fits. A pair gives the
         widths of the layer's weights and of its result.
     ranges : {"mse", "minmax", "percentile", "entropy"} or float
-        How the range of a value is chosen: the least squared error; nothing saturates; 0.01 % of the values do, or with
+        How the range of a value is chosen: the least squared error; its ends; 0.01 % of the values do, or with
         a number, what is beyond that percentile; the least divergence from the values.
     profile : ValueProfile, optional
         What `profile_values` gathered of the same network: ranges of values come from it, and not from the samples.

@@ -57,8 +57,9 @@ def format_by(
     Parameters
     ----------
     method : str or float
-        ``"mse"``: the least squared error. ``"minmax"``: nothing saturates. ``"percentile"``: the shortest range beyond
-        which there are no more than 0.01 % of the values on both sides together; a number is another percentile.
+        ``"mse"``: the least squared error. ``"minmax"``: no value is off by a step or more. ``"percentile"``: the
+        shortest range beyond which there are no more than 0.01 % of the values on both sides together; a number is
+        another percentile.
         ``"entropy"``: the least divergence of Kullback and Leibler between the values and what they become (Migacz
         2017, 8-bit inference with TensorRT), in which zeros do not count.
     values : ValueHistogram
@@ -88,7 +89,7 @@ def format_by(
 
 
 def format_for(low: float, high: float, width: int) -> FixedPoint:
-    """Return the finest format in which the ends of a range do not saturate.
+    """Return the finest format in which the ends of a range are off by less than a step.
 
     Examples
     --------
@@ -96,9 +97,9 @@ def format_for(low: float, high: float, width: int) -> FixedPoint:
     s8f7 u4f1 u8f7 u8f8
     """
     safe = widest(max(abs(low), abs(high)), width, signed=low < 0)
-    finer = FixedPoint(safe.signed, width, safe.fraction + 1)  # -1 has its own place in formats, 1 has none
-    least, most = np.rint(np.ldexp([low, high], finer.fraction))
-    return finer if least >= finer.minimum and most <= finer.maximum else safe
+    finer = FixedPoint(safe.signed, width, safe.fraction + 1)  # signed formats end with a power of two below, not above
+    least, most = np.ldexp([low, high], finer.fraction)
+    return finer if least >= finer.minimum and most < finer.maximum + 1 else safe
 
 
 def share_beyond(values: ValueHistogram, element: FixedPoint) -> float:

@@ -69,6 +69,9 @@ class ValueHistogram:
         scaled = values * values.dtype.type(2.0**-exponent) if is_usual else np.ldexp(values.astype(float), -exponent)
         counts = np.bincount(np.floor(scaled).astype(np.int64) + BINS, minlength=2 * BINS)
         counts[BINS] -= zeros
+        if low < 0:  # a product may be too small for a number, and lose its sign
+            lost = int(np.count_nonzero(values < 0)) - int(counts[:BINS].sum())
+            counts[BINS - 1 : BINS + 1] += lost, -lost
         taken = np.flatnonzero(counts)
         return cls(low, high, zeros, counts[taken[0] : taken[-1] + 1], int(taken[0]) - BINS)
 
@@ -101,15 +104,15 @@ class ValueHistogram:
     @property
     def fits(self) -> bool:
         """Whether the bins begin and end where the least and the greatest value are, and zeros are between them."""
-        ends = [int(np.floor(end / self.width)) for end in (self.low, self.high)]
-        taken = np.flatnonzero(self.counts)
+        taken = self.first + np.flatnonzero(self.counts)
         if self.zeros and not self.low <= 0 <= self.high:
             return False
         if not taken.size:
             return not self.low and not self.high
-        first, last = int(self.first + taken[0]), int(self.first + taken[-1])
-        starts = first == ends[0] if self.low else first >= 0
-        return starts and (last == ends[1] if self.high else last < 0)
+        # A quotient may be too small for a number; its sign says the bin.
+        first, last = (min(int(end // self.width), -1 if end < 0 else BINS) for end in (self.low, self.high))
+        starts = taken[0] == first if self.low else taken[0] >= 0
+        return bool(starts and (taken[-1] == last if self.high else taken[-1] < 0))
 
     @property
     def width(self) -> float:
@@ -119,11 +122,13 @@ class ValueHistogram:
     @property
     def bounds(self) -> np.ndarray:
         """Bounds of the bins, one more than bins."""
-        return np.arange(self.first, self.first + self.counts.size + 1) * self.width
+        with np.errstate(over="ignore"):  # the last one may be beyond all numbers
+            return np.arange(self.first, self.first + self.counts.size + 1) * self.width
 
     def coarser(self, exponent: int) -> tuple[int, np.ndarray]:
         """Return the first bin and the counts for bins of the width ``2**exponent``, not less than the own."""
-        places = np.arange(self.first, self.first + self.counts.size) >> (exponent - _exponent(self.low, self.high))
+        halvings = min(exponent - _exponent(self.low, self.high), _LOG_BINS + 1)  # more of them change nothing
+        places = np.arange(self.first, self.first + self.counts.size) >> halvings
         return int(places[0]), np.bincount(places - places[0], weights=self.counts).astype(np.int64)
 
     def points(self, each: int = 4) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +139,8 @@ class ValueHistogram:
         bins = np.flatnonzero(self.counts)
         places = (self.first + bins)[:, None]
         inside = (np.arange(each) + places * _GOLDEN % 1) / each
-        points = np.clip((places + inside) * self.width, self.low, self.high).ravel()
+        with np.errstate(over="ignore"):
+            points = np.clip((places + inside) * self.width, self.low, self.high).ravel()
         weights = np.repeat(self.counts[bins] / each, each)
         if self.zeros:
             points, weights = np.append(points, 0.0), np.append(weights, self.zeros)

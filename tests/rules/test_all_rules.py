@@ -399,6 +399,7 @@ OTHERS = {
     "lowering.exchange.batch_size.free_batch": "gives another type, with a free batch",
     "lowering.quantisation.equalisation.equalised": "is given the quantiser, see tests/lowering/test_equalisation.py",
     "lowering.quantisation.width_search.in_fixed_point": "is quantise, without what comes before",
+    "lowering.quantisation.preparation.prepared_network": "rewrites by sets that are tested, and checks weights",
     "lowering.composite.recorded": "does what the rules do that it is given",
     "lowering.predicates.without_predicates": "changes no value that is needed, see tests/lowering/test_predicates.py",
     "lowering.predicates.with_predicates": "is given the graph before, see tests/lowering/test_predicates.py",
