@@ -48,14 +48,14 @@ def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step
         bits = _USUAL if options.bits is None else options.bits
         tuned = finetuned(graph, options.finetune, bits, per_channel=options.per_channel, seed=options.seed)
         return tuned.graph, bits
-    bits: Any = _USUAL if options.bits is None else options.bits
+    widths: Any = _USUAL if options.bits is None else options.bits
     profile = None if options.profile is None else ValueProfile.load(options.profile)
     chosen: dict[str, Any] = {"per_channel": options.per_channel, "ranges": options.ranges, "profile": profile}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuantisationWarning)  # the findings say it, and more
-        if isinstance(bits, str):
-            bits = _searched(graph, samples, options, chosen)
-        return quantise(graph, samples.calibration, bits=bits, steps=steps, **chosen), bits
+        if isinstance(widths, str):
+            widths = _searched(graph, samples, options, chosen)
+        return quantise(graph, samples.calibration, bits=widths, steps=steps, **chosen), widths
 
 
 def refuse_on_quantised(options: Options) -> None:

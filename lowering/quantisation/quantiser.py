@@ -270,7 +270,9 @@ class Quantiser:
 
         def functions(x: np.ndarray) -> np.ndarray:
             """What all functions are of numbers, in each channel."""
-            shape = (len(x), kind.shape[1], *[1] * (len(kind.shape) - 2))
+            channels = kind.shape[1]
+            assert isinstance(channels, int), "others have no functions"
+            shape = (len(x), channels, *[1] * (len(kind.shape) - 2))
             columns = np.broadcast_to(x.reshape(-1, *[1] * (len(shape) - 1)), shape)
             known = {point: columns.astype(element_dtype(kind.element))}
             found = np.stack([self.computed(end, known)[end.node][0] for end in ends])

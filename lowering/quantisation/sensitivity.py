@@ -139,7 +139,7 @@ def sensitivity(
     >>> [each.layer for each in found.layers], found.noise > found.layers[0].alone_noise > found.least_noise
     (['x', 'linear_1', 'linear_2'], True)
     """
-    if isinstance(bits, bool) or not isinstance(bits, int) or not 4 <= bits < _MOST:
+    if bits not in range(4, _MOST):
         raise QuantisationError(f"bits are {bits!r}; give a whole number from 4 to {_MOST - 1}, which all layers get")
     folded, inputs = prepared(graph, samples, implementations=implementations)
     folded = without_predicates(folded)

@@ -89,7 +89,7 @@ class ValueProfile(Displayed, shown_by="numbers.show_value_profile"):
     def __str__(self) -> str:
         return str(self.show())
 
-    def with_ranges(self, ranges: Mapping[str, tuple[float, float]] | None = None, /, **more: Any) -> ValueProfile:
+    def with_ranges(self, ranges: Mapping[str, tuple[float, float] | None] | None = None, /, **more: Any) -> ValueProfile:
         """Return the profile with other ranges for some values; None takes one away."""
         merged = {**self.ranges, **(ranges or {}), **more}
         return replace(self, ranges={name: given for name, given in merged.items() if given is not None})
@@ -103,7 +103,8 @@ class ValueProfile(Displayed, shown_by="numbers.show_value_profile"):
                 "again from this network"
             )
         if name in self.ranges:
-            return format_for(*map(float, self.ranges[name]), width)
+            low, high = self.ranges[name]
+            return format_for(float(low), float(high), width)
         return format_by(method, self.values[name], width, **options)
 
     def distributions(self, width: int = 8, method: Method = "mse") -> dict[str, Distribution]:
