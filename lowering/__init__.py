@@ -27,6 +27,7 @@ from graphrewrite.lowering.errors import (
     ModelError,
     OpenSizesError,
     ParallelismError,
+    ProfileError,
     QuantisationError,
     QuantisationLossError,
     QuantisationWarning,
@@ -72,9 +73,12 @@ from graphrewrite.lowering.prequantised import (
 from graphrewrite.lowering.prequantised.approximations import function_bounds
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.quantisation.agreement import Agreement, Reference
+from graphrewrite.lowering.quantisation.fixed_point_network import quantise
 from graphrewrite.lowering.quantisation.guards import Finding, findings
-from graphrewrite.lowering.quantisation.quantiser import quantise
+from graphrewrite.lowering.quantisation.profile_gathering import profile_values
 from graphrewrite.lowering.quantisation.sample_review import weak_samples
+from graphrewrite.lowering.quantisation.sensitivity import Sensitivity, sensitivity
+from graphrewrite.lowering.quantisation.value_profile import ValueProfile
 from graphrewrite.lowering.quantisation.width_search import search_widths
 from graphrewrite.lowering.shift_add import SHARE_SUMS, UNROLL_SHIFT_ADD
 from graphrewrite.lowering.streaming.bridge import enter, leave
@@ -130,12 +134,15 @@ __all__ = [
     "OpenSizesError",
     "ParallelismError",
     "Partition",
+    "ProfileError",
     "QuantisationError",
     "QuantisationLossError",
     "QuantisationWarning",
     "Reference",
+    "Sensitivity",
     "Target",
     "UnsupportedOpsError",
+    "ValueProfile",
     "cut_for_host",
     "cuts",
     "decisions_in_hardware",
@@ -155,9 +162,11 @@ __all__ = [
     "optimise",
     "partition",
     "port_encodings",
+    "profile_values",
     "quantise",
     "run_c",
     "search_widths",
+    "sensitivity",
     "softmax_as_arg_max",
     "softmax_bounds",
     "softmax_in_hardware",

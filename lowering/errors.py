@@ -13,6 +13,7 @@ __all__ = [
     "ModelError",
     "OpenSizesError",
     "ParallelismError",
+    "ProfileError",
     "QuantisationError",
     "QuantisationLossError",
     "QuantisationWarning",
@@ -58,6 +59,10 @@ class QuantisationError(GraphRewriteError):
 
 class QuantisationLossError(QuantisationError):
     """Quantising loses more than is allowed; names the layers that lose it."""
+
+
+class ProfileError(QuantisationError):
+    """A profile of values is broken, was edited to what has no meaning, or is of another network."""
 
 
 class QuantisationWarning(UserWarning):

@@ -11,7 +11,7 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.hdl import Design, emit
 from graphrewrite.lowering.c import C_OPS, to_c
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
-from graphrewrite.lowering.quantisation.quantiser import PREPARE
+from graphrewrite.lowering.quantisation.preparation import PREPARE
 from graphrewrite.op import LIBRARY
 from graphrewrite.rules import (
     APPROXIMATE,

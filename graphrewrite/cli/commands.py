@@ -18,6 +18,7 @@ from graphrewrite.cli.lower import lower_command
 from graphrewrite.cli.optimise import optimise_command
 from graphrewrite.cli.option_types import plugin_option
 from graphrewrite.cli.outputs import PAGE, output_option
+from graphrewrite.cli.profiling import profile_command
 from graphrewrite.cli.show import show_command
 from graphrewrite.cli.terminal import console_for, spinner
 from graphrewrite.cli.trace import trace_command
@@ -178,6 +179,7 @@ for _command in (
     ghostwrite_command,
     lower_command,
     optimise_command,
+    profile_command,
     show_command,
     trace_command,
 ):

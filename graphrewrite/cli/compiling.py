@@ -10,7 +10,16 @@ import click
 from click.core import ParameterSource
 
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
-from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Size, Widths, plugin_option, target_option
+from graphrewrite.cli.option_types import (
+    ModelFile,
+    Parallelism,
+    RangeChoice,
+    Share,
+    Widths,
+    plugin_option,
+    size_option,
+    target_option,
+)
 from graphrewrite.cli.terminal import console_for, spinner
 from graphrewrite.hdl.emission.names import identifier
 
@@ -84,6 +93,22 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "auto: as few bits as --max-loss allows.",
 )
 @click.option(
+    "--ranges",
+    type=RangeChoice(),
+    metavar="mse|minmax|percentile|entropy|P",
+    default="mse",
+    show_default=True,
+    help="How the range of each value is chosen: by the least squared error, by its ends, so that 0.01 % of the "
+    "samples are beyond it, by the least divergence; a number is another percentile, as 99.9.",
+)
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Ranges of values by a profile that `graphrewrite profile` gathered, from more samples than are here, or that "
+    "was edited.",
+)
+@click.option(
     "--finetune",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -137,14 +162,7 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     show_default=True,
     help="Pipeline stages within each computation: a faster clock, a longer latency.",
 )
-@click.option(
-    "--size",
-    "sizes",
-    type=Size(),
-    multiple=True,
-    metavar="NAME=N",
-    help="For c, a number for a size that the model leaves open, other than that of the batch (may be repeated).",
-)
+@size_option("For c, a number for a size that the model leaves open, other than that of the batch (may be repeated).")
 @click.option("--shift-add", is_flag=True, help="Unrolled layers by shared shifts and additions, without multipliers.")
 @click.option(
     "--head",
@@ -186,7 +204,6 @@ def compile_command(
     folder: Path,
     calibration: Path | None,
     target_name: str,
-    sizes: tuple[tuple[str, int], ...],
     as_json: bool,
     **options: Any,  # the other fields of `Options`
 ) -> None:
@@ -219,8 +236,8 @@ def compile_command(
         )
         from graphrewrite.cli.finetuning import check_finetuning
 
-        check_finetuning(options["bits"], options["finetune"], options["host"])
-        chosen = Options(target=target, sizes=dict(sizes), **options)
+        check_finetuning(options)
+        chosen = Options(target=target, **options)
         if chosen.target.level != "stream":
             program = compile_program(
                 model, folder, calibration=calibration, options=chosen, progress=lambda name: spinner(console, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ _LEAST = 4
 """Bits from which on a network is quantised without training."""
 
 
-def check_finetuning(bits: Any, file: Path | None, host: tuple[str, ...]) -> None:
+def check_finetuning(options: Mapping[str, Any]) -> None:
     """Raise unless the options of a compilation fit together, before anything is read."""
+    bits, file = options["bits"], options["finetune"]
     widths = [bits] if isinstance(bits, int) else [*bits.values()] if isinstance(bits, dict) else []
     narrow = [w for width in widths for w in (width if isinstance(width, tuple | list) else [width]) if w < _LEAST]
     if file is None and narrow:
@@ -30,7 +32,9 @@ def check_finetuning(bits: Any, file: Path | None, host: tuple[str, ...]) -> Non
         return
     if isinstance(bits, str):
         raise click.UsageError("--finetune trains for given widths, and --bits auto searches them; give --bits 4")
-    if host:
+    if options["profile"] is not None or options["ranges"] != "mse":
+        raise click.UsageError("--finetune learns ranges, and --profile and --ranges choose them; drop either")
+    if options["host"]:
         raise click.UsageError("--finetune trains the whole network, and --host leaves a part of it out; drop either")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from graphrewrite.cli.failures import failures_as_exit_codes
-from graphrewrite.cli.option_types import ModelFile, plugin_option
+from graphrewrite.cli.option_types import ModelFile, plugin_option, size_option
 from graphrewrite.cli.outputs import output_option
 from graphrewrite.cli.terminal import console_for, say, spinner
 
@@ -41,14 +41,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 @output_option(
     "-o", "--output", "output", endings=_FILES, text="A file for the program (.txt) or its graph (.json, .npz)."
 )
-@click.option(
-    "--size",
-    "sizes",
-    multiple=True,
-    callback=_pairs,
-    metavar="NAME=NUMBER",
-    help="A number for a symbolic size (may be repeated). Default: 1 for each.",
-)
+@size_option("A number for a symbolic size (may be repeated). Default: 1 for each.")
 @click.option(
     "--inout",
     "variables",
@@ -68,7 +61,7 @@ def lower_command(
     model: Path,
     level: str,
     output: Path | None,
-    sizes: dict[str, str],
+    sizes: dict[str, int],
     variables: dict[str, str],
     plain: bool,
     as_given: bool,
@@ -93,12 +86,9 @@ def lower_command(
         from graphrewrite.cli.sources import graph_in
         from graphrewrite.memory import to_program
 
-        wrong = [each for each in sizes.values() if not each.isdecimal()]
-        if wrong:
-            raise click.UsageError(f"--size: {wrong[0]!r} is no number")
         graph = graph_in(load(model, plugins=plugins), model, name)
         with spinner(console, "lowering"):
-            program = _lowered(graph, {key: int(each) for key, each in sizes.items()}, variables, plain=plain)
+            program = _lowered(graph, sizes, variables, plain=plain)
         with spinner(console, "placing"):
             plan = _planned(program, as_given=as_given, align=align, capacity=capacity)
         if output is not None and output.suffix.lower() == ".txt":

@@ -11,7 +11,16 @@ import click
 
 from graphrewrite import models
 
-__all__ = ["ModelFile", "Parallelism", "Share", "Size", "Widths", "plugin_option", "target_option"]
+__all__ = [
+    "ModelFile",
+    "Parallelism",
+    "RangeChoice",
+    "Share",
+    "Widths",
+    "plugin_option",
+    "size_option",
+    "target_option",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -74,6 +83,24 @@ class Parallelism(click.ParamType["str | int"]):
         return self.fail(f"{value!r} is neither 'full', 'folded' nor a number of multipliers from 1", param, ctx)
 
 
+class RangeChoice(click.ParamType["str | float"]):
+    """A way to choose ranges by name, or a percentile."""
+
+    name = "mse|minmax|percentile|entropy|P"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
+        """Return what `quantise` takes for its parameter ``ranges``."""
+        if value in ("mse", "minmax", "percentile", "entropy") or isinstance(value, float):
+            return value  # type: ignore[no-any-return]  # one of the two kinds by the test before
+        try:
+            percentile = float(str(value).removesuffix("%"))
+        except ValueError:
+            percentile = -1.0
+        if not 50 <= percentile <= 100:
+            self.fail(f"{value!r} is neither mse, minmax, percentile, entropy nor a percentile, as 99.9", param, ctx)
+        return percentile
+
+
 class Share(click.ParamType[float]):
     """A share, in per cent or as a fraction: ``5%`` or ``0.05``."""
 
@@ -91,7 +118,7 @@ class Share(click.ParamType[float]):
         return share
 
 
-class Size(click.ParamType["tuple[str, int]"]):
+class _Size(click.ParamType["tuple[str, int]"]):
     """A number for a symbolic size: ``height=32``."""
 
     name = "NAME=N"
@@ -104,6 +131,19 @@ class Size(click.ParamType["tuple[str, int]"]):
         if not name.strip() or not number.strip().isdecimal():
             return self.fail(f"{value!r} is no size; write NAME=N, as in height=32", param, ctx)
         return name.strip(), int(number)
+
+
+def size_option(text: str) -> Callable[[_F], _F]:
+    """Return the option for numbers of symbolic sizes, none of them given twice."""
+
+    def table(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, int], ...]) -> dict[str, int]:
+        names = [name for name, _ in value]
+        for name in names:
+            if names.count(name) > 1:
+                raise click.BadParameter(f"{name!r} is given twice")
+        return dict(value)
+
+    return click.option("--size", "sizes", type=_Size(), multiple=True, metavar="NAME=N", callback=table, help=text)
 
 
 class Widths(click.ParamType["int | str | dict[str, Any]"]):

@@ -16,7 +16,7 @@ from graphrewrite import Graph, evaluate, trace
 from graphrewrite.cli import samples as sample_files
 from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
 from graphrewrite.cli.host_ops import cut_for, offering_the_host
-from graphrewrite.cli.quantising import causes, check_loss, loss_text, quantised, refuse_finetuning
+from graphrewrite.cli.quantising import causes, check_loss, loss_text, quantised, refuse_on_quantised
 from graphrewrite.cli.sources import network_in
 from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, predict
 from graphrewrite.hdl.component import Component
@@ -70,6 +70,10 @@ class Options:
     bits : int, mapping, str or None
         Word width, 4 to 16; widths by layer, as for `quantise`; or ``"auto"``: as few bits as `max_loss` allows. None
         for 8, and for the model's own numbers where the target takes them.
+    ranges : str or float
+        How ranges of values are chosen, as for `quantise`.
+    profile : Path or None
+        A file with a profile that they come from.
     finetune : Path or None
         A file of samples to train the network on with before, by widths from 2 on.
     per_channel : bool
@@ -112,6 +116,8 @@ class Options:
 
     target: Target = HARDWARE
     bits: int | Mapping[str, Any] | str | None = None
+    ranges: str | float = "mse"
+    profile: Path | None = None
     finetune: Path | None = None
     per_channel: bool = False
     max_loss: float | None = None
@@ -222,7 +228,7 @@ def compile_model(
         cleaned = run.clean(cut.core, end)
     with run.step("quantising"):
         if trained:
-            refuse_finetuning(chosen.finetune)
+            refuse_on_quantised(chosen)
             fixed = cleaned
             found.notes.append("the model is quantised already: its own grids are kept")
         else:

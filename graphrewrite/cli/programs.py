@@ -15,7 +15,7 @@ import numpy as np
 from graphrewrite import Graph, evaluate, rewrite
 from graphrewrite.cli import samples as sample_files
 from graphrewrite.cli.pipeline import Options, Progress
-from graphrewrite.cli.quantising import check_loss, loss_text, quantised, refuse_finetuning
+from graphrewrite.cli.quantising import check_loss, loss_text, quantised, refuse_on_quantised
 from graphrewrite.cli.sources import network_in
 from graphrewrite.cli.terminal import say
 from graphrewrite.errors import EvaluationError
@@ -159,7 +159,7 @@ def _integer(
     trained, steps = is_quantised(network), list[Step]()
     cleaned = rewrite(network, RULES if trained else (*FOLDING, *RULES))
     if trained:
-        refuse_finetuning(options.finetune)
+        refuse_on_quantised(options)
         found.notes.append("the model is quantised already: its own grids are kept")
         return to_integer(cleaned, approximate=options.approximate)
     if file is None:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphrewrite import Graph, evaluate
 from graphrewrite.cli.samples import Samples
-from graphrewrite.lowering import QuantisationError, QuantisationLossError, QuantisationWarning, quantise, search_widths
+from graphrewrite.lowering import (
+    QuantisationError,
+    QuantisationLossError,
+    QuantisationWarning,
+    ValueProfile,
+    quantise,
+    search_widths,
+)
 from graphrewrite.lowering.quantisation.agreement import Agreement, Reference, greatest_loss
 from graphrewrite.lowering.quantisation.guards import Finding, findings
 from graphrewrite.rewriting.traces import Step
@@ -19,7 +25,7 @@ from graphrewrite.rewriting.traces import Step
 if TYPE_CHECKING:
     from graphrewrite.cli.pipeline import Options
 
-__all__ = ["LIMIT", "SEARCHED", "as_text", "causes", "check_loss", "loss_text", "quantised", "refuse_finetuning"]
+__all__ = ["LIMIT", "SEARCHED", "as_text", "causes", "check_loss", "loss_text", "quantised", "refuse_on_quantised"]
 
 LIMIT = 0.05
 """The loss beyond which no hardware is made, unless another one is given."""
@@ -42,28 +48,29 @@ def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step
         bits = _USUAL if options.bits is None else options.bits
         tuned = finetuned(graph, options.finetune, bits, per_channel=options.per_channel, seed=options.seed)
         return tuned.graph, bits
-    bits, per_channel = _USUAL if options.bits is None else options.bits, options.per_channel
+    widths: Any = _USUAL if options.bits is None else options.bits
+    profile = None if options.profile is None else ValueProfile.load(options.profile)
+    chosen: dict[str, Any] = {"per_channel": options.per_channel, "ranges": options.ranges, "profile": profile}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuantisationWarning)  # the findings say it, and more
-        if isinstance(bits, str):
-            bits = _searched(graph, samples, options)
-        return quantise(graph, samples.calibration, bits=bits, per_channel=per_channel, steps=steps), bits
+        if isinstance(widths, str):
+            widths = _searched(graph, samples, options, chosen)
+        return quantise(graph, samples.calibration, bits=widths, steps=steps, **chosen), widths
 
 
-def refuse_finetuning(file: Path | None) -> None:
-    """Raise if a network that is quantised already is to be fine-tuned."""
-    if file is not None:
-        raise QuantisationError(
-            "the model is quantised already, and its grids are kept: --finetune is for float models"
-        )
+def refuse_on_quantised(options: Options) -> None:
+    """Raise if a network that is quantised already is to get other ranges or to be fine-tuned."""
+    asked = {"--finetune": options.finetune is not None, "--profile": options.profile is not None}
+    for option in (name for name, is_given in asked.items() if is_given):
+        raise QuantisationError(f"the model is quantised already, and its grids are kept: {option} is for float models")
 
 
-def _searched(graph: Graph, samples: Samples, options: Options) -> dict[str, Any]:
+def _searched(graph: Graph, samples: Samples, options: Options, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Widths that keep the limit on the calibration samples, and if these can be found, on the test samples too."""
     limit = SEARCHED if options.max_loss is None else options.max_loss
     for stricter in _STRICTER:
-        bits = search_widths(graph, samples.calibration, max_loss=stricter * limit, per_channel=options.per_channel)
-        fixed = quantise(graph, samples.calibration, bits=bits, per_channel=options.per_channel)
+        bits = search_widths(graph, samples.calibration, max_loss=stricter * limit, **chosen)
+        fixed = quantise(graph, samples.calibration, bits=bits, **chosen)
         reference = Reference(graph, samples.test, samples.labels or None)
         if samples.held_out is None or reference.loss(evaluate(fixed, samples.test, implementations=None)) <= limit:
             break

@@ -19,7 +19,9 @@ from graphrewrite.lowering.implementations import with_implementations
 from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.quantisation.calibration import Bits, Widths
 from graphrewrite.lowering.quantisation.fake_network import FakeNetwork
-from graphrewrite.lowering.quantisation.quantiser import Choices, prepared, with_scaled_channels
+from graphrewrite.lowering.quantisation.fixed_point_network import with_scaled_channels
+from graphrewrite.lowering.quantisation.preparation import prepared
+from graphrewrite.lowering.quantisation.quantiser import Choices
 from graphrewrite.op import Op
 
 __all__ = ["FineTuned", "finetune"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from graphrewrite.errors import GraphError, did_you_mean
 from graphrewrite.execution.distribution import Distribution
@@ -13,7 +14,10 @@ from graphrewrite.view.display import Display
 from graphrewrite.view.plain import plain
 from graphrewrite.view.table import Table
 
-__all__ = ["Numbers", "Row", "show_evaluation"]
+if TYPE_CHECKING:
+    from graphrewrite.lowering import ValueProfile
+
+__all__ = ["Numbers", "Row", "show_evaluation", "show_value_profile"]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _COLUMNS = 16
@@ -149,6 +153,28 @@ def show_evaluation(
         subtitle += f"; {len(chosen) - most} more edges: raise most={most}, or choose some by nodes=[…]"
     data = Numbers(found.name, subtitle, rows, bool(found.reference))
     return Display(data, _text(data), template="numbers.html", title=f"{found.name}: numbers")
+
+
+def show_value_profile(profile: ValueProfile, *, bits: int = 8, ranges: str | float = "mse") -> Display:
+    """Return a table of a profile, with the format of so many bits that each value would get.
+
+    Parameters
+    ----------
+    bits : int
+        Width of the formats.
+    ranges : str or float
+        How they are chosen, as for `graphrewrite.lowering.quantise`.
+    """
+    edges = profile.distributions(bits, ranges)
+    rows = tuple(
+        replace(_row((name, 0), edge, 0.0), kind="range by hand" if name in profile.ranges else "")
+        for name, edge in edges.items()
+    )
+    data = Numbers(profile.model, f"{profile.samples} sample{'s' * (profile.samples != 1)}", rows, is_compared=False)
+    columns = ("value", "format", "low", "", "high", "bits", "beyond", "zeros")
+    cells = tuple((r.node, r.type, r.low, _blocks(r.bars), r.high, r.bits, r.clipped, r.zeros) for r in rows)
+    text = f"{plain(data.title, 80)}: {data.subtitle}\n{Table(columns, cells, frozenset({2, 5})).text()}"
+    return Display(data, text, template="numbers.html", title=f"{profile.model}: profile")
 
 
 def _of(found: Evaluation, names: list[str]) -> list[tuple[str, int]]:

@@ -9,40 +9,65 @@ import numpy as np
 from graphrewrite import FixedPoint
 from graphrewrite.op.integer.fixed_point import mantissas
 
-__all__ = ["CANDIDATES", "accumulator", "best_fraction", "combined", "constant_on_grid", "fractions_of", "on_grid"]
+__all__ = [
+    "CANDIDATES",
+    "accumulator",
+    "best_fraction",
+    "combined",
+    "constant_on_grid",
+    "fractions_of",
+    "on_grid",
+    "widest",
+]
 
 CANDIDATES = 4  # binary points to try, from the one at which nothing saturates upwards
 
 
+def widest(greatest: float, width: int, *, signed: bool) -> FixedPoint:
+    """Return the finest format in which numbers up to a magnitude do not saturate, wherever they lie.
+
+    Examples
+    --------
+    >>> print(widest(0.75, 8, signed=True), widest(4.0, 8, signed=False))
+    s8f7 u8f5
+    """
+    # greatest < 2**exponent (frexp), and a width has width-signed digits.
+    exponent = int(np.frexp(greatest)[1]) if greatest else 0
+    return FixedPoint(signed, width, width - signed - exponent)
+
+
 def best_fraction(
-    values: np.ndarray, width: int, *, signed: bool, through: Callable[[np.ndarray], np.ndarray] | None = None
+    values: np.ndarray,
+    width: int,
+    *,
+    signed: bool,
+    through: Callable[[np.ndarray], np.ndarray] | None = None,
+    weights: np.ndarray | None = None,
 ) -> FixedPoint:
     """Return the format of so many bits whose rounding and saturation have the least squared error on samples.
 
-    With `through`, the error is that of a function of the samples: where it hardly rises, they may saturate.
+    With `through`, the error is that of a function of the samples, with an entry for each on its last axis: where it
+    hardly rises, they may saturate. With `weights`, each sample counts so often.
 
     Examples
     --------
     >>> print(best_fraction(np.array([0.5, -0.75]), 8, signed=True))
     s8f7
     """
-    greatest = float(np.abs(values).max(initial=0.0))
-    if greatest == 0.0:
-        return FixedPoint(signed, width, width - signed)
-    # The coarsest candidate holds the greatest value: greatest < 2**exponent (frexp), and a width has width-signed
-    # digits.
-    first = width - int(signed) - int(np.frexp(greatest)[1])
-    # Some ten thousand numbers choose as well as all of them; a function may be one of whole samples.
-    sample = values.ravel() if through is None else values
-    sample = sample[:: min(max(1, values.size // 65536), len(sample))]
+    coarsest = widest(float(np.abs(values).max(initial=0.0)), width, signed=signed)
+    if not values.any():
+        return coarsest
+    # Some ten thousand numbers choose as well as all of them.
+    sample = values.ravel() if weights is not None else values.ravel()[:: max(1, values.size // 65536)]
     wanted = sample if through is None else through(sample)
     errors = []
-    for fraction in range(first, first + CANDIDATES):
-        element = FixedPoint(signed, width, fraction)
+    for finer in range(CANDIDATES):
+        element = FixedPoint(signed, width, coarsest.fraction + finer)
         rounded = mantissas(sample, element=element) * element.step
         found = rounded if through is None else through(rounded)
-        errors.append(float(np.square(found - wanted, dtype=np.float64).sum()))
-    return FixedPoint(signed, width, first + int(np.argmin(errors)))
+        squares = np.square(found - wanted, dtype=np.float64)
+        errors.append(float(squares.sum() if weights is None else (squares * weights).sum()))
+    return FixedPoint(signed, width, coarsest.fraction + int(np.argmin(errors)))
 
 
 def fractions_of(w: np.ndarray, width: int, *, per_channel: bool) -> np.ndarray:

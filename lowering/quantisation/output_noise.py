@@ -11,7 +11,7 @@ from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.lowering.quantisation.agreement import deciding_value
 from graphrewrite.lowering.quantisation.rounding_noise import LEAST, by_channel
 
-__all__ = ["output_noise", "relative_noise"]
+__all__ = ["output_noise", "relative_noise", "scores"]
 
 _DECISIONS = frozenset({"arg_max", "greater", "greater_or_equal"})
 """Ops that decide by their first operand."""
@@ -19,7 +19,7 @@ _DECISIONS = frozenset({"arg_max", "greater", "greater_or_equal"})
 
 def output_noise(graph: Graph, inputs: Mapping[str, np.ndarray], quantised: Graph) -> float:
     """Return the noise of a quantised network's outputs, as a share of the variance of each channel."""
-    return relative_noise(*(_scores(g, inputs) for g in (graph, quantised)))
+    return relative_noise(*(scores(g, inputs) for g in (graph, quantised)))
 
 
 def relative_noise(wanted: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray]) -> float:
@@ -44,8 +44,8 @@ def relative_noise(wanted: Mapping[str, np.ndarray], found: Mapping[str, np.ndar
     return float(np.mean(shares))
 
 
-def _scores(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The outputs; of one that decides what it decides by, since noise seldom shows in a class."""
+def scores(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the outputs; of one that decides what it decides by, since noise seldom shows in a class."""
     points = {}
     for name in graph.outputs:
         node = deciding_value(graph, name).node

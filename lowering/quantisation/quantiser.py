@@ -1,62 +1,40 @@
-"""Quantise a float network to fixed point, from samples."""
+"""The quantiser: gives each value and each weight of a prepared float network a format, from samples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial, reduce
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphrewrite import FixedPoint, Graph, Module, op, rewrite
+from graphrewrite import FixedPoint, Graph, op, rewrite
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import inherit, move_slot, rewire
-from graphrewrite.hierarchy.blocks import flattened, of_graph
-from graphrewrite.hierarchy.implementations import Library
-from graphrewrite.lowering.composite.products import LOWER_SUMS
+from graphrewrite.hierarchy.blocks import of_graph
 from graphrewrite.lowering.errors import QuantisationError
-from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
-from graphrewrite.lowering.implementations import with_implementations
-from graphrewrite.lowering.predicates import with_predicates, without_predicates
-from graphrewrite.lowering.preparation.broadcasting import spread_operand
-from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_POSITIONS, write_conv_transpose_by_blocks
-from graphrewrite.lowering.preparation.signs import scale_rows_before_sign
-from graphrewrite.lowering.prequantised.signs import COMPARISONS_AS_SIGNS
-from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
-from graphrewrite.lowering.quantisation.calibration import LAYERS, Bits, Widths, check_weights, checked_samples
+from graphrewrite.lowering.quantisation.calibration import LAYERS, Widths
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
-from graphrewrite.lowering.quantisation.equalisation import equalised
 from graphrewrite.lowering.quantisation.fixed_point_formats import (
     accumulator,
-    best_fraction,
     combined,
     constant_on_grid,
     fractions_of,
     on_grid,
 )
-from graphrewrite.lowering.quantisation.guards import warn_of_lost_layer
+from graphrewrite.lowering.quantisation.format_choice import format_by
 from graphrewrite.lowering.quantisation.host_inputs import encoding
-from graphrewrite.lowering.quantisation.output_noise import output_noise
+from graphrewrite.lowering.quantisation.value_histogram import ValueHistogram
+from graphrewrite.lowering.quantisation.value_profile import Ranges
 from graphrewrite.lowering.quantisation.weight_rounding import ENOUGH, fitted, mean_shift, moments
 from graphrewrite.lowering.quantisation.window_sums import constant_side, is_mean, mean_of, total_format
-from graphrewrite.lowering.recorded_steps import recorded
-from graphrewrite.rewriting.traces import Step
-from graphrewrite.rules import FOLDING, RULES
-from graphrewrite.types import sizes_in, solved, with_sizes_in
+from graphrewrite.rules import RULES
+from graphrewrite.types import element_dtype, sizes_in, solved, with_sizes_in
 
-__all__ = [
-    "CARRIERS",
-    "LAYERS",
-    "PREPARE",
-    "Choices",
-    "Quantiser",
-    "in_fixed_point",
-    "prepared",
-    "quantise",
-    "with_scaled_channels",
-]
+__all__ = ["CARRIERS", "LAYERS", "Choices", "Quantiser"]
 
 _JOINS = frozenset({"concat", "pad"})
 """Ops that combine several formats, followed by a quantise node where these differ."""
@@ -92,156 +70,6 @@ _UNITS = 8
 """Outputs whose greatest weights differ by more have binary points of their own: no layer behind could scale them."""
 
 _ACCUMULATOR = 48  # bits that an accumulator in hardware has at most
-
-
-def quantise(
-    graph: Graph | Module,
-    samples: Any,
-    *,
-    bits: Bits = 8,
-    per_channel: bool = False,
-    equalise: bool = True,
-    fit: bool = True,
-    implementations: Library | None = None,
-    steps: list[Step] | None = None,
-) -> Graph:
-    """Return the network in fixed point, still written in floats: every value lies on the grid of a format.
-
-    Scale and batch norm are folded into weights first; what scales an input and cannot be folded is left to the host.
-    Then each input and each layer (with the relu or clip after it) is followed by one ``quantise`` node, the only place
-    that rounds, half to even, and saturates; weights and biases are rounded to grids of their own. So is the result of
-    each elementwise function of one value: a sigmoid, a gelu. Binary points are chosen by the least squared error over
-    the samples, of the function where only that reads the value. The last layer keeps the exact sums of its
-    accumulator, up to 31 bits; a sigmoid, tanh or softmax after it is left to the host.
-
-    Each weight is rounded up or down so that the sums of its layer stay near on the samples, and with 16 samples or
-    more, their mean error goes into the bias: this costs no hardware.
-
-    Nested graphs are quantised where they are used, each use with the binary points and roundings that suit it best;
-    the result is flat, and remembers them for `to_stream` and `hdl.emit`.
-
-    Predicates stay on the nodes that stand for theirs, and what computes them as it is; their inputs need no samples.
-    Those that are computed of a layer's results go, and all is computed.
-
-    Parameters
-    ----------
-    graph : Graph or Module
-        A float network of the level ``nn``; of a module its main graph.
-    samples : ndarray or mapping of str to ndarray
-        Calibration inputs, batch first; a mapping by input where there are several.
-    bits : int, or mapping of str to int or pair of int
-        Word width, 4 to 16; or one a layer by the name of its origin or a pattern of it, as ``"conv*"``, with
-        ``"default"`` for the rest; ``"block_1.conv_1"`` is a layer of one use of a nested graph, ``"block.conv_1"``
-        of all. A name goes before patterns, and of these the first that fits. A pair gives the
-        widths of the layer's weights and of its result.
-    per_channel : bool
-        Whether each output channel of a layer's weights may have a binary point of its own: it does where the outputs
-        have less noise on the samples by it.
-    equalise : bool
-        Whether channels that share a format may be scaled to share its range, those of an input by the host, where that
-        lowers the noise on the samples. Values between layers are then multiples of those in floats.
-    fit : bool
-        Whether to fit weights and biases to the samples; else each weight is rounded to nearest.
-    implementations : mapping of str to Graph, Op or Component, optional
-        Where names that nodes have in their annotation ``implementation`` are looked up first, then in the module of
-        the graph; what they name is quantised in their place. Names of hardware stay on their nodes, for `to_stream`.
-    steps : list of Step, optional
-        Collects what each rule did.
-
-    Raises
-    ------
-    ImplementationError
-        If an implementation that a node names is missing, does not fit, or would be lost.
-    UnsupportedOpsError
-        If there are generic nodes; names all of them.
-    QuantisationError
-        If samples are missing, empty, not finite or of the wrong shape, weights are not finite, or widths are out of
-        range.
-
-    Warns
-    -----
-    QuantisationWarning
-        If the quantised results of a layer never vary over the samples, although those of the float network do; or if
-        32 samples or more are all alike.
-
-    Examples
-    --------
-    >>> from graphrewrite import Tensor
-    >>> g = Graph("g")
-    >>> x = g.input("x", Tensor("f32", ("N", 2)))
-    >>> _ = g.output("y", op.linear(x, np.float32([[0.5, -0.25]]), np.float32([0.125])))
-    >>> fixed = quantise(g, np.float32([[0.9, -0.7]]))
-    >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
-    ['s8f7', 's15f14']
-    """
-    graph = flattened(graph, implementations or {})
-    folded, inputs = prepared(graph, samples, steps, implementations)
-    plain = without_predicates(folded)
-    fixed = in_fixed_point(plain, inputs, Widths(plain, bits), per_channel=per_channel, equalise=equalise, fit=fit)
-    warn_of_lost_layer(graph, plain, fixed, inputs)
-    return with_implementations(with_predicates(fixed, folded), graph)
-
-
-def in_fixed_point(
-    folded: Graph,
-    inputs: dict[str, np.ndarray],
-    widths: Widths,
-    *,
-    per_channel: bool,
-    equalise: bool = True,
-    fit: bool = True,
-) -> Graph:
-    """Return a prepared network in fixed point: of the ways that are asked for, the one of least noise."""
-    found, noise_of = [], partial(output_noise, folded, inputs)
-    for own in sorted({False, per_channel}):
-        if equalise:
-            found.append(with_scaled_channels(folded, inputs, widths, per_channel=own, fit=fit)[0])
-        else:
-            found.append(Quantiser(folded, inputs, widths, own, fit).run())
-    return found[0] if len(found) == 1 else min(found, key=noise_of)
-
-
-def with_scaled_channels(
-    folded: Graph, inputs: dict[str, np.ndarray], widths: Widths, *, per_channel: bool, fit: bool
-) -> tuple[Graph, Graph]:
-    """Return a prepared network in fixed point, channels scaled where that lowers the noise, and the same in floats."""
-    made: list[tuple[Graph, Graph]] = []
-
-    def quantised(network: Graph) -> Graph:
-        made.append((Quantiser(network, inputs, widths, per_channel, fit).run(), network))
-        return made[-1][0]
-
-    noise_of = partial(output_noise, folded, inputs)
-    best = equalised(folded, inputs, widths, per_channel=per_channel, quantised=quantised, noise=noise_of)
-    return next(pair for pair in made if pair[0] is best)
-
-
-def prepared(
-    graph: Graph | Module,
-    samples: Any,
-    steps: list[Step] | None = None,
-    implementations: Library | None = None,
-) -> tuple[Graph, dict[str, np.ndarray]]:
-    """Return a network with all that can be folded into its layers, and checked samples by input."""
-    graph = flattened(graph, implementations or {})  # a name that nobody has must not pass for the op
-    refuse_unknown(without_predicates(graph))
-    folded = recorded(graph, (*PREPARE, *FOLDING, *RULES), steps)
-    inputs = checked_samples(folded, samples)
-    check_weights(without_predicates(folded))
-    return folded, inputs
-
-
-PREPARE = (
-    *SINK_TRANSPOSES,
-    *POOL_POSITIONS,
-    *BY_WINDOWS,
-    write_conv_transpose_by_blocks,
-    *COMPARISONS_AS_SIGNS,
-    scale_rows_before_sign,
-    spread_operand,
-    *LOWER_SUMS,
-)
-"""Rules that write a network by layers and functions that are quantised."""
 
 
 class Choices(NamedTuple):
@@ -284,7 +112,9 @@ class Quantiser:
         per_channel: bool,
         fit: bool,
         choices: Choices | None = None,
+        ranges: Ranges | None = None,
     ) -> None:
+        self.ranges = Ranges() if ranges is None else ranges
         self.choices = Choices({}, {}) if choices is None else Choices({**choices.formats}, {**choices.fractions})
         self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
         self.uses: dict[tuple[str, str], list[str]] = {}
@@ -307,24 +137,29 @@ class Quantiser:
         self.points |= {n: n if n in self.functions else self.point(n) for n in self.rounding}
         layers = {n for n in self.computing if graph.nodes[n]["type"] in ("conv", "linear")}
         self.fitted, self.fit = {n for n in layers if not is_mean(graph, n)}, fit
+        self.names = _names(graph, self.points)
         self.rounded = dict(inputs)
         """Values of the quantised network."""
-        try:
-            # What overflows is named below, by its node.
-            with np.errstate(over="ignore", invalid="ignore"):
-                wanted = {*self.points.values(), *(self.fitted if fit else ())}
-                self.values = evaluate_nodes(graph, inputs, wanted, by_functions=False)
-        except GraphRewriteError as error:
-            raise QuantisationError(f"the calibration samples cannot be evaluated: {error}") from error
-        for node, point in self.points.items():
-            if not np.isfinite(self.values[point]).all():
-                raise QuantisationError(
-                    "overflows on the calibration samples; scale its weights, or export the model again", node=node
-                )
+        self.values = self.evaluated(inputs, self.fitted if fit else ()) if inputs else {}
         self.formats: dict[str, FixedPoint] = {}
         self.rounding_at: dict[str, str] = {}
         self.totals: set[str] = set()
         """Exact sums that constant factors make means."""
+
+    def evaluated(self, inputs: Mapping[str, np.ndarray], more: Iterable[str] = ()) -> dict[str, np.ndarray]:
+        """The values of the float network that are rounded, and some more; an error where they are not finite."""
+        try:
+            # What overflows is named below, by its node.
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = evaluate_nodes(self.graph, inputs, {*self.points.values(), *more}, by_functions=False)
+        except GraphRewriteError as error:
+            raise QuantisationError(f"the calibration samples cannot be evaluated: {error}") from error
+        for node, point in self.points.items():
+            if not np.isfinite(values[point]).all():
+                raise QuantisationError(
+                    "overflows on the calibration samples; scale its weights, or export the model again", node=node
+                )
+        return values
 
     def point(self, node: str) -> str:
         """The node whose result is quantised: a relu or clip after a node."""
@@ -411,34 +246,43 @@ class Quantiser:
         if self.is_compared(node) or any(
             self.graph.nodes[n]["type"] in {"arg_max", *_JOINS} for n in (node, *self.graph.downstream(node))
         ):
-            widest = min(widest, int(np.finfo(self.values[self.points[node]].dtype).nmant) + 1 + exact.signed)
+            dtype = element_dtype(self.graph.result_type(self.points[node]).element)
+            widest = min(widest, int(np.finfo(dtype).nmant) + 1 + exact.signed)
         surplus = exact.width - widest
         if surplus <= 0:
             return exact
         return FixedPoint(exact.signed, widest, exact.fraction - surplus)
 
     def chosen(self, node: str) -> FixedPoint:
-        """The format that is given for a value, or that of the least error on the samples."""
+        """The format that is given for a value, or that of its range."""
         if node not in self.choices.formats:
-            self.choices.formats[node] = self.by_samples(node)
+            self.choices.formats[node] = self.by_range(node)
         return self.choices.formats[node]
 
-    def by_samples(self, node: str) -> FixedPoint:
-        """The format of the least error: of the value, or of the functions that alone read it."""
+    def by_range(self, node: str) -> FixedPoint:
+        """The format of a value's range; an error is that of the functions that alone read it."""
         point = self.points[node]
         if self.graph.nodes[point]["type"] == "sign":
             return FixedPoint(True, 2)
-        values, width = self.values[point], self.widths.of(self.graph, node)
-        signed = bool(values.min() < 0)
+        width = self.widths.of(self.graph, node)
         ends = [Operand(end) for end, source in self.ends.items() if source.node in (node, point)]
-        if not ends or not self.members.issuperset(self.graph.successors(point)):
-            return best_fraction(values, width, signed=signed)
+        kind, through = self.graph.result_type(point), None
 
         def functions(x: np.ndarray) -> np.ndarray:
-            known = {point: x.astype(values.dtype)}
-            return np.stack([self.computed(end, known)[end.node][0] for end in ends])
+            """What all functions are of numbers, in each channel."""
+            channels = kind.shape[1]
+            assert isinstance(channels, int), "others have no functions"
+            shape = (len(x), channels, *[1] * (len(kind.shape) - 2))
+            columns = np.broadcast_to(x.reshape(-1, *[1] * (len(shape) - 1)), shape)
+            known = {point: columns.astype(element_dtype(kind.element))}
+            found = np.stack([self.computed(end, known)[end.node][0] for end in ends])
+            return np.moveaxis(found, 1, -1)
 
-        return best_fraction(values, width, signed=signed, through=functions)
+        if ends and self.members.issuperset(self.graph.successors(point)):
+            through = functions
+        if self.ranges.profile is not None:
+            return self.ranges.profile.format(self.names[node], width, self.ranges.method, through=through)
+        return format_by(self.ranges.method, ValueHistogram.of(self.values[point]), width, through=through)
 
     def insert(self, point: str, element: FixedPoint) -> str:
         """Insert a quantise node before all readers of a value; return it."""
@@ -604,3 +448,12 @@ class Quantiser:
         move_slot(self.graph, node, slot, Operand(new.node))
         if not self.graph.succ[old.node]:
             self.graph.remove_node(old.node)
+
+
+def _names(graph: Graph, nodes: Iterable[str]) -> dict[str, str]:
+    """The first origin of each node, by which widths know it; numbered from the second of a name on."""
+    names: dict[str, str] = {}
+    for node in nodes:
+        name, taken = graph.origin(node)[0], {*names.values()}
+        names[node] = next(each for i in count(1) if (each := name if i == 1 else f"{name}#{i}") not in taken)
+    return names

@@ -12,8 +12,12 @@ from graphrewrite.lowering.errors import QuantisationLossError, QuantisationWarn
 from graphrewrite.lowering.predicates import without_predicates
 from graphrewrite.lowering.quantisation.agreement import Reference
 from graphrewrite.lowering.quantisation.calibration import Widths, layer_names
+from graphrewrite.lowering.quantisation.fixed_point_network import in_fixed_point
+from graphrewrite.lowering.quantisation.format_choice import Method
 from graphrewrite.lowering.quantisation.output_noise import output_noise
-from graphrewrite.lowering.quantisation.quantiser import in_fixed_point, prepared
+from graphrewrite.lowering.quantisation.preparation import prepared
+from graphrewrite.lowering.quantisation.profile_gathering import check_profile
+from graphrewrite.lowering.quantisation.value_profile import Ranges, ValueProfile
 from graphrewrite.runtime.progress import progress
 
 __all__ = ["search_widths"]
@@ -31,6 +35,8 @@ def search_widths(
     *,
     max_loss: float = 0.005,
     labels: Any = None,
+    ranges: Method = "mse",
+    profile: ValueProfile | None = None,
     per_channel: bool = False,
     implementations: Library | None = None,
 ) -> dict[str, int | tuple[int, int]]:
@@ -51,7 +57,7 @@ def search_widths(
         accuracy; of numbers the power of the error over their variance.
     labels : array-like or mapping of str to array-like, optional
         What is right for the samples, by output.
-    per_channel : bool
+    ranges, profile, per_channel
         As for `quantise`.
     implementations : mapping of str to Graph, Op or Component, optional
         As for `quantise`.
@@ -82,12 +88,16 @@ def search_widths(
     """
     folded, inputs = prepared(graph, samples, implementations=implementations)
     folded = without_predicates(folded)
+    chosen = Ranges(ranges, profile)
+    if profile is not None:
+        check_profile(folded, profile)
     reference = Reference(folded, inputs, labels)
 
     def quantised(widths: Mapping[Place, int]) -> Graph:
         with warnings.catch_warnings():  # of widths that are tried only
             warnings.simplefilter("ignore", QuantisationWarning)
-            return in_fixed_point(folded, inputs, Widths(folded, _as_bits(widths)), per_channel=per_channel)
+            own = Widths(folded, _as_bits(widths))
+            return in_fixed_point(folded, inputs, own, per_channel=per_channel, ranges=chosen)
 
     def loss(widths: Mapping[Place, int]) -> float:
         return reference.loss(evaluate(quantised(widths), inputs, implementations=None))

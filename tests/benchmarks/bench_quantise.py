@@ -16,7 +16,7 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 
 from graphrewrite import Graph, evaluate
 from graphrewrite.lowering import from_onnx, quantise
-from graphrewrite.lowering.quantisation.quantiser import prepared
+from graphrewrite.lowering.quantisation.preparation import prepared
 from tests.benchmarks.figures import print_table, scaled
 from tests.support.learnt_networks import NETWORKS, Learnt, learnt
 

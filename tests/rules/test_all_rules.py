@@ -258,7 +258,7 @@ def test_a_rule_preserves_what_it_says(name):
 
 
 FAULTS = {
-    "lowering.quantisation.quantiser.write_conv_transpose_by_blocks": "never fired in few graphs",
+    "lowering.preparation.position_means.write_conv_transpose_by_blocks": "never fired in few graphs",
 }
 """Rules that fire seldom on graphs that are not made for them alone."""
 SELDOM = {"lowering.LOWER_COMPOSITE", "lowering.LOWER_TO_STREAM", "rules.RECOGNITION"}
@@ -397,8 +397,9 @@ OTHERS = {
     "lowering.integer.hardware_heads.scores_in_hardware": "compares doubles, see tests/lowering/test_heads.py",
     "lowering.softmax_in_hardware": "gives a softmax within a stated bound, see tests/lowering/test_softmax.py",
     "lowering.exchange.batch_size.free_batch": "gives another type, with a free batch",
-    "lowering.quantisation.quantiser.equalised": "is given the quantiser, see tests/lowering/test_equalisation.py",
-    "lowering.quantisation.quantiser.in_fixed_point": "is quantise, without what comes before",
+    "lowering.quantisation.equalisation.equalised": "is given the quantiser, see tests/lowering/test_equalisation.py",
+    "lowering.quantisation.width_search.in_fixed_point": "is quantise, without what comes before",
+    "lowering.quantisation.preparation.prepared_network": "rewrites by sets that are tested, and checks weights",
     "lowering.composite.recorded": "does what the rules do that it is given",
     "lowering.predicates.without_predicates": "changes no value that is needed, see tests/lowering/test_predicates.py",
     "lowering.predicates.with_predicates": "is given the graph before, see tests/lowering/test_predicates.py",
