@@ -16,6 +16,7 @@ from graphrewrite.lowering.prequantised.quantised_inputs import ENTER_QUANTISED
 from graphrewrite.lowering.prequantised.signs import COMPARE_SUMS, COMPARISONS_AS_SIGNS, COUNT_SIGNS
 from graphrewrite.lowering.prequantised.step_lowering import LOWER_STEPS
 from graphrewrite.lowering.prequantised.stored_integers import LOWER_STORED
+from graphrewrite.lowering.prequantised.stored_rescaling import LOWER_STORED_RESCALING
 from graphrewrite.lowering.prequantised.sums_and_products import LOWER_PAIRS
 from graphrewrite.lowering.prequantised.windows import LOWER_SCALED_WINDOWS
 
@@ -31,6 +32,7 @@ __all__ = [
     "LOWER_SCALED_WINDOWS",
     "LOWER_STEPS",
     "LOWER_STORED",
+    "LOWER_STORED_RESCALING",
     "LOWER_TRAINED",
     "LOWER_UNSCALED_LAYERS",
     "MOVE_SCALES",
@@ -43,6 +45,7 @@ LOWER_TRAINED = (
     *LOWER_SCALED_LAYERS,
     *LOWER_SCALED_WINDOWS,
     *LOWER_STORED,
+    *LOWER_STORED_RESCALING,
     *LOWER_PAIRS,
     *SWAP_OPERANDS,
     *LOWER_STEPS,
