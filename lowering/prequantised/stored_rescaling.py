@@ -37,6 +37,7 @@ _OF_HOST = (*REARRANGING, *ONE_BY_ONE, "round_half_away")
 """Ops by which the host makes stored integers of inputs."""
 
 _RESCALING = op.multiply_fixed_point | op.round_half_away
+_MOVING = op.reshape | op.flatten | op.squeeze | op.unsqueeze
 _READERS = (
     op.conv_integer | op.matmul_integer | op.qlinear_conv | op.qlinear_matmul | op.multiply_fixed_point | op.lookup
 )
@@ -144,6 +145,19 @@ def rescale_distances(x: Mantissas, one: Constant, multiplier: Constant, exponen
     return op.multiply_fixed_point(real, multiplier, exponent, like=top, input_zero_point=top.input_zero_point - zero)
 
 
+@rule
+def rescale_first(x, others):
+    """Numbers that are only moved may be brought into another scale before."""
+    movement = _MOVING(x)
+    top = _RESCALING(movement, *others)
+    yield top
+    if computed_from_inputs(x, _OF_HOST):
+        return decline("the host rearranges inputs", at=movement)
+    if any(not each.is_constant or each.value.size != 1 for each in others):
+        return decline("its multiplier differs from channel to channel", at=top)
+    return movement.op(top.op(x, *(each.value.reshape(()) for each in others), like=top), like=movement)
+
+
 def _format(top: Any, zero: int) -> FixedPoint:
     """Return the format of distances from a zero point: by limits of the op where their storage holds it."""
     storage = integer_limits(top.type.element)
@@ -168,14 +182,12 @@ def _by_steps(x: Any, function: Callable[[np.ndarray], np.ndarray], channels: in
     element = FixedPoint.holding(min(0, steps.least), max(1, steps.most)) if is_wide else _format(top, zero)
     if is_wide and element.width > _WORD + 1:
         return decline(f"its numbers need {element.width} bits", at=top)
-    return _written(x, steps, element, zero, top)
+    return _written(x, within(steps, *reach_of(x)) if steps.corners else steps, element, zero, top)
 
 
 def _written(x: Any, steps: Steps, element: FixedPoint, zero: int, top: Any) -> Any:
     if not element.minimum <= steps.least <= steps.most <= element.maximum:
         return decline(f"its values from {steps.least} to {steps.most} do not fit {element}", at=top)
-    if steps.corners:
-        steps = within(steps, *reach_of(x))
     result = rescaled(x, steps, element)
     if isinstance(result, str):
         return decline(result, at=top)
@@ -201,7 +213,7 @@ def lower_rescaling(x: Mantissas, parameters):
     Its steps are found with the op's own arithmetic, both roundings of it, and proved for each number that there is.
     """
     real = op.from_fixed(x)
-    run = rule.repeated(real, way)
+    run = rule.repeated(real, way, least=0)
     top = _RESCALING(run, *parameters)
     yield top
     if any(not each.is_constant for each in parameters):
@@ -465,6 +477,7 @@ LOWER_STORED_RESCALING = (
     enter_integers,
     read_as_integers,
     rescale_distances,
+    rescale_first,
     lower_average_of_stored,
     lower_mean_of_stored,
     lower_rescaled_sum,
