@@ -80,7 +80,10 @@ def zero_of_stored(x: Any, one: Any, z: Any, stored: Any) -> int | str:
 
 def _is_integer_arithmetic(wide: Any) -> bool:
     """Tell whether stored numbers become wider for integer arithmetic, or for a mean that is rounded."""
-    readers = {wide.graph.nodes[r.node]["type"] for r in wide.graph.readers(wide.node)}
+    graph, names = wide.graph, [wide.node]
+    for name in names:
+        names += [r.node for r in graph.readers(name) if graph.nodes[r.node]["type"] == "transpose"]
+    readers = {graph.nodes[r.node]["type"] for name in names for r in graph.readers(name)} - {"transpose"}
     return str(wide.type.element) == "i32" or readers == {"average_pool"}
 
 
@@ -120,7 +123,7 @@ def read_as_integers(x: Mantissas, one: Constant, z: Constant | None = None):
     return op.add(real, np.asarray(zero, element_dtype(wide.element))) if zero else real
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def clip_distances(x: Mantissas, one: Constant, z: Constant | None = None):
     """Stored numbers within limits are distances within limits."""
     stored = op.quantize_linear(op.from_fixed(x), one, z)
@@ -136,7 +139,7 @@ def clip_distances(x: Mantissas, one: Constant, z: Constant | None = None):
     return stored_as(op.clip(x, **limits), zero, stored.type.element)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def look_up_distances(x: Mantissas, one: Constant, table: Constant, z: Constant | None = None):
     """A table of stored numbers is one of their distances from the zero points before and after."""
     stored = op.quantize_linear(op.from_fixed(x), one, z)

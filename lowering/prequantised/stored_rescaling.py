@@ -155,8 +155,8 @@ def lower_rescaled_sum(
     left, right = x.type.element, y.type.element
     if left.width + right.width > _MOST_PAIRS:
         return decline(f"its operands have {left.width} and {right.width} bits, too many for all pairs", at=total)
-    if x.shape != y.shape or any(each.value.size != 1 for each in (one, other, up, down, multiplier, exponent)):
-        return decline("one operand broadcasts, or has a scale for each channel", at=total)
+    if any(each.value.size != 1 for each in (one, other, up, down, multiplier, exponent)):
+        return decline("an operand has a scale for each channel", at=total)
     a, b = (each.ravel() for each in np.mgrid[left.minimum : left.maximum + 1, right.minimum : right.maximum + 1])
     terms = [
         term.op.compute([numbers.astype(np.int32), *(o.value for o in operands_of(term)[1:])], _attributes(term))[0]
