@@ -14,6 +14,7 @@ from graphrewrite.lowering.exchange.hooks import Hook, Hooks
 from graphrewrite.lowering.exchange.importer import Importer
 from graphrewrite.lowering.exchange.model_file import load_model
 from graphrewrite.lowering.exchange.onnx_hooks import info_of_onnx
+from graphrewrite.lowering.exchange.rulesets.described_ops import filled_up
 from graphrewrite.lowering.exchange.tables import TABLE, by_op
 from graphrewrite.runtime.plugins import offered
 from graphrewrite.runtime.progress import progress
@@ -77,7 +78,7 @@ def from_onnx(
     >>> graph.inputs, len(graph.outputs)
     (('input',), 1)
     """
-    table = {**TABLE, **by_op((*offered(plugins, "importers"), *entries))}
+    table = {**TABLE, **filled_up(TABLE, by_op((*offered(plugins, "importers"), *entries)))}
     try:
         proto, weights = load_model(model, table)
         with progress(proto.graph.node, "import") as nodes:

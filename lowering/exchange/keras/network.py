@@ -21,8 +21,8 @@ from graphrewrite.lowering.exchange.keras.movement import MOVEMENT
 from graphrewrite.lowering.exchange.keras.numbers import NUMBERS
 from graphrewrite.lowering.exchange.keras.recurrent import RECURRENT
 from graphrewrite.lowering.exchange.keras.windows import WINDOWS
+from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
 from graphrewrite.lowering.exchange.static_values import StaticValues
-from graphrewrite.lowering.exchange.tensorflow.node import element_of_type
 
 __all__ = ["KERAS", "Network"]
 

@@ -16,11 +16,12 @@ from graphrewrite.lowering.errors import ModelError, OpenSizesError, Unsupported
 from graphrewrite.lowering.exchange.attribute_values import integers, sizes
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.hooks import Hooks, ModelNode
+from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.tensorflow.control_flow import CONTROL_FLOW, EmptyList, written
 from graphrewrite.lowering.exchange.tensorflow.functions import FunctionBody, Functions, source_of
 from graphrewrite.lowering.exchange.tensorflow.model import StoredModel
-from graphrewrite.lowering.exchange.tensorflow.node import Node, array_of, element_of_type
+from graphrewrite.lowering.exchange.tensorflow.node import Node, array_of
 
 __all__ = ["Importer", "Operands", "read_outputs"]
 
