@@ -34,6 +34,7 @@ from graphrewrite.lowering.errors import (
     UnsupportedOpsError,
 )
 from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.hooks import Hook, ModelInfo, ModelNode
 from graphrewrite.lowering.exchange.keras_import import from_keras
 from graphrewrite.lowering.exchange.onnx_export import to_onnx
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
@@ -127,10 +128,13 @@ __all__ = [
     "Entry",
     "Finding",
     "FoldingReport",
+    "Hook",
     "HostCut",
     "Interpretation",
     "LoweringError",
     "ModelError",
+    "ModelInfo",
+    "ModelNode",
     "OpenSizesError",
     "ParallelismError",
     "Partition",

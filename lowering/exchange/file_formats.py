@@ -11,6 +11,7 @@ from graphrewrite import Graph, Module
 from graphrewrite.errors import did_you_mean
 from graphrewrite.formats import load as load_document
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.foreign_files import first_bytes, foreign_file, foreign_folder
 from graphrewrite.lowering.exchange.keras_import import from_keras
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
@@ -73,11 +74,15 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     head = _head(source)
     if source.is_dir():
         if not any(source.glob("saved_model.pb*")):
-            raise ModelError(f"{source.name!r} is a folder, and no saved model of TensorFlow; name a file")
+            raise ModelError(f"{source.name!r} {foreign_folder(source)}")
         return from_tensorflow(source)
+    members = _members(source, head)
+    if (what := foreign_file(source, head, members)) is not None:
+        raise ModelError(f"{source.name!r} {what}")
+    if _is_onnx(head):
+        return from_onnx(source, plugins=plugins)
     if is_tflite(head) or source.suffix.lower() == ".tflite":
         return from_tflite(source, plugins=plugins)
-    members = _members(source, head)
     if is_exported_program(members) or source.suffix.lower() == ".pt2":
         return from_torch(source)
     framework = _framework(head, members)
@@ -87,9 +92,10 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
         raise ModelError(f"{source.name!r} is a model of PyTorch; write it as ONNX: {_TO_ONNX}")
     if _is_document(source, head):
         return load_document(source, ops=(*_levels(), *ops), plugins=plugins)
-    if source.suffix.lower() in _FROZEN and not _is_onnx(head):
+    # A frozen graph begins with a node, as no file of ONNX does.
+    if source.suffix.lower() in _FROZEN or (source.suffix.lower() == ".onnx" and head.startswith(b"\n")):
         return from_tensorflow(source)
-    if source.suffix.lower() == ".onnx" or _is_onnx(head):
+    if source.suffix.lower() == ".onnx":
         return from_onnx(source, plugins=plugins)
     known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
     raise ModelError(f"{source.name!r} is of no format that is known here; the name of a model ends in {known}")
@@ -97,14 +103,15 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
 
 def _head(source: Path) -> bytes:
     """Return the first bytes of a file."""
+    if source.is_symlink() and not source.exists():
+        raise ModelError(f"{source.name!r} is a link to {str(source.readlink())!r}, which is not there")
     if not source.exists():
         near = [p.name for p in source.parent.glob("*") if p.suffix.lower() in ENDINGS]
         raise ModelError(f"there is no file {str(source)!r}{did_you_mean(source.name, near) or '; check its path'}")
     if source.is_dir():
         return b""
     try:
-        with source.open("rb") as stream:
-            return stream.read(16)
+        return first_bytes(source)
     except OSError as error:
         raise ModelError(f"{source.name!r} cannot be read: {error.strerror}") from None
 

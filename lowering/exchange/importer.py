@@ -18,7 +18,9 @@ from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.external_data import array_of
 from graphrewrite.lowering.exchange.functions import all_nodes
 from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
+from graphrewrite.lowering.exchange.hooks import Hooks, ModelNode
 from graphrewrite.lowering.exchange.metadata import keep_annotations, keep_metadata, predicate_of
+from graphrewrite.lowering.exchange.onnx_hooks import hooked_node, node_of_hook
 from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.symbols import holds_symbols
@@ -52,11 +54,12 @@ class Importer:
         constants: Mapping[str, Any],
         table: Mapping[str, tuple[Entry, ...]],
         weights: Mapping[str, tuple[np.ndarray, int]] | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         import onnx
 
         self.onnx, self.proto, self.shapes, self.constants, self.table = onnx, proto, shapes, constants, table
-        self.weights, self.root = weights or {}, self
+        self.weights, self.root, self.hooks = weights or {}, self, hooks
         self.left = _FEW + _REPEATS * sum(1 for _ in all_nodes(proto.graph.node))
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
@@ -195,6 +198,25 @@ class Importer:
         if node.op_type == "Identity" and node.doc_string == COPY and inputs[0] is not None:
             self.values[node.output[0]] = inputs[0]
             return
+        if self.hooks is None or not self.hooks.are_for(kind_of(node), label):
+            self.translate_as(node, attributes, inputs, label)
+            return
+        seen = hooked_node(node, attributes, inputs, label, self.hooks.model)
+
+        def translated(changed: ModelNode) -> tuple[Value, ...]:
+            other = node if changed is seen else node_of_hook(node, changed)
+            own = {a.name: self.onnx.helper.get_attribute_value(a) for a in other.attribute}
+            self.translate_as(other, own, list(changed.inputs), label)
+            return tuple(self.values[name] for name in node.output if name)
+
+        before = set(self.graph)
+        found = self.hooks.around(seen, self.graph, translated)
+        for new in self.graph.nodes - before:
+            self.graph.nodes[new].setdefault("origin", (label,))
+        self.values.update(zip(filter(None, node.output), found, strict=True))
+
+    def translate_as(self, node: Any, attributes: dict[str, Any], inputs: list[Value | None], label: str) -> None:
+        """Add the translation of a node that reads values."""
         if is_control_flow(node):
             self.control_flow(node, inputs, label)
             return
@@ -237,7 +259,7 @@ class Importer:
     def child(self, graph: Any) -> Importer:
         """Return the importer of a subgraph."""
         proto = self.onnx.helper.make_model(graph, opset_imports=self.proto.opset_import)
-        child = Importer(proto, {}, {}, self.table)
+        child = Importer(proto, {}, {}, self.table, hooks=self.hooks)
         child.root = self.root
         return child
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from graphrewrite import Graph, GraphRewriteError
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.hooks import Hook
 from graphrewrite.lowering.exchange.keras.archive import read_archive
 from graphrewrite.lowering.exchange.keras.network import Network
 from graphrewrite.runtime.gc_pause import gc_paused
@@ -16,7 +17,11 @@ __all__ = ["from_keras"]
 
 @gc_paused()
 def from_keras(
-    model: str | Path, *, shapes: Mapping[str, Sequence[int | str]] | None = None, batch: str = "N"
+    model: str | Path,
+    *,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
+    batch: str = "N",
+    hooks: Iterable[Hook] = (),
 ) -> Graph:
     """Return the graph of a model of Keras, read from its architecture and its weights; Keras is not needed.
 
@@ -30,6 +35,8 @@ def from_keras(
         Shapes of inputs that the model leaves open.
     batch : str
         The name of the first size of inputs where it is open.
+    hooks : iterable of Hook
+        Functions that are called before and after ops, nodes or the model are imported; see `Hook`.
 
     Returns
     -------
@@ -58,7 +65,7 @@ def from_keras(
     """
     path = Path(model)
     try:
-        return Network(path.stem, read_archive(path), shapes or {}, batch).run()
+        return Network(path.stem, read_archive(path), shapes or {}, batch, hooks).run()
     except GraphRewriteError:
         raise
     except (Exception, RecursionError) as error:  # a corrupt file breaks any assumption

@@ -14,6 +14,7 @@ import numpy as np
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.external_data import LARGE, ExternalData, inner_tensors, is_external
+from graphrewrite.lowering.exchange.foreign_files import first_bytes, foreign_file
 from graphrewrite.lowering.exchange.functions import MAIN, all_nodes, inlined, with_definitions
 
 if TYPE_CHECKING:
@@ -84,11 +85,16 @@ def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
         if isinstance(model, bytes):
             return onnx.load_model_from_string(model), name
         _check_file(Path(model), name)
-        return onnx.load(str(model), load_external_data=False), name
+        # By its ending onnx takes a binary file for text.
+        binary = "protobuf" if first_bytes(Path(model)).startswith(b"\x08") else None
+        return onnx.load(str(model), format=binary, load_external_data=False), name
     except FileNotFoundError:
         near = did_you_mean(Path(model).name, [p.name for p in Path(model).parent.glob("*.onnx")])
         raise ModelError(f"there is no file {name}{near or '; check its path'}") from None
     except (DecodeError, ValueError, OSError) as error:
+        what = None if isinstance(model, bytes) else foreign_file(Path(model), first_bytes(Path(model)), ())
+        if what is not None:
+            raise ModelError(f"{name} {what}") from None
         raise ModelError(
             f"{name} is not an ONNX model, or a truncated one ({_first(error)[:120]}); export it again"
         ) from None

@@ -10,8 +10,11 @@ from graphrewrite import Graph, GraphRewriteError
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.batch_size import free_batch
 from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.hooks import Hook, Hooks
 from graphrewrite.lowering.exchange.importer import Importer
 from graphrewrite.lowering.exchange.model_file import load_model
+from graphrewrite.lowering.exchange.onnx_hooks import info_of_onnx
+from graphrewrite.lowering.exchange.rulesets.described_ops import filled_up
 from graphrewrite.lowering.exchange.tables import TABLE, by_op
 from graphrewrite.runtime.plugins import offered
 from graphrewrite.runtime.progress import progress
@@ -30,6 +33,7 @@ def from_onnx(
     batch: str | None = "N",
     entries: Iterable[Entry] = (),
     plugins: Iterable[str] = (),
+    hooks: Iterable[Hook] = (),
 ) -> Graph:
     """Return the graph of an ONNX model.
 
@@ -47,6 +51,8 @@ def from_onnx(
         Entries for ops of your own, or replacements: they take precedence over the library's.
     plugins : iterable of str
         Names of plugins whose importers are such entries; see `graphrewrite.plugin`.
+    hooks : iterable of Hook
+        Functions that are called before and after ops, nodes or the model are imported; see `Hook`.
 
     Returns
     -------
@@ -72,15 +78,17 @@ def from_onnx(
     >>> graph.inputs, len(graph.outputs)
     (('input',), 1)
     """
-    table = {**TABLE, **by_op((*offered(plugins, "importers"), *entries))}
+    table = {**TABLE, **filled_up(TABLE, by_op((*offered(plugins, "importers"), *entries)))}
     try:
         proto, weights = load_model(model, table)
         with progress(proto.graph.node, "import") as nodes:
-            graph = Importer(proto, shapes or {}, constants or {}, table, weights).run(nodes)
+            called = Hooks(hooks, info_of_onnx(proto))
+            called.before_model()
+            graph = Importer(proto, shapes or {}, constants or {}, table, weights, called).run(nodes)
     except GraphRewriteError:
         raise
     except Exception as error:  # a corrupt file breaks any assumption of onnx, protobuf and numpy
         message = (str(error) or type(error).__name__).splitlines()[0][:120]
         name = repr(str(model)) if isinstance(model, str | Path) else "the model"
         raise ModelError(f"{name} is corrupt ({message}); export it again") from error
-    return graph if batch is None else free_batch(graph, batch)
+    return called.after_model(graph if batch is None else free_batch(graph, batch))

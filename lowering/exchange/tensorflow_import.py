@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from graphrewrite import Graph, GraphRewriteError
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo
+from graphrewrite.lowering.exchange.rulesets.described_ops import filled_up
+from graphrewrite.lowering.exchange.tables import by_op
+from graphrewrite.lowering.exchange.tensorflow.entries import with_entries
 from graphrewrite.lowering.exchange.tensorflow.images import IMAGES
 from graphrewrite.lowering.exchange.tensorflow.importer import Importer, read_outputs
 from graphrewrite.lowering.exchange.tensorflow.model import read_model
@@ -29,6 +34,8 @@ def from_tensorflow(
     signature: str | None = None,
     shapes: Mapping[str, Sequence[int | str]] | None = None,
     batch: str = "N",
+    entries: Iterable[Entry] = (),
+    hooks: Iterable[Hook] = (),
 ) -> Graph:
     """Return the graph of a saved model or a frozen graph of TensorFlow; TensorFlow is not needed.
 
@@ -47,6 +54,11 @@ def from_tensorflow(
         Shapes of inputs that the model leaves open.
     batch : str
         The name of the first size of inputs where it is open.
+    entries : iterable of Entry
+        Entries for ops of your own, or replacements, such as those that `entries_of` makes of a ruleset: they take
+        precedence over the library's. What they call an ONNX op is TensorFlow's.
+    hooks : iterable of Hook
+        Functions that are called before and after ops, nodes or the model are imported; see `Hook`.
 
     Returns
     -------
@@ -83,7 +95,12 @@ def from_tensorflow(
         stored = read_model(model, signature)
         named = outputs is not None or not stored.outputs
         ends = read_outputs(stored, outputs) if named else stored.outputs
-        return Importer(name, TENSORFLOW, stored.functions, shapes or {}, batch).run(stored.nodes, ends)
+        ops = {node.name: node.op for node in stored.nodes}
+        called = Hooks(hooks, ModelInfo("tensorflow", stored.producer, stored.versions, ops))
+        called.before_model()
+        table = with_entries(TENSORFLOW, filled_up(TENSORFLOW, by_op(entries)))
+        graph = Importer(name, table, stored.functions, shapes or {}, batch, called).run(stored.nodes, ends)
+        return called.after_model(graph)
     except GraphRewriteError:
         raise
     except (Exception, RecursionError) as error:  # a corrupt file breaks any assumption

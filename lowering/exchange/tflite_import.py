@@ -9,6 +9,7 @@ from graphrewrite import Graph, GraphRewriteError
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.batch_size import free_batch
 from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo
 from graphrewrite.lowering.exchange.tables import by_op
 from graphrewrite.lowering.exchange.tflite.importer import Importer
 from graphrewrite.lowering.exchange.tflite.model import read_networks
@@ -25,6 +26,7 @@ def from_tflite(
     batch: str | None = "N",
     entries: Iterable[Entry] = (),
     plugins: Iterable[str] = (),
+    hooks: Iterable[Hook] = (),
 ) -> Graph:
     """Return the graph of a TensorFlow Lite model.
 
@@ -42,6 +44,8 @@ def from_tflite(
         the library's.
     plugins : iterable of str
         Names of plugins whose importers are such entries; see `graphrewrite.plugin`.
+    hooks : iterable of Hook
+        Functions that are called before and after ops, nodes or the model are imported; see `Hook`.
 
     Returns
     -------
@@ -67,10 +71,14 @@ def from_tflite(
     table = {**TFLITE, **by_op((*offered(plugins, "importers"), *entries))}
     try:
         networks = read_networks(model)
-        importer = Importer(networks, table)
+        ops = {operator.label: operator.kind for operator in networks[0].operators}
+        called = Hooks(hooks, ModelInfo("tflite", "", {"schema": 3}, ops))
+        called.before_model()
+        importer = Importer(networks, table, called)
         with progress(networks[0].operators, "import") as operators:
             graph = importer.run(operators)
-        return graph if batch is None else importer.freed(graph, free_batch(graph, batch))
+        graph = graph if batch is None else importer.freed(graph, free_batch(graph, batch))
+        return called.after_model(graph)
     except GraphRewriteError:
         raise
     except (Exception, RecursionError) as error:  # a corrupt file breaks any assumption

@@ -44,7 +44,7 @@ _CLEANING = tuple(member for member in RULES if member is not write_difference)
 LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_ARITHMETIC, scale_sums, *LOWER_TRAINED)
 """From quantised floats to integers."""
 
-_OUTSIDE = frozenset({*SOFT, "sigmoid", "tanh", "identity"})
+_OUTSIDE = frozenset({*SOFT, "fixed_point_softmax", "sigmoid", "tanh", "identity"})
 """Float ops that may stay after the last layer, for the host."""
 _UNQUANTISED = frozenset({*_OUTSIDE, *ONE_BY_ONE, "reshape", "arg_max"})
 """Further ops that the host may apply to values that are not quantised again."""

@@ -16,6 +16,9 @@ from graphrewrite.lowering.prequantised.quantised_inputs import ENTER_QUANTISED
 from graphrewrite.lowering.prequantised.signs import COMPARE_SUMS, COMPARISONS_AS_SIGNS, COUNT_SIGNS
 from graphrewrite.lowering.prequantised.step_lowering import LOWER_STEPS
 from graphrewrite.lowering.prequantised.stored_integers import LOWER_STORED
+from graphrewrite.lowering.prequantised.stored_readings import READ_STORED
+from graphrewrite.lowering.prequantised.stored_rescaling import RESCALE_STORED
+from graphrewrite.lowering.prequantised.stored_windows import POOL_STORED
 from graphrewrite.lowering.prequantised.sums_and_products import LOWER_PAIRS
 from graphrewrite.lowering.prequantised.windows import LOWER_SCALED_WINDOWS
 
@@ -34,6 +37,9 @@ __all__ = [
     "LOWER_TRAINED",
     "LOWER_UNSCALED_LAYERS",
     "MOVE_SCALES",
+    "POOL_STORED",
+    "READ_STORED",
+    "RESCALE_STORED",
     "SWAP_OPERANDS",
 ]
 
@@ -43,6 +49,9 @@ LOWER_TRAINED = (
     *LOWER_SCALED_LAYERS,
     *LOWER_SCALED_WINDOWS,
     *LOWER_STORED,
+    *READ_STORED,
+    *POOL_STORED,
+    *RESCALE_STORED,
     *LOWER_PAIRS,
     *SWAP_OPERANDS,
     *LOWER_STEPS,

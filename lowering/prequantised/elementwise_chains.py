@@ -49,6 +49,8 @@ def way(below, others):
     return ELEMENTWISE(below, *others)
 
 
+_ENDS = ("from_fixed", "bipolar_quant", "quantise", "round_half_away")
+"""Non-decreasing ops at the ends of a chain."""
 _CHANNELS = {"batch_norm": 1, "prelu": 1}
 
 
@@ -226,6 +228,9 @@ def _is_monotone(applied: Any, operands: Sequence[np.ndarray | None], attributes
         return bool((constants[0] > 0).all()) and attributes.get("element") in (None, "i8", "u8", "i16", "u16")
     if name == "multi_threshold":
         return bool(attributes.get("out_scale", 1.0) > 0)
+    if name == "multiply_fixed_point":  # shifts to the left wrap around
+        is_up = attributes.get("left_shift", 0) or (constants[1] > 0).any()
+        return bool(not is_up and (constants[0] >= 0).all())
     if name in ("add", "sub", "mul") and constants[0].dtype.kind != "f":
         return False  # whole numbers wrap around
     if name == "cast":
@@ -237,4 +242,4 @@ def _is_monotone(applied: Any, operands: Sequence[np.ndarray | None], attributes
         return bool(attributes.get("alpha", 0.01) >= 0)
     if name == "prelu":
         return operands[0] is None and bool((constants[0] >= 0).all())
-    return name in (*_RISING, "from_fixed", "mul", "sub", "neg", "batch_norm", "bipolar_quant", "quantise")
+    return name in (*_RISING, *_ENDS, "mul", "sub", "neg", "batch_norm")

@@ -24,7 +24,7 @@ _ROUNDINGS = ("ROUND", "HALF_EVEN", *_BEFORE)
 
 def _is_computed_by_host(x: Any) -> bool:
     """Tell whether a value is computed from float inputs by data movement and elementwise ops, which the host does."""
-    return x.type.element in ("f32", "f64") and computed_from_inputs(x, (*REARRANGING, *ONE_BY_ONE))
+    return x.type.element in ("f32", "f64") and computed_from_inputs(x, (*REARRANGING, *ONE_BY_ONE, "round_half_away"))
 
 
 HostValue = Annotated[

@@ -22,6 +22,7 @@ QUANTISED = frozenset(
     {
         *("quantize_linear", "dequantize_linear", "qlinear_conv", "qlinear_matmul", "conv_integer", "matmul_integer"),
         *("quant", "bipolar_quant", "trunc", "multi_threshold", "quantise"),
+        *("multiply_fixed_point", "round_half_away"),
     }
 )
 """Ops of quantised models: quantisers, and ops on stored integers."""

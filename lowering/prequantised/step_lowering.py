@@ -17,7 +17,7 @@ from graphrewrite.lowering.prequantised.step_functions import steps_of, within
 from graphrewrite.op.integer.fixed_point import limits
 from graphrewrite.types import element_dtype
 
-__all__ = ["LOWER_STEPS", "NOWHERE", "certain", "ends_of", "reading"]
+__all__ = ["LOWER_STEPS", "NOWHERE", "certain", "ends_of", "reach_of", "reading"]
 
 NOWHERE = float(1 << 40)
 """Replacement for NaN results."""
@@ -25,8 +25,8 @@ _FEW_LEVELS = 15
 """Thresholds that cost no more than a multiplier."""
 
 
-def _reach(x: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest number of each channel; those of sums follow from weights and the operand's format."""
+def reach_of(x: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of each channel; those of sums follow from weights and the operand's format."""
     element = x.type.element
     if x.op_name not in ("integer_linear", "integer_conv"):
         return np.array([element.minimum]), np.array([element.maximum])
@@ -93,7 +93,7 @@ def _lowered(x: Any, real: Any, top: Any, *, precisely: bool, links: Sequence[An
     elif worth is None and steps.most - steps.least <= FEW_STEPS:
         element = FixedPoint.holding(min(0, steps.least), max(1, steps.most))  # signs that are stored in bytes
     # Sums reach fewer numbers than their format has: corners beyond them would narrow the choice of multipliers.
-    steps = within(steps, *_reach(x))
+    steps = within(steps, *reach_of(x))
     # Exact sums become thresholds only where these are cheap: else `approach_sums`, which may ignore the rounding of
     # the sum to float32, finds a multiplier.
     result = rescaled(x, steps, element, levels=_FEW_LEVELS if is_sum and not precisely else MOST_LEVELS)

@@ -12,11 +12,14 @@ from graphrewrite.lowering.matched_operands import computed_from_inputs
 from graphrewrite.lowering.prequantised.elementwise_chains import ELEMENTWISE, ONE_BY_ONE
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS
 from graphrewrite.rules.operands import first_operand
+from graphrewrite.types import element_kind
 
 __all__ = ["SINK_TRANSPOSES"]
 
-_NUMBERS = ELEMENTWISE | QUANTISERS
-_BY_NUMBER = frozenset({*ONE_BY_ONE, "quantize_linear", "quant", "bipolar_quant", "trunc", "quantise"})
+_NUMBERS = ELEMENTWISE | QUANTISERS | op.multiply_fixed_point | op.round_half_away
+_BY_NUMBER = frozenset(
+    {*ONE_BY_ONE, "quantize_linear", "quant", "bipolar_quant", "trunc", "quantise", "round_half_away"}
+)
 _BY_AXIS = frozenset({"quantize_linear", "dequantize_linear"})
 _BY_POSITION = frozenset({"multi_threshold", "batch_norm", "name_axes"})
 """Elementwise ops with a fixed channel axis."""
@@ -105,10 +108,12 @@ def transpose_after(x, others):
 
 @rule(shared="keep")
 def reduce_before_transpose(x):
-    """A mean or the greatest entry along some axes is that along the same axes before they were transposed."""
+    """A mean, whole sum or maximum along some axes is that along the same axes before they were transposed."""
     transposed = op.transpose(x)
-    reduced = (op.reduce_mean | op.reduce_max)(transposed)
+    reduced = (op.reduce_mean | op.reduce_max | op.reduce_sum)(transposed)
     yield reduced
+    if reduced.op_name == "reduce_sum" and element_kind(x.type.element) == "float":
+        return decline("sums of floats round in the order of their axes", at=reduced)
     if _axes_have_names(x, reduced) or reduced.axes is None:
         return decline("its axes are named, or all are reduced", at=reduced)
     rank, perm = len(x.shape), transposed.perm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
 from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS
 from graphrewrite.lowering.exchange.keras.archive import Archive, Place
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
@@ -20,8 +21,8 @@ from graphrewrite.lowering.exchange.keras.movement import MOVEMENT
 from graphrewrite.lowering.exchange.keras.numbers import NUMBERS
 from graphrewrite.lowering.exchange.keras.recurrent import RECURRENT
 from graphrewrite.lowering.exchange.keras.windows import WINDOWS
+from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
 from graphrewrite.lowering.exchange.static_values import StaticValues
-from graphrewrite.lowering.exchange.tensorflow.node import element_of_type
 
 __all__ = ["KERAS", "Network"]
 
@@ -50,13 +51,25 @@ _OPS: Mapping[str, Row] = {
 class Network:
     """Import of one model."""
 
-    def __init__(self, name: str, archive: Archive, shapes: Mapping[str, Sequence[int | str]], batch: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        archive: Archive,
+        shapes: Mapping[str, Sequence[int | str]],
+        batch: str,
+        hooks: Iterable[Hook] = (),
+    ) -> None:
+        stored = ((each.get("config", {}).get("name"), each.get("class_name")) for each in _walk(archive.config))
+        layers = {str(layer): str(kind) for layer, kind in stored}
+        info = ModelInfo("keras", f"keras {archive.version}", {"keras": archive.version}, layers)
+        self.hooks = Hooks(hooks, info)
         self.graph, self.archive, self.shapes, self.batch = Graph(name), archive, shapes, batch
         self.static = StaticValues(self.graph)
 
     def run(self) -> Graph:
         """Return the graph."""
         model = self.archive.config
+        self.hooks.before_model()
         self.check(model)
         inputs = [self.graph.input(name, kind) for name, kind in self.inputs(model)]
         for name in self.shapes:
@@ -66,7 +79,7 @@ class Network:
         names = self.output_names(model, len(results))
         for label, result in zip(names, results, strict=True):
             self.graph.output(self.graph.fresh(label) if label in self.graph else label, result)
-        return self.graph
+        return self.hooks.after_model(self.graph)
 
     # ------------------------------------------------------------------ what the architecture says
 
@@ -81,7 +94,8 @@ class Network:
                     f"layer {name!r} ({kind}) holds code, which is never executed; export the model as a saved "
                     "model of TensorFlow: model.export('folder')"
                 )
-            if kind not in KERAS and kind not in _MODELS and kind != "InputLayer" and not _is_op(stored):
+            is_known = kind in KERAS or kind in _MODELS or kind == "InputLayer" or _is_op(stored)
+            if not is_known and not self.hooks.are_for(kind, name, before=True):
                 missing.setdefault(kind, []).append(name)
             masks += [name] * (kind == "Embedding" and bool(stored["config"].get("mask_zero")))
             masked += [name] * (kind in _MASKED)
@@ -197,6 +211,24 @@ class Network:
         self, stored: Mapping[str, Any], place: Place, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None
     ) -> Any:
         """Add the nodes of a layer, and return its results."""
+        kind, config = str(stored["class_name"]), stored.get("config", {})
+        name = str(config.get("name", kind))
+        if not self.hooks.are_for(kind, name):
+            return self.layer_as(stored, place, inputs, keywords)
+        seen = ModelNode(kind, name, tuple(inputs), config, 1, self.hooks.model)
+
+        def translated(changed: ModelNode) -> tuple[Value, ...]:
+            other = {**stored, "class_name": changed.op, "config": dict(changed.attributes)}
+            found = self.layer_as(other, place, changed.inputs, keywords)
+            return found if isinstance(found, tuple) else (found,)
+
+        results = self.hooks.around(seen, self.graph, translated)
+        return results if len(results) > 1 else results[0]
+
+    def layer_as(
+        self, stored: Mapping[str, Any], place: Place, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Add the nodes of a layer as the table says, and return its results."""
         kind, config = str(stored["class_name"]), stored.get("config", {})
         name = str(config.get("name", kind))
         if kind in _MODELS:

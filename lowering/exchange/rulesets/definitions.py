@@ -14,9 +14,11 @@ from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_m
 from graphrewrite.op.descriptor import Argument, OpDescriptor
 
 __all__ = [
+    "ELEMENTS",
     "KIND_OF",
     "FrameworkOp",
     "attribute_value",
+    "element_of_type",
     "onnx_ops",
     "read_descriptors",
     "read_onnx_ops",
@@ -51,6 +53,24 @@ _ANY_TYPE = MappingProxyType(
         "SPARSE_TENSOR": "tensor",
     }
 )
+
+
+ELEMENTS = {
+    "DT_FLOAT": "f32",
+    "DT_DOUBLE": "f64",
+    "DT_HALF": "f16",
+    "DT_BFLOAT16": "bf16",
+    "DT_INT8": "i8",
+    "DT_INT16": "i16",
+    "DT_INT32": "i32",
+    "DT_INT64": "i64",
+    "DT_UINT8": "u8",
+    "DT_UINT16": "u16",
+    "DT_UINT32": "u32",
+    "DT_UINT64": "u64",
+    "DT_BOOL": "bool",
+}
+"""Element types by TensorFlow's names of them."""
 
 
 @dataclass(frozen=True)
@@ -239,3 +259,16 @@ def text_of(path: str | Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise ModelError(f"{Path(path).name!r} cannot be read: {reason}") from None
+
+
+def element_of_type(name: Any) -> str:
+    """Return the element type for TensorFlow's name of one.
+
+    Examples
+    --------
+    >>> element_of_type("DT_FLOAT")
+    'f32'
+    """
+    if name not in ELEMENTS:
+        raise ModelError(f"numbers of type {name} are not supported; there are {', '.join(ELEMENTS)}")
+    return ELEMENTS[name]

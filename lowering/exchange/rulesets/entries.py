@@ -13,6 +13,7 @@ from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.attribute_values import word
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp
+from graphrewrite.lowering.exchange.rulesets.described_ops import DescribedOp
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, written
 from graphrewrite.lowering.exchange.rulesets.ruleset import OpMapping, Ruleset
@@ -28,14 +29,19 @@ _SHOWN = 20
 
 
 def entries_of(ruleset: Ruleset, ops: Mapping[str, Op] | None = None) -> tuple[Entry, ...]:
-    """Return entries for the mappings of a ruleset of ONNX to ops: pass them to `from_onnx` and `to_onnx`.
+    """Return entries for the mappings of a ruleset: pass them to `from_onnx` and `to_onnx`, or to `from_tensorflow`.
+
+    Without ``ops``, each op that the library lacks, by its name or with its arguments, becomes a generic node
+    ``nd4j.name`` with the arguments of its descriptor, so that the graph can be read, drawn and rewritten; such entries
+    only fill what the tables of the library lack.
 
     Parameters
     ----------
     ruleset : Ruleset
-        Mappings. Those to ops that are not given are left out.
+        Mappings.
     ops : mapping of str to Op, optional
-        Ops by the names that the ruleset gives them; by default those of the library.
+        Ops by the names that the ruleset gives them, by default those of the library. If they are given, mappings to
+        others are left out.
 
     Raises
     ------
@@ -58,12 +64,18 @@ def entries_of(ruleset: Ruleset, ops: Mapping[str, Op] | None = None) -> tuple[E
     known = LIBRARY if ops is None else ops
     found, wrong = [], list[str]()
     for mapping in ruleset.mappings.values():
-        if mapping.target not in known:
-            continue
-        problems = list(_problems(mapping, ruleset.ops.get(mapping.source), known[mapping.target]))
-        wrong += [f"{mapping.source} -> {mapping.target}: {problem}" for problem in problems]
-        if not problems:
-            found.append(_Compiled(mapping, ruleset.ops[mapping.source], known[mapping.target]).entry())
+        before = len(found)
+        source, target = ruleset.ops.get(mapping.source), known.get(mapping.target)
+        problems = [] if target is None else list(_problems(mapping, source, target))
+        if target is not None and source is not None and not problems:
+            found.append(_Compiled(mapping, source, target).entry())
+        elif ops is None and source is not None and mapping.target in ruleset.descriptors:
+            # An op of the same name with other arguments is another op.
+            described = DescribedOp(ruleset.descriptors[mapping.target], source)
+            found.append(_Compiled(mapping, source, described).entry())
+        elif target is None and ops is None:
+            wrong.append(f"{mapping.source} -> {mapping.target}: there is no such op, and no descriptor of it")
+        wrong += [f"{mapping.source} -> {mapping.target}: {p}" for p in problems if len(found) == before]
     if wrong:
         more = f"\n… and {len(wrong) - _SHOWN} others" if len(wrong) > _SHOWN else ""
         listed = "\n".join(wrong[:_SHOWN])
@@ -105,7 +117,7 @@ class _Compiled:
 
     mapping: OpMapping
     source: FrameworkOp
-    target: Op
+    target: Op | DescribedOp
 
     def entry(self) -> Entry:
         """Return the entry."""
@@ -135,13 +147,18 @@ class _Compiled:
     def read(self, attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
         """Return the op's attributes from the framework's."""
         said = {name for rule in self.mapping.rules for name in rule.names.values()}
+        kept: dict[str, Any] = {}
         for name, value in attributes.items():
-            if name not in said and value != self.source.defaults.get(name):
+            if name in said or value == self.source.defaults.get(name) or self.source.attributes.get(name) == "type":
+                continue
+            if isinstance(self.target, DescribedOp):
+                kept[name] = value
+            else:
                 raise Unfit(f"its attribute {name}={value!r} has no place in the ruleset")
         constants = {name: np.asarray(attributes[name]) for name in attributes if name in self.source.inputs}
         own = {**self.source.defaults, **{n: v for n, v in attributes.items() if n not in constants}}
         node = FrameworkNode(self.source.name, self.source.name, {}, own, constants)
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = kept
         try:
             for rule in self.mapping.rules:
                 if rule.kind not in _INPUTS:

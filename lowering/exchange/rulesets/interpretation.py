@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
+from graphrewrite.lowering.exchange.onnx_hooks import hooked_node, node_of_hook
 from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp, attribute_value, onnx_ops
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
@@ -54,6 +56,7 @@ def interpret_onnx(
     ruleset: Ruleset | None = None,
     constants: Mapping[str, Any] | None = None,
     opset: int | None = None,
+    hooks: Iterable[Hook] = (),
 ) -> Interpretation:
     """Return a node of ONNX as a call of an op: of the library, or of those that a ruleset maps to.
 
@@ -67,6 +70,8 @@ def interpret_onnx(
         Values that the node reads, where these are arguments of the op.
     opset : int, optional
         Which definitions count for defaults; by default the newest.
+    hooks : iterable of Hook
+        Functions before and after: they get a `ModelNode` whose inputs are names, and `Interpretation` as its result.
 
     Raises
     ------
@@ -89,14 +94,25 @@ def interpret_onnx(
     except ImportError:
         raise MissingDependencyError.of_extra("nodes of ONNX", "onnx") from None
     attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    name = node.name or next(filter(None, node.output), "")
+    called = Hooks(hooks, ModelInfo("onnx", "", {} if opset is None else {"": opset}))
+    seen = hooked_node(node, attributes, node.input, name, called.model)
+    changed = called.before_node(seen)
+    if changed is not seen:
+        node = node_of_hook(node, changed)
+        node.input[:] = changed.inputs
+        attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
     if ruleset is None:
-        return _by_table(node, attributes, known)
+        return called.after_node(changed, _by_table(node, attributes, known))
     definition = ruleset.ops.get(node.op_type) or _defined(onnx_ops(opset), node.op_type, "onnx")
     plain = {name: _plain(value) for name, value in attributes.items()}
-    return _by_ruleset(_bound(definition, node.name, list(node.input), plain, known), list(node.output), ruleset)
+    bound = _bound(definition, node.name, list(node.input), plain, known)
+    return called.after_node(changed, _by_ruleset(bound, list(node.output), ruleset))
 
 
-def interpret_tensorflow(node: Any, ruleset: Ruleset, *, constants: Mapping[str, Any] | None = None) -> Interpretation:
+def interpret_tensorflow(
+    node: Any, ruleset: Ruleset, *, constants: Mapping[str, Any] | None = None, hooks: Iterable[Hook] = ()
+) -> Interpretation:
     """Return a node of TensorFlow as a call of an op that a ruleset maps to.
 
     Parameters
@@ -107,6 +123,8 @@ def interpret_tensorflow(node: Any, ruleset: Ruleset, *, constants: Mapping[str,
         Mappings, and TensorFlow's definitions.
     constants : mapping of str to array-like, optional
         Values that the node reads, where these are arguments of the op.
+    hooks : iterable of Hook
+        Functions before and after: they get a `ModelNode` whose inputs are names, and `Interpretation` as its result.
 
     Raises
     ------
@@ -118,12 +136,16 @@ def interpret_tensorflow(node: Any, ruleset: Ruleset, *, constants: Mapping[str,
         read_message(node, message, "the node")
     else:
         message.MergeFromString(node if isinstance(node, bytes) else node.SerializeToString())
-    definition = _defined(ruleset.ops, message.op, "tensorflow")
-    inputs = [name for name in message.input if not name.startswith("^")]  # the others only say what comes before
+    inputs = tuple(name for name in message.input if not name.startswith("^"))  # the others say what comes before
     attributes = {each.key: attribute_value(each.value) for each in message.attr}
     known = {name: np.asarray(value) for name, value in (constants or {}).items()}
+    count = len(ruleset.ops[message.op].outputs) if message.op in ruleset.ops else 1
+    called = Hooks(hooks, ModelInfo("tensorflow"))
+    seen = called.before_node(ModelNode(message.op, message.name, inputs, attributes, count, called.model))
+    definition = _defined(ruleset.ops, seen.op, "tensorflow")
     outputs = [f"{message.name}:{i}" if i else message.name for i in range(len(definition.outputs))]
-    return _by_ruleset(_bound(definition, message.name, inputs, attributes, known), outputs, ruleset)
+    bound = _bound(definition, message.name, list(seen.inputs), seen.attributes, known)
+    return called.after_node(seen, _by_ruleset(bound, outputs, ruleset))
 
 
 def _defined(ops: Mapping[str, FrameworkOp], name: str, framework: str) -> FrameworkOp:

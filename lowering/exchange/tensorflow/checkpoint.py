@@ -15,8 +15,9 @@ import numpy as np
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
 from graphrewrite.lowering.exchange.rulesets.messages import new_message
-from graphrewrite.lowering.exchange.tensorflow.node import dtype_of_element, element_of_type
+from graphrewrite.lowering.exchange.tensorflow.node import dtype_of_element
 
 __all__ = ["Checkpoint"]
 

@@ -11,7 +11,8 @@ import numpy as np
 from graphrewrite import Graph, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.tensorflow.node import Node, element_of_type
+from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
+from graphrewrite.lowering.exchange.tensorflow.node import Node
 from graphrewrite.op.control_flow import ENDLESS
 from graphrewrite.types import Dimension, Tensor
 

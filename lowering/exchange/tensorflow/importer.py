@@ -15,11 +15,13 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import integers, sizes
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.hooks import Hooks, ModelNode
+from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.tensorflow.control_flow import CONTROL_FLOW, EmptyList, written
 from graphrewrite.lowering.exchange.tensorflow.functions import FunctionBody, Functions, source_of
 from graphrewrite.lowering.exchange.tensorflow.model import StoredModel
-from graphrewrite.lowering.exchange.tensorflow.node import Node, array_of, element_of_type
+from graphrewrite.lowering.exchange.tensorflow.node import Node, array_of
 
 __all__ = ["Importer", "Operands", "read_outputs"]
 
@@ -90,18 +92,23 @@ class Importer:
         functions: Functions,
         shapes: Mapping[str, Sequence[int | str]],
         batch: str,
+        hooks: Hooks | None = None,
     ) -> None:
+        self.hooks = hooks
         self.graph, self.table, self.functions = Graph(name), table, functions
         self.shapes, self.batch = shapes, batch
         self.values: dict[str, tuple[Value | EmptyList, ...]] = {}
         self.static = StaticValues(self.graph)
         self.consumed: list[str] = []
+        self.counts: dict[str, int] = {}
+        """How many results of a node are read, at least."""
 
     def run(self, nodes: Iterable[Node], ends: Mapping[str, tuple[str, int]]) -> Graph:
         """Return the graph of the nodes on which results depend, which become outputs with names."""
         every = {node.name: node for node in nodes}
         needed = _upstream(every, [name for name, _ in ends.values()])
         self.check(every[name] for name in every if name in needed)
+        self.count(every.values(), ends.values())
         inputs = [node.name for node in every.values() if node.op == "Placeholder" and node.name in needed]
         for name in self.shapes:
             if name not in inputs:
@@ -123,7 +130,7 @@ class Importer:
 
     def child(self, name: str) -> Importer:
         """Return the importer of a graph that is an attribute."""
-        return Importer(name, self.table, self.functions, {}, self.batch)
+        return Importer(name, self.table, self.functions, {}, self.batch, self.hooks)
 
     def port(self, name: str, value: Value | EmptyList) -> Value | EmptyList:
         """Add an input for a value of another graph; an empty list is one here, too."""
@@ -139,6 +146,7 @@ class Importer:
         self.values = {name: (value,) for name, value in zip(body.parameters, values, strict=True)}
         try:
             needed = _upstream({node.name: node for node in body.nodes}, [name for name, _ in body.results])
+            self.count(body.nodes, body.results)
             for node in body.nodes:
                 if node.name in needed:
                     self.translate(node)
@@ -146,13 +154,19 @@ class Importer:
         finally:
             self.values = outer
 
+    def count(self, nodes: Iterable[Node], ends: Iterable[tuple[str, int]]) -> None:
+        """Note how many results of nodes are read."""
+        for source, index in (*(read for node in nodes for read in node.inputs), *ends):
+            self.counts[source] = max(self.counts.get(source, 1), index + 1)
+
     def check(self, nodes: Iterable[Node]) -> None:
         """Raise if there are ops that the table lacks, with all of them, those in bodies of control flow too."""
         pending, seen = deque(nodes), set[str]()
         named: dict[str, list[str]] = {}
         while pending:
             node = pending.popleft()
-            if node.op not in self.table and node.op not in CONTROL_FLOW and node.op not in _OWN:
+            is_known = node.op in self.table or node.op in CONTROL_FLOW or node.op in _OWN
+            if not is_known and not (self.hooks and self.hooks.are_for(node.op, node.name, before=True)):
                 named.setdefault(node.op, []).append(node.name)
             for key in _BODIES if node.op in CONTROL_FLOW else ():
                 name = node.attributes[key].name if key in node.message else ""
@@ -200,7 +214,20 @@ class Importer:
             values.append(self.values[source][index])
         if node.op in CONTROL_FLOW:
             return CONTROL_FLOW[node.op](self, node, values)
-        return self.table[node.op](self.operands(node, values))
+        if self.hooks is None or not self.hooks.are_for(node.op, node.name):
+            return self.table[node.op](self.operands(node, values))
+        self.operands(node, values)  # checks them
+        count = self.counts.get(node.name, 1)
+        seen = ModelNode(node.op, node.name, tuple(values), node.attributes, count, self.hooks.model)
+        return self.hooks.around(seen, self.graph, self.translated)
+
+    def translated(self, node: ModelNode) -> tuple[Value, ...]:
+        """Return the results of a node as a hook has left it."""
+        if node.op not in self.table:
+            near = did_you_mean(node.op, self.table)
+            raise Unfit(f"the library has no op {node.op!r}{near}; let the hook return values")
+        found = self.table[node.op](Operands(node.inputs, node.attributes, self.known))
+        return found if isinstance(found, tuple) else (found,)
 
     def operands(self, node: Node, values: Sequence[Value | EmptyList]) -> Operands:
         """Return what a row of the table gets; lists that are empty pass through those that return what they read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,18 @@ class StoredModel:
         The bodies of its control flow.
     outputs : mapping of str to (str, int)
         The results that it names, as nodes with the index of a result; empty where it names none.
+    versions : mapping of str to int
+        Of the graph: ``producer``, and ``min_consumer``, the least version that can read it.
+    producer : str
+        The version of TensorFlow that saved it, where it says so.
     """
 
     nodes: tuple[Node, ...]
     calls: Mapping[str, list[tuple[str, int]]]
     functions: Functions
     outputs: Mapping[str, tuple[str, int]]
+    versions: Mapping[str, int] = field(default_factory=dict)
+    producer: str = ""
 
 
 def read_model(model: str | Path | bytes, signature: str | None = None) -> StoredModel:
@@ -59,7 +65,7 @@ def read_model(model: str | Path | bytes, signature: str | None = None) -> Store
         raise ModelError(f"{name} is no graph of TensorFlow: it has no nodes")
     functions = Functions(message.library.function)
     nodes, calls = functions.without_calls(message.node)
-    return StoredModel(nodes, calls, functions, {})
+    return StoredModel(nodes, calls, functions, {}, _versions(message))
 
 
 def _saved(folder: Path, signature: str | None) -> StoredModel:
@@ -85,7 +91,14 @@ def _saved(folder: Path, signature: str | None) -> StoredModel:
     ordered = sorted(outputs.items(), key=lambda each: (each[1], each[0]))
     ends = {label: calls[name][at] if at < len(calls.get(name, ())) else (name, at) for label, (name, at) in ordered}
     nodes, renamed = _with_inputs(nodes, inputs)
-    return StoredModel(nodes, calls, functions, {label: (renamed.get(n, n), at) for label, (n, at) in ends.items()})
+    outputs_by_label = {label: (renamed.get(n, n), at) for label, (n, at) in ends.items()}
+    version = graph.meta_info_def.tensorflow_version
+    producer = f"tensorflow {version}" if version else ""
+    return StoredModel(nodes, calls, functions, outputs_by_label, _versions(graph.graph_def), producer)
+
+
+def _versions(graph: Any) -> dict[str, int]:
+    return {"producer": graph.versions.producer, "min_consumer": graph.versions.min_consumer}
 
 
 def _signature(signatures: Mapping[str, Any], wanted: str | None, name: str) -> Any:

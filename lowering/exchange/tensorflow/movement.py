@@ -10,9 +10,9 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
 from graphrewrite.lowering.exchange.strided_slices import LAST, strided_slice
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
-from graphrewrite.lowering.exchange.tensorflow.node import element_of_type
 from graphrewrite.lowering.exchange.tflite.movement import places_from_front
 
 __all__ = ["MOVEMENT"]

@@ -10,29 +10,14 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.rulesets.definitions import attribute_value
+from graphrewrite.lowering.exchange.rulesets.definitions import ELEMENTS, attribute_value, element_of_type
 
-__all__ = ["Node", "array_of", "dtype_of_element", "element_of_type"]
+__all__ = ["Node", "array_of", "dtype_of_element"]
 
-_ELEMENTS = {
-    "DT_FLOAT": "f32",
-    "DT_DOUBLE": "f64",
-    "DT_HALF": "f16",
-    "DT_BFLOAT16": "bf16",
-    "DT_INT8": "i8",
-    "DT_INT16": "i16",
-    "DT_INT32": "i32",
-    "DT_INT64": "i64",
-    "DT_UINT8": "u8",
-    "DT_UINT16": "u16",
-    "DT_UINT32": "u32",
-    "DT_UINT64": "u64",
-    "DT_BOOL": "bool",
-}
 _DTYPES = {
     "bf16": "<u2",
     "bool": "?",
-    **{name: f"<{name[0]}{int(name[1:]) // 8}" for name in _ELEMENTS.values() if name[1:].isdigit()},
+    **{name: f"<{name[0]}{int(name[1:]) // 8}" for name in ELEMENTS.values() if name[1:].isdigit()},
 }
 _FIELDS = ("half_val", "float_val", "double_val", "int_val", "int64_val", "bool_val", "uint32_val", "uint64_val")
 _MOST_FILLED = 1 << 26
@@ -65,19 +50,6 @@ class Node:
     def attributes(self) -> dict[str, Any]:
         """Attributes by name: numbers, texts, names of types, shapes, and tuples of these."""
         return {key: attribute_value(value) for key, value in self.message.items()}
-
-
-def element_of_type(name: Any) -> str:
-    """Return the element type for TensorFlow's name of one.
-
-    Examples
-    --------
-    >>> element_of_type("DT_FLOAT")
-    'f32'
-    """
-    if name not in _ELEMENTS:
-        raise ModelError(f"numbers of type {name} are not supported; there are {', '.join(_ELEMENTS)}")
-    return _ELEMENTS[name]
 
 
 def dtype_of_element(element: str) -> np.dtype:

@@ -9,8 +9,8 @@ from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.attribute_values import number
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
-from graphrewrite.lowering.exchange.tensorflow.node import element_of_type
 
 __all__ = ["NUMBERS"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -13,6 +14,7 @@ from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
+from graphrewrite.lowering.exchange.hooks import Hooks, ModelNode
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.tflite.elementwise import ACTIVATIONS
 from graphrewrite.lowering.exchange.tflite.model import Network, Operator, Stored
@@ -34,9 +36,11 @@ _ACTIVATION = "fused_activation_function"
 class Importer:
     """Import of the first subgraph of a model."""
 
-    def __init__(self, networks: Sequence[Network], table: Mapping[str, tuple[Entry, ...]]) -> None:
+    def __init__(
+        self, networks: Sequence[Network], table: Mapping[str, tuple[Entry, ...]], hooks: Hooks | None = None
+    ) -> None:
         network, *_ = networks
-        self.network, self.table = network, table
+        self.network, self.table, self.hooks = network, table, hooks
         self.tensors = network.tensors
         self.graph = Graph(network.name or "model")
         self.values: dict[int, Value] = {}
@@ -61,7 +65,9 @@ class Importer:
             self.values[index] = self.graph.input(name, Tensor(self.element(tensor), tensor.shape))
             self.annotate(name, tensor)
         for operator, row in zip(operators, rows, strict=True):
-            if row is None:
+            if self.hooks is not None and self.hooks.are_for(operator.kind, operator.label):
+                self.hooked(operator)
+            elif row is None:
                 self.vary(operator)
             else:
                 self.translate(operator, *row)
@@ -121,6 +127,9 @@ class Importer:
             try:
                 rows.append(None if operator.kind in VARYING else self.row(operator))
             except Unfit as reason:
+                if self.hooks is not None and self.hooks.are_for(operator.kind, operator.label, before=True):
+                    rows.append(None)
+                    continue
                 missing.append(f"{operator.label!r} ({operator.kind}): {reason}")
         if missing:
             listed = missing[:_MOST_LISTED] + [f"and {len(missing) - _MOST_LISTED} more"] * (
@@ -169,6 +178,37 @@ class Importer:
         return Tensor(tensor.format or tensor.element, tensor.shape)
 
     # ---------------------------------------------------------------------- operators
+
+    def hooked(self, operator: Operator) -> None:
+        """Add an operator with the hooks before and after it."""
+        assert self.hooks is not None  # else there is nothing to call
+        read = tuple(self.value(index) if index >= 0 else None for index in operator.inputs)
+        options = {key: value for key, value in operator.options.items() if key != "_"}
+        seen = ModelNode(operator.kind, operator.label, read, options, len(operator.outputs), self.hooks.model)
+
+        def translated(changed: ModelNode) -> tuple[Value, ...]:
+            if changed.inputs != read:
+                raise ModelError(
+                    f"operator {operator.label!r} ({operator.kind}): its operands are tensors of the file, and a hook "
+                    "gave it others; let the hook return values"
+                )
+            other = replace(operator, kind=changed.op, options=dict(changed.attributes))
+            try:
+                row = self.row(other)
+            except Unfit as error:
+                raise ModelError(
+                    f"operator {operator.label!r} ({other.kind}): {error}; let the hook return values"
+                ) from None
+            self.translate(other, *row)
+            return tuple(self.values.pop(index) for index in operator.outputs)
+
+        before = set(self.graph)
+        found = self.hooks.around(seen, self.graph, translated)
+        self.check(found, operator)
+        for new in self.graph.nodes - before:
+            self.graph.nodes[new]["origin"] = (operator.label,)
+        for index, value in zip(operator.outputs, found, strict=False):
+            self.write(index, value, operator)
 
     def translate(self, operator: Operator, entry: Entry, attributes: dict[str, Any]) -> None:
         """Add the nodes of an operator."""

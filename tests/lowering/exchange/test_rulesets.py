@@ -12,8 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import GraphRewriteError, define_op
-from graphrewrite.lowering import ModelError, from_onnx, interpret_onnx, interpret_tensorflow, to_onnx
+from graphrewrite import Graph, GraphRewriteError, define_op, op
+from graphrewrite.lowering import (
+    Entry,
+    ModelError,
+    from_onnx,
+    from_tensorflow,
+    interpret_onnx,
+    interpret_tensorflow,
+    to_onnx,
+)
 from graphrewrite.lowering.exchange.rulesets.definitions import (
     FrameworkOp,
     onnx_ops,
@@ -25,6 +33,7 @@ from graphrewrite.lowering.exchange.rulesets.entries import entries_of, skeleton
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule, RuleArgument
 from graphrewrite.lowering.exchange.rulesets.ruleset import read_ruleset
 from graphrewrite.op.descriptor import Argument, OpDescriptor
+from tests.lowering.exchange.test_tensorflow import constant, frozen, placeholder, written
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 published = pytest.mark.skipif(not DATA.exists(), reason="the published rulesets are not here")
@@ -360,6 +369,71 @@ def test_entries_that_do_not_fit_are_told_at_once(tmp_path):
     for told in ("no attribute 'up'", "no operand 'z'", "no input 'C'", "what becomes of input 'B'"):
         assert told in str(caught.value)
     assert entries_of(turns(tmp_path, text), {}) == ()
+
+
+LEAKY = FrameworkOp("LeakyRelu", ("features",), ("activations",), {"alpha": "float", "T": "type"}, {"alpha": 0.2})
+ROLLED = FrameworkOp("Swirl", ("input", "axis"), ("output",), {"turns": "int", "mode": "string"}, {"mode": "near"})
+TF_RULES = """
+mappings { frameworkName: "tensorflow" opName: "swirl_it" inputFrameworkOpName: "Swirl"
+  rule { ruleName: "ndarraymapping" outputTensorName: "x" inputToOutput { key: "x" value: "input" } }
+  rule { ruleName: "ndarraytointattributevalue" inputToOutput { key: "dim" value: "axis" } }
+  rule { ruleName: "valuemapping" inputToOutput { key: "count" value: "turns" } } }
+mappings { frameworkName: "tensorflow" opName: "relu" inputFrameworkOpName: "Relu"
+  rule { ruleName: "ndarraymapping" outputTensorName: "input" inputToOutput { key: "input" value: "features" } } }
+"""
+
+
+def of_tensorflow(tmp_path, text, *ops, descriptors=None):
+    (tmp_path / "rules.pbtxt").write_text(text)
+    named = {each.name: each for each in (*ops, FrameworkOp("Relu", ("features",), ("activations",), {"T": "type"}))}
+    return read_ruleset(tmp_path / "rules.pbtxt", ops=named, descriptors=descriptors or {})
+
+
+def test_entries_of_tensorflow(tmp_path):
+    entry, *others = entries_of(of_tensorflow(tmp_path, skeleton([LEAKY], "tensorflow"), LEAKY))
+    assert not others
+    nodes = placeholder("x", (-1, 2)), written("y", "LeakyRelu", ["x"], alpha=0.5, T="DT_FLOAT")
+    graph = from_tensorflow(frozen(*nodes), entries=[entry])
+    np.testing.assert_array_equal(graph(np.float32([[-2, 3]])), [[-1, 3]])
+    with pytest.raises(ModelError, match=r"node 'y' \(Swirl\): it has 0 operands and needs 1"):
+        from_tensorflow(frozen(nodes[0], written("y", "Swirl", [])), entries=[Entry("Swirl", op.elu)])
+
+
+def test_ops_that_are_lacking_are_read_as_they_are_described(tmp_path):
+    swirl = OpDescriptor("swirl_it", (Argument("x", "inputs", 0), Argument("dim", "integers", 0)))
+    relu = OpDescriptor("relu", (Argument("input", "inputs", 0),))
+    rules = of_tensorflow(tmp_path, TF_RULES, ROLLED, descriptors={"swirl_it": swirl, "relu": relu})
+    entries = entries_of(rules)
+    nodes = placeholder("x", (-1, 2)), constant("axis", np.array(1, np.int32))
+    reads = written("s", "Swirl", ["x", "axis"], turns=3, mode="far")
+    graph = from_tensorflow(frozen(*nodes, reads, written("y", "Relu", ["s"])), entries=entries)
+    (name,) = (n for n in graph if graph.nodes[n]["type"] == "nd4j.swirl_it")
+    assert graph.attributes(name) == {"count": 3, "dim": 1, "mode": "far"}
+    assert [graph.nodes[n]["type"] for n in graph.downstream(name)] == ["relu", "output"]  # the library's own
+    assert Graph.parse(str(graph)) == graph
+    # An argument that is computed stays an operand.
+    nodes = (*nodes[:1], placeholder("axis", (1,), "DT_INT32"))
+    graph = from_tensorflow(frozen(*nodes, reads), entries=entries)
+    assert [o.node for o in graph.operands(next(n for n in graph if "swirl" in graph.nodes[n]["type"]))] == [
+        "x",
+        "axis",
+    ]
+    with pytest.raises(ModelError, match="Relu -> relu: relu has no operand 'input'"):
+        entries_of(of_tensorflow(tmp_path, TF_RULES, ROLLED, descriptors={"swirl_it": swirl}))
+    with pytest.raises(ModelError, match="Swirl -> swirl_it: there is no such op, and no descriptor of it"):
+        entries_of(of_tensorflow(tmp_path, TF_RULES, ROLLED, descriptors={"relu": relu}))
+
+
+@published
+@pytest.mark.parametrize("framework", ["onnx", "tensorflow"])
+def test_the_published_rulesets_become_entries(framework):
+    rules = shared(framework)
+    entries = entries_of(rules)
+    assert [entry.onnx for entry in entries] == list(rules.mappings)
+    if framework == "tensorflow":
+        shape = written("y", "Betainc", ["x", "x", "x"], T="DT_FLOAT")
+        graph = from_tensorflow(frozen(placeholder("x", (-1, 2)), shape), entries=entries)
+        assert "nd4j.betainc" in {data["type"] for data in graph.nodes.values()}
 
 
 def test_a_skeleton_of_ops_that_are_alike_is_complete(tmp_path):

@@ -1,0 +1,86 @@
+"""Networks of TensorFlow Lite in 8 bits reach the integer level and hardware with the bits of the loaded graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, evaluate
+from graphrewrite.lowering import LoweringError, from_tflite, partition, to_integer, to_stream
+from tests.support.tflite_files import Node, T, model
+from tests.support.tflite_more_cases import STORED
+from tests.support.tflite_networks import network
+from tests.support.tflite_tensors import ints
+
+LOWERED = (
+    *("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D", "MAX_POOL_2D", "MEAN", "PAD", "PRELU"),
+    *("ADD", "MUL", "ABS", "TANH", "LOGISTIC", "ELU", "EXP", "HARD_SWISH", "LEAKY_RELU", "RELU", "RELU6"),
+    *("RELU_N1_TO_1", "QUANTIZE of i8", "QUANTIZE i8 as u8", "QUANTIZE i8 as i16", "QUANTIZE u8 as i8"),
+)
+"""Operators that have an integer form."""
+
+
+def assert_same_bits(graph: Graph, lowered: Graph, inputs: dict[str, np.ndarray]) -> None:
+    found = evaluate(lowered, inputs)
+    for name, wanted in evaluate(graph, inputs).items():
+        assert found[name].dtype == wanted.dtype
+        np.testing.assert_array_equal(found[name], wanted)
+
+
+@pytest.mark.parametrize("kind", LOWERED)
+def test_an_operator_has_the_bits_of_its_kernel(kind: str) -> None:
+    count = 0
+    for seed in range(12):
+        data, inputs, *_ = STORED[kind](np.random.default_rng(seed))
+        graph = from_tflite(data, batch=None)
+        try:
+            lowered = to_integer(graph)
+        except LoweringError:  # of extreme scales, or without channels
+            continue
+        assert_same_bits(graph, lowered, inputs)
+        count += 1
+        if count == 2:
+            break
+    assert count == 2
+
+
+@pytest.fixture(scope="module")
+def integer() -> tuple[Graph, Graph]:
+    graph = from_tflite(network())
+    return graph, to_integer(graph)
+
+
+def test_a_network_with_a_sum_a_mean_and_a_softmax(integer: tuple[Graph, Graph]) -> None:
+    graph, lowered = integer
+    x = np.random.default_rng(1).integers(-128, 128, (60, *graph.result_type("input:0").shape[1:])).astype(np.int8)
+    assert_same_bits(graph, lowered, {"input:0": x})
+    parts = partition(lowered)
+    assert {"integer_conv", "integer_add", "integer_linear", "rescale"} <= {d["type"] for d in parts.core.nodes.values()}
+    assert "fixed_point_softmax" in {d["type"] for d in parts.after.nodes.values()}
+    mantissas, stream = parts.encode({"input:0": x}), to_stream(lowered)
+    core, found = evaluate(parts.core, mantissas), evaluate(stream, mantissas)
+    assert all(np.array_equal(core[name], found[name]) for name in core)
+
+
+def test_parts_of_other_scales_are_concatenated() -> None:
+    rng = np.random.default_rng(0)
+
+    def held(name: str, channels: int, scale: float, zero: int) -> T:
+        return T(name, (1, 4, 4, channels), scale=float(np.float32(scale)), zero=zero)
+
+    w = T.of("w", rng.integers(-127, 128, (3, 1, 1, 2)).astype(np.int8), scale=0.01)
+    b = T.of("b", rng.integers(-900, 900, 3).astype(np.int32), scale=0.0005)
+    tensors = [held("x", 2, 0.05, 5), w, b, held("a", 3, 0.04, -9), held("t", 3, 0.0078125, 0), held("r", 3, 0.04, -9)]
+    y = T("y", (1, 2, 2, 6), scale=float(np.float32(0.04)), zero=-9)
+    tensors += [held("both", 6, 0.04, -9), T.of("axes", ints(1, 2)), y]
+    nodes = [
+        Node("CONV_2D", ["x", "w", "b"], ["a"], {"stride_h": 1, "stride_w": 1, "fused_activation_function": 1}),
+        Node("TANH", ["a"], ["t"]),
+        Node("QUANTIZE", ["t"], ["r"]),
+        Node("CONCATENATION", ["a", "r"], ["both"], {"axis": 3}),
+        Node("AVERAGE_POOL_2D", ["both"], ["y"], {"stride_h": 2, "stride_w": 2, "filter_height": 2, "filter_width": 2}),
+    ]
+    graph = from_tflite(model(tensors, nodes, ["x"], ["y"]))
+    lowered = to_integer(graph)
+    assert_same_bits(graph, lowered, {"x": rng.integers(-128, 128, (40, 4, 4, 2)).astype(np.int8)})
+    assert "average_pool" not in {data["type"] for data in lowered.nodes.values()}
