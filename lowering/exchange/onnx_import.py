@@ -12,7 +12,7 @@ from graphrewrite.lowering.exchange.batch_size import free_batch
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.importer import Importer
 from graphrewrite.lowering.exchange.model_file import load_model
-from graphrewrite.lowering.exchange.tables import TABLE, by_op
+from graphrewrite.lowering.exchange.tables import PRODUCERS, TABLE, by_op
 from graphrewrite.runtime.plugins import offered
 from graphrewrite.runtime.progress import progress
 
@@ -72,9 +72,10 @@ def from_onnx(
     >>> graph.inputs, len(graph.outputs)
     (('input',), 1)
     """
-    table = {**TABLE, **by_op((*offered(plugins, "importers"), *entries))}
+    own = by_op((*offered(plugins, "importers"), *entries))
     try:
-        proto, weights = load_model(model, table)
+        proto, weights = load_model(model, {**TABLE, **own})
+        table = {**TABLE, **PRODUCERS.get(proto.producer_name, {}), **own}
         with progress(proto.graph.node, "import") as nodes:
             graph = Importer(proto, shapes or {}, constants or {}, table, weights).run(nodes)
     except GraphRewriteError:
