@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import Graph
+from graphrewrite import Graph, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.archive import Archive, Place
@@ -38,6 +38,10 @@ class Layer:
         Returns the array of a value, or None if it depends on inputs.
     build : callable
         Adds a layer inside of this one: its stored form, its place, its operands.
+    mask : callable
+        Returns which steps of a value count, or None if all do.
+    has_own_mask : bool
+        Whether the mask of the first operand is an argument of the call.
     """
 
     kind: str
@@ -48,6 +52,12 @@ class Layer:
     place: Place
     known: Callable[[Value], np.ndarray | None] = field(repr=False)
     build: Callable[..., Any] = field(repr=False)
+    mask: Callable[[Value], Value | None] = field(repr=False)
+    has_own_mask: bool = False
+
+    def filled(self, shape: Sequence[Any], number: float, element: str) -> Value:
+        """Return a value that has one number everywhere, of a shape that may be open."""
+        return self.graph.add(op.constant_of_shape, [], {"shape": tuple(shape), "value": number, "element": element})
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a setting."""

@@ -16,8 +16,10 @@ from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS
 from graphrewrite.lowering.exchange.keras.archive import Archive, Place
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
+from graphrewrite.lowering.exchange.keras.masks import MASKING, result_masks
 from graphrewrite.lowering.exchange.keras.movement import MOVEMENT
 from graphrewrite.lowering.exchange.keras.numbers import NUMBERS
+from graphrewrite.lowering.exchange.keras.operators import OPERATORS, is_operator, is_operator_known
 from graphrewrite.lowering.exchange.keras.recurrent import RECURRENT
 from graphrewrite.lowering.exchange.keras.windows import WINDOWS
 from graphrewrite.lowering.exchange.static_values import StaticValues
@@ -25,26 +27,11 @@ from graphrewrite.lowering.exchange.tensorflow.node import element_of_type
 
 __all__ = ["KERAS", "Network"]
 
-KERAS: dict[str, Row] = {**ACTIVATIONS, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
+KERAS: dict[str, Row] = {**ACTIVATIONS, **MASKING, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
 """The table of all supported layers."""
 _MODELS = ("Sequential", "Functional", "Model")
 _CODE = ("Lambda", "TFOpLambda", "SlicingOpLambda")
 """Layers that hold code, which is never executed."""
-_MASKED = (
-    "LSTM",
-    "GRU",
-    "SimpleRNN",
-    "Bidirectional",
-    "TimeDistributed",
-    "MultiHeadAttention",
-    "GlobalAveragePooling1D",
-)
-"""Layers whose result depends on a mask."""
-_OPS: Mapping[str, Row] = {
-    **{name: KERAS[name] for name in ("Add", "Maximum", "Minimum", "Multiply", "Subtract")},
-    **dict.fromkeys(("Divide", "TrueDivide"), lambda layer, x, y: op.div(x, y)),
-}
-"""Ops of Keras that stand among layers, in place of operators."""
 
 
 class Network:
@@ -53,6 +40,8 @@ class Network:
     def __init__(self, name: str, archive: Archive, shapes: Mapping[str, Sequence[int | str]], batch: str) -> None:
         self.graph, self.archive, self.shapes, self.batch = Graph(name), archive, shapes, batch
         self.static = StaticValues(self.graph)
+        self.masks: dict[tuple[str, int], Value] = {}
+        """Which steps of a value count, where not all do."""
 
     def run(self) -> Graph:
         """Return the graph."""
@@ -73,7 +62,6 @@ class Network:
     def check(self, model: Mapping[str, Any]) -> None:
         """Raise if there are layers that the table lacks, with all of them, or code."""
         missing: dict[str, list[str]] = {}
-        masks, masked = [], []
         for stored in _walk(model):
             kind, name = str(stored.get("class_name")), str(stored.get("config", {}).get("name"))
             if kind in _CODE:
@@ -81,10 +69,9 @@ class Network:
                     f"layer {name!r} ({kind}) holds code, which is never executed; export the model as a saved "
                     "model of TensorFlow: model.export('folder')"
                 )
-            if kind not in KERAS and kind not in _MODELS and kind != "InputLayer" and not _is_op(stored):
+            known = is_operator_known(stored) if is_operator(stored) else kind in (*KERAS, *_MODELS, "InputLayer")
+            if not known:
                 missing.setdefault(kind, []).append(name)
-            masks += [name] * (kind == "Embedding" and bool(stored["config"].get("mask_zero")))
-            masked += [name] * (kind in _MASKED)
             policy = stored.get("config", {}).get("dtype")
             policy = policy.get("config", {}).get("name") if isinstance(policy, Mapping) else policy
             if isinstance(policy, str) and policy.startswith(("mixed", "int8")):
@@ -92,10 +79,6 @@ class Network:
         if missing:
             listed = "; ".join(f"{kind} ({', '.join(map(repr, names[:3]))})" for kind, names in sorted(missing.items()))
             raise UnsupportedOpsError(f"the model has layers that are not supported: {listed}; export it as ONNX")
-        if masks and masked:
-            raise UnsupportedOpsError(
-                f"layer {masks[0]!r} makes a mask, which {masked[0]!r} reads; masks are not supported: export the model"
-            )
 
     def inputs(self, model: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
         """Yield the inputs with their types."""
@@ -202,17 +185,22 @@ class Network:
         if kind in _MODELS:
             found = self.model(stored, place, inputs)
             return found if len(found) > 1 else found[0]
-        if kind not in KERAS and not _is_op(stored):
+        if kind not in (OPERATORS if is_operator(stored) else KERAS):
             raise UnsupportedOpsError(f"layer {name!r} ({kind}) is not supported; export the model as ONNX")
         before = set(self.graph)
-        layer = Layer(kind, name, config, self.graph, self.archive, place, self.static.array, self.layer)
-        keywords = {
-            key: value
-            for key, value in (keywords or {}).items()
-            if key != "training" and (key != "mask" or value is not None)
-        }
+        keywords = {key: value for key, value in (keywords or {}).items() if key != "training"}
+        own = keywords.pop("mask", None)
+
+        def mask(x: Value) -> Value | None:
+            return own if own is not None and x is inputs[0] else self.masks.get((x.node, x.result))
+
+        layer = Layer(
+            kind, name, config, self.graph, self.archive, place, self.static.array, self.layer, mask, own is not None
+        )
         try:
-            result = (_OPS[kind] if _is_op(stored) else KERAS[kind])(layer, *inputs, **keywords)
+            result = (OPERATORS if is_operator(stored) else KERAS)[kind](layer, *inputs, **keywords)
+            if not is_operator(stored):
+                result = self.masked(layer, [x for x in inputs if isinstance(x, Value)], result)
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, OpenSizesError | UnsupportedOpsError) or str(error).startswith("layer "):
                 raise
@@ -223,10 +211,16 @@ class Network:
             data["origin"] = data.get("origin") or ("/".join(place.owners) or name,)
         return result
 
-
-def _is_op(stored: Mapping[str, Any]) -> bool:
-    """Tell whether something among the layers is an op, which has no weights and no place in the file."""
-    return ".ops." in f".{stored.get('module')}." and stored.get("class_name") in _OPS
+    def masked(self, layer: Layer, inputs: Sequence[Value], result: Any) -> Any:
+        """Note the masks of the results of a layer; a value that loses its mask becomes another one."""
+        results = list(result) if isinstance(result, tuple) else [result]
+        for at, mask in enumerate(result_masks(layer, inputs, results)):
+            key = (results[at].node, results[at].result)
+            if mask is None and key in self.masks:
+                results[at] = op.identity(results[at])
+            elif mask is not None:
+                self.masks[key] = mask
+        return tuple(results) if isinstance(result, tuple) else results[0]
 
 
 def _placed(model: Mapping[str, Any], place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:
@@ -234,7 +228,7 @@ def _placed(model: Mapping[str, Any], place: Place) -> Iterator[tuple[Mapping[st
     counts: dict[str, int] = {}
     for stored in model["config"]["layers"]:
         name = str(stored.get("name", stored.get("config", {}).get("name", "")))
-        if ".ops." in f".{stored.get('module')}.":
+        if is_operator(stored):
             yield stored, place.inner("", name)
             continue
         stem = _snake_case(str(stored["class_name"]))
