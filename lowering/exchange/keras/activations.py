@@ -78,8 +78,8 @@ def activated(layer: Layer, x: Value, setting: str = "activation") -> Any:
 def _relu(layer: Layer, x: Value) -> Any:
     slope, threshold, most = layer.get("negative_slope", 0.0), layer.get("threshold", 0.0), layer.get("max_value")
     if threshold:
-        edge = np.float32(threshold)
-        y = op.where(op.greater_or_equal(x, edge), x, op.mul(op.sub(x, edge), np.float32(slope)))
+        edge = layer.number(x, threshold)
+        y = op.where(op.greater_or_equal(x, edge), x, op.mul(op.sub(x, edge), layer.number(x, slope)))
     elif slope:
         y = op.leaky_relu(x, alpha=float(slope))
     else:

@@ -31,7 +31,7 @@ def result_masks(layer: Layer, inputs: Sequence[Value], results: Sequence[Value]
     masks = [layer.mask(x) for x in inputs]
     none: list[Value | None] = [None] * len(results)
     if layer.kind == "Embedding":
-        return [_differs(inputs[0], 0) if layer.get("mask_zero", False) else None]
+        return [_differs(layer, inputs[0], 0) if layer.get("mask_zero", False) else None]
     if layer.kind == "Masking":
         return [_any_differs(layer, inputs[0])]
     if not any(mask is not None for mask in masks):
@@ -53,9 +53,8 @@ def result_masks(layer: Layer, inputs: Sequence[Value], results: Sequence[Value]
     return none
 
 
-def _differs(x: Value, number: float) -> Any:
-    same = op.equal(x, np.asarray(number, np.int32 if str(x.type.element)[0] in "iu" else np.float32))
-    return op.logical_not(same)
+def _differs(layer: Layer, x: Value, number: float) -> Any:
+    return op.logical_not(op.equal(x, layer.number(x, number)))
 
 
 def _any_differs(layer: Layer, x: Value, *, keep: bool = False) -> Any:
@@ -63,12 +62,12 @@ def _any_differs(layer: Layer, x: Value, *, keep: bool = False) -> Any:
     value = layer.get("mask_value", 0.0)
     if not isinstance(value, int | float):
         raise Unfit(f"mask_value={value!r} is not supported; there are numbers")
-    found = op.cast(_differs(x, value), element="i32")
+    found = op.cast(_differs(layer, x, value), element="i32")
     return op.greater(op.reduce_max(found, axes=(-1,), keep_dims=keep), np.int32(0))
 
 
 def _masking(layer: Layer, x: Value) -> Any:
-    return op.where(_any_differs(layer, x, keep=True), x, np.float32(0))
+    return op.where(_any_differs(layer, x, keep=True), x, layer.number(x, 0.0))
 
 
 MASKING = {"Masking": _masking}

@@ -32,6 +32,20 @@ KERAS: dict[str, Row] = {**ACTIVATIONS, **MASKING, **MOVEMENT, **NUMBERS, **RECU
 _MODELS = ("Sequential", "Functional", "Model")
 _CODE = ("Lambda", "TFOpLambda", "SlicingOpLambda")
 """Layers that hold code, which is never executed."""
+_COMPUTE = {
+    **dict.fromkeys(("float32", "int32", "int64"), "f32"),
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float64": "f64",
+}
+"""Element types in which floats are computed, by policies, with or without ``mixed_`` in front."""
+_FLOATS = ("f16", "bf16", "f32", "f64")
+_NARROW = ("f16", "bf16")
+_WIDE = (
+    *("BatchNormalization", "GroupNormalization", "LayerNormalization", "Normalization", "RMSNormalization"),
+    *("Rescaling", "UnitNormalization"),
+)
+"""Layers that compute half floats in single precision."""
 
 
 class Network:
@@ -72,10 +86,11 @@ class Network:
             known = is_operator_known(stored) if is_operator(stored) else kind in (*KERAS, *_MODELS, "InputLayer")
             if not known:
                 missing.setdefault(kind, []).append(name)
-            policy = stored.get("config", {}).get("dtype")
-            policy = policy.get("config", {}).get("name") if isinstance(policy, Mapping) else policy
-            if isinstance(policy, str) and policy.startswith(("mixed", "int8")):
-                raise ModelError(f"layer {name!r} has the policy {policy!r}, which is not supported; export the model")
+            if kind in KERAS and _compute_element(stored["config"]) is None:
+                raise ModelError(
+                    f"layer {name!r} has the policy {_policy(stored['config'])!r}, which is not supported; export the "
+                    "model with model.export(…)"
+                )
         if missing:
             listed = "; ".join(f"{kind} ({', '.join(map(repr, names[:3]))})" for kind, names in sorted(missing.items()))
             raise UnsupportedOpsError(f"the model has layers that are not supported: {listed}; export it as ONNX")
@@ -103,8 +118,7 @@ class Network:
         named = [self.batch if at == 0 and size is None else size for at, size in enumerate(shape)]
         if None in named:
             raise OpenSizesError(f"input {name!r} has open sizes {list(shape)}; pass them: shapes={{{name!r}: (…)}}")
-        dtype = config.get("dtype", "float32")
-        dtype = dtype.get("config", {}).get("name", "float32") if isinstance(dtype, Mapping) else dtype
+        dtype = _policy(config)
         element = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}.get(
             dtype, f"DT_{dtype.upper()}"
         )
@@ -194,13 +208,19 @@ class Network:
         def mask(x: Value) -> Value | None:
             return own if own is not None and x is inputs[0] else self.masks.get((x.node, x.result))
 
-        layer = Layer(
-            kind, name, config, self.graph, self.archive, place, self.static.array, self.layer, mask, own is not None
-        )
+        element = (None if is_operator(stored) else _compute_element(config)) or "f32"
+        inside = "f32" if kind in _WIDE and element in _NARROW else element
+        if not is_operator(stored):
+            inputs = [self.cast(x, inside) if isinstance(x, Value) else x for x in inputs]
+        how = {"mask": mask, "has_own_mask": own is not None, "element": inside}
+        layer = Layer(kind, name, config, self.graph, self.archive, place, self.static.array, self.layer, **how)
         try:
             result = (OPERATORS if is_operator(stored) else KERAS)[kind](layer, *inputs, **keywords)
             if not is_operator(stored):
-                result = self.masked(layer, [x for x in inputs if isinstance(x, Value)], result)
+                several = result if isinstance(result, tuple) else (result,)
+                cast = tuple(self.cast(each, element) for each in several)
+                cast = self.masked(layer, [x for x in inputs if isinstance(x, Value)], cast)
+                result = cast if isinstance(result, tuple) else cast[0]
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, OpenSizesError | UnsupportedOpsError) or str(error).startswith("layer "):
                 raise
@@ -211,16 +231,38 @@ class Network:
             data["origin"] = data.get("origin") or ("/".join(place.owners) or name,)
         return result
 
-    def masked(self, layer: Layer, inputs: Sequence[Value], result: Any) -> Any:
+    def cast(self, x: Value, element: str) -> Value:
+        """Return floats in an element type; they keep their mask."""
+        if x.type.element not in _FLOATS or x.type.element == element:
+            return x
+        y: Value = op.cast(x, element=element)
+        if (x.node, x.result) in self.masks:
+            self.masks[y.node, y.result] = self.masks[x.node, x.result]
+        return y
+
+    def masked(self, layer: Layer, inputs: Sequence[Value], results: Sequence[Value]) -> tuple[Value, ...]:
         """Note the masks of the results of a layer; a value that loses its mask becomes another one."""
-        results = list(result) if isinstance(result, tuple) else [result]
+        found = list(results)
         for at, mask in enumerate(result_masks(layer, inputs, results)):
-            key = (results[at].node, results[at].result)
+            key = (found[at].node, found[at].result)
             if mask is None and key in self.masks:
-                results[at] = op.identity(results[at])
+                found[at] = op.identity(found[at])
             elif mask is not None:
                 self.masks[key] = mask
-        return tuple(results) if isinstance(result, tuple) else results[0]
+        return tuple(found)
+
+
+def _policy(config: Mapping[str, Any]) -> str:
+    """Return the name of the policy of a layer, or of its type of numbers."""
+    stored = config.get("dtype") or "float32"
+    if isinstance(stored, Mapping):
+        stored = stored.get("config", {}).get("name") or stored.get("class_name")
+    return str(stored)
+
+
+def _compute_element(config: Mapping[str, Any]) -> str | None:
+    """Return the element type in which a layer computes; None if its policy is not supported."""
+    return _COMPUTE.get(_policy(config).removeprefix("mixed_"))
 
 
 def _placed(model: Mapping[str, Any], place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:

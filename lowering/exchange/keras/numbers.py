@@ -37,8 +37,9 @@ def _embedding(layer: Layer, x: Value) -> Any:
 
 
 def _rescaled(layer: Layer, x: Value) -> Any:
-    scale, offset = (np.asarray(layer.get(name, other), np.float32) for name, other in (("scale", 1), ("offset", 0)))
-    x = x if str(x.type.element).startswith("f") else op.cast(x, element="f32")
+    x = x if str(x.type.element).startswith("f") else op.cast(x, element=layer.element)
+    dtype = element_dtype(x.type.element)
+    scale, offset = (np.asarray(layer.get(name, other), dtype) for name, other in (("scale", 1), ("offset", 0)))
     return op.add(op.mul(x, scale), offset)
 
 
@@ -134,7 +135,7 @@ def _folded(function: Callable[[Any, Any], Any]) -> Row:
 
 
 def _average(layer: Layer, *xs: Value) -> Any:
-    return op.div(_folded(op.add)(layer, *xs), np.float32(len(xs)))
+    return op.div(_folded(op.add)(layer, *xs), layer.number(xs[0], len(xs)))
 
 
 def _dot(layer: Layer, x: Value, y: Value) -> Any:
@@ -158,9 +159,9 @@ def _attention(layer: Layer, query: Value, value: Value | None = None, key: Valu
     value = query if value is None else value
     mask = _attended(layer, query, value, key, given)
     key = value if key is None else key
-    parts = {}
+    parts, hidden = {}, "_" if layer.archive.version < 3 else ""
     for name, x in (("query", query), ("key", key), ("value", value)):
-        kernel, *bias = layer.weights(*_projection(layer), of=layer.inner(f"{name}_dense", name))
+        kernel, *bias = layer.weights(*_projection(layer), of=layer.inner(f"{hidden}{name}_dense", name))
         y = op.einsum(x, kernel, equation="abc,cde->abde")
         parts[name] = op.transpose(op.add(y, bias[0]) if bias else y, perm=(0, 2, 1, 3))
     scale = 1 / math.sqrt(float(layer.get("key_dim")))
@@ -173,12 +174,14 @@ def _attention(layer: Layer, query: Value, value: Value | None = None, key: Valu
             mask = op.logical_and(mask, op.trilu(square, upper=False))
         wide = op.unsqueeze(mask, axes=(1,))
         # Where nothing is left to attend to, all steps weigh the same; where weights drop out in training, none.
-        low = np.float32(-0.7 * float(np.finfo(np.float32).max))
-        y = op.attention(parts["query"], parts["key"], parts["value"], op.where(wide, np.float32(0), low), scale=scale)
+        query = parts["query"]
+        least = layer.number(query, -0.7 * float(np.finfo(element_dtype(query.type.element)).max))
+        seen = op.where(wide, layer.number(query, 0.0), least)
+        y = op.attention(query, parts["key"], parts["value"], seen, scale=scale)
         if layer.archive.version >= 3 and layer.get("dropout", 0.0) > 0:
             left = op.reduce_max(op.cast(wide, element="i32"), axes=(-1,), keep_dims=True)
-            y = op.where(op.greater(left, np.int32(0)), y, np.float32(0))
-    kernel, *bias = layer.weights(*_projection(layer), of=layer.inner("output_dense", "attention_output"))
+            y = op.where(op.greater(left, np.int32(0)), y, layer.number(y, 0.0))
+    kernel, *bias = layer.weights(*_projection(layer), of=layer.inner(f"{hidden}output_dense", "attention_output"))
     z = op.einsum(op.transpose(y, perm=(0, 2, 1, 3)), kernel, equation="abcd,cde->abe")
     return op.add(z, bias[0]) if bias else z
 

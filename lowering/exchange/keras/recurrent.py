@@ -68,7 +68,9 @@ def _recurrent(layer: Layer, x: Value, *states: Value, initial_state: Any = ()) 
     mask, zero = None if ignored else layer.mask(x), bool(layer.get("zero_output_for_mask", False))
     names = ["kernel", "recurrent_kernel", *(["bias"] if layer.has("use_bias") else [])]
     place = layer.inner("cell", _CELLS[kind])
-    kernel, recurrent, *bias = layer.archive.arrays(place, names)
+    if layer.element == "bf16":
+        raise Unfit("a cell that computes in bfloat16 is not supported; export the model with model.export(…)")
+    kernel, recurrent, *bias = (array for array, _ in layer.arrays(*names, of=place))
     gates = _GATES[kind]
     operands: list[Any] = [x if mask is None else compacted(x, mask), _turned(kernel, gates), _turned(recurrent, gates)]
     attributes: dict[str, Any] = {**_functions(layer), "layout": 1}
@@ -139,7 +141,7 @@ def _bidirectional(layer: Layer, x: Value, *states: Value, initial_state: Any = 
         "concat": lambda: op.concat(first, second, axis=-1),
         "sum": lambda: op.add(first, second),
         "mul": lambda: op.mul(first, second),
-        "ave": lambda: op.div(op.add(first, second), np.float32(2)),
+        "ave": lambda: op.div(op.add(first, second), layer.number(first, 2)),
         None: lambda: (first, second),
     }
     if merge not in merged:
