@@ -154,8 +154,15 @@ def _import_loop(importer: Importer, attributes: Mapping[str, Any], inputs: list
 
     try:
         body = _settled(body_for, [value.type for value in values])
-    except OpenSizesError:
+    except OpenSizesError as error:
         # With the number of the iteration known, all sizes may be.
+        number = None if count is None else importer.known.array(count)
+        if number is not None and number.dtype == object:
+            open_sizes = ", ".join(f"{name!r}: [...]" for name in importer.graph.inputs)
+            raise OpenSizesError(
+                f"it has {number.item()} iterations, an open size, and {error.reason}; give numbers by "
+                f"from_onnx(..., shapes={{{open_sizes}}}), and batch=None to keep them"
+            ) from None
         repeated = _repeated(importer, subgraph, count, condition, values)
         if repeated is None:
             raise

@@ -15,7 +15,7 @@ from graphrewrite.lowering.exchange.importer import Importer
 from graphrewrite.lowering.exchange.model_file import load_model
 from graphrewrite.lowering.exchange.onnx_hooks import info_of_onnx
 from graphrewrite.lowering.exchange.rulesets.described_ops import filled_up
-from graphrewrite.lowering.exchange.tables import TABLE, by_op
+from graphrewrite.lowering.exchange.tables import PRODUCERS, TABLE, by_op
 from graphrewrite.runtime.plugins import offered
 from graphrewrite.runtime.progress import progress
 
@@ -78,9 +78,10 @@ def from_onnx(
     >>> graph.inputs, len(graph.outputs)
     (('input',), 1)
     """
-    table = {**TABLE, **filled_up(TABLE, by_op((*offered(plugins, "importers"), *entries)))}
+    own = filled_up(TABLE, by_op((*offered(plugins, "importers"), *entries)))
     try:
-        proto, weights = load_model(model, table)
+        proto, weights = load_model(model, {**TABLE, **own})
+        table = {**TABLE, **PRODUCERS.get(proto.producer_name, {}), **own}
         with progress(proto.graph.node, "import") as nodes:
             called = Hooks(hooks, info_of_onnx(proto))
             called.before_model()

@@ -1,6 +1,7 @@
 """Record models of Keras with their results: ``python -m tests.support.record_keras FILE.zip``, with TensorFlow.
 
-With ``--old`` models of Keras 2, by `tf_keras`; they are added to the file.
+With ``--old`` models of Keras 2, by `tf_keras`; with ``--small`` those of masks and of half precision. They are added
+to the file.
 """
 
 from __future__ import annotations
@@ -40,6 +41,57 @@ def network(keras, old: bool):
     return keras.Model([image, rows], [layers.Dense(3, activation="softmax")(together), layers.Dot(1)([x, y])])
 
 
+def masked(keras, old: bool):
+    """A model whose layers make, pass on, merge and read masks."""
+    layers = keras.layers
+    words, steps = layers.Input((7,), dtype="int32", name="words"), layers.Input((7, 5), name="steps")
+    x = layers.Embedding(4, 5, mask_zero=True)(words)
+    y = layers.Dense(5)(layers.Masking(mask_value=0.5)(steps))
+    z = layers.LayerNormalization()(layers.Add()([x, layers.MultiHeadAttention(2, 3)(x, x)]))
+    z = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(layers.Concatenate()([z, y]))
+    last = layers.GRU(4, go_backwards=True)(layers.Concatenate(axis=1)([z, layers.Dense(6)(y)]))
+    all_steps = layers.SimpleRNN(3, return_sequences=True)(y)
+    return keras.Model([words, steps], [last, all_steps, layers.GlobalAveragePooling1D()(z)])
+
+
+def mixed(keras, old: bool):
+    """A model that computes in half precision, but for its last layer."""
+    layers = keras.layers
+    (keras.mixed_precision.set_global_policy if old else keras.config.set_dtype_policy)("mixed_float16")
+    image = layers.Input((8, 9, 3), name="image")
+    x = layers.Conv2D(8, 3, strides=2, padding="same", use_bias=False)(layers.Rescaling(0.5)(image))
+    x = layers.LeakyReLU()(layers.BatchNormalization()(x))
+    x = layers.MultiHeadAttention(2, 3)(*[layers.Reshape((-1, 8))(x)] * 2)
+    return keras.Model(image, layers.Dense(3, activation="softmax", dtype="float32")(layers.LSTM(4)(x)))
+
+
+def drawn(random, kind):
+    """Draw an input: words and steps some of which are masked, or other numbers."""
+    if kind.dtype == "int32":
+        return random.integers(0, 4, (5, *kind.shape[1:])).astype(np.int32) * (np.arange(5)[:, None] > 0)
+    values = random.normal(size=(5, *kind.shape[1:])).astype(np.float32)
+    return np.where(random.integers(0, 2, (5, 7, 1)) > 0, values, np.float32(0.5)) if kind.shape[1] == 7 else values
+
+
+def record_small(keras, old: bool, random, archive, folder):
+    """Write the models of masks and of half precision, with inputs and results by their order."""
+    for make in (masked, mixed):
+        model, stem = make(keras, old), f"{make.__name__}_{2 if old else 3}"
+        for weight in model.weights:
+            values = random.normal(0, 0.4, weight.shape)
+            weight.assign(np.abs(values) + 0.5 if "variance" in getattr(weight, "path", weight.name) else values)
+        inputs = [drawn(random, kind) for kind in model.inputs]
+        results = model(inputs if len(inputs) > 1 else inputs[0], training=False)
+        results = results if isinstance(results, list) else [results]
+        np.savez(folder / f"{stem}.npz", *map(np.asarray, results), **dict(zip("ab", inputs, strict=False)))
+        for suffix in (".npz", ".keras", ".h5"):
+            if suffix == ".h5":
+                model.save(folder / f"{stem}.h5")
+            elif suffix == ".keras":
+                model.save(folder / f"{stem}.keras")
+            archive.write(folder / f"{stem}{suffix}", f"{stem}{suffix}")
+
+
 def main() -> None:
     """Write the models."""
     old = "--old" in sys.argv
@@ -48,6 +100,10 @@ def main() -> None:
     else:
         import keras
     random = np.random.default_rng(7)
+    if "--small" in sys.argv:
+        with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(sys.argv[1], "a", zipfile.ZIP_DEFLATED) as archive:
+            record_small(keras, old, random, archive, Path(scratch))
+        return
     model = network(keras, old)
     for weight in model.weights:
         values = random.normal(0, 0.5, weight.shape)

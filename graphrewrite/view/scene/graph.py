@@ -16,6 +16,7 @@ from graphrewrite.view.colour import PAPER, Look
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.box import Feed, box_of, feeds_of, is_order, is_tucked, op_of, tooltip_of
 from graphrewrite.view.scene.content import Arrow, Box, Frame, Scene
+from graphrewrite.view.scene.modules import module_frames
 from graphrewrite.view.scene.shading import Shading
 
 __all__ = ["drawn_nodes", "scene_of"]
@@ -48,6 +49,8 @@ def scene_of(
     chosen = None if nodes is None else set(nodes)
     drawn = [node for node in drawn_nodes(graph) if chosen is None or node in chosen]
     builder = _Builder(marks or {}, shading)
+    if nested:
+        builder.frames, builder.modules = module_frames(graph, drawn)
     with nested_once():
         builder.add(graph, drawn, _depth_within(graph, drawn, nested))
     builder.add_stubs(graph, drawn)
@@ -84,6 +87,7 @@ class _Builder:
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
         self.frames: list[Frame] = []
+        self.modules: Mapping[Any, int] = {}
         self.positions: dict[Any, int] = {}
 
     def add(
@@ -103,9 +107,10 @@ class _Builder:
         for node in drawn:
             # Marks and shades are of nodes of the outermost graph; inner nodes may have the same names.
             mark = self.marks.get(node, "") if outer else ""
+            around = self.modules.get(node) if outer else frame
             if node in inner:
                 body, kind = inner[node], str(graph.nodes[node]["type"])
-                self.frames.append(Frame(f"{path}{node}", kind, frame, tooltip_of(graph, node), mark))
+                self.frames.append(Frame(f"{path}{node}", kind, around, tooltip_of(graph, node), mark))
                 inside: Any = self.add(body, drawn_nodes(body), depth - 1, f"{path}{node}/", len(self.frames) - 1)
                 positions[node] = _Ports(
                     [inside[name] for name in body.inputs], [inside[name] for name in body.outputs]
@@ -113,7 +118,7 @@ class _Builder:
                 continue
             shade = self.shading.of_node(node) if self.shading is not None and outer else None
             positions[node] = len(self.boxes)
-            box = box_of(graph, node, feeds[node], held, path=path, frame=frame, mark=mark, shade=shade)
+            box = box_of(graph, node, feeds[node], held, path=path, frame=around, mark=mark, shade=shade)
             if self.shading is not None and shade is None:  # its family's colour would look like a shade
                 box = replace(box, look=replace(box.look, fill=PAPER.fill))
             self.boxes.append(box)

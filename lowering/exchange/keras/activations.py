@@ -13,7 +13,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 
-__all__ = ["ACTIVATIONS", "activated", "activation_name", "hard_sigmoid_slope", "of_unit_length"]
+__all__ = ["ACTIVATIONS", "FUNCTIONS", "activated", "activation_name", "hard_sigmoid_slope", "of_unit_length"]
 
 
 def _relu6(x: Value) -> Any:
@@ -25,7 +25,7 @@ def hard_sigmoid_slope(layer: Layer) -> float:
     return 0.2 if layer.archive.version < 3 else 1 / 6
 
 
-_NAMED: Mapping[str, Callable[..., Any]] = {
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "celu": op.celu,
     "elu": op.elu,
     "exponential": op.exp,
@@ -70,16 +70,16 @@ def activated(layer: Layer, x: Value, setting: str = "activation") -> Any:
     name = activation_name(stored)
     if name == "hard_sigmoid":
         return op.hard_sigmoid(x, alpha=hard_sigmoid_slope(layer), beta=0.5)
-    if name not in _NAMED:
-        raise Unfit(f"the activation {name!r} is not supported{did_you_mean(name, _NAMED)}")
-    return _NAMED[name](x)
+    if name not in FUNCTIONS:
+        raise Unfit(f"the activation {name!r} is not supported{did_you_mean(name, FUNCTIONS)}")
+    return FUNCTIONS[name](x)
 
 
 def _relu(layer: Layer, x: Value) -> Any:
     slope, threshold, most = layer.get("negative_slope", 0.0), layer.get("threshold", 0.0), layer.get("max_value")
     if threshold:
-        edge = np.float32(threshold)
-        y = op.where(op.greater_or_equal(x, edge), x, op.mul(op.sub(x, edge), np.float32(slope)))
+        edge = layer.number(x, threshold)
+        y = op.where(op.greater_or_equal(x, edge), x, op.mul(op.sub(x, edge), layer.number(x, slope)))
     elif slope:
         y = op.leaky_relu(x, alpha=float(slope))
     else:

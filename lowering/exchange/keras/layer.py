@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import Graph
+from graphrewrite import Graph, Tensor, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.archive import Archive, Place
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands
 from graphrewrite.lowering.exchange.tensorflow_import import TENSORFLOW
+from graphrewrite.types import element_of, hold
 
 __all__ = ["Layer", "Row"]
 
@@ -38,6 +39,12 @@ class Layer:
         Returns the array of a value, or None if it depends on inputs.
     build : callable
         Adds a layer inside of this one: its stored form, its place, its operands.
+    mask : callable
+        Returns which steps of a value count, or None if all do.
+    has_own_mask : bool
+        Whether the mask of the first operand is an argument of the call.
+    element : str
+        Element type in which it computes.
     """
 
     kind: str
@@ -48,6 +55,13 @@ class Layer:
     place: Place
     known: Callable[[Value], np.ndarray | None] = field(repr=False)
     build: Callable[..., Any] = field(repr=False)
+    mask: Callable[[Value], Value | None] = field(repr=False)
+    has_own_mask: bool = False
+    element: str = "f32"
+
+    def filled(self, shape: Sequence[Any], number: float, element: str) -> Value:
+        """Return a value that has one number everywhere, of a shape that may be open."""
+        return self.graph.add(op.constant_of_shape, [], {"shape": tuple(shape), "value": number, "element": element})
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a setting."""
@@ -60,12 +74,22 @@ class Layer:
 
     def weights(self, *names: str, of: Place | None = None) -> list[Value]:
         """Return weights as constants."""
-        arrays = self.archive.arrays(of or self.place, names)
         stem = self.name.replace("/", "_")
         return [
-            self.graph.constant(array, name=self.graph.fresh(f"{stem}_{name}"))
-            for name, array in zip(names, arrays, strict=True)
+            self.graph.constant(array, type=Tensor(kind, array.shape), name=self.graph.fresh(f"{stem}_{name}"))
+            for name, (array, kind) in zip(names, self.arrays(*names, of=of), strict=True)
         ]
+
+    def arrays(self, *names: str, of: Place | None = None) -> list[tuple[np.ndarray, str]]:
+        """Return weights as arrays and their element types; floats in the one in which the layer computes."""
+        arrays = self.archive.arrays(of or self.place, names)
+        kinds = [self.element if array.dtype.kind == "f" else str(element_of(array.dtype)) for array in arrays]
+        return [(hold(kind, array), kind) for array, kind in zip(arrays, kinds, strict=True)]
+
+    def number(self, x: Value, number: float) -> Value:
+        """Return a number in the element type of a value."""
+        kind = x.type.element
+        return self.graph.constant(hold(kind, np.asarray(number)), type=Tensor(kind, ()))
 
     def inner(self, path: str, name: str) -> Place:
         """Return the place of a part of this layer."""

@@ -17,8 +17,10 @@ from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNo
 from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS
 from graphrewrite.lowering.exchange.keras.archive import Archive, Place
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
+from graphrewrite.lowering.exchange.keras.masks import MASKING, result_masks
 from graphrewrite.lowering.exchange.keras.movement import MOVEMENT
 from graphrewrite.lowering.exchange.keras.numbers import NUMBERS
+from graphrewrite.lowering.exchange.keras.operators import OPERATORS, is_operator, is_operator_known
 from graphrewrite.lowering.exchange.keras.recurrent import RECURRENT
 from graphrewrite.lowering.exchange.keras.windows import WINDOWS
 from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
@@ -26,26 +28,25 @@ from graphrewrite.lowering.exchange.static_values import StaticValues
 
 __all__ = ["KERAS", "Network"]
 
-KERAS: dict[str, Row] = {**ACTIVATIONS, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
+KERAS: dict[str, Row] = {**ACTIVATIONS, **MASKING, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
 """The table of all supported layers."""
 _MODELS = ("Sequential", "Functional", "Model")
 _CODE = ("Lambda", "TFOpLambda", "SlicingOpLambda")
 """Layers that hold code, which is never executed."""
-_MASKED = (
-    "LSTM",
-    "GRU",
-    "SimpleRNN",
-    "Bidirectional",
-    "TimeDistributed",
-    "MultiHeadAttention",
-    "GlobalAveragePooling1D",
-)
-"""Layers whose result depends on a mask."""
-_OPS: Mapping[str, Row] = {
-    **{name: KERAS[name] for name in ("Add", "Maximum", "Minimum", "Multiply", "Subtract")},
-    **dict.fromkeys(("Divide", "TrueDivide"), lambda layer, x, y: op.div(x, y)),
+_COMPUTE = {
+    **dict.fromkeys(("float32", "int32", "int64"), "f32"),
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float64": "f64",
 }
-"""Ops of Keras that stand among layers, in place of operators."""
+"""Element types in which floats are computed, by policies, with or without ``mixed_`` in front."""
+_FLOATS = ("f16", "bf16", "f32", "f64")
+_NARROW = ("f16", "bf16")
+_WIDE = (
+    *("BatchNormalization", "GroupNormalization", "LayerNormalization", "Normalization", "RMSNormalization"),
+    *("Rescaling", "UnitNormalization"),
+)
+"""Layers that compute half floats in single precision."""
 
 
 class Network:
@@ -65,6 +66,8 @@ class Network:
         self.hooks = Hooks(hooks, info)
         self.graph, self.archive, self.shapes, self.batch = Graph(name), archive, shapes, batch
         self.static = StaticValues(self.graph)
+        self.masks: dict[tuple[str, int], Value] = {}
+        """Which steps of a value count, where not all do."""
 
     def run(self) -> Graph:
         """Return the graph."""
@@ -86,7 +89,6 @@ class Network:
     def check(self, model: Mapping[str, Any]) -> None:
         """Raise if there are layers that the table lacks, with all of them, or code."""
         missing: dict[str, list[str]] = {}
-        masks, masked = [], []
         for stored in _walk(model):
             kind, name = str(stored.get("class_name")), str(stored.get("config", {}).get("name"))
             if kind in _CODE:
@@ -94,22 +96,17 @@ class Network:
                     f"layer {name!r} ({kind}) holds code, which is never executed; export the model as a saved "
                     "model of TensorFlow: model.export('folder')"
                 )
-            is_known = kind in KERAS or kind in _MODELS or kind == "InputLayer" or _is_op(stored)
-            if not is_known and not self.hooks.are_for(kind, name, before=True):
+            known = is_operator_known(stored) if is_operator(stored) else kind in (*KERAS, *_MODELS, "InputLayer")
+            if not known and not self.hooks.are_for(kind, name, before=True):
                 missing.setdefault(kind, []).append(name)
-            masks += [name] * (kind == "Embedding" and bool(stored["config"].get("mask_zero")))
-            masked += [name] * (kind in _MASKED)
-            policy = stored.get("config", {}).get("dtype")
-            policy = policy.get("config", {}).get("name") if isinstance(policy, Mapping) else policy
-            if isinstance(policy, str) and policy.startswith(("mixed", "int8")):
-                raise ModelError(f"layer {name!r} has the policy {policy!r}, which is not supported; export the model")
+            if kind in KERAS and _compute_element(stored["config"]) is None:
+                raise ModelError(
+                    f"layer {name!r} has the policy {_policy(stored['config'])!r}, which is not supported; export the "
+                    "model with model.export(…)"
+                )
         if missing:
             listed = "; ".join(f"{kind} ({', '.join(map(repr, names[:3]))})" for kind, names in sorted(missing.items()))
             raise UnsupportedOpsError(f"the model has layers that are not supported: {listed}; export it as ONNX")
-        if masks and masked:
-            raise UnsupportedOpsError(
-                f"layer {masks[0]!r} makes a mask, which {masked[0]!r} reads; masks are not supported: export the model"
-            )
 
     def inputs(self, model: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
         """Yield the inputs with their types."""
@@ -134,8 +131,7 @@ class Network:
         named = [self.batch if at == 0 and size is None else size for at, size in enumerate(shape)]
         if None in named:
             raise OpenSizesError(f"input {name!r} has open sizes {list(shape)}; pass them: shapes={{{name!r}: (…)}}")
-        dtype = config.get("dtype", "float32")
-        dtype = dtype.get("config", {}).get("name", "float32") if isinstance(dtype, Mapping) else dtype
+        dtype = _policy(config)
         element = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}.get(
             dtype, f"DT_{dtype.upper()}"
         )
@@ -234,17 +230,28 @@ class Network:
         if kind in _MODELS:
             found = self.model(stored, place, inputs)
             return found if len(found) > 1 else found[0]
-        if kind not in KERAS and not _is_op(stored):
+        if kind not in (OPERATORS if is_operator(stored) else KERAS):
             raise UnsupportedOpsError(f"layer {name!r} ({kind}) is not supported; export the model as ONNX")
         before = set(self.graph)
-        layer = Layer(kind, name, config, self.graph, self.archive, place, self.static.array, self.layer)
-        keywords = {
-            key: value
-            for key, value in (keywords or {}).items()
-            if key != "training" and (key != "mask" or value is not None)
-        }
+        keywords = {key: value for key, value in (keywords or {}).items() if key != "training"}
+        own = keywords.pop("mask", None)
+
+        def mask(x: Value) -> Value | None:
+            return own if own is not None and x is inputs[0] else self.masks.get((x.node, x.result))
+
+        element = (None if is_operator(stored) else _compute_element(config)) or "f32"
+        inside = "f32" if kind in _WIDE and element in _NARROW else element
+        if not is_operator(stored):
+            inputs = [self.cast(x, inside) if isinstance(x, Value) else x for x in inputs]
+        how = {"mask": mask, "has_own_mask": own is not None, "element": inside}
+        layer = Layer(kind, name, config, self.graph, self.archive, place, self.static.array, self.layer, **how)
         try:
-            result = (_OPS[kind] if _is_op(stored) else KERAS[kind])(layer, *inputs, **keywords)
+            result = (OPERATORS if is_operator(stored) else KERAS)[kind](layer, *inputs, **keywords)
+            if not is_operator(stored):
+                several = result if isinstance(result, tuple) else (result,)
+                cast = tuple(self.cast(each, element) for each in several)
+                cast = self.masked(layer, [x for x in inputs if isinstance(x, Value)], cast)
+                result = cast if isinstance(result, tuple) else cast[0]
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, OpenSizesError | UnsupportedOpsError) or str(error).startswith("layer "):
                 raise
@@ -255,10 +262,38 @@ class Network:
             data["origin"] = data.get("origin") or ("/".join(place.owners) or name,)
         return result
 
+    def cast(self, x: Value, element: str) -> Value:
+        """Return floats in an element type; they keep their mask."""
+        if x.type.element not in _FLOATS or x.type.element == element:
+            return x
+        y: Value = op.cast(x, element=element)
+        if (x.node, x.result) in self.masks:
+            self.masks[y.node, y.result] = self.masks[x.node, x.result]
+        return y
 
-def _is_op(stored: Mapping[str, Any]) -> bool:
-    """Tell whether something among the layers is an op, which has no weights and no place in the file."""
-    return ".ops." in f".{stored.get('module')}." and stored.get("class_name") in _OPS
+    def masked(self, layer: Layer, inputs: Sequence[Value], results: Sequence[Value]) -> tuple[Value, ...]:
+        """Note the masks of the results of a layer; a value that loses its mask becomes another one."""
+        found = list(results)
+        for at, mask in enumerate(result_masks(layer, inputs, results)):
+            key = (found[at].node, found[at].result)
+            if mask is None and key in self.masks:
+                found[at] = op.identity(found[at])
+            elif mask is not None:
+                self.masks[key] = mask
+        return tuple(found)
+
+
+def _policy(config: Mapping[str, Any]) -> str:
+    """Return the name of the policy of a layer, or of its type of numbers."""
+    stored = config.get("dtype") or "float32"
+    if isinstance(stored, Mapping):
+        stored = stored.get("config", {}).get("name") or stored.get("class_name")
+    return str(stored)
+
+
+def _compute_element(config: Mapping[str, Any]) -> str | None:
+    """Return the element type in which a layer computes; None if its policy is not supported."""
+    return _COMPUTE.get(_policy(config).removeprefix("mixed_"))
 
 
 def _placed(model: Mapping[str, Any], place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:
@@ -266,7 +301,7 @@ def _placed(model: Mapping[str, Any], place: Place) -> Iterator[tuple[Mapping[st
     counts: dict[str, int] = {}
     for stored in model["config"]["layers"]:
         name = str(stored.get("name", stored.get("config", {}).get("name", "")))
-        if ".ops." in f".{stored.get('module')}.":
+        if is_operator(stored):
             yield stored, place.inner("", name)
             continue
         stem = _snake_case(str(stored["class_name"]))

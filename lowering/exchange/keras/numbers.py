@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.activations import activated, of_unit_length
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
+from graphrewrite.types import element_dtype
 
 __all__ = ["NUMBERS"]
 
@@ -36,8 +37,9 @@ def _embedding(layer: Layer, x: Value) -> Any:
 
 
 def _rescaled(layer: Layer, x: Value) -> Any:
-    scale, offset = (np.asarray(layer.get(name, other), np.float32) for name, other in (("scale", 1), ("offset", 0)))
-    x = x if str(x.type.element).startswith("f") else op.cast(x, element="f32")
+    x = x if str(x.type.element).startswith("f") else op.cast(x, element=layer.element)
+    dtype = element_dtype(x.type.element)
+    scale, offset = (np.asarray(layer.get(name, other), dtype) for name, other in (("scale", 1), ("offset", 0)))
     return op.add(op.mul(x, scale), offset)
 
 
@@ -133,7 +135,7 @@ def _folded(function: Callable[[Any, Any], Any]) -> Row:
 
 
 def _average(layer: Layer, *xs: Value) -> Any:
-    return op.div(_folded(op.add)(layer, *xs), np.float32(len(xs)))
+    return op.div(_folded(op.add)(layer, *xs), layer.number(xs[0], len(xs)))
 
 
 def _dot(layer: Layer, x: Value, y: Value) -> Any:
@@ -154,21 +156,48 @@ def _attention(layer: Layer, query: Value, value: Value | None = None, key: Valu
     """Each projection is a product of several axes (keras.layers.MultiHeadAttention)."""
     if len(query.type.shape) != 3 or layer.get("attention_axes") not in (None, [1], 1) or layer.get("use_gate", False):
         raise Unfit(f"attention along axes {layer.get('attention_axes')} of {query.type} is not supported")
-    if any(given.get(name) is not None for name in ("attention_mask", "query_mask", "value_mask", "key_mask")):
-        raise Unfit("masks are not supported; export the model with model.export(…)")
     value = query if value is None else value
+    mask = _attended(layer, query, value, key, given)
     key = value if key is None else key
-    parts = {}
+    parts, hidden = {}, "_" if layer.archive.version < 3 else ""
     for name, x in (("query", query), ("key", key), ("value", value)):
-        kernel, *bias = layer.weights(*_projection(layer), of=layer.inner(f"{name}_dense", name))
+        kernel, *bias = layer.weights(*_projection(layer), of=layer.inner(f"{hidden}{name}_dense", name))
         y = op.einsum(x, kernel, equation="abc,cde->abde")
         parts[name] = op.transpose(op.add(y, bias[0]) if bias else y, perm=(0, 2, 1, 3))
     scale = 1 / math.sqrt(float(layer.get("key_dim")))
     causal = bool(given.get("use_causal_mask", False))
-    y = op.attention(parts["query"], parts["key"], parts["value"], scale=scale, is_causal=causal)
-    kernel, *bias = layer.weights(*_projection(layer), of=layer.inner("output_dense", "attention_output"))
+    if mask is None:
+        y = op.attention(parts["query"], parts["key"], parts["value"], scale=scale, is_causal=causal)
+    else:
+        if causal:
+            square = layer.filled((query.type.shape[1], value.type.shape[1]), True, "bool")
+            mask = op.logical_and(mask, op.trilu(square, upper=False))
+        wide = op.unsqueeze(mask, axes=(1,))
+        # Where nothing is left to attend to, all steps weigh the same; where weights drop out in training, none.
+        query = parts["query"]
+        least = layer.number(query, -0.7 * float(np.finfo(element_dtype(query.type.element)).max))
+        seen = op.where(wide, layer.number(query, 0.0), least)
+        y = op.attention(query, parts["key"], parts["value"], seen, scale=scale)
+        if layer.archive.version >= 3 and layer.get("dropout", 0.0) > 0:
+            left = op.reduce_max(op.cast(wide, element="i32"), axes=(-1,), keep_dims=True)
+            y = op.where(op.greater(left, np.int32(0)), y, layer.number(y, 0.0))
+    kernel, *bias = layer.weights(*_projection(layer), of=layer.inner(f"{hidden}output_dense", "attention_output"))
     z = op.einsum(op.transpose(y, perm=(0, 2, 1, 3)), kernel, equation="abcd,cde->abe")
     return op.add(z, bias[0]) if bias else z
+
+
+def _attended(layer: Layer, query: Value, value: Value, key: Value | None, given: Mapping[str, Any]) -> Value | None:
+    """Return which steps each step attends to [N, T, S], None where that is all of them."""
+    total = given.get("attention_mask")
+    if total is not None and str(total.type.element) != "bool":
+        total = op.logical_not(op.equal(total, np.zeros((), element_dtype(total.type.element))))
+    for name, x, axis in (("query", query, 2), ("value", value, 1), ("key", key, 1)):
+        mask = given.get(f"{name}_mask")
+        mask = layer.mask(x) if mask is None and x is not None else mask
+        if mask is not None:
+            wide = op.unsqueeze(mask, axes=(axis,))
+            total = wide if total is None else op.logical_and(total, wide)
+    return total
 
 
 def _projection(layer: Layer) -> list[str]:

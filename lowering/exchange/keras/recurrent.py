@@ -12,6 +12,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.activations import activation_name, hard_sigmoid_slope
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
+from graphrewrite.lowering.exchange.keras.masks import compacted, count_of, spread
 from graphrewrite.lowering.exchange.strided_slices import LAST
 
 __all__ = ["RECURRENT"]
@@ -29,6 +30,7 @@ _FUNCTIONS = {
 """Functions of cells: the op's name and its numbers."""
 _GATES = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "SimpleRNN": (0,)}
 """Where the gates of the op stand in the weights of a file."""
+_MASKED = (*_GATES, "Bidirectional", "GlobalAveragePooling1D", "MultiHeadAttention", "Softmax")
 _CELLS = {"LSTM": "lstm_cell", "GRU": "gru_cell", "SimpleRNN": "simple_rnn_cell"}
 
 
@@ -55,16 +57,22 @@ def _turned(array: np.ndarray, gates: tuple[int, ...]) -> np.ndarray:
     return np.concatenate([parts[gate] for gate in gates], axis=-1).T[None]
 
 
-def _recurrent(layer: Layer, x: Value, *states: Value, **given: Any) -> Any:
+def _recurrent(layer: Layer, x: Value, *states: Value, initial_state: Any = ()) -> Any:
     """One direction; the results are as the layer says: all outputs or the last, and the states."""
     kind = layer.kind
-    if layer.get("stateful", False) or given.get("mask") is not None:
-        raise Unfit("stateful layers and masks are not supported")
+    if layer.get("stateful", False):
+        raise Unfit("stateful layers are not supported")
+    states = (*states, *(initial_state if isinstance(initial_state, list | tuple) else (initial_state,)))
+    # Keras 3 passes a mask on by itself to calls of a single operand only.
+    ignored = layer.archive.version >= 3 and states and not layer.has_own_mask
+    mask, zero = None if ignored else layer.mask(x), bool(layer.get("zero_output_for_mask", False))
     names = ["kernel", "recurrent_kernel", *(["bias"] if layer.has("use_bias") else [])]
     place = layer.inner("cell", _CELLS[kind])
-    kernel, recurrent, *bias = layer.archive.arrays(place, names)
+    if layer.element == "bf16":
+        raise Unfit("a cell that computes in bfloat16 is not supported; export the model with model.export(…)")
+    kernel, recurrent, *bias = (array for array, _ in layer.arrays(*names, of=place))
     gates = _GATES[kind]
-    operands: list[Any] = [x, _turned(kernel, gates), _turned(recurrent, gates)]
+    operands: list[Any] = [x if mask is None else compacted(x, mask), _turned(kernel, gates), _turned(recurrent, gates)]
     attributes: dict[str, Any] = {**_functions(layer), "layout": 1}
     units = recurrent.shape[0]
     if kind == "GRU":
@@ -75,24 +83,36 @@ def _recurrent(layer: Layer, x: Value, *states: Value, **given: Any) -> Any:
         parts = [_turned(row[None], gates)[..., 0] for row in rows]
         both = np.concatenate([*parts, *[np.zeros_like(parts[0])] * (2 - len(parts))], axis=-1)
     operands += [both.astype(kernel.dtype), *(op.unsqueeze(state, axes=(1,)) for state in states)]
+    lengths = {} if mask is None else {"sequence_lens": count_of(mask)}
     backwards = bool(layer.get("go_backwards", False))
     attributes["direction"] = "reverse" if backwards else "forward"
     compute = {"LSTM": op.lstm, "GRU": op.gru, "SimpleRNN": op.rnn}[kind]
-    outputs, *last = compute(*operands, **attributes)
+    outputs, *last = compute(*operands, **lengths, **attributes)
     finals = [op.squeeze(state, axes=(1,)) for state in last]
     result = finals[0]
-    if layer.get("return_sequences", False):
+    if layer.get("return_sequences", False) or (mask is not None and (states or zero)):
         result = op.squeeze(outputs, axes=(2,))
+        result = result if mask is None else spread(result, mask, backwards=backwards, zero=zero)
+    if not layer.get("return_sequences", False):
+        # The last output is that of the last step that counts, and not an initial state where there is none.
+        result = result if result is finals[0] else _last(result, backwards=backwards)
+    else:
         # Keras gives the outputs of a layer that runs backwards in the order in which it makes them.
         result = _reversed(result) if backwards else result
     return (result, *finals) if layer.get("return_state", False) else result
+
+
+def _last(x: Value, *, backwards: bool) -> Any:
+    at = 0 if backwards else -1
+    return op.squeeze(op.slice(x, starts=(at,), ends=(at + 1 or LAST,), axes=(1,)), axes=(1,))
 
 
 def _reversed(x: Value) -> Any:
     return op.slice(x, starts=(-1,), ends=(-LAST,), axes=(1,), steps=(-1,))
 
 
-def _bidirectional(layer: Layer, x: Value, *states: Value, **given: Any) -> Any:
+def _bidirectional(layer: Layer, x: Value, *states: Value, initial_state: Any = ()) -> Any:
+    states = (*states, *initial_state)
     forward = layer.get("layer")
     backward = layer.get("backward_layer")
     if backward is None:
@@ -100,6 +120,9 @@ def _bidirectional(layer: Layer, x: Value, *states: Value, **given: Any) -> Any:
         backward = {**forward, "config": config}
     names = [f"{side}_{_bare(forward)}" for side in ("forward", "backward")]
     half = len(states) // 2
+    ignored = layer.archive.version >= 3 and states and not layer.has_own_mask
+    mask = None if ignored else layer.mask(x)
+    sequences = forward["config"].get("return_sequences", False)
     outputs, finals = [], []
     for each, path, name, own in (
         (forward, "forward_layer", names[0], states[:half]),
@@ -107,18 +130,18 @@ def _bidirectional(layer: Layer, x: Value, *states: Value, **given: Any) -> Any:
     ):
         stored = str(each["config"].get("name", ""))
         place = layer.inner(path, stored if stored.startswith(path.split("_")[0]) else name)
-        found = layer.build(each, place, (x, *own))
+        inner = {**each, "config": {**each["config"], "zero_output_for_mask": sequences}}
+        found = layer.build(inner, place, (x, *own), {"mask": mask})
         result, *rest = found if isinstance(found, tuple) else (found,)
         outputs.append(result)
         finals += rest
-    sequences = forward["config"].get("return_sequences", False)
     first, second = outputs[0], _reversed(outputs[1]) if sequences else outputs[1]
     merge = layer.config.get("merge_mode", "concat")
     merged: dict[str | None, Any] = {
         "concat": lambda: op.concat(first, second, axis=-1),
         "sum": lambda: op.add(first, second),
         "mul": lambda: op.mul(first, second),
-        "ave": lambda: op.div(op.add(first, second), np.float32(2)),
+        "ave": lambda: op.div(op.add(first, second), layer.number(first, 2)),
         None: lambda: (first, second),
     }
     if merge not in merged:
@@ -133,9 +156,11 @@ def _bare(stored: Mapping[str, Any]) -> str:
     return name.removeprefix("forward_")
 
 
-def _along_time(layer: Layer, x: Value, **given: Any) -> Any:
+def _along_time(layer: Layer, x: Value) -> Any:
     """A layer for each step: the steps become further samples."""
     inner = layer.get("layer")
+    if layer.mask(x) is not None and inner["class_name"] in _MASKED:
+        raise Unfit(f"a mask along time for a {inner['class_name']} at each step is not supported; export the model")
     batch, steps, *rest = x.type.shape
     flat = op.reshape(x, shape=(batch * steps, *rest))
     y = layer.build(inner, layer.inner("layer", str(inner["config"].get("name", ""))), (flat,))

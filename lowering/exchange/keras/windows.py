@@ -12,6 +12,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.activations import activated
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
+from graphrewrite.lowering.exchange.keras.masks import masked_mean
 
 __all__ = ["WINDOWS"]
 
@@ -161,6 +162,9 @@ def _pool(name: str, count: int) -> Row:
 def _global(reduce: Any) -> Row:
     def pool(layer: Layer, x: Value) -> Any:
         rank = len(x.type.shape)
+        mask = layer.mask(x) if layer.kind == "GlobalAveragePooling1D" else None
+        if mask is not None:
+            return masked_mean(x, mask, 1 if _flat(layer) else 2, keep_dims=bool(layer.get("keepdims", False)))
         axes = tuple(range(1, rank - 1)) if _flat(layer) else tuple(range(2, rank))
         return reduce(x, axes=axes, keep_dims=bool(layer.get("keepdims", False)))
 

@@ -13,6 +13,7 @@ from graphrewrite.lowering.exchange.tables.features import FEATURES
 from graphrewrite.lowering.exchange.tables.layers import LAYERS
 from graphrewrite.lowering.exchange.tables.movement import MOVEMENT
 from graphrewrite.lowering.exchange.tables.onnxruntime import ONNXRUNTIME
+from graphrewrite.lowering.exchange.tables.pytorch import PYTORCH
 from graphrewrite.lowering.exchange.tables.quantised import QUANTISED
 from graphrewrite.lowering.exchange.tables.random import RANDOM
 from graphrewrite.lowering.exchange.tables.recurrent import RECURRENT
@@ -21,7 +22,7 @@ from graphrewrite.lowering.exchange.tables.texts import WORDING
 from graphrewrite.lowering.exchange.tables.training import TRAINING
 from graphrewrite.lowering.exchange.tables.vision import VISION
 
-__all__ = ["TABLE", "by_op"]
+__all__ = ["PRODUCERS", "TABLE", "by_op"]
 
 
 def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
@@ -46,3 +47,6 @@ TABLE: dict[str, tuple[Entry, ...]] = by_op(
     )
 )
 """Entries by ONNX op: opset 13 to 28; older models are converted on load."""
+
+PRODUCERS = {"pytorch": by_op(PYTORCH)}
+"""Entries for what certain producers of files mean otherwise than ONNX, by the producer's name in the file."""

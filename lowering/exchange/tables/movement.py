@@ -174,7 +174,7 @@ def _scale(own: Dimension, wanted: Dimension) -> float | None:
     if isinstance(own, str) or isinstance(wanted, str) or not own:
         return None
     scale = wanted / own
-    return scale if scale == np.float32(scale) and scale * own == wanted else None
+    return scale if scale == float(np.float32(scale)) and scale * own == wanted else None
 
 
 def _optional_numbers(value: Any) -> tuple[float, ...] | None:

@@ -75,6 +75,11 @@ class Call:
         values = np.asarray(array)
         return self.graph.constant(values, type=Tensor(self.element if element is None else element, values.shape))
 
+    def view_of(self, weight: Value, array: np.ndarray) -> Value:
+        """Return a constant on the memory of a weight, which gets its name."""
+        origin = self.graph.origin(weight.node)
+        return self.graph.constant(array, type=Tensor(weight.type.element, array.shape), origin=origin)
+
     def array(self, given: Any, what: str) -> np.ndarray:
         """Return the array of a value that must be known."""
         found = self.known(given) if isinstance(given, Value) else None

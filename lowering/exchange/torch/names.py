@@ -74,6 +74,9 @@ class Names:
             return
         last = results if isinstance(results, Value) else next((each for each in results if each is not None), None)
         for each in new:
+            if own := self.graph.nodes[each].get("origin"):  # another view of a weight
+                self.wishes[each] = own[0]
+                continue
             self.graph.nodes[each]["origin"] = (label,)
             kind = self.graph.nodes[each]["type"]
             self.wishes[each] = label if last is not None and each == last.node else f"{label}.{kind}"

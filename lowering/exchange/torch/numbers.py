@@ -174,7 +174,7 @@ def _linear(x: Call) -> Any:
         return op.linear(value, weights) if bias is None else op.linear(value, weights, bias)
     if len(weights.type.shape) == 2:
         array = x.known(weights)  # the turned view has the same memory
-        weights = op.transpose(weights, perm=(1, 0)) if array is None else x.constant(array.T, weights.type.element)
+        weights = op.transpose(weights, perm=(1, 0)) if array is None else x.view_of(weights, array.T)
     product = op.matmul(value, weights)
     return product if bias is None else op.add(product, bias)
 

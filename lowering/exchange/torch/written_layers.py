@@ -15,10 +15,13 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
     """Return the functions by the names of ops."""
     functional = torch.nn.functional
 
-    def bordered(x: Any, pads: Sequence[int], axes: int, fill: float) -> tuple[Any, tuple[int, ...]]:
-        """Return the operand, with borders where they differ in begin and end, and those that are left to do."""
+    def bordered(
+        x: Any, pads: Sequence[int], axes: int, fill: float, most: Sequence[int] = ()
+    ) -> tuple[Any, tuple[int, ...]]:
+        """Return the operand, with borders where a function does not take them, and those that are left to do."""
         begins, ends = pads[:axes], pads[axes:]
-        if begins == ends and min(begins, default=0) >= 0:
+        narrow = all(border <= limit for border, limit in zip(begins, most, strict=False))
+        if begins == ends and min(begins, default=0) >= 0 and narrow:
             return x, tuple(begins)
         order = [pads[at + side * axes] for at in reversed(range(axes)) for side in (0, 1)]
         return functional.pad(x, order, value=fill), (0,) * axes
@@ -32,6 +35,11 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
             listed = tuple(given.get(name, (0 if "pad" in name else 1,)))
             found[name] = listed if len(listed) == count else (listed[0],) * count
         return found
+
+    def halves(window: Mapping[str, Sequence[int]]) -> list[int]:
+        """Return the widest borders that pools take: half of their windows."""
+        spans = zip(window["kernel"], window["dilations"], strict=True)
+        return [((size - 1) * dilation + 1) // 2 for size, dilation in spans]
 
     def conv(c: Any, x: Any, w: Any, b: Any = None, *, groups: int = 1, **rest: Any) -> Any:
         axes, window = c.rank(0) - 2, windows(c, rest)
@@ -50,7 +58,7 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
 
     def max_pool(c: Any, x: Any, *, ceil_mode: bool = False, **rest: Any) -> Any:
         axes, window = c.rank(0) - 2, windows(c, rest)
-        x, padding = bordered(x, window["pads"], axes, float("-inf"))
+        x, padding = bordered(x, window["pads"], axes, float("-inf"), halves(window))
         function = getattr(functional, f"max_pool{axes}d")
         return function(x, window["kernel"], window["strides"], padding, window["dilations"], ceil_mode)
 
@@ -58,10 +66,15 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
         axes, window = c.rank(0) - 2, windows(c, rest)
         if any(each != 1 for each in window["dilations"]):
             raise Unfit("dilated means are not supported")
-        x, padding = bordered(x, window["pads"], axes, 0.0)
+        given, function = x, getattr(functional, f"avg_pool{axes}d")
+        x, padding = bordered(x, window["pads"], axes, 0.0, halves(window))
         if padding == (0,) * axes and any(window["pads"]) and (not count_include_pad or ceil_mode):
-            raise Unfit(f"borders {window['pads']} differ in begin and end")
-        function = getattr(functional, f"avg_pool{axes}d")
+            if count_include_pad:
+                raise Unfit(f"borders {window['pads']} are wide, or differ in begin and end")
+            # The share of a window that is not border.
+            ones, _ = bordered(torch.ones_like(given), window["pads"], axes, 0.0, halves(window))
+            x, ones = (function(each, window["kernel"], window["strides"], 0, ceil_mode) for each in (x, ones))
+            return x / ones
         return function(x, window["kernel"], window["strides"], padding, ceil_mode, count_include_pad)
 
     def batch_norm(c: Any, x: Any, gain: Any, shift: Any, mean: Any, var: Any, *, epsilon: float = 1e-5) -> Any:
@@ -154,11 +167,13 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
                 parameters += [
                     torch.cat([torch.chunk(each, gates)[gate] for gate in order]) for each in (w[at], r[at], w_b, r_b)
                 ]
+            steps, batch, _ = (c.size(size) for size in c.operand_shape(0))
+            hidden = c.operand_shape(2)[-1]
+            # A state that is the same for each sample may be that of one.
+            states = [each.expand(2 if both else 1, batch, hidden) for each in states]
             state = tuple(states) if kind == "lstm" else states[0]
             function = getattr(torch, {"rnn": "rnn_relu" if relu else "rnn_tanh"}.get(kind, kind))
             y, *last = c.several(function(x, state, parameters, True, 1, 0.0, False, both, False), 1 + len(states))
-            steps, batch, _ = (c.size(size) for size in c.operand_shape(0))
-            hidden = c.operand_shape(2)[-1]
             y = torch.permute(torch.reshape(y, (steps, batch, 2 if both else 1, hidden)), (0, 2, 1, 3))
             return (y, *last)
 

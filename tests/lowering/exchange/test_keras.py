@@ -45,6 +45,18 @@ def test_a_network_computes_what_was_recorded(folder, name):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["keras", "h5"])
+@pytest.mark.parametrize("name", ["masked_3", "masked_2", "mixed_3", "mixed_2"])
+def test_masks_and_half_precision(folder, name, kind):
+    graph = load(folder / f"{name}.{kind}")
+    with np.load(folder / f"{name}.npz") as stored:
+        wanted = [stored[key] for key in stored.files if key.startswith("arr")]
+        found = evaluate(graph, dict(zip(graph.inputs, (stored["a"], stored.get("b")), strict=False)))
+    for ours, theirs in zip(found.values(), wanted, strict=True):
+        bound = 1e-5 if name.startswith("masked") else 2**-10
+        np.testing.assert_allclose(ours, theirs, rtol=bound, atol=bound)
+
+
 def test_names_and_origins_are_those_of_the_layers(folder):
     graph = from_keras(folder / "keras_3.keras", batch="batch")
     assert (graph.inputs, [str(kind) for kind in graph.input_types]) == (
@@ -103,7 +115,12 @@ INPUT = layer("InputLayer", "x", batch_shape=[None, 4])
         (stored(INPUT, layer("Dense", "d", units=3)), ModelError, r"0 weights at 'layers/dense', and kernel, bias"),
         (stored(INPUT, layer("Activation", "a", activation="reluu")), ModelError, "did you mean 'relu'"),
         (stored(layer("InputLayer", "x", batch_shape=[None, None])), OpenSizesError, "shapes={'x'"),
-        (stored(INPUT, layer("Embedding", "e", mask_zero=True), layer("LSTM", "l")), UnsupportedOpsError, "mask"),
+        (
+            stored(layer("InputLayer", "x", batch_shape=[None, 4, 3]), layer("Masking", "m"), layer("Softmax", "s")),
+            ModelError,
+            r"layer 's' \(Softmax\): its mask is not supported",
+        ),
+        (stored(INPUT, layer("Dense", "d", dtype="int8_from_float32")), ModelError, "'d' has the policy 'int8_from"),
         (stored(INPUT, layer("Reshape", "r", target_shape=[3])), ModelError, r"layer 'r' \(Reshape\)"),
         (stored(INPUT, 3), ModelError, "no dictionary"),
         (stored(kind="Mine"), UnsupportedOpsError, "Mine"),

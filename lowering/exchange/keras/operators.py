@@ -1,0 +1,225 @@
+"""Ops of Keras 3 that stand among layers: of users, and those by which it computes masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import op
+from graphrewrite.graph import Value
+from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS, FUNCTIONS
+from graphrewrite.lowering.exchange.keras.layer import Layer, Row
+from graphrewrite.lowering.exchange.strided_slices import LAST
+from graphrewrite.types import as_element, element_dtype
+
+__all__ = ["OPERATORS", "is_operator", "is_operator_known"]
+
+
+def is_operator(stored: Mapping[str, Any]) -> bool:
+    """Tell whether something among the layers is an op, which has no weights and no place in the file."""
+    if stored.get("module") is not None:
+        return ".ops." in f".{stored['module']}."
+    calls = stored.get("inbound_nodes") or [None]  # files in HDF5 do not say the module; what Keras 3 calls is here
+    return isinstance(calls[0], Mapping) and "trainable" not in stored.get("config", {})
+
+
+def is_operator_known(stored: Mapping[str, Any]) -> bool:
+    """Tell whether it is an op of the table."""
+    return is_operator(stored) and stored.get("class_name") in OPERATORS
+
+
+def _kind(x: Any) -> str:
+    return str(x.type.element)
+
+
+def _pair(x: Any, y: Any) -> list[Any]:
+    """Return two operands of one element type; a number takes that of the other, unless it has a part."""
+    kinds = [_kind(each) for each in (x, y) if isinstance(each, Value)]
+    floats = [kind for kind in kinds if kind[0] in "fb" and kind != "bool"]
+    if not floats and any(isinstance(each, float | np.floating) for each in (x, y)):
+        floats = ["f32"]
+    whole = [kind for kind in kinds if kind != "bool"] or kinds
+    wanted = set(floats or whole)
+    if len(wanted) != 1:
+        raise Unfit(f"operands of {' and '.join(sorted(set(kinds)))} are not supported; cast one of them")
+    (kind,) = wanted
+    if kind == "bool" and not all(isinstance(each, Value | bool) for each in (x, y)):
+        kind = "i32"
+    return [
+        op.cast(each, element=kind)
+        if isinstance(each, Value) and _kind(each) != kind
+        else each
+        if isinstance(each, Value)
+        else np.asarray(each, element_dtype(kind))
+        for each in (x, y)
+    ]
+
+
+def _binary(compute: Callable[..., Any]) -> Row:
+    return lambda layer, x, y: compute(*_pair(x, y))
+
+
+def _unary(compute: Callable[..., Any]) -> Row:
+    return lambda layer, x: compute(x)
+
+
+def _axes(layer: Layer, x: Value) -> tuple[int, ...]:
+    axis = layer.get("axis")
+    listed = range(len(x.type.shape)) if axis is None else axis if isinstance(axis, list | tuple) else (axis,)
+    return tuple(int(each) for each in listed)
+
+
+def _reduced(compute: Callable[..., Any]) -> Row:
+    def reduce(layer: Layer, x: Value) -> Any:
+        if layer.get("initial") is not None:
+            raise Unfit("initial= is not supported")
+        return compute(x, axes=_axes(layer, x), keep_dims=bool(layer.get("keepdims", False)))
+
+    return reduce
+
+
+def _some(x: Value, *, every: bool, **along: Any) -> Any:
+    """Tell whether any of the entries is true, or each."""
+    number = op.cast(op.logical_not(op.equal(x, np.zeros((), element_dtype(x.type.element)))), element="i32")
+    found = (op.reduce_min if every else op.reduce_max)(number, **along)
+    return op.greater(found, np.int32(0))
+
+
+def _filled(number: int) -> Row:
+    def fill(layer: Layer, x: Value) -> Any:
+        kind = as_element(layer.get("dtype", str(element_dtype(x.type.element))))
+        return layer.filled(x.type.shape, number, str(kind))
+
+    return fill
+
+
+def _item(layer: Layer, x: Value, index: Any) -> Any:
+    """Numbers, slices and new axes, as in numpy."""
+    listed = list(index) if isinstance(index, list | tuple) else [index]
+    cuts, dropped, added, axis, place = [], [], [], 0, 0
+    for each in listed:
+        if each is None:
+            added.append(place)
+            place += 1
+            continue
+        if isinstance(each, Mapping) and each.get("class_name") == "__slice__":
+            start, stop, step = (each["config"].get(key) for key in ("start", "stop", "step"))
+            step = 1 if step is None else int(step)
+            ends = (0, LAST) if step > 0 else (-1, -LAST)
+            if (start, stop, step) != (None, None, 1):
+                cuts.append(
+                    (
+                        axis,
+                        *(end if own is None else int(own) for own, end in zip((start, stop), ends, strict=True)),
+                        step,
+                    )
+                )
+            place += 1
+        elif isinstance(each, int) and not isinstance(each, bool):
+            cuts.append((axis, each, each + 1 or LAST, 1))
+            dropped.append(axis)
+        else:
+            raise Unfit(f"an index {each!r} is not supported; there are numbers, slices and None")
+        axis += 1
+    if cuts:
+        axes, starts, stops, steps = zip(*cuts, strict=True)
+        x = op.slice(x, starts=starts, ends=stops, axes=axes, steps=steps)
+    x = op.squeeze(x, axes=tuple(dropped)) if dropped else x
+    return op.unsqueeze(x, axes=tuple(added)) if added else x
+
+
+def _where(layer: Layer, condition: Value, x: Any = None, y: Any = None) -> Any:
+    if x is None or y is None:
+        raise Unfit("the positions of true entries depend on their values, which is not supported")
+    return op.where(condition, *_pair(x, y))
+
+
+def _split(layer: Layer, x: Value) -> Any:
+    axis, given = int(layer.get("axis", 0)), layer.get("indices_or_sections")
+    if isinstance(given, int):
+        return op.split(x, axis=axis, count=given)
+    size = x.type.shape[axis]
+    bounds = [0, *given, size]
+    return op.split(x, axis=axis, sizes=tuple(b - a for a, b in pairwise(bounds)))
+
+
+def _clipped(layer: Layer, x: Value) -> Any:
+    return op.clip(x, low=float(layer.get("x_min")), high=float(layer.get("x_max")))
+
+
+def _transposed(layer: Layer, x: Value) -> Any:
+    return op.transpose(x, perm=tuple(layer.get("axes", range(len(x.type.shape))[::-1])))
+
+
+_COMPARISONS = {
+    "Equal": op.equal,
+    "Greater": op.greater,
+    "GreaterEqual": op.greater_or_equal,
+    "Less": op.less,
+    "LessEqual": op.less_or_equal,
+    "NotEqual": lambda x, y: op.logical_not(op.equal(x, y)),
+}
+_ARITHMETIC = {
+    **dict.fromkeys(("Divide", "TrueDivide"), op.div),
+    "Add": op.add,
+    "Maximum": op.maximum,
+    "Minimum": op.minimum,
+    "Multiply": op.mul,
+    "Power": op.pow,
+    "Subtract": op.sub,
+}
+_FUNCTIONS = {
+    **dict.fromkeys(("Absolute", "Abs"), op.abs),
+    **{name.title(): op_of for name, op_of in FUNCTIONS.items() if "_" not in name and name != "linear"},
+    "Ceil": op.ceil,
+    "Cos": op.cos,
+    "Erf": op.erf,
+    "Exp": op.exp,
+    "Floor": op.floor,
+    "Log": op.log,
+    "LogicalNot": op.logical_not,
+    "Negative": op.neg,
+    "Reciprocal": op.reciprocal,
+    "Rsqrt": lambda x: op.reciprocal(op.sqrt(x)),
+    "Sign": op.sign,
+    "Sin": op.sin,
+    "Sqrt": op.sqrt,
+    "Square": lambda x: op.mul(x, x),
+}
+OPERATORS: Mapping[str, Row] = {
+    **{name: _binary(compute) for name, compute in {**_COMPARISONS, **_ARITHMETIC}.items()},
+    **{name: _unary(compute) for name, compute in _FUNCTIONS.items()},
+    "All": _reduced(partial(_some, every=True)),
+    "Any": _reduced(partial(_some, every=False)),
+    "Cast": lambda layer, x: op.cast(x, element=as_element(layer.get("dtype"))),
+    "Clip": _clipped,
+    "Concatenate": lambda layer, *xs: op.concat(*xs, axis=int(layer.get("axis", 0))),
+    "ExpandDims": lambda layer, x: op.unsqueeze(x, axes=_axes(layer, x)),
+    "GetItem": _item,
+    "LogicalAnd": lambda layer, x, y: op.logical_and(x, y),
+    "LogicalOr": lambda layer, x, y: op.logical_or(x, y),
+    "LogSoftmax": lambda layer, x: op.log_softmax(x, axis=int(layer.get("axis", -1))),
+    "Matmul": lambda layer, x, y: op.matmul(x, y),
+    "Max": _reduced(op.reduce_max),
+    "Mean": _reduced(op.reduce_mean),
+    "Min": _reduced(op.reduce_min),
+    "OnesLike": _filled(1),
+    "Prod": _reduced(op.reduce_prod),
+    "Reshape": lambda layer, x: op.reshape(x, shape=tuple(layer.get("newshape"))),
+    "Softmax": ACTIVATIONS["Softmax"],
+    "Split": _split,
+    "Squeeze": lambda layer, x: op.squeeze(x, axes=_axes(layer, x)),
+    "Stack": lambda layer, *xs: op.concat(
+        *(op.unsqueeze(x, axes=(int(layer.get("axis", 0)),)) for x in xs), axis=int(layer.get("axis", 0))
+    ),
+    "Sum": _reduced(op.reduce_sum),
+    "Transpose": _transposed,
+    "Where": _where,
+    "ZerosLike": _filled(0),
+}
+"""What each op means."""
