@@ -77,8 +77,8 @@ def finetune(
     Scale and batch norm are folded into weights first. Then every weight, bias and value is rounded as `quantise` and
     `to_integer` round, half to even and saturated, in the binary points that `quantise` would choose; gradients go
     straight through. In the first half of the epochs the binary points are learnt too, and weights pruned; in the
-    second both are fixed, and of its epochs that with the least loss of validation counts. The float network is the
-    teacher of its own rounded form.
+    second both are fixed, and of its epochs the best by the loss of validation counts. The float network is the teacher
+    of its own rounded form.
 
     Parameters
     ----------

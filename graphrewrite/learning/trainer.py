@@ -23,8 +23,8 @@ from graphrewrite.rules import RULES
 
 __all__ = ["Programs", "Trainer"]
 
-_MANY = 256
-"""Samples that are validated at once."""
+_MANY, _PARTS = 256, 16
+"""Samples that are validated at once, and parts at least, whose losses tell how sure their mean is."""
 _TAUGHT = 0.5
 """Share of the loss that is the distance to a teacher."""
 
@@ -175,27 +175,34 @@ class Trainer:
         entry: dict[str, Any] = {"loss": state.total / count}
         if self._is_labelled(self.given):
             entry["accuracy"] = state.right / count
-        best = state.best
+        best, limit = state.best, state.limit
         if self.held_out is not None:
-            entry.update(self._validated(state.arrays, self.held_out))
             losses = [each["validation_loss"] for each in state.history]
-            best = state.arrays if entry["validation_loss"] < min(losses, default=np.inf) else best
+            validated, error = self._validated(state.arrays, self.held_out)
+            entry.update(validated)
+            if entry["validation_loss"] < min(losses, default=np.inf):
+                limit = entry["validation_loss"] + error
+            best = state.arrays if entry["validation_loss"] <= limit else best
         history = (*state.history, entry)
-        return replace(state, epoch=state.epoch + 1, step=0, total=0.0, right=0.0, history=history, best=best)
+        return replace(
+            state, epoch=state.epoch + 1, step=0, total=0.0, right=0.0, history=history, best=best, limit=limit
+        )
 
     def _is_labelled(self, some: Samples) -> bool:
         return some.targets.dtype == np.int64
 
-    def _validated(self, arrays: Mapping[str, np.ndarray], held_out: Samples) -> dict[str, float]:
-        total = right = 0.0
-        for some in held_out.batches(_MANY):
+    def _validated(self, arrays: Mapping[str, np.ndarray], held_out: Samples) -> tuple[dict[str, float], float]:
+        """Return what is measured on samples of validation, and the standard error of their loss, by parts of them."""
+        losses, right = [], 0.0
+        for some in held_out.batches(min(_MANY, -(-len(held_out) // _PARTS))):
             found = self.steps.validating({**some.inputs, **self.steps.targets(some.inputs, some.targets), **arrays})
-            total += float(found["loss"]) * len(some)
+            losses.append((float(found["loss"]), len(some)))
             right += _right(found["scores"], some.targets)
+        total = sum(loss * count for loss, count in losses)
         entry = {"validation_loss": total / len(held_out)}
         if self._is_labelled(held_out):
             entry["validation_accuracy"] = right / len(held_out)
-        return entry
+        return entry, float(np.std([loss for loss, _ in losses]) / np.sqrt(len(losses)))
 
 
 def _right(scores: np.ndarray, targets: np.ndarray) -> float:

@@ -23,7 +23,7 @@ from graphrewrite.learning.training_forms import parameters
 from graphrewrite.op import Op
 from graphrewrite.runtime.progress import counting
 
-__all__ = ["Fit", "Interrupted", "VALIDATED", "check_numbers", "fit", "parted"]
+__all__ = ["VALIDATED", "Fit", "Interrupted", "check_numbers", "fit", "parted"]
 
 LOSSES: Mapping[str, Op] = {"cross_entropy": cross_entropy, "hinge": hinge, "squared_error": squared_error}
 """By name."""
@@ -114,8 +114,9 @@ def fit(
         Names of the constants to learn; weights, biases and gains of layers where not given.
     validation : float or (inputs, targets), optional
         Samples that are not learnt from: given ones, or a share of the data that the seed draws, a tenth by default and
-        none of fewer than ten. The network after the epoch with the least loss on them is returned. With None or 0 all
-        samples are learnt from, and the network after the last epoch is returned.
+        none of fewer than ten. The network is returned as it was after the last epoch whose loss on them is the least
+        but for a standard error. With None or 0 all samples are learnt from, and the network after the last epoch is
+        returned.
     patience : int, optional
         Epochs without a lesser loss of validation after which training stops.
     teacher : Graph, optional
