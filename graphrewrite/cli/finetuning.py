@@ -14,7 +14,6 @@ from graphrewrite.learning import FineTuned, TrainingError, finetune
 
 __all__ = ["check_finetuning", "finetuned"]
 
-_EPOCHS = 20
 _LEAST = 4
 """Bits from which on a network is quantised without training."""
 
@@ -49,7 +48,7 @@ def finetuned(graph: Graph, file: Path, bits: Any, *, per_channel: bool, seed: i
         held = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items()) or "nothing"
         raise TrainingError(f"{str(file)!r} holds {held}, but no {missing[0]!r}; give {_wanted(graph)}")
     inputs = {name: arrays[given] for name, given in names.items()}
-    return finetune(graph, (inputs, arrays["train_y"]), bits=bits, per_channel=per_channel, epochs=_EPOCHS, seed=seed)
+    return finetune(graph, (inputs, arrays["train_y"]), bits=bits, per_channel=per_channel, seed=seed)
 
 
 def _wanted(graph: Graph) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +35,9 @@ class State:
     history : tuple of dict
         What the finished epochs gave.
     best : mapping of str to ndarray
-        The arrays of the epoch with the least loss of validation.
+        The arrays of the last epoch whose loss of validation is as good as the least.
+    limit : float
+        Up to which loss of validation that is: the least so far and its standard error.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -45,10 +48,11 @@ class State:
     right: float = 0.0
     history: tuple[Mapping[str, Any], ...] = ()
     best: Mapping[str, np.ndarray] = field(default_factory=dict)
+    limit: float = math.inf
 
 
 _GROUPS = ("arrays", "memory", "best")
-_NUMBERS = ("epoch", "step", "total", "right")
+_NUMBERS = ("epoch", "step", "total", "right", "limit")
 
 
 def save_state(path: str | PathLike[str], state: State, run: Mapping[str, str]) -> None:

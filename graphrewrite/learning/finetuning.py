@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from graphrewrite import Graph, Module
 from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.learning.errors import TrainingError
 from graphrewrite.learning.optimisers import Adam, Optimiser
-from graphrewrite.learning.samples import samples
+from graphrewrite.learning.pruning import Pruning
 from graphrewrite.learning.schedules import cosine
-from graphrewrite.learning.training import Fit, Interrupted, check_numbers, fit, labelled_by, scores_of
+from graphrewrite.learning.training import VALIDATED, Fit, Interrupted, check_numbers, fit, parted
+from graphrewrite.learning.widths import chosen_widths
 from graphrewrite.lowering.implementations import with_implementations
 from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.quantisation.calibration import Bits, Widths
@@ -43,26 +44,32 @@ class FineTuned(Fit):
         The network in fixed point, for `to_integer`, as `quantise` gives it.
     fake_quantised : Graph
         The network as it was trained, with float weights and ops that round them: it computes the same.
+    bits : int, or mapping of str to int or pair of int
+        The widths, those that were chosen too.
     history : tuple of mapping
         As of `Fit`.
     """
 
     fake_quantised: Graph
+    bits: Bits
 
 
 def finetune(
     graph: Graph | Module,
     data: tuple[Any, Any],
     *,
-    bits: Bits = 4,
+    bits: Bits | Literal["auto"] = 4,
+    budget: float = 4,
     per_channel: bool = False,
-    epochs: int = 10,
+    sparsity: float = 0,
+    epochs: int = 40,
     learn_scales: bool = True,
+    distil: bool = True,
     loss: str | Op | None = None,
     optimiser: Optimiser | None = None,
     batch: int = 32,
     seed: int = 0,
-    validation: tuple[Any, Any] | None = None,
+    validation: float | tuple[Any, Any] | None = VALIDATED,
     patience: int | None = None,
     augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
     watch: Callable[[Mapping[str, Any]], None] | None = None,
@@ -71,7 +78,9 @@ def finetune(
 
     Scale and batch norm are folded into weights first. Then every weight, bias and value is rounded as `quantise` and
     `to_integer` round, half to even and saturated, in the binary points that `quantise` would choose; gradients go
-    straight through. In the first half of the epochs the binary points are learnt too, in the second they are fixed.
+    straight through. In the first half of the epochs the binary points are learnt too, and weights pruned; in the
+    second both are fixed, and of its epochs the best by the loss of validation counts. The float network is the teacher
+    of its own rounded form.
 
     Parameters
     ----------
@@ -79,15 +88,27 @@ def finetune(
         A trained network with one output, as for `fit`; what only `quantise` could do is refused as there.
     data : (inputs, targets)
         Samples, as for `fit`; the first 512 choose the binary points to begin with.
-    bits : int, or mapping of str to int or pair of int
-        Word widths, 2 to 16, as for `quantise`: of layers by name or pattern, of weights and results apart.
+    bits : int, or mapping of str to int or pair of int, or "auto"
+        Word widths, 2 to 16, as for `quantise`: of layers by name or pattern, of weights and results apart; an int is
+        that of inputs and of the first and last layer, too. By "auto" they are chosen from 2 to 8, one by one, by how
+        much noise a bit less adds to the outputs.
+    budget : float
+        For "auto": the widths cost no more than this many bits everywhere, where a product costs the width of its
+        weight times that of its value.
     per_channel : bool
         Whether each output channel of a layer's weights has a binary point of its own.
+    sparsity : float
+        Share of the weights of each layer that becomes zero, from 0 to less than 1: they need nothing in hardware that
+        is unrolled.
     epochs : int
         How often all samples are seen.
     learn_scales : bool
         Whether binary points are learnt.
-    loss, optimiser, batch, seed, validation, patience, augment, watch
+    distil : bool
+        Whether half of the loss is the distance to the answers of the float network.
+    validation, patience
+        As for `fit`, of the second half.
+    loss, optimiser, batch, seed, augment, watch
         As for `fit`; the optimiser starts anew for the second half.
 
     Returns
@@ -98,7 +119,7 @@ def finetune(
     Raises
     ------
     TrainingError
-        As `fit`, and if no layer has weights.
+        As `fit`, if no layer has weights, or if the budget or sparsity is out of range.
     QuantisationError
         As `quantise`.
     Interrupted
@@ -118,38 +139,38 @@ def finetune(
     """
     check_numbers(epochs=epochs, batch=batch, patience=patience)
     flat = flattened(graph)
-    given = samples(flat, data, scores_of(flat), labelled=labelled_by(loss))
-    seen = {name: array[:_CALIBRATION] for name, array in given.inputs.items()}
+    given, held_out = parted(flat, data, loss, validation, seed)
+    seen = {name: array[:_CALIBRATION] for name, array in given[0].items()}
     folded, inputs = prepared(flat, seen)
     plain = without_predicates(folded)
+    if isinstance(bits, str):
+        bits = chosen_widths(plain, inputs, bits, budget=budget, per_channel=per_channel)
     widths = Widths(plain, bits, least=_LEAST)
     _, plain = with_scaled_channels(plain, inputs, widths, per_channel=per_channel, fit=True)
     network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel)
     if not network.layers:
         raise TrainingError(f"the graph {flat.name!r} has no layer whose weights could be learnt")
-    rest: dict[str, Any] = {
-        "loss": loss,
-        "batch": batch,
-        "seed": seed,
-        "validation": validation,
-        "patience": patience,
-        "augment": augment,
-        "watch": watch,
-    }
+    rest: dict[str, Any] = {"loss": loss, "batch": batch, "seed": seed, "augment": augment, "watch": watch}
+    rest["teacher"] = flat if distil else None
     history: tuple[Mapping[str, Any], ...] = ()
 
     def result(trained: Graph, choices: Choices) -> FineTuned:
         last = FakeNetwork.of(network.learnt(plain, trained), inputs, widths, per_channel=per_channel, choices=choices)
         fixed = with_implementations(with_predicates(last.fixed, folded), flat)
-        return FineTuned(fixed, history, last.graph)
+        return FineTuned(fixed, history, last.graph, bits)
 
-    steps = -(-len(given) // batch)
-    for part, learns_scales in _parts(epochs, learn_scales=learn_scales):
-        scales = (*network.weight_exponents.values(), *network.value_exponents.values()) if learns_scales else ()
+    steps = -(-len(given[1]) // batch)
+    for part, is_first in _parts(epochs):
         learnt = [name for names in network.layers.values() for name in names]
+        if is_first and learn_scales:
+            learnt += [*network.weight_exponents.values(), *network.value_exponents.values()]
         way = optimiser or Adam(cosine(_RATE, steps=steps * part))
+        if sparsity:
+            of_weights = {weights: sparsity for weights, _ in network.layers.values()}
+            way = Pruning(way, of_weights, steps=steps * part if is_first else 0)
+        checked = {"validation": None} if is_first else {"validation": held_out, "patience": patience}
         try:
-            done = fit(network.graph, data, optimiser=way, epochs=part, wrt=[*learnt, *scales], **rest)
+            done = fit(network.graph, given, optimiser=way, epochs=part, wrt=learnt, **checked, **rest)
         except Interrupted as stop:
             history += stop.fit.history
             raise Interrupted(result(stop.fit.graph, network.choices_in(stop.fit.graph))) from None
@@ -160,7 +181,7 @@ def finetune(
     return result(network.graph, choices)
 
 
-def _parts(epochs: int, *, learn_scales: bool) -> list[tuple[int, bool]]:
-    """Return so many epochs with learnt scales, and so many without."""
-    first = (epochs + 1) // 2 if learn_scales and epochs > 1 else 0
+def _parts(epochs: int) -> list[tuple[int, bool]]:
+    """Return so many epochs of the first half, and so many of the second."""
+    first = (epochs + 1) // 2 if epochs > 1 else 0
     return [part for part in ((first, True), (epochs - first, False)) if part[0]]

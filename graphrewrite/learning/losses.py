@@ -26,7 +26,15 @@ from graphrewrite import Dialect, Tensor, define_op, op, rule
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.domain import FLOATS, check_elements
 
-__all__ = ["INFERENCE_FORMS", "TRAINING_FORMS", "cross_entropy", "hinge", "loss", "squared_error"]
+__all__ = [
+    "INFERENCE_FORMS",
+    "TRAINING_FORMS",
+    "cross_entropy",
+    "hinge",
+    "loss",
+    "soft_cross_entropy",
+    "squared_error",
+]
 
 loss = Dialect("loss")
 """Losses, each a mean over all samples and positions."""
@@ -81,6 +89,28 @@ def cross_entropy(x: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.nda
     return op.softmax(x, axis=1), op.nll_loss(op.log_softmax(x, axis=1), labels)
 
 
+@define_op(dialect=loss, infer=_infer_alike, results=2)
+def soft_cross_entropy(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities of classes from their scores, and their mean cross entropy with those of another network's scores.
+
+    What a network learns from a teacher (Hinton, Vinyals and Dean 2015).
+
+    Parameters
+    ----------
+    x
+        Scores [N, C, …], before a softmax.
+    target
+        Scores of the teacher.
+
+    Examples
+    --------
+    >>> soft_cross_entropy(np.zeros((1, 2)), np.array([[0.0, 9.0]]))[1].round(6).tolist()
+    0.693147
+    """
+    expected = np.sum(op.softmax(target, axis=1) * op.log_softmax(x, axis=1), axis=1)
+    return op.softmax(x, axis=1), -np.mean(expected, dtype=x.dtype)
+
+
 @define_op(dialect=loss, infer=_infer_labelled, results=2)
 def hinge(x: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scores of classes, and the mean over samples of `max(0, 1 + x[c] - x[label])`, summed over wrong classes c.
@@ -124,6 +154,16 @@ def write_cross_entropy(x, labels):
 
 
 @rule(keeps="rounding")
+def write_soft_cross_entropy(x, target):
+    """The logarithms of the probabilities, weighted by those of the teacher."""
+    node = soft_cross_entropy(x, target)
+    probabilities, error = node
+    yield probabilities, error
+    weighted = op.softmax(target, axis=1) * op.log_softmax(x, axis=1)
+    return op.softmax(x, axis=1), -op.reduce_mean(op.reduce_sum(weighted, axes=(1,), keep_dims=False), keep_dims=False)
+
+
+@rule(keeps="rounding")
 def write_hinge(x, labels):
     """The margins of all classes, of which that of the label itself is 1."""
     node = hinge(x, labels)
@@ -134,7 +174,7 @@ def write_hinge(x, labels):
     return x, op.reduce_mean(margins, keep_dims=False) - 1.0
 
 
-TRAINING_FORMS = (write_squared_error, write_cross_entropy, write_hinge)
+TRAINING_FORMS = (write_squared_error, write_cross_entropy, write_soft_cross_entropy, write_hinge)
 """Losses by plain ops, which have gradients."""
 
 
@@ -149,7 +189,7 @@ def infer_prediction(x, target):
 @rule
 def infer_probabilities(x, labels):
     """Where nobody reads the loss, what is left of the cross entropy is a softmax."""
-    probabilities, _ = cross_entropy(x, labels)
+    probabilities, _ = (cross_entropy | soft_cross_entropy)(x, labels)
     yield probabilities
     return op.softmax(x, axis=1)
 

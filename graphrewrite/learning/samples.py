@@ -43,6 +43,12 @@ class Samples:
         for start in range(0, len(self), size):
             yield self.rows(np.arange(start, min(start + size, len(self))))
 
+    def parted(self, share: float, seed: int) -> tuple[Samples, Samples | None]:
+        """Return the samples without a share that a seed draws, and that share, rounded down; None if that is none."""
+        count = int(share * len(self))
+        drawn = np.random.default_rng((seed, len(self))).permutation(len(self))
+        return (self.rows(np.sort(drawn[count:])), self.rows(np.sort(drawn[:count]))) if count else (self, None)
+
 
 def samples(graph: Graph, data: Any, scores: Tensor, *, labelled: bool | None, what: str = "the data") -> Samples:
     """Return samples for a graph.

@@ -13,6 +13,7 @@ from graphrewrite.execution import Program, compile_graph
 from graphrewrite.learning.checkpoints import State
 from graphrewrite.learning.differentiation import gradient_graph
 from graphrewrite.learning.errors import TrainingError
+from graphrewrite.learning.losses import soft_cross_entropy, squared_error
 from graphrewrite.learning.optimisers import Arrays, Optimiser
 from graphrewrite.learning.preparation import prepared
 from graphrewrite.learning.samples import Samples
@@ -22,60 +23,82 @@ from graphrewrite.rules import RULES
 
 __all__ = ["Programs", "Trainer"]
 
-_MANY = 256
-"""Samples that are validated at once."""
 _KEPT = 31 << 20
 """Bytes of a block that is freed at once: glibc then keeps so much for the next step, see "dynamic" in mallopt(3)."""
+_MANY, _PARTS = 256, 16
+"""Samples that are validated at once, and parts at least, whose losses tell how sure their mean is."""
+_TAUGHT = 0.5
+"""Share of the loss that is the distance to a teacher."""
 
 
 @dataclass(frozen=True, eq=False)
 class Programs:
-    """The programs of a step and of a validation, and what they begin with."""
+    """The programs of a step, of a validation and of a teacher, and what they begin with."""
 
     form: TrainingForm
     learning: Program
     validating: Program
+    teaching: Program | None
     target: str
+    taught: str
     start: Arrays
     learnt: tuple[str, ...]
 
     @classmethod
     def of(
-        cls, head: Graph, loss_op: Op, targets: np.ndarray, learnt: tuple[str, ...], rules: tuple[Rule | Pass, ...]
+        cls,
+        head: Graph,
+        loss_op: Op,
+        targets: np.ndarray,
+        learnt: tuple[str, ...],
+        rules: tuple[Rule | Pass, ...],
+        teacher: Graph | None,
     ) -> Programs:
         """Return the programs of a network with a loss."""
         form = training_form(head)
         changed = (*learnt, *(name for name in form.statistics if name not in learnt))
-        learning, target = _with_loss(form.graph, loss_op, targets)
-        validating, _ = _with_loss(head, loss_op, targets)
+        learning, target, taught = _with_loss(form.graph, loss_op, targets, is_taught=teacher is not None)
+        validating, *_ = _with_loss(head, loss_op, targets, is_taught=teacher is not None)
         derived = gradient_graph(learning, "loss", learnt, changed, rules)
         start = {name: np.asarray(head.nodes[name]["value"]) for name in changed}
         return cls(
             form,
             compile_graph(_optimised(derived)),
             compile_graph(_optimised(prepared(validating, changed))),
+            None if teacher is None else compile_graph(_optimised(prepared(teacher, ()))),
             target,
+            taught,
             start,
             learnt,
         )
+
+    def targets(self, inputs: Mapping[str, np.ndarray], targets: np.ndarray) -> Arrays:
+        """Return what the loss compares scores with: the targets, and what a teacher says of the inputs."""
+        if self.teaching is None:
+            return {self.target: targets}
+        (answers,) = self.teaching(inputs).values()
+        return {self.target: targets, self.taught: answers}
 
 
 def _optimised(graph: Graph) -> Graph:
     return rewrite(graph, RULES)
 
 
-def _with_loss(graph: Graph, loss_op: Op, targets: np.ndarray) -> tuple[Graph, str]:
-    """Return a network with a loss, and the name of the input that has the targets."""
+def _with_loss(graph: Graph, loss_op: Op, targets: np.ndarray, *, is_taught: bool) -> tuple[Graph, str, str]:
+    """Return a network with a loss, and the names of the inputs that have the targets and a teacher's scores."""
     new = graph.copy()
     new.adopt(loss_op)
     (name, *others) = new.outputs
     scores = new.value(*new.operands(name)[0])
-    kind = scores.type
-    if targets.ndim < len(kind.shape):
-        target = new.input(new.fresh("targets"), Tensor("i64", (kind.shape[0], *kind.shape[2:])))
-    else:
-        target = new.input(new.fresh("targets"), Tensor(kind.element, kind.shape))
+    kind, is_labelled = scores.type, targets.ndim < len(scores.type.shape)
+    own = Tensor("i64", (kind.shape[0], *kind.shape[2:])) if is_labelled else Tensor(kind.element, kind.shape)
+    target, taught = new.input(new.fresh("targets"), own), new.fresh("taught")
     _, error = loss_op(scores, target)
+    if is_taught:
+        teaching = soft_cross_entropy if is_labelled else squared_error
+        new.adopt(teaching)
+        _, apart = teaching(scores, new.input(taught, Tensor(kind.element, kind.shape)))
+        error = error * (1 - _TAUGHT) + apart * _TAUGHT
     again = {each: new.value(*new.operands(each)[0]) for each in others}
     for each in (name, *others):
         new.remove_node(each)
@@ -83,7 +106,7 @@ def _with_loss(graph: Graph, loss_op: Op, targets: np.ndarray) -> tuple[Graph, s
     new.output("loss", error)
     for each, value in again.items():
         new.output(each, value)
-    return new, target.node
+    return new, target.node, taught
 
 
 class Trainer:
@@ -121,7 +144,7 @@ class Trainer:
             ((name, array),) = inputs.items()
             inputs[name] = np.asarray(self.augment(array, rng), array.dtype)
         drawn = self.steps.form.draw(rng, len(some))
-        found = self.steps.learning({**inputs, self.steps.target: some.targets, **state.arrays, **drawn})
+        found = self.steps.learning({**inputs, **self.steps.targets(inputs, some.targets), **state.arrays, **drawn})
         error = float(found["loss"])
         gradients = {name: found[f"d_{name}"] for name in self.steps.learnt}
         self._check(error, gradients, state)
@@ -155,27 +178,34 @@ class Trainer:
         entry: dict[str, Any] = {"loss": state.total / count}
         if self._is_labelled(self.given):
             entry["accuracy"] = state.right / count
-        best = state.best
+        best, limit = state.best, state.limit
         if self.held_out is not None:
-            entry.update(self._validated(state.arrays, self.held_out))
             losses = [each["validation_loss"] for each in state.history]
-            best = state.arrays if entry["validation_loss"] < min(losses, default=np.inf) else best
+            validated, error = self._validated(state.arrays, self.held_out)
+            entry.update(validated)
+            if entry["validation_loss"] < min(losses, default=np.inf):
+                limit = entry["validation_loss"] + error
+            best = state.arrays if entry["validation_loss"] <= limit else best
         history = (*state.history, entry)
-        return replace(state, epoch=state.epoch + 1, step=0, total=0.0, right=0.0, history=history, best=best)
+        return replace(
+            state, epoch=state.epoch + 1, step=0, total=0.0, right=0.0, history=history, best=best, limit=limit
+        )
 
     def _is_labelled(self, some: Samples) -> bool:
         return some.targets.dtype == np.int64
 
-    def _validated(self, arrays: Mapping[str, np.ndarray], held_out: Samples) -> dict[str, float]:
-        total = right = 0.0
-        for some in held_out.batches(_MANY):
-            found = self.steps.validating({**some.inputs, self.steps.target: some.targets, **arrays})
-            total += float(found["loss"]) * len(some)
+    def _validated(self, arrays: Mapping[str, np.ndarray], held_out: Samples) -> tuple[dict[str, float], float]:
+        """Return what is measured on samples of validation, and the standard error of their loss, by parts of them."""
+        losses, right = [], 0.0
+        for some in held_out.batches(min(_MANY, -(-len(held_out) // _PARTS))):
+            found = self.steps.validating({**some.inputs, **self.steps.targets(some.inputs, some.targets), **arrays})
+            losses.append((float(found["loss"]), len(some)))
             right += _right(found["scores"], some.targets)
+        total = sum(loss * count for loss, count in losses)
         entry = {"validation_loss": total / len(held_out)}
         if self._is_labelled(held_out):
             entry["validation_accuracy"] = right / len(held_out)
-        return entry
+        return entry, float(np.std([loss for loss, _ in losses]) / np.sqrt(len(losses)))
 
 
 def _right(scores: np.ndarray, targets: np.ndarray) -> float:

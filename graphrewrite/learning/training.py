@@ -23,10 +23,14 @@ from graphrewrite.learning.training_forms import parameters
 from graphrewrite.op import Op
 from graphrewrite.runtime.progress import counting
 
-__all__ = ["Fit", "Interrupted", "check_numbers", "fit", "labelled_by", "scores_of"]
+__all__ = ["VALIDATED", "Fit", "Interrupted", "check_numbers", "fit", "parted"]
 
 LOSSES: Mapping[str, Op] = {"cross_entropy": cross_entropy, "hinge": hinge, "squared_error": squared_error}
 """By name."""
+VALIDATED = 0.1
+"""The share of the samples that is held out where nothing else is said."""
+Pair = tuple[Mapping[str, np.ndarray], np.ndarray]
+"""Inputs by name, and targets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +78,9 @@ def fit(
     batch: int = 32,
     seed: int = 0,
     wrt: Iterable[str] | None = None,
-    validation: tuple[Any, Any] | None = None,
+    validation: float | tuple[Any, Any] | None = VALIDATED,
     patience: int | None = None,
+    teacher: Graph | None = None,
     checkpoint: str | PathLike[str] | None = None,
     augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
     watch: Callable[[Mapping[str, Any]], None] | None = None,
@@ -107,10 +112,16 @@ def fit(
         Decides the order of the samples, dropout and what `augment` draws.
     wrt : iterable of str, optional
         Names of the constants to learn; weights, biases and gains of layers where not given.
-    validation : (inputs, targets), optional
-        Samples that are not learnt from; the network with the least loss on them is returned.
+    validation : float or (inputs, targets), optional
+        Samples that are not learnt from: given ones, or a share of the data that the seed draws, a tenth by default and
+        none of fewer than ten. The network is returned as it was after the last epoch whose loss on them is the least
+        but for a standard error. With None or 0 all samples are learnt from, and the network after the last epoch is
+        returned.
     patience : int, optional
         Epochs without a lesser loss of validation after which training stops.
+    teacher : Graph, optional
+        A network of the same inputs and output. Half of the loss is then the distance to its answers, to the same
+        inputs: the cross entropy with its probabilities, or of numbers the squared error.
     checkpoint : path, optional
         A file to go on from if it is there, and written after each epoch and at an interrupt.
     augment : callable, optional
@@ -146,17 +157,11 @@ def fit(
     graph = as_graph(graph, "that can be trained")
     check_numbers(epochs=epochs, batch=batch, patience=patience)
     head, scores = _head(graph)
-    given = samples(graph, data, scores, labelled=labelled_by(loss))
-    held_out = (
-        None
-        if validation is None
-        else samples(
-            graph, validation, scores, labelled=given.targets.ndim < len(scores.shape), what="the samples of validation"
-        )
-    )
+    given, held_out = _parted(graph, data, loss, validation, scores, seed)
     if patience is not None and held_out is None:
         raise TrainingError(
-            "patience counts epochs without a lesser loss of validation; give validation=(inputs, targets)"
+            "patience counts epochs without a lesser loss of validation; give validation=(inputs, targets), or a share "
+            "of more samples"
         )
     loss_op = _loss_op(loss, given, scores)
     learnt = tuple(wrt) if wrt is not None else parameters(head)
@@ -164,7 +169,7 @@ def fit(
         raise TrainingError(f"the graph {graph.name!r} has no weights of layers; name the constants to learn by wrt=…")
     optimiser = Adam() if optimiser is None else optimiser
     trainer = Trainer(
-        Programs.of(head, loss_op, given.targets, learnt, tuple(rules)),
+        Programs.of(head, loss_op, given.targets, learnt, tuple(rules), _taught_by(teacher, head)),
         optimiser,
         given,
         held_out,
@@ -177,6 +182,7 @@ def fit(
         "batch": str(batch),
         "optimiser": type(optimiser).__name__,
         "network": _digest(graph, learnt),
+        "samples": "" if checkpoint is None else _digest_of(given, held_out),
     }
     state = None if checkpoint is None else load_state(checkpoint, run)
     state = trainer.start() if state is None else state
@@ -229,14 +235,52 @@ def _head(graph: Graph) -> tuple[Graph, Tensor]:
     return head, kind
 
 
-def scores_of(graph: Graph) -> Tensor:
-    """Return the type of what targets of a network are compared with."""
-    return _head(graph)[1]
+def parted(
+    graph: Graph, data: Any, loss: str | Op | None, validation: float | tuple[Any, Any] | None, seed: int
+) -> tuple[Pair, Pair | None]:
+    """Return checked inputs and targets to learn from, and those of validation, as `fit` parts them."""
+    given, held_out = _parted(graph, data, loss, validation, _head(graph)[1], seed)
+    return (given.inputs, given.targets), None if held_out is None else (held_out.inputs, held_out.targets)
 
 
-def labelled_by(loss: str | Op | None) -> bool | None:
-    """Return whether a loss is of classes; None where it does not say so."""
-    return {"cross_entropy": True, "hinge": True, "squared_error": False}.get(str(loss))
+def _parted(
+    graph: Graph,
+    data: Any,
+    loss: str | Op | None,
+    validation: float | tuple[Any, Any] | None,
+    scores: Tensor,
+    seed: int,
+) -> tuple[Samples, Samples | None]:
+    """Return samples to learn from, and samples of validation, if there are some."""
+    labelled = {"cross_entropy": True, "hinge": True, "squared_error": False}.get(str(loss))
+    given = samples(graph, data, scores, labelled=labelled)
+    if validation is None:
+        return given, None
+    if isinstance(validation, int | float):
+        if isinstance(validation, bool) or not 0 <= validation < 1:
+            raise TrainingError(
+                f"validation is a share of the samples, from 0 to less than 1, or (inputs, targets), got {validation!r}"
+            )
+        return given.parted(validation, seed)
+    labelled = given.targets.ndim < len(scores.shape)
+    return given, samples(graph, validation, scores, labelled=labelled, what="the samples of validation")
+
+
+def _taught_by(teacher: Graph | None, head: Graph) -> Graph | None:
+    """Return the head of a teacher, which must fit that of the network."""
+    if teacher is None:
+        return None
+    own, _ = _head(as_graph(teacher, "that can teach"))
+    wanted, found = (f"{_types(each)} -> {_head(each)[1]}" for each in (head, own))
+    if wanted != found:
+        raise TrainingError(
+            f"a teacher has the inputs and scores of the network, {wanted}; {teacher.name!r} has {found}"
+        )
+    return own
+
+
+def _types(graph: Graph) -> str:
+    return ", ".join(f"{name} {graph.result_type(name)}" for name in graph.inputs)
 
 
 def _loss_op(loss: str | Op | None, given: Samples, scores: Tensor) -> Op:
@@ -251,6 +295,16 @@ def _loss_op(loss: str | Op | None, given: Samples, scores: Tensor) -> Op:
 def _digest(graph: Graph, learnt: Sequence[str]) -> str:
     """Return what tells networks apart, and what they begin with."""
     return hashlib.sha256(f"{graph.structure_hash()} {','.join(learnt)}".encode()).hexdigest()[:16]
+
+
+def _digest_of(*parts: Samples | None) -> str:
+    """Return what tells samples apart, those of validation too."""
+    found = hashlib.sha256()
+    for part in parts:
+        for array in () if part is None else (*part.inputs.values(), part.targets):
+            found.update(f"{array.dtype}{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+        found.update(b";")
+    return found.hexdigest()[:16]
 
 
 def _is_enough(state: State, patience: int | None) -> bool:

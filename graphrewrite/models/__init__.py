@@ -1,6 +1,7 @@
 """Two trained networks, each with its training script and samples.
 
-For each NAME.onnx there is NAME.npz with `calibration_x` (some training samples) and held-out `test_x`, `test_y`.
+For each NAME.onnx there is NAME.npz with `calibration_x` (some training samples) and held-out `test_x`, `test_y`. The
+scripts train such networks anew, by `fit`, as accurate ones and with other weights: the files are kept as they are.
 """
 
 from __future__ import annotations

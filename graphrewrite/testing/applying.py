@@ -49,6 +49,8 @@ class Refuted(AssertionError):
 
     def __init__(self, counterexample: Counterexample, kind: str = "") -> None:
         self.counterexample, self.kind = counterexample, kind
+        self.inputs: dict[str, Any] | None = None
+        """A batch that was looked for and shows it, where that is not the drawn one."""
         super().__init__(counterexample.reason)
 
     @property

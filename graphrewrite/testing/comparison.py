@@ -26,6 +26,7 @@ from graphrewrite.testing.generation.edges import STEPS
 from graphrewrite.testing.rows import cycles_for, row_of, rows_of, without_step
 
 __all__ = [
+    "RANGE",
     "NoVerdictError",
     "OutputDifference",
     "compare",
@@ -41,7 +42,8 @@ _ROUNDING = 2.0**-23 * 256
 """Relative to the greatest value on any edge: some hundred roundings of float32."""
 _COARSE = 8.0
 """Units in the last place of float16, bfloat16 or less: some ten, since after a hundred roundings no digit is right."""
-_MODERATE = 8
+RANGE = 8
+"""The greatest number that graphs are compared on where bits may differ."""
 _TRIED = 8
 """Rows that are tried to find one on which a graph can be evaluated."""
 
@@ -380,4 +382,4 @@ def moderated(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _tame(array: np.ndarray) -> np.ndarray:
-    return np.asarray(np.clip(np.nan_to_num(array), -_MODERATE, _MODERATE).astype(array.dtype))
+    return np.asarray(np.clip(np.nan_to_num(array), -RANGE, RANGE).astype(array.dtype))

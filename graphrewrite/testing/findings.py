@@ -39,7 +39,7 @@ class Findings:
     ----------
     graphs : int
         Graphs tried.
-    fired, declined, ops, sizes, samples, evidence
+    fired, declined, ops, sizes, samples, evidence, attacked, without_gradient
         As of `Report`.
     reached : dict
         What the search has come upon, each once: it goes on as long as there is more. The values are not used.
@@ -72,6 +72,8 @@ class Findings:
     faint: Failure | None = None
     looked: int = 0
     is_measured: bool = True
+    attacked: int = 0
+    without_gradient: Counter[str] = field(default_factory=Counter)
 
     def count(self, graph: Any) -> None:
         """Note that a graph is tried."""
@@ -106,6 +108,8 @@ class Findings:
             self.faint or later.faint,
             self.looked + (later.looked if self.faint is None else later.graphs),
             self.is_measured and later.is_measured,
+            self.attacked + later.attacked,
+            self.without_gradient + later.without_gradient,
         )
         for name, reasons in later.declined.items():
             found.decline(name, reasons)

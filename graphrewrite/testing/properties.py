@@ -11,24 +11,23 @@ from typing import Any
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.rule.tracing import KEEPS
-from graphrewrite.testing.applying import VALUES, Applied, Refuted, applied, check_interface, check_repeatable
-from graphrewrite.testing.comparison import NoVerdictError, difference, moderated, undefined
+from graphrewrite.testing.applying import Applied, Refuted, applied, check_interface, check_repeatable
+from graphrewrite.testing.comparison import moderated, undefined
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.engines import check_by_engine, engine_of
 from graphrewrite.testing.evidence import collect
-from graphrewrite.testing.failure.claims import IDEMPOTENT, IN_FORMAT, SAME_EFFECTS
+from graphrewrite.testing.failure.claims import IDEMPOTENT
 from graphrewrite.testing.findings import Findings
-from graphrewrite.testing.meaning import Meaning, NoMeaningError
+from graphrewrite.testing.meaning import Meaning
 from graphrewrite.testing.own_ops import check_own_ops
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.search import Graphs, demand, search
 from graphrewrite.testing.subject import Subject, Transformation
+from graphrewrite.testing.value_checks import check_meaning, check_values, check_worst
 from graphrewrite.types import Stream
 
 __all__ = ["Preserving", "assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
-_KINDS = (VALUES, f"{VALUES}, signs of zeros", f"{VALUES}, special")
-"""Kinds of refutations, by `graphrewrite.testing.comparison.OutputDifference.kind`."""
 _INSIDE, _ALONE = 20, 8
 """One in so many graphs of streams is compared in time inside of networks, and one as it stands."""
 _SHARE = 4
@@ -44,6 +43,7 @@ def check(
     meaning: Callable[[Any], Any] | None = None,
     interval: float | None = None,
     against: str | None = None,
+    adversarial: bool = False,
     seed: int | None = None,
     executor: Executor | None = None,
 ) -> Report:
@@ -67,6 +67,9 @@ def check(
     against : {"onnxruntime", "c", "ghdl"}, optional
         An engine that computes the graphs as well: ONNX models or C of both, equal up to rounding, or VHDL of a result
         of streams, equal to its prediction in values and cycles. What it cannot compute does not count as compared.
+    adversarial : bool
+        Whether to look along the gradient of the difference for inputs on which it is greatest, of what keeps values
+        within a bound. Of graphs without a gradient only the drawn inputs are compared, and the report says so.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
     executor : Executor, optional
@@ -106,6 +109,7 @@ def check(
         meaning=meaning,
         interval=interval,
         against=against,
+        adversarial=adversarial,
         seed=seed,
         asked="preserved",
         executor=executor,
@@ -121,6 +125,7 @@ def _preserving(
     meaning: Callable[[Any], Any] | None = None,
     interval: float | None = None,
     against: str | None = None,
+    adversarial: bool = False,
     seed: int | None,
     asked: str,
     executor: Executor | None = None,
@@ -133,10 +138,13 @@ def _preserving(
             raise RuleError(f"{name} is a number that is not negative, not {bound!r}")
     kept = subject.keeps if keeps is None else keeps
     moderate = kept != "exact" or tolerance is not None
+    if adversarial and (not moderate or meaning is not None):
+        why = "a meaning has no gradient" if meaning is not None else "here every bit counts"
+        raise RuleError(f"adversarial looks for the greatest error of values within a bound, and {why}")
     told = None if meaning is None else Meaning(meaning, tolerance)
     if against is not None:
         engine_of(against)
-    holds = Preserving(subject, kept, tolerance, told, interval, against)
+    holds = Preserving(subject, kept, tolerance, told, interval, against, adversarial)
     return search(subject, on, holds, moderate=moderate, seed=seed, asked=asked, executor=executor)
 
 
@@ -150,6 +158,7 @@ class Preserving:
     meaning: Meaning | None = None
     interval: float | None = None
     against: str | None = None
+    adversarial: bool = False
 
     def __call__(self, found: Findings, graph: Any, inputs: Mapping[str, Any]) -> None:
         """Refute a result that differs by more than it may."""
@@ -168,12 +177,14 @@ class Preserving:
         check_repeatable(self.subject, graph, done, rebuilding=found.graphs % _SHARE != 1)
         failure, meaning = "", None
         if self.meaning is not None:
-            meaning, failure = _check_meaning(self.meaning, graph, done.graph)
+            meaning, failure = check_meaning(self.meaning, graph, done.graph)
         elif isinstance(graph, Graph):
-            failure = _check_values(graph, done.graph, inputs, self.keeps, self.tolerance)
+            failure = check_values(graph, done.graph, inputs, keeps=self.keeps, tolerance=self.tolerance)
             if self.against is not None:  # what becomes of NaN and infinities in integers is an engine's own
                 asked = (graph, done.graph, moderated(inputs), self.tolerance)
                 failure = failure or check_by_engine(self.against, *asked)
+            if self.adversarial and found.graphs and not failure:  # a smaller case has its inputs already
+                check_worst(found, graph, done.graph, inputs, keeps=self.keeps, tolerance=self.tolerance)
             if done.fired and any(isinstance(graph.result_type(port), Stream) for port in graph.inputs):
                 self._check_time(found, graph, done)
         else:
@@ -219,34 +230,6 @@ def _applied(subject: Subject, found: Findings, graph: Any, inputs: Mapping[str,
         return None
 
 
-def _check_meaning(meaning: Meaning, graph: Any, after: Any) -> tuple[str, str]:
-    """Refute a result of another meaning; return the meaning as text, or else why the graph has none."""
-    try:
-        was, change = meaning.compared(graph, after)
-    except NoMeaningError as failure:
-        return "", str(failure)
-    if change:
-        raise Refuted(Counterexample(graph, after, change, meaning=meaning), "meaning")
-    return was, ""
-
-
-def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> str:
-    """Refute a result that computes other values; return why the graph cannot be evaluated, if it cannot."""
-    failure = ""
-    for batch in (inputs, moderated(inputs)):
-        try:
-            differing = difference(graph, after, batch, keeps=keeps, tolerance=tolerance)
-        except NoVerdictError as reason:
-            failure = failure or str(reason)
-            continue
-        if differing is not None:
-            claimed = {IN_FORMAT: "formats", SAME_EFFECTS: "effects"}
-            kind = claimed.get(differing.claim, _KINDS[differing.kind])
-            raise Refuted(differing.between(graph, after), kind)
-        return ""
-    return failure
-
-
 def assert_preserves(
     rules: Transformation,
     on: Graphs = None,
@@ -255,6 +238,7 @@ def assert_preserves(
     meaning: Callable[[Any], Any] | None = None,
     interval: float | None = None,
     against: str | None = None,
+    adversarial: bool = False,
     seed: int | None = None,
     executor: Executor | None = None,
 ) -> None:
@@ -271,7 +255,7 @@ def assert_preserves(
         What to test.
     on : SearchStrategy of Graph, or Graph, optional
         Graphs to test on; by default graphs that contain the rule's own pattern.
-    tolerance, meaning, interval, against, seed, executor : optional
+    tolerance, meaning, interval, against, adversarial, seed, executor : optional
         As for `check`.
 
     Raises
@@ -301,6 +285,7 @@ def assert_preserves(
             meaning=meaning,
             interval=interval,
             against=against,
+            adversarial=adversarial,
             seed=seed,
             executor=executor,
         )
@@ -356,7 +341,13 @@ class _Idempotent:
 
 
 def assert_refines(
-    lowering: Transformation, on: Graphs = None, *, error: float, against: str | None = None, seed: int | None = None
+    lowering: Transformation,
+    on: Graphs = None,
+    *,
+    error: float,
+    against: str | None = None,
+    adversarial: bool = False,
+    seed: int | None = None,
 ) -> None:
     """Raise unless what a lowering gives computes the same within a stated error, on inputs between -8 and 8.
 
@@ -370,6 +361,8 @@ def assert_refines(
         The greatest difference of any output.
     against : {"onnxruntime", "c", "ghdl"}, optional
         As for `check`; what an engine gives for both graphs differs by no more than this, and rounding.
+    adversarial : bool
+        As for `check`.
     seed : int, optional
         Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
@@ -389,4 +382,6 @@ def assert_refines(
     ...     return op.clip(op.add(op.mul(x, 0.25), 0.5), low=0, high=1)
     >>> assert_refines(sigmoid_as_line, graphs(containing=sigmoid_as_line, ops=[]), error=0.125)
     """
-    demand(_preserving(lowering, on, tolerance=error, against=against, seed=seed, asked="refined"))
+    demand(
+        _preserving(lowering, on, tolerance=error, against=against, adversarial=adversarial, seed=seed, asked="refined")
+    )

@@ -66,6 +66,10 @@ class Report:
     never_run : dict of str to bool or None
         Places in the rules' code, below the yield, that did not run, and whether they may change what a rule does, or
         only decline or raise; None where that was not measured, for a debugger or another tracer is active.
+    attacked : int
+        Graphs for which inputs with the greatest difference were looked for.
+    without_gradient : Counter
+        Reasons why that was not done for others.
 
     Examples
     --------
@@ -91,6 +95,8 @@ class Report:
     evidence: dict[str, Evidence] = field(default_factory=dict, repr=False)
     is_of_one_graph: bool = False
     never_run: dict[str, bool] | None = field(default_factory=dict)
+    attacked: int = 0
+    without_gradient: Counter[str] = field(default_factory=Counter)
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -121,9 +127,12 @@ class Report:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What was compared rarely, or at one value only, or not run; nothing where one graph was asked for."""
+        """What was compared rarely, at one value only, not run, or only on drawn inputs where others were asked for."""
+        blind = ()
+        if self.without_gradient and not self.attacked:
+            blind = (f"no gradient, only drawn inputs: {_by_count(self.without_gradient)[0][0]}",)
         if self.is_of_one_graph:
-            return ()
+            return blind
         members = {name_of(member): member for member in members_of(self.rules)}
         several = len(self.members) > 1
         untried = tuple(place for place, matters in (self.never_run or {}).items() if matters)
@@ -133,7 +142,7 @@ class Report:
             if name in self.evidence
             for gap in gaps(members.get(name), self.evidence[name], self.graphs, 1 / len(self.members))
         )
-        return (*thin, f"never run: {_listed(untried, _LINES)}") if untried else thin
+        return (*blind, *thin, *([f"never run: {_listed(untried, _LINES)}"] if untried else ()))
 
     def why_idle(self, name: str) -> str:
         """Return the most frequent reason why a rule never fired.
@@ -231,6 +240,9 @@ class Report:
         declined = "; ".join(f"{name} {count}: {reason!r}" for name, (reason, count) in self._reasons())
         rows += [("declined", declined)] if declined else []
         rows += self._compared()
+        if self.attacked or self.without_gradient:
+            reasons = f"; {sum(self.without_gradient.values())} without a gradient" if self.without_gradient else ""
+            rows.append(("attacked", f"{self.attacked} graphs, along the gradient of the difference{reasons}"))
         if self.never_run is None:
             rows.append(("branches", "not measured: another tracer is active"))
         elif self.never_run:

@@ -127,7 +127,8 @@ class Rounds:
         try:
             self.holds(found, case.graph, case.inputs)
         except Refuted as refuted:
-            failure = Failure(case, refuted.counterexample, refuted.kind)
+            shown = case if refuted.inputs is None else Case(case.graph, refuted.inputs)
+            failure = Failure(shown, refuted.counterexample, refuted.kind)
             if not refuted.is_faint:
                 found.failure = failure
                 raise _Found from None
@@ -190,6 +191,8 @@ def search(
         evidence={name: found.of(name) for name in subject.names},
         is_of_one_graph=isinstance(on, nx.DiGraph),
         never_run=subject.branches.never_run(found.reached) if found.is_measured else None,
+        attacked=found.attacked,
+        without_gradient=found.without_gradient,
     )
     failure = found.failure or found.faint
     if failure is not None:

@@ -9,7 +9,9 @@ from graphrewrite import Graph, Tensor, evaluate, models, op
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.hierarchy import layers, sequential
 from graphrewrite.learning import SGD, FineTuned, Interrupted, finetune
+from graphrewrite.learning.widths import chosen_widths
 from graphrewrite.lowering import from_onnx, to_integer
+from graphrewrite.models.train_classes import samples
 
 
 def _random(*shape: int, seed: int = 0) -> np.ndarray:
@@ -62,39 +64,64 @@ def _inputs(graph: Graph, count: int) -> dict[str, np.ndarray]:
     return {name: 2 * _random(count, *graph.result_type(name).shape[1:]) for name in graph.inputs}
 
 
-@pytest.mark.parametrize("options", [{"bits": 4}, {"bits": {"default": (3, 4)}, "per_channel": True}, {"bits": 2}])
-@pytest.mark.parametrize("network", [_residual, _functions, _shared, _autoencoder])
+@pytest.mark.parametrize(
+    ("network", "options"),
+    [
+        (_residual, {"bits": 4}),
+        (_functions, {"bits": {"default": (3, 4)}, "per_channel": True}),
+        (_shared, {"bits": {"default": 3, "conv*": (2, 4)}}),
+        (_autoencoder, {"bits": 2, "sparsity": 0.5, "learn_scales": False, "distil": False, "validation": None}),
+    ],
+)
 def test_all_three_compute_the_same(network, options):
     graph = network()
-    x = _inputs(graph, 70)
-    targets = x[graph.inputs[0]] if network is _autoencoder else np.arange(70) % 3
-    tuned = finetune(graph, (x, targets), epochs=2, learn_scales=options["bits"] != 2, **options)
+    x = _inputs(graph, 40)
+    targets = x[graph.inputs[0]] if network is _autoencoder else np.arange(40) % 3
+    tuned = finetune(graph, (x, targets), epochs=2, **options)
     (name,) = graph.outputs
     unseen = {each: 5 * array for each, array in _inputs(graph, 200).items()}
+    whole = to_integer(tuned.graph)
     fixed = evaluate(tuned.graph, unseen)[name]
-    assert np.array_equal(evaluate(to_integer(tuned.graph), unseen)[name], fixed)
+    assert np.array_equal(evaluate(whole, unseen)[name], fixed)
     assert np.array_equal(evaluate(tuned.fake_quantised, unseen)[name], fixed)
     assert np.ptp(fixed) > 0
-    assert len(tuned.history) == 2
+    assert ["validation_loss" in entry for entry in tuned.history] == [False, "validation" not in options]
+    if "sparsity" in options:
+        assert min(_shares_of_zeros(whole)) >= options["sparsity"]
+
+
+def _shares_of_zeros(graph: Graph) -> list[float]:
+    weights = [data["value"] for _, data in graph.nodes(data=True) if data["type"] == "constant"]
+    return [float((each == 0).mean()) for each in weights if each.ndim > 1]
 
 
 def test_few_bits_lose_little_by_it():
-    graph = from_onnx(models.path("classes"))
-    with np.load(models.path("classes").with_suffix(".npz")) as file:
-        data = dict(file)
-    ((source,), (scores,)), x = (graph.inputs, graph.outputs), data["test_x"]
+    graph, (x, labels) = from_onnx(models.path("classes")), samples()
+    ((source,), (scores,)) = graph.inputs, graph.outputs
 
     def right(network: Graph) -> float:
-        return float((evaluate(network, {source: x[700:]})[scores].argmax(1) == data["test_y"][700:]).mean())
+        return float((evaluate(network, {source: x[5000:]})[scores].argmax(1) == labels[5000:]).mean())
 
-    near = np.repeat(x[:700], 5, axis=0) + np.random.default_rng(0).normal(0, 0.6, (3500, 16)).astype(np.float32)
-    taught = near, evaluate(graph, {source: near})[scores].argmax(1)  # by the float network
     rounded, tuned = (
-        finetune(graph, taught, bits=3, epochs=count, optimiser=way, batch=64)
-        for count, way in ((1, SGD(0.0)), (8, None))
+        finetune(graph, (x[:1500], labels[:1500]), bits=3, epochs=count, optimiser=way)
+        for count, way in ((1, SGD(0.0)), (10, None))
     )
-    assert right(rounded.graph) < right(graph) - 0.08
-    assert right(tuned.graph) > right(graph) - 0.04
+    assert right(rounded.graph) < right(graph) - 0.03
+    assert right(tuned.graph) > right(graph) - 0.02
+
+
+def test_widths_are_chosen_within_a_budget():
+    graph = _autoencoder()
+    x = _inputs(graph, 64)[graph.inputs[0]]
+    inputs = {graph.inputs[0]: x}
+    few, some = (chosen_widths(graph, inputs, "auto", budget=budget, per_channel=False) for budget in (3, 5.5))
+    layers_of = [name for name in some if name not in graph.inputs]
+    sizes = dict(zip(layers_of, (6 * 8, 3 * 6, 6 * 3, 8 * 6), strict=True))
+    for found, budget in ((few, 3), (some, 5.5)):
+        read = [found[name][1] for name in (*graph.inputs, *layers_of)]
+        costs = [sizes[name] * found[name][0] * read[at] for at, name in enumerate(layers_of)]
+        assert (budget - 1.5) ** 2 < sum(costs) / sum(sizes.values()) <= budget**2
+    assert len({*some.values()}) > 1
 
 
 class _Stopping(SGD):
@@ -116,6 +143,10 @@ def test_an_interrupt_loses_nothing():
     [
         ({"bits": 1}, "widths are integers from 2 to 16"),
         ({"bits": {"first": 4}}, "bits names 'first', which is not a layer"),
+        ({"bits": "few"}, "bits is a width, widths by layer, or 'auto', got 'few'"),
+        ({"bits": "auto", "budget": 1}, "budget is a mean width, a number from 2 to 8, got 1"),
+        ({"sparsity": 1.5}, "is 1.5; give a share from 0 to less than 1"),
+        ({"validation": 1.0}, "validation is a share of the samples"),
         ({"epochs": 0}, "epochs is a whole number from 1 on, got 0"),
         ({"data": (np.zeros((0, 8)), np.zeros((0, 8)))}, "empty"),
         ({"graph": Graph.parse("graph g\nx = input() : f32[N,8]\nr = relu(x)\ny = output(r)")}, "no layer whose"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, Tensor, differentiate, evaluate, op, rewrite
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.learning import INFERENCE_FORMS, TRAINING_FORMS, loss
-from graphrewrite.learning.losses import cross_entropy, hinge, squared_error
+from graphrewrite.learning.losses import cross_entropy, hinge, soft_cross_entropy, squared_error
 from graphrewrite.testing import assert_preserves
 from tests.support.profiles import fewer_graphs
 
@@ -20,8 +20,8 @@ def _with_loss(draw: st.DrawFn, *, both: bool = True) -> Graph:
     graph, element = Graph("g"), draw(st.sampled_from(("f32", "f64")))
     shape = draw(st.sampled_from((("N", 3), ("N", 2, 2), (2, 4))))
     x = op.tanh(graph.input("x", Tensor(element, shape)))
-    made = draw(st.sampled_from((squared_error, cross_entropy, hinge)))
-    if made is squared_error:
+    made = draw(st.sampled_from((squared_error, cross_entropy, soft_cross_entropy, hinge)))
+    if made in (squared_error, soft_cross_entropy):
         target = graph.input("t", Tensor(element, shape))
     else:
         given = graph.input("t", Tensor("bool", (shape[0], *shape[2:])))

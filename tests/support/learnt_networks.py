@@ -21,8 +21,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
-from graphrewrite.models.layers import BatchNorm, Convolution, Layer, Linear, MaxPool, Relu
-from graphrewrite.models.training import train
+from tests.support.numpy_layers import BatchNorm, Convolution, Layer, Linear, MaxPool, Relu, train
 
 __all__ = ["NETWORKS", "Learnt", "learnt"]
 
