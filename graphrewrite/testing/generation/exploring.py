@@ -25,9 +25,10 @@ from graphrewrite.testing.generation.comparing import Noted, compared, towards
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.richness import extent, is_like, least_telling, plainness, units
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 
-__all__ = ["Telling", "explored", "plainness", "telling_plans"]
+__all__ = ["Telling", "explored", "telling_plans"]
 
 _FIRST = 24
 """Instances to ask of first: a rule that fires at most of them, and always alike, need not be explored."""
@@ -40,6 +41,8 @@ _KEPT = 16
 """Plans to keep of each answer."""
 _OFTEN = 0.4
 """A rule that fires at such a part of its instances is met often enough without."""
+_NEAR_FIRING = 1
+"""Of four turns, the one that looks near to where the rule fires."""
 _STEPS = (1, 1, 2, 3, 4)
 """Comparisons to follow one after the other."""
 _ANSWERS = 48
@@ -107,8 +110,10 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         since += 1
         try:
             if turn >= _FIRST and turn % 4 and answers:
-                seldom = min(pick(list(answers)), pick(list(answers)), key=lambda answer: hits[answer])
-                plan = pick(answers[seldom])
+                firing = [answer for answer in answers if not answer[0]]
+                known = firing if firing and turn % 4 == _NEAR_FIRING else list(answers)
+                seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
+                plan = min(pick(answers[seldom]), pick(answers[seldom]), key=plainness)
                 plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
             else:
                 plan = plan_instance(rule.pattern, pick, every_type=every_type)
@@ -128,11 +133,11 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         if answer not in answers:
             since = 0
         same = answers.setdefault(answer, []) if len(answers) < _ANSWERS else answers.get(answer, [])
-        if any(_is_like(plan, other) for other in same):
+        if any(is_like(plan, other) for other in same):
             continue
         same.append(plan)
         if len(same) > _KEPT:
-            _leave_one(same)
+            del same[least_telling(same)]
     is_often = fired >= _OFTEN * turn
     firing = [plans for (reason, *_), plans in answers.items() if reason == ""]
     if len(firing) == len(answers) == 1 and is_often:
@@ -147,7 +152,7 @@ def _weighed(firing: list[list[Plan]], declining: list[list[Plan]]) -> Iterator[
     each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
     for count, groups in ((each, firing), (_KEPT, declining)):
         for plans in groups:
-            rich = sorted(plans, key=lambda plan: (plainness(plan) + _units(plan), -_extent(plan)))
+            rich = sorted(plans, key=lambda plan: (plainness(plan) + units(plan), -extent(plan)))
             rich = rich[: -(-len(plans) // 3)]
             yield from islice(cycle([*rich, *rich, *plans]), count)
 
@@ -156,60 +161,6 @@ def _layouts(plan: Plan) -> frozenset[str]:
     """Which layouts the leaves of a plan have: at each of them, a rule is to find the axes that it means."""
     layouts = (getattr(kind, "layout", None) for kind in plan.types.values())
     return frozenset(layout for layout in layouts if layout is not None)
-
-
-def _leave_one(plans: list[Plan]) -> None:
-    """Remove a plan: of those whose sizes are related alike, the plainest, and the smallest.
-
-    Where all sizes are 1 nothing is mixed up, and where attributes do nothing it is all the same what is made of them.
-    """
-    forms = Counter(repr(_form(plan)) for plan in plans)
-    ranks = [(-forms[repr(_form(plan))], -plainness(plan), _extent(plan)) for plan in plans]
-    del plans[ranks.index(min(ranks))]
-
-
-def plainness(plan: Plan) -> int:
-    """How many attributes of a plan do nothing, or nearly; and all of them where a size is 0."""
-    values = [
-        (node.op.attributes[name], value)
-        for node, case in plan.cases.items()
-        for name, value in case.attributes.items()
-    ]
-    if any(0 in kind.shape for kind in plan.types.values()):
-        return 1 + len(values)
-    return sum(_does_nothing(value, default) for default, value in values)
-
-
-def _units(plan: Plan) -> int:
-    """How many leaves of a plan have one entry."""
-    return sum(all(size == 1 for size in kind.shape) for kind in plan.types.values())
-
-
-def _does_nothing(value: Any, default: Any) -> bool:
-    """Tell whether a value is the default, no permutation, or no shift."""
-    if isinstance(value, tuple) and len(value) > 1:
-        return value == tuple(range(len(value))) or value == default
-    return value is default or (isinstance(value, int | float) and not isinstance(value, bool) and value == 0)
-
-
-def _is_like(plan: Plan, other: Plan) -> bool:
-    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart."""
-    return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.cases.values()] == [
-        repr(need.attributes) for need in other.cases.values()
-    ]
-
-
-def _form(plan: Plan) -> list[tuple[Any, ...]]:
-    """Which sizes of leaves are 1, symbolic, or equal to each other, and in which layout."""
-    numbers: dict[Any, Any] = {1: 1, "N": "N"}
-    return [
-        (getattr(kind, "layout", None), *(numbers.setdefault(size, -len(numbers)) for size in kind.shape))
-        for kind in plan.types.values()
-    ]
-
-
-def _extent(plan: Plan) -> int:
-    return sum(size != 1 for kind in plan.types.values() for size in kind.shape)
 
 
 def _graph_of(plan: Plan, seed: int) -> Graph:
