@@ -52,8 +52,7 @@ def _reads(op: Op, kind: Type) -> bool:
 
 
 def _are_broadcast(one: Sequence[Dimension], other: Sequence[Dimension]) -> bool:
-    pairs = zip(reversed(one), reversed(other), strict=False)
-    return all(a == b or 1 in (a, b) for a, b in pairs)
+    return all(a == b or 1 in (a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
 
 
 class Builder:
@@ -133,9 +132,9 @@ class Builder:
         readers = [op for op in self.ops if op.infer_types is elementwise and len(op.operands) == 2]
         reads = self.pick((True, False))
         if readers and reads:
-            others = [other for pooled in self.pool.values() for other in pooled if other.type.element == kind.element]
-            fitting = [other for other in others if _are_broadcast(other.type.shape, kind.shape)]
-            self._add(self.pick(readers), [self.pick(fitting), value], Case((), {}))
+            others = [o for pooled in self.pool.values() for o in pooled if o.type.element == kind.element]
+            others = [other for other in others if _are_broadcast(other.type.shape, kind.shape)]
+            self._add(self.pick(readers), [self.pick(others), value], Case((), {}))
         else:
             self.computed.append(value)
 
@@ -145,9 +144,8 @@ class Builder:
         if constant:
             return self.constant(kind, positive=positive)
         there = self.pool.get(kind, [])
-        ways = ["there"] if there else ["input"]
-        ways += ["constant"] if whole else ["input"]  # inputs have edge values, and constants small numbers
-        way = self.pick(ways)
+        # Inputs have edge values, and constants small numbers.
+        way = self.pick(("there" if there else "input", "constant" if whole else "input"))
         if way == "there":
             return self.pick(there)
         return self.constant(kind, positive=positive) if way == "constant" else self.input(kind)

@@ -47,8 +47,8 @@ _STEPS = (1, 1, 2, 3, 4)
 """Comparisons to follow one after the other."""
 _ANSWERS = 48
 """Different answers to tell apart."""
-_Answer = tuple[str, frozenset[Any], frozenset[str]]
-"""What a rule says, the branches of its code on the way to that, and layouts of the images at which it fires."""
+_Answer = tuple[str | None, frozenset[Any], frozenset[str]]
+"""What a rule says where it declines, the branches of its code on the way, and layouts of images at which it fires."""
 
 
 class Telling(NamedTuple):
@@ -102,15 +102,16 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
     answers: dict[_Answer, list[Plan]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
-    fired = since = 0
+    fired = since = met = drawn = 0
     for turn in range(_MOST):
         if turn >= _ALL and fired >= _HARDLY:
             break
         pick = seeded(turn)
         since += 1
         try:
-            if turn >= _FIRST and turn % 4 and answers:
-                firing = [answer for answer in answers if not answer[0]]
+            is_drawn = turn < _FIRST or turn % 4 == 0 or not answers
+            if not is_drawn:
+                firing = [answer for answer in answers if answer[0] is None]
                 known = firing if firing and turn % 4 == _NEAR_FIRING else list(answers)
                 seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
                 plan = min(pick(answers[seldom]), pick(answers[seldom]), key=plainness)
@@ -124,11 +125,13 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         reason = _answer(followed, graph)
         ran = branches.take()
         lines.update(ran)
-        fired += reason == ""
-        is_whole = fired >= _OFTEN * (turn + 1) and not branches.never_run(lines)
+        fired += reason is None
+        drawn += is_drawn
+        met += is_drawn and reason is None
+        is_whole = met >= _OFTEN * drawn and not branches.never_run(lines)
         if turn >= _FIRST and is_whole and since > (_MANY if every_type else _FIRST):
             break
-        answer = reason, frozenset(ran), frozenset() if reason else _layouts(plan)
+        answer = reason, frozenset(ran), _layouts(plan) if reason is None else frozenset()
         hits[answer] += 1
         if answer not in answers:
             since = 0
@@ -138,11 +141,11 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         same.append(plan)
         if len(same) > _KEPT:
             del same[least_telling(same)]
-    is_often = fired >= _OFTEN * turn
-    firing = [plans for (reason, *_), plans in answers.items() if reason == ""]
+    is_often = met >= _OFTEN * drawn
+    firing = [plans for (reason, *_), plans in answers.items() if reason is None]
     if len(firing) == len(answers) == 1 and is_often:
         return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
-    declining = [plans for (reason, *_), plans in answers.items() if reason]
+    declining = [plans for (reason, *_), plans in answers.items() if reason is not None]
     return Telling(tuple(_weighed(firing, declining)), seldom=not is_often)
 
 
@@ -190,8 +193,8 @@ def _comparisons(rule: Rule, graph: Graph) -> list[Noted]:
     return []
 
 
-def _answer(rule: Rule, graph: Graph) -> str:
-    """Why the rule declines at its instance; nothing where it fires."""
+def _answer(rule: Rule, graph: Graph) -> str | None:
+    """Why the rule declines at its instance; None where it fires."""
     said = "no match"
     try:
         with observing(graph), np.errstate(all="ignore"):  # rules compute with generated constants
@@ -199,7 +202,7 @@ def _answer(rule: Rule, graph: Graph) -> str:
                 for match in rule.matches_at(graph, node):
                     outcome = rule.edit(graph, match, fresh=graph.fresh)
                     if not isinstance(outcome, Declined):
-                        return ""
+                        return None
                     said = outcome.reason
     except Exception as error:  # whatever a user's rule raises: it is found again, and then reported
         return type(error).__name__

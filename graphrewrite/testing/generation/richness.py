@@ -19,7 +19,7 @@ _NOTHING, _HIDING = 2, 1
 
 
 def plainness(plan: Plan) -> int:
-    """How many attributes of a plan do nothing, and half of it for those that nearly do; all of them where a size is 0.
+    """How many attributes of a plan do nothing, and half of it for those that nearly do; all of them where nothing is computed.
 
     Examples
     --------
@@ -36,14 +36,15 @@ def plainness(plan: Plan) -> int:
     0
     """
     found = [plain for *_, plain in _attributes(plan)]
-    if any(0 in kind.shape for kind in plan.types.values()):
+    if any(0 in kind.shape for case in plan.cases.values() for kind in (*case.types, *case.results)):
         return _NOTHING * (1 + len(found))
     return sum(found)
 
 
 def units(plan: Plan) -> int:
-    """How many leaves of a plan have one entry, in the measure of `plainness`."""
-    return _NOTHING * sum(all(size == 1 for size in kind.shape) for kind in plan.types.values())
+    """How many leaves and results of a plan have one entry, in the measure of `plainness`."""
+    kinds = (*plan.types.values(), *(kind for case in plan.cases.values() for kind in case.results))
+    return _NOTHING * sum(all(size == 1 for size in kind.shape) for kind in kinds)
 
 
 def extent(plan: Plan) -> int:
@@ -89,11 +90,11 @@ def _plain(value: Any, default: Any) -> int:
     """Tell how plain a value is: the default, no permutation and no shift do nothing."""
     if value is default or (isinstance(value, int | float) and not isinstance(value, bool) and value == 0):
         return _NOTHING
-    if not isinstance(value, tuple) or len(value) < 2:
+    if not isinstance(value, tuple):
         return 0
     if value in (default, tuple(range(len(value)))) or set(value) == {0}:
         return _NOTHING
-    return _HIDING if len(set(value)) == 1 or _is_own_inverse(value) else 0
+    return _HIDING if len(value) > 1 and (len(set(value)) == 1 or _is_own_inverse(value)) else 0
 
 
 def _is_own_inverse(value: tuple[Any, ...]) -> bool:
