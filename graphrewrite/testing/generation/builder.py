@@ -130,8 +130,7 @@ class Builder:
             kind = Tensor(self.pick(self.wanted(FAMILIES[family], family)), shape)
         value = self.constant(kind)
         readers = [op for op in self.ops if op.infer_types is elementwise and len(op.operands) == 2]
-        reads = self.pick((True, False))
-        if readers and reads:
+        if self.pick((True, False)) and readers:
             others = [o for pooled in self.pool.values() for o in pooled if o.type.element == kind.element]
             others = [other for other in others if _are_broadcast(other.type.shape, kind.shape)]
             self._add(self.pick(readers), [self.pick(others), value], Case((), {}))
@@ -144,11 +143,9 @@ class Builder:
         if constant:
             return self.constant(kind, positive=positive)
         there = self.pool.get(kind, [])
-        # Inputs have edge values, and constants small numbers.
-        way = self.pick(("there" if there else "input", "constant" if whole else "input"))
-        if way == "there":
-            return self.pick(there)
-        return self.constant(kind, positive=positive) if way == "constant" else self.input(kind)
+        if self.pick((False, whole)):  # inputs, which are as many, have edge values, and constants small numbers
+            return self.constant(kind, positive=positive)
+        return self.pick(there) if there else self.input(kind)
 
     def indices(self, kind: Type, limits: Limits) -> Value:
         """Return a value of a type whose entries lie between limits: an input, or a constant."""

@@ -19,7 +19,9 @@ _NOTHING, _HIDING = 2, 1
 
 
 def plainness(plan: Plan) -> int:
-    """How many attributes of a plan do nothing, and half of it for those that nearly do; all of them where nothing is computed.
+    """How many attributes of a plan do nothing, and half of that for those that hide something.
+
+    It is all of them where a value has no entries.
 
     Examples
     --------
