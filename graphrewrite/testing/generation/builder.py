@@ -51,6 +51,10 @@ def _reads(op: Op, kind: Type) -> bool:
     return any(propose(op, kind, count, 0) is not None for count in counts_of(op, kind_of(kind)))
 
 
+def _are_broadcast(one: Sequence[Dimension], other: Sequence[Dimension]) -> bool:
+    return all(a == b or 1 in (a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
+
+
 class Builder:
     """A graph that grows by random, well-typed nodes.
 
@@ -119,15 +123,16 @@ class Builder:
         if there and is_alike:
             kind = self.pick(there)
             with suppress(Unfit):  # scales of channels
-                kind = retyped(kind, shape=self.pick((*[kind.shape] * 2, kind.shape[::-1], (1, *kind.shape))))
+                kind = retyped(kind, shape=self.pick((kind.shape, *[kind.shape[::-1]] * 2, (1, *kind.shape))))
         else:
             family = self.pick(("float", "float", "integer"))
-            kind = Tensor(self.pick(self.wanted(FAMILIES[family], family)), (self.pick(SIZES),) * self.pick((1, 0, 2)))
+            shape = tuple(self.pick(SIZES) for _ in range(self.pick((1, 0, 2, 2))))
+            kind = Tensor(self.pick(self.wanted(FAMILIES[family], family)), shape)
         value = self.constant(kind)
         readers = [op for op in self.ops if op.infer_types is elementwise and len(op.operands) == 2]
-        reads = self.pick((True, False))
-        if readers and reads:
-            others = [other for pooled in self.pool.values() for other in pooled if other.type.element == kind.element]
+        if self.pick((True, False)) and readers:
+            others = [o for pooled in self.pool.values() for o in pooled if o.type.element == kind.element]
+            others = [other for other in others if _are_broadcast(other.type.shape, kind.shape)]
             self._add(self.pick(readers), [self.pick(others), value], Case((), {}))
         else:
             self.computed.append(value)
@@ -138,12 +143,9 @@ class Builder:
         if constant:
             return self.constant(kind, positive=positive)
         there = self.pool.get(kind, [])
-        ways = ["there"] if there else ["input"]
-        ways += ["constant", "constant"] if whole else ["input"]
-        way = self.pick(ways)
-        if way == "there":
-            return self.pick(there)
-        return self.constant(kind, positive=positive) if way == "constant" else self.input(kind)
+        if self.pick((False, whole)):  # inputs, which are as many, have edge values, and constants small numbers
+            return self.constant(kind, positive=positive)
+        return self.pick(there) if there else self.input(kind)
 
     def indices(self, kind: Type, limits: Limits) -> Value:
         """Return a value of a type whose entries lie between limits: an input, or a constant."""

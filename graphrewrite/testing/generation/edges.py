@@ -117,6 +117,9 @@ def numbers_in(graph: Graph) -> tuple[float, ...]:
     >>> g = Graph.parse("graph g\nx = input() : f32[N]\nc = clip(x, low=0.5, high=6.0) : f32[N]\ny = output(c)")
     >>> numbers_in(g)
     (0.5, 6)
+    >>> g = Graph.parse("graph g\nx = input() : i32[N]\nc = cast(x, element=bf16) : bf16[N]\ny = output(c)")
+    >>> numbers_in(g)[1]
+    256.0
     """
     found: dict[float, None] = {}
     for _, data in graph.nodes(data=True):
@@ -128,6 +131,7 @@ def numbers_in(graph: Graph) -> tuple[float, ...]:
                 found[value] = None
         if data.get("type") == "cast" and data.get("element") in STEPS:
             found[1 + STEPS[data["element"]] / 2 + _LITTLE] = None
+            found[2 / STEPS[data["element"]]] = None  # one more is the first whole number that it does not hold
     return tuple(number for number in found if math.isfinite(number))[:_MOST]
 
 

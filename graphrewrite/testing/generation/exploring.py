@@ -25,9 +25,10 @@ from graphrewrite.testing.generation.comparing import Noted, compared, towards
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.richness import extent, is_like, least_telling, plainness, units
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 
-__all__ = ["Telling", "explored", "plainness", "telling_plans"]
+__all__ = ["Telling", "explored", "telling_plans"]
 
 _FIRST = 24
 """Instances to ask of first: a rule that fires at most of them, and always alike, need not be explored."""
@@ -40,12 +41,14 @@ _KEPT = 16
 """Plans to keep of each answer."""
 _OFTEN = 0.4
 """A rule that fires at such a part of its instances is met often enough without."""
+_NEAR_FIRING = 1
+"""Of four turns, the one that looks near to where the rule fires."""
 _STEPS = (1, 1, 2, 3, 4)
 """Comparisons to follow one after the other."""
 _ANSWERS = 48
 """Different answers to tell apart."""
-_Answer = tuple[str, frozenset[Any], frozenset[str]]
-"""What a rule says, the branches of its code on the way to that, and layouts of the images at which it fires."""
+_Answer = tuple[str | None, frozenset[Any], frozenset[str]]
+"""What a rule says where it declines, the branches of its code on the way, and layouts of images at which it fires."""
 
 
 class Telling(NamedTuple):
@@ -99,16 +102,19 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
     answers: dict[_Answer, list[Plan]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
-    fired = since = 0
+    fired = since = met = drawn = 0
     for turn in range(_MOST):
         if turn >= _ALL and fired >= _HARDLY:
             break
         pick = seeded(turn)
         since += 1
         try:
-            if turn >= _FIRST and turn % 4 and answers:
-                seldom = min(pick(list(answers)), pick(list(answers)), key=lambda answer: hits[answer])
-                plan = pick(answers[seldom])
+            is_drawn = turn < _FIRST or turn % 4 == 0 or not answers
+            if not is_drawn:
+                firing = [answer for answer in answers if answer[0] is None]
+                known = firing if firing and turn % 4 == _NEAR_FIRING else list(answers)
+                seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
+                plan = min(pick(answers[seldom]), pick(answers[seldom]), key=plainness)
                 plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
             else:
                 plan = plan_instance(rule.pattern, pick, every_type=every_type)
@@ -119,25 +125,27 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         reason = _answer(followed, graph)
         ran = branches.take()
         lines.update(ran)
-        fired += reason == ""
-        is_whole = fired >= _OFTEN * (turn + 1) and not branches.never_run(lines)
+        fired += reason is None
+        drawn += is_drawn
+        met += is_drawn and reason is None
+        is_whole = met >= _OFTEN * drawn and not branches.never_run(lines)
         if turn >= _FIRST and is_whole and since > (_MANY if every_type else _FIRST):
             break
-        answer = reason, frozenset(ran), frozenset() if reason else _layouts(plan)
+        answer = reason, frozenset(ran), _layouts(plan) if reason is None else frozenset()
         hits[answer] += 1
         if answer not in answers:
             since = 0
         same = answers.setdefault(answer, []) if len(answers) < _ANSWERS else answers.get(answer, [])
-        if any(_is_like(plan, other) for other in same):
+        if any(is_like(plan, other) for other in same):
             continue
         same.append(plan)
         if len(same) > _KEPT:
-            _leave_one(same)
-    is_often = fired >= _OFTEN * turn
-    firing = [plans for (reason, *_), plans in answers.items() if reason == ""]
+            del same[least_telling(same)]
+    is_often = met >= _OFTEN * drawn
+    firing = [plans for (reason, *_), plans in answers.items() if reason is None]
     if len(firing) == len(answers) == 1 and is_often:
         return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
-    declining = [plans for (reason, *_), plans in answers.items() if reason]
+    declining = [plans for (reason, *_), plans in answers.items() if reason is not None]
     return Telling(tuple(_weighed(firing, declining)), seldom=not is_often)
 
 
@@ -147,7 +155,7 @@ def _weighed(firing: list[list[Plan]], declining: list[list[Plan]]) -> Iterator[
     each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
     for count, groups in ((each, firing), (_KEPT, declining)):
         for plans in groups:
-            rich = sorted(plans, key=lambda plan: (plainness(plan) + _units(plan), -_extent(plan)))
+            rich = sorted(plans, key=lambda plan: (plainness(plan) + units(plan), -extent(plan)))
             rich = rich[: -(-len(plans) // 3)]
             yield from islice(cycle([*rich, *rich, *plans]), count)
 
@@ -156,60 +164,6 @@ def _layouts(plan: Plan) -> frozenset[str]:
     """Which layouts the leaves of a plan have: at each of them, a rule is to find the axes that it means."""
     layouts = (getattr(kind, "layout", None) for kind in plan.types.values())
     return frozenset(layout for layout in layouts if layout is not None)
-
-
-def _leave_one(plans: list[Plan]) -> None:
-    """Remove a plan: of those whose sizes are related alike, the plainest, and the smallest.
-
-    Where all sizes are 1 nothing is mixed up, and where attributes do nothing it is all the same what is made of them.
-    """
-    forms = Counter(repr(_form(plan)) for plan in plans)
-    ranks = [(-forms[repr(_form(plan))], -plainness(plan), _extent(plan)) for plan in plans]
-    del plans[ranks.index(min(ranks))]
-
-
-def plainness(plan: Plan) -> int:
-    """How many attributes of a plan do nothing, or nearly; and all of them where a size is 0."""
-    values = [
-        (node.op.attributes[name], value)
-        for node, case in plan.cases.items()
-        for name, value in case.attributes.items()
-    ]
-    if any(0 in kind.shape for kind in plan.types.values()):
-        return 1 + len(values)
-    return sum(_does_nothing(value, default) for default, value in values)
-
-
-def _units(plan: Plan) -> int:
-    """How many leaves of a plan have one entry."""
-    return sum(all(size == 1 for size in kind.shape) for kind in plan.types.values())
-
-
-def _does_nothing(value: Any, default: Any) -> bool:
-    """Tell whether a value is the default, no permutation, or no shift."""
-    if isinstance(value, tuple) and len(value) > 1:
-        return value == tuple(range(len(value))) or value == default
-    return value is default or (isinstance(value, int | float) and not isinstance(value, bool) and value == 0)
-
-
-def _is_like(plan: Plan, other: Plan) -> bool:
-    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart."""
-    return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.cases.values()] == [
-        repr(need.attributes) for need in other.cases.values()
-    ]
-
-
-def _form(plan: Plan) -> list[tuple[Any, ...]]:
-    """Which sizes of leaves are 1, symbolic, or equal to each other, and in which layout."""
-    numbers: dict[Any, Any] = {1: 1, "N": "N"}
-    return [
-        (getattr(kind, "layout", None), *(numbers.setdefault(size, -len(numbers)) for size in kind.shape))
-        for kind in plan.types.values()
-    ]
-
-
-def _extent(plan: Plan) -> int:
-    return sum(size != 1 for kind in plan.types.values() for size in kind.shape)
 
 
 def _graph_of(plan: Plan, seed: int) -> Graph:
@@ -239,8 +193,8 @@ def _comparisons(rule: Rule, graph: Graph) -> list[Noted]:
     return []
 
 
-def _answer(rule: Rule, graph: Graph) -> str:
-    """Why the rule declines at its instance; nothing where it fires."""
+def _answer(rule: Rule, graph: Graph) -> str | None:
+    """Why the rule declines at its instance; None where it fires."""
     said = "no match"
     try:
         with observing(graph), np.errstate(all="ignore"):  # rules compute with generated constants
@@ -248,7 +202,7 @@ def _answer(rule: Rule, graph: Graph) -> str:
                 for match in rule.matches_at(graph, node):
                     outcome = rule.edit(graph, match, fresh=graph.fresh)
                     if not isinstance(outcome, Declined):
-                        return ""
+                        return None
                     said = outcome.reason
     except Exception as error:  # whatever a user's rule raises: it is found again, and then reported
         return type(error).__name__

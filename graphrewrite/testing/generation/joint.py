@@ -23,6 +23,8 @@ __all__ = ["at_times", "governed", "joint_recipes", "together"]
 _CHOICES = 48
 """So many choices there are of each op."""
 _FAR = 2**31 - 1
+_ALONG_LAST = 0.3
+"""How often a slice is along the last axis alone, as it is where two of them meet."""
 
 
 def governed(op: Op) -> tuple[str, ...]:
@@ -97,7 +99,11 @@ def _split(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
 
 
 def _slice(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
-    axes = [a for a in range(len(shape)) if rng.random() < 0.6] or [rng.choice(_known(shape))]
+    known = _known(shape)
+    if rng.random() < _ALONG_LAST:
+        axes = known[-1:]
+    else:
+        axes = [a for a in range(len(shape)) if rng.random() < 0.6] or [rng.choice(known)]
     cuts = [_cut(shape[axis], rng) for axis in axes]
     starts, ends, steps = zip(*cuts, strict=True)
     rank = len(shape)

@@ -81,7 +81,8 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     node, name = pick(some(chosen))
     default = node.op.attributes[name]
     old = plan.attributes[node].get(name, default)
-    values = list(_values(old, pick, (*mentioned.boundaries, *_widths(plan)), mentioned.others))
+    numbers = (*mentioned.boundaries, *_widths(plan), *_ends(plan, node))
+    values = list(_values(old, pick, numbers, mentioned.others))
     if name.startswith("eps"):  # what keeps a square root away from zero
         values = [value for value in values if value > 0]
     values += [kind.element for kind in plan.types.values() if name == "element" and kind.element != old]
@@ -147,6 +148,12 @@ def _values(old: Any, pick: Pick, numbers: Sequence[int | float], others: Sequen
         yield from (n for n in numbers if n == int(n))
     else:
         yield from (other for other in others if type(other) is type(old))
+
+
+def _ends(plan: Plan, node: Node) -> list[int]:
+    """Sizes of the first operand, and one more and one less: where an axis ends."""
+    sizes = {size for kind in plan.cases[node].types[:1] for size in kind.shape if isinstance(size, int)}
+    return sorted({size + by for size in sizes for by in (-1, 0, 1)})
 
 
 def _widths(plan: Plan) -> list[int]:

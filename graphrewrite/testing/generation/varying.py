@@ -31,8 +31,8 @@ __all__ = ["is_open", "stirred", "vary", "with_attribute", "with_element"]
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
 _SIZES = (2, 1, 3, 4)
-_LOOKS = 3
-"""Values to draw for one that is not there already."""
+_LOOKS, _MANY_LOOKS = 3, 12
+"""Values to draw for one that is not there already, and for several at once of which most are."""
 
 _SHAPES = frozenset({"shape", "size", "sizes"})
 """Attributes in which symbolic sizes are common."""
@@ -130,13 +130,26 @@ def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Chan
     for _ in range(_LOOKS):
         if bool(alike) and pick((False, False, True)):
             return _change(plan, [node], {names[0]: pick(alike)})
-        values = values_made(pick((*options, *options[1:])), first, random.Random(pick(range(256))))
+        if len(names) > 1 and pick((True, False)):
+            values = _nearest(options, first, {name: own.get(name, node.op.attributes[name]) for name in names}, pick)
+        else:
+            values = values_made(pick((*options, *options[1:])), first, random.Random(pick(range(256))))
         if values is not None and repr(values) != there:
             alone = [node] if pick((True, True, False)) else plan.reading.nodes
             return _change(
                 plan, [n for n in alone if n.op is node.op and all(is_open(n, key) for key in values)], values
             )
     raise Unfit("the type has no other such value")
+
+
+def _nearest(
+    options: Sequence[Mapping[str, Recipe]], first: Type | None, old: Mapping[str, Any], pick: Pick
+) -> dict[str, Any] | None:
+    """Return values of which most are as they are: what a rule asks of these still holds."""
+    rng = random.Random(pick(range(256)))
+    drawn = [values_made(rng.choice(options), first, rng) for _ in range(_MANY_LOOKS)]
+    found = [values for values in drawn if values is not None and repr(values) != repr(dict(old))]
+    return max(found, key=lambda values: sum(repr(values[name]) == repr(old[name]) for name in old), default=None)
 
 
 def _dealt(plan: Plan, pick: Pick) -> Plan:

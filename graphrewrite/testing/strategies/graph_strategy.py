@@ -16,10 +16,11 @@ from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.beside_values import annotate, order
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
-from graphrewrite.testing.generation.exploring import Telling, explored, plainness
+from graphrewrite.testing.generation.exploring import Telling, explored
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
 from graphrewrite.testing.generation.kinds import SIZES
 from graphrewrite.testing.generation.palette import few_ops, usual_ops
+from graphrewrite.testing.generation.richness import plainness
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
 from graphrewrite.testing.mentioning import Mentioned

@@ -1,0 +1,114 @@
+"""How much a plan shows: attributes that do something, sizes that differ, and what few other plans have.
+
+Where all sizes are 1 nothing is mixed up, where attributes do nothing it is all the same what is made of them, and a
+value that is the same from both ends, or both ways round, hides which end was meant.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from graphrewrite.testing.generation.plan import Plan
+
+__all__ = ["extent", "is_like", "least_telling", "plainness", "units"]
+
+_NOTHING, _HIDING = 2, 1
+"""How plain an attribute is that does nothing, and one that hides which way round it is."""
+
+
+def plainness(plan: Plan) -> int:
+    """How many attributes of a plan do nothing, and half of that for those that hide something.
+
+    It is all of them where a value has no entries.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> from graphrewrite.rewriting.rule.declaration import rule
+    >>> from graphrewrite.testing.generation.demand import seeded
+    >>> from graphrewrite.testing.generation.instance import plan_instance
+    >>> @rule
+    ... def drop(x):
+    ...     "Drop it."
+    ...     yield op.relu(x)
+    ...     return x
+    >>> plainness(plan_instance(drop.pattern, seeded(0)))
+    0
+    """
+    found = [plain for *_, plain in _attributes(plan)]
+    if any(0 in kind.shape for case in plan.cases.values() for kind in (*case.types, *case.results)):
+        return _NOTHING * (1 + len(found))
+    return sum(found)
+
+
+def units(plan: Plan) -> int:
+    """How many leaves and results of a plan have one entry, in the measure of `plainness`."""
+    kinds = (*plan.types.values(), *(kind for case in plan.cases.values() for kind in case.results))
+    return _NOTHING * sum(all(size == 1 for size in kind.shape) for kind in kinds)
+
+
+def extent(plan: Plan) -> int:
+    """How many sizes of leaves are not 1."""
+    return sum(size != 1 for kind in plan.types.values() for size in kind.shape)
+
+
+def is_like(plan: Plan, other: Plan) -> bool:
+    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart."""
+    return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.cases.values()] == [
+        repr(need.attributes) for need in other.cases.values()
+    ]
+
+
+def least_telling(plans: Sequence[Plan]) -> int:
+    """Return the index of the plan that has least of what few others have: of those, of the plainest and smallest."""
+    traits = [set(_traits(plan)) for plan in plans]
+    counts = Counter(trait for own in traits for trait in own)
+    ranks = [
+        (sum(1 / counts[trait] for trait in own), -plainness(plan), extent(plan))
+        for own, plan in zip(traits, plans, strict=True)
+    ]
+    return ranks.index(min(ranks))
+
+
+def _traits(plan: Plan) -> Iterator[Any]:
+    """Yield what tells a plan from others: how sizes are related, element types, and attributes that do something."""
+    yield "sizes", repr(_form(plan))
+    yield "elements", repr([kind.element for kind in plan.types.values()])
+    for node, name, plain in _attributes(plan):
+        if plain < _NOTHING:
+            yield node, name, plain
+
+
+def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:
+    """Yield the attributes of all nodes, by the node's number, each with how plain it is."""
+    for number, (node, case) in enumerate(plan.cases.items()):
+        for name, default in node.op.attributes.items():
+            yield number, name, _plain(case.attributes.get(name, default), default)
+
+
+def _plain(value: Any, default: Any) -> int:
+    """Tell how plain a value is: the default, no permutation and no shift do nothing."""
+    if value is default or (isinstance(value, int | float) and not isinstance(value, bool) and value == 0):
+        return _NOTHING
+    if not isinstance(value, tuple):
+        return 0
+    if value in (default, tuple(range(len(value)))) or set(value) == {0}:
+        return _NOTHING
+    return _HIDING if len(value) > 1 and (len(set(value)) == 1 or _is_own_inverse(value)) else 0
+
+
+def _is_own_inverse(value: tuple[Any, ...]) -> bool:
+    """Tell whether a value is a permutation that undoes itself."""
+    places = range(len(value))
+    return all(type(place) is int for place in value) and [*places] == sorted(value) == [value[p] for p in value]
+
+
+def _form(plan: Plan) -> list[tuple[Any, ...]]:
+    """Which sizes of leaves are 1, symbolic, or equal to each other, and in which layout."""
+    numbers: dict[Any, Any] = {1: 1, "N": "N"}
+    return [
+        (getattr(kind, "layout", None), *(numbers.setdefault(size, -len(numbers)) for size in kind.shape))
+        for kind in plan.types.values()
+    ]
