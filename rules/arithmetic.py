@@ -16,11 +16,6 @@ __all__ = [
     "Integers",
     "constant_last",
     "drop_minus_zero",
-    "drop_sign_before_even",
-    "drop_sign_before_square",
-    "factor_as_sign",
-    "fold_sign",
-    "fold_sign_before",
     "merge_constants",
     "merge_differences",
     "merge_factors",
@@ -28,12 +23,6 @@ __all__ = [
     "merge_integer_offsets",
     "merge_offsets",
     "merge_quotients",
-    "multiply_without_signs",
-    "negate_integer_difference",
-    "negate_integer_from_zero",
-    "negate_integer_offset",
-    "write_difference",
-    "write_difference_as_sum",
 ]
 
 
@@ -47,59 +36,6 @@ Floats = Annotated[
 ]
 
 
-def _has_negatives(kind):
-    """Whether all numbers of a type have a negative in it, but for the least of a signed integer type."""
-    return kind.element not in SMALL_FLOATS
-
-
-@rule(shared="keep")
-def write_difference(x, y):
-    """X + -y is x - y (IEEE 754-2019, 5.4.1); integers wrap around alike."""
-    total = op.add(x, op.neg(y))
-    yield total
-    if y.is_constant:
-        return decline("the negative of a constant is computed", at=total)
-    if not _has_negatives(y.type):
-        return decline("floats of 8 or 4 bits need not have a negative", at=total)
-    return op.sub(x, y)
-
-
-@rule(shared="keep")
-def write_difference_as_sum(x, y):
-    """X - -y is x + y."""
-    difference = op.sub(x, op.neg(y))
-    yield difference
-    if y.is_constant:
-        return decline("the negative of a constant is computed", at=difference)
-    if not _has_negatives(y.type):
-        return decline("floats of 8 or 4 bits need not have a negative", at=difference)
-    return op.add(x, y)
-
-
-@rule
-def negate_integer_from_zero(x: Integers):
-    """0 - x is -x: integers have one zero."""
-    difference = op.sub(0, x)
-    yield difference
-    if x.type != difference.type:
-        return decline("the constant broadcasts the other operand", at=difference)
-    return op.neg(x)
-
-
-@rule
-def negate_integer_difference(x: Integers, y):
-    """-(x - y) is y - x, which wraps around alike; of floats, the sign of a zero would differ."""
-    yield op.neg(op.sub(x, y))
-    return op.sub(y, x)
-
-
-@rule
-def negate_integer_offset(x: Integers, c: Constant):
-    """-(x + c) is -c - x, which wraps around alike."""
-    yield op.neg(op.add(x, c))
-    return op.sub(op.neg(c), x)
-
-
 @rule
 def drop_minus_zero(x):
     """X + -0 is x, for every x, -0 and NaN among them (IEEE 754-2019, 6.3)."""
@@ -108,53 +44,6 @@ def drop_minus_zero(x):
     if x.type != total.type:
         return decline("the constant broadcasts the other operand", at=total)
     return x
-
-
-@rule(shared="keep")
-def multiply_without_signs(x, y):
-    """The product of two negatives is that of the numbers, and so is the quotient of floats."""
-    product = (op.mul | op.div)(op.neg(x), op.neg(y))
-    yield product
-    if not _has_negatives(product.type):
-        return decline("floats of 8 or 4 bits need not have a negative", at=product)
-    if product.op is op.div and element_kind(product.type.element) != "float":
-        return decline("the least integer has no negative", at=product)
-    return product.op(x, y)
-
-
-@rule(shared="keep")
-def drop_sign_before_square(x):
-    """The square of a negative, and of an absolute value, is that of the number; so is its quotient by itself."""
-    signed = (op.neg | op.abs)(x)
-    square = (op.mul | op.div)(signed, signed)
-    yield square
-    if not _has_negatives(x.type):
-        return decline("floats of 8 or 4 bits need not have a negative", at=square)
-    return square.op(x, x)
-
-
-@rule
-def factor_as_sign(x):
-    """X · (-1) is -x, and so is x / (-1) of floats (IEEE 754-2019, 6.3)."""
-    product = (op.mul | op.div)(x, -1)
-    yield product
-    if x.type != product.type:
-        return decline("the constant broadcasts the other operand, or the type changes", at=product)
-    if not _has_negatives(x.type):
-        return decline("floats of 8 or 4 bits need not have a negative", at=product)
-    if product.op is op.div and element_kind(x.type.element) != "float":
-        return decline("the least integer has no negative", at=product)
-    return op.neg(x)
-
-
-@rule(shared="keep")
-def drop_sign_before_even(x):
-    """An absolute value, and a sum of such or of squares, is that of the negative."""
-    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)((op.neg | op.abs)(x))
-    yield even
-    if not _has_negatives(x.type) or str(x.type.element).startswith("u"):
-        return decline("its numbers have no negative", at=x)
-    return even.op(x, like=even)
 
 
 _COMMUTATIVE = (
@@ -188,7 +77,7 @@ def _no_constant(x, c, d):
     return "" if math.prod(shape) <= max(c.value.size, d.value.size) else "the constant would be larger than both"
 
 
-@rule
+@rule(shared="keep")
 def merge_constants(x, c: Constant, d: Constant):
     """Two constants in a row are one, where the op is associative: of integers, truth values, bits and extremes."""
     inner = _ASSOCIATIVE(x, c)
@@ -212,32 +101,7 @@ def _have_two_zeros(c, d):
     return bool(np.any((c == 0) & (d == 0) & (np.signbit(c) != np.signbit(d))))
 
 
-@rule
-def fold_sign(x, c: Constant):
-    """The negative of a product with a constant is one with its negative."""
-    product = (op.mul | op.div)(x, c)
-    negative = op.neg(product)
-    yield negative
-    if not _has_negatives(c.type):
-        return decline("floats of 8 or 4 bits need not have a negative", at=c)
-    if product.op is op.div and element_kind(c.type.element) != "float":
-        return decline("the least integer has no negative", at=product)
-    return product.op(x, op.neg(c))
-
-
-@rule
-def fold_sign_before(x, c: Constant):
-    """The product of a negative with a constant is that of the number with its negative."""
-    product = (op.mul | op.div)(op.neg(x), c)
-    yield product
-    if not _has_negatives(c.type):
-        return decline("floats of 8 or 4 bits need not have a negative", at=c)
-    if product.op is op.div and element_kind(c.type.element) != "float":
-        return decline("the least integer has no negative", at=product)
-    return product.op(x, op.neg(c))
-
-
-@rule
+@rule(shared="keep")
 def merge_integer_offsets(x: Integers, c: Constant, d: Constant):
     """Integers that are added and subtracted in a row are one, for they wrap around."""
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)
@@ -248,7 +112,7 @@ def merge_integer_offsets(x: Integers, c: Constant, d: Constant):
     return _moved(x, *_combined(right, c, op.neg(d) if total.op is op.sub else d))
 
 
-@rule
+@rule(shared="keep")
 def merge_integer_differences(x: Integers, c: Constant, d: Constant):
     """So are those of which the rest is subtracted: d - (x + c) is (d - c) - x."""
     right, left = (op.add | op.sub)(x, c), op.sub(c, x)

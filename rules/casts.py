@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rules.known_values import is_held
-from graphrewrite.types import element_kind, integer_limits
+from graphrewrite.types import SMALL_FLOATS, element_kind, integer_limits
 
 __all__ = ["merge_bit_casts", "merge_casts"]
 
@@ -15,6 +15,8 @@ def merge_casts(x):
     inner = op.cast(x)
     outer = op.cast(inner)
     yield outer
+    if outer.type == inner.type and outer.type.element not in SMALL_FLOATS:
+        return decline("the second one does nothing", at=outer)
     own, between, last = (each.type.element for each in (x, inner, outer))
     if not is_held(between, own, x.fact()) and not _keeps_lower_bits(own, between, last):
         return decline(f"{inner.type.element} does not hold every number; known is: {x.fact()}", at=x)

@@ -12,7 +12,9 @@ from graphrewrite.types import symbols
 __all__ = [
     "drop_reshape",
     "drop_transpose",
+    "merge_reshape_into_transpose",
     "merge_reshapes",
+    "merge_transpose_into_reshape",
     "merge_transposes",
     "permute_linear_weights",
     "reshaped",
@@ -90,6 +92,40 @@ def transpose_as_reshape(x):
     if transposed.type.layout is not None or transposed.type.element != x.type.element:
         return decline("its axes have names or channels, which a reshape forgets", at=transposed)
     return reshaped(x, transposed)
+
+
+@rule(shared="keep")
+def merge_reshape_into_transpose(x):
+    """A transpose whose axes of size 1 are moved by a reshape is another transpose."""
+    transposed = op.transpose(x)
+    moved = op.reshape(transposed)
+    yield moved
+    axes = _moved_ones(transposed.shape, moved.shape)
+    if axes is None:
+        return decline("it does more than move axes of size 1", at=moved)
+    result = op.transpose(x, perm=tuple(transposed.perm[axis] for axis in axes))
+    return result if result.type == moved.type else decline("the axes have names or channels", at=moved)
+
+
+@rule(shared="keep")
+def merge_transpose_into_reshape(x):
+    """So is one of a value whose axes of size 1 were moved."""
+    moved = op.reshape(x)
+    transposed = op.transpose(moved)
+    yield transposed
+    axes = _moved_ones(x.shape, moved.shape)
+    if axes is None:
+        return decline("it does more than move axes of size 1", at=moved)
+    result = op.transpose(x, perm=tuple(axes[axis] for axis in transposed.perm))
+    return result if result.type == transposed.type else decline("the axes have names or channels", at=transposed)
+
+
+def _moved_ones(before, after):
+    """The axes of a shape in the order that they have in another one, if only those of size 1 are elsewhere."""
+    if [size for size in before if size != 1] != [size for size in after if size != 1] or len(before) != len(after):
+        return None
+    ones, others = ([axis for axis, size in enumerate(before) if (size == 1) is is_one] for is_one in (True, False))
+    return [(ones if size == 1 else others).pop(0) for size in after]
 
 
 @rule(keeps="rounding")

@@ -120,6 +120,8 @@ def merge_slices(x):
     outer = op.slice(inner)
     yield outer
     first, second = taken(inner, x.shape), taken(outer, inner.shape)
+    if not second:
+        return decline("the second one takes everything", at=outer)
     bounds = {}
     for axis in first.keys() | second.keys():
         if axis in first and axis in second:
@@ -184,6 +186,8 @@ def concat_of_slices(before, x, after):
     joined = op.concat(*before, first, second, *after)
     yield joined
     axis = joined.axis % len(joined.shape)
+    if x.op_name == "shape":
+        return decline("a slice of sizes is an op of its own", at=x)
     own, other = taken(first, x.shape), taken(second, x.shape)
     begin, end = own.pop(axis, _ALL), other.pop(axis, _ALL)
     if own != other:

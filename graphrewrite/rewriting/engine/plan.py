@@ -238,9 +238,14 @@ class _Plan:
         self.edit.changed = list(changed.items())
 
     def loses_order(self) -> Declined | None:
-        """Decline an edit that removes a node with a control edge from a node that stays: its order would be lost."""
+        """Decline an edit that removes a node with a control edge from a node that stays: its order would be lost.
+
+        A constant is the same at any time: nothing is lost with its order.
+        """
         gone = set(self.edit.removed)
         for node in self.edit.removed:
+            if self.graph._node[node].get("type") == "constant":
+                continue
             for source, data in self.graph._pred[node].items():
                 if data.get("kind", EFFECT) not in (EFFECT, PREDICATE) and not data["slots"] and source not in gone:
                     return Declined(

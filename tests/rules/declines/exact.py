@@ -27,6 +27,11 @@ def _of_two_rows(x: Any) -> Any:
     return op.concat(first, second, axis=1)
 
 
+def _sizes(x: Any) -> Any:
+    sizes = op.shape(x)
+    return op.concat(rows(sizes, 0, 1), rows(sizes, 1, 2), axis=0)
+
+
 def _other_readers(x: Any, y: Any) -> Any:
     first, second = cut(x, 0, 2), cut(x, 2, 3)
     return op.concat(op.concat(first, second, y, axis=1), first, second, axis=1)
@@ -125,8 +130,43 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.sub(np.zeros((2, 1), np.int32), x), "i32[4]"),
         (lambda x: op.sub(0.0, x), "f32[N,4]"),  # 0 - 0 is 0, and its negative is not
     ),
-    rules.negate_integer_difference: ((lambda x, y: op.neg(op.sub(x, y)), "f32[N,4]", "f32[N,4]"),),
-    rules.negate_integer_offset: ((lambda x: op.neg(op.add(x, 1.0)), "f32[N,4]"),),
+    rules.negate_from_minus_zero: (
+        (lambda x: op.sub(-0.0 * COLUMN, x), "f32[4]"),
+        (lambda x: op.sub(-0.0, x), SMALL),
+    ),
+    rules.negate_integer_sum: ((lambda x, y: op.sub(op.neg(x), y), "f32[N,4]", "f32[N,4]"),),
+    rules.negate_sum: (
+        (lambda x, y: op.neg(op.add(x, op.mul(y, 2.0))), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.neg(op.add(x, op.div(y, whole(3)))), "i32[N,4]", "i32[N,4]"),
+    ),
+    rules.negate_operand: (
+        (lambda x, y: op.neg(op.sub(x, y)), "f32[N,4]", "f32[N,4]"),
+        (lambda x: op.neg(op.add(x, 1.0)), "f32[N,4]"),
+        (lambda x: op.neg(op.div(x, whole(3))), "i32[N,4]"),
+        (lambda x: op.neg(op.mul(x, x)), "f32[N,4]"),
+        (lambda x: op.neg(op.mul(x, 2.0)), SMALL),
+    ),
+    rules.add_negative: (
+        (lambda x, y: op.sub(x, op.sub(x, y)), "f32[N,4]", "f32[N,4]"),
+        (lambda x: op.sub(*[op.mul(x, 2.0)] * 2), "f32[N,4]"),
+        (lambda x, y: op.sub(x, op.mul(y, 2.0)), SMALL, SMALL),
+    ),
+    rules.move_sign: (
+        (lambda x, y: op.mul(op.neg(x), op.add(y, 2.0)), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.div(op.neg(x), op.mul(y, whole(3))), "i32[N,4]", "i32[N,4]"),
+    ),
+    rules.move_sign_of_divisor: (
+        (lambda x, y: op.div(op.add(y, 2.0), op.neg(x)), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.div(op.mul(y, whole(3)), op.neg(x)), "i32[N,4]", "i32[N,4]"),
+    ),
+    rules.fold_sign_of_divisor: (
+        (lambda x: op.div(whole(3), op.neg(x)), "i32[N,4]"),
+        (lambda x: op.div(2.0, op.neg(x)), SMALL),
+    ),
+    rules.turn_difference_before_even: (
+        (lambda x: op.abs(op.sub(whole(3).astype(np.uint8), x)), "u8[N,4]"),
+        (lambda x: op.abs(op.sub(2.0, x)), SMALL),
+    ),
     rules.multiply_without_signs: (
         (lambda x, y: op.div(op.neg(x), op.neg(y)), "i32[N,4]", "i32[N,4]"),
         (lambda x, y: op.mul(op.neg(x), op.neg(y)), SMALL, SMALL),
@@ -138,11 +178,6 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.div(x, whole(-1)), "i32[N,4]"),
     ),
     rules.drop_sign_before_even: ((lambda x: op.abs(op.neg(x)), "u8[N,4]"),),
-    rules.fold_sign: (
-        (lambda x: op.neg(op.div(x, whole(3))), "i32[N,4]"),
-        (lambda x: op.neg(op.mul(x, x)), "f32[N,4]"),
-        (lambda x: op.neg(op.mul(x, 2.0)), SMALL),
-    ),
     rules.fold_sign_before: (
         (lambda x: op.div(op.neg(x), whole(3)), "i32[N,4]"),
         (lambda x: op.mul(op.neg(x), 2.0), SMALL),
@@ -174,6 +209,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             "f32[N,4]",
         ),
         (lambda x: rows(rows(x, 1, 5), 1, 3), "f32[N]"),
+        (lambda x: cut(cut(x, 1, 3), 0, 2), "f32[N,4]"),
     ),
     rules.slice_of_concat: (
         (lambda x, y: op.slice(op.concat(x, y, axis=1), starts=(1,), ends=(3,), axes=(0,)), "f32[4,2]", "f32[4,2]"),
@@ -198,6 +234,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (_of_two_rows, "f32[3,4]"),
         (_other_readers, "f32[N,4]", "f32[N,1]"),
         (lambda x: op.concat(rows(x, 1, 2), rows(x, 2, 4), axis=0), "f32[N]"),
+        (_sizes, "f32[N,M]"),
     ),
     rules.slice_before_expand: (
         (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
@@ -275,6 +312,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.merge_casts: (
         (lambda x: op.cast(op.cast(x, element="i8"), element="i32"), "i16[N,4]"),
         (lambda x: op.cast(op.cast(x, element="f32"), element="i8"), "i16[N,4]"),
+        (lambda x: op.cast(op.cast(x, element="f16"), element="f16"), "i8[N,4]"),
     ),
     rules.merge_bit_casts: ((lambda x: op.bit_cast(op.bit_cast(x, element="bool"), element="i8"), "u8[N,4]"),),
     rules.clip_as_relu: ((lambda x: op.clip(x, low=0.0, high=6.0), "f32[N,4]"),),
@@ -304,6 +342,14 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.transpose_as_reshape: (
         (lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),
         (lambda x: op.transpose(x, perm=(0, 2, 1)), "f32[N,4,1] NCW"),
+    ),
+    rules.merge_reshape_into_transpose: (
+        (lambda x: op.reshape(op.transpose(x, perm=(1, 0)), shape=(3, 4)), "f32[3,4]"),
+        (lambda x: op.reshape(op.transpose(x, perm=(1, 0, 2)), shape=(4, 1, 2)), "f32[2,4,1] NCW"),
+    ),
+    rules.merge_transpose_into_reshape: (
+        (lambda x: op.transpose(op.reshape(x, shape=(4, 3)), perm=(1, 0)), "f32[3,4]"),
+        (lambda x: op.transpose(op.reshape(x, shape=(2, 1, 4)), perm=(2, 1, 0)), "f32[2,4,1] NCW"),
     ),
     # Quantised numbers.
     rules.drop_quantise_again: (

@@ -94,7 +94,7 @@ def _softmax(node: AppliedOp) -> Fact:
 
 def _cast(node: AppliedOp) -> Fact:
     (x,) = node.facts
-    element, attributes = node.element, node.attributes
+    element = node.element
     unknown = of_element(element)
     if element == "bool":
         # All but 0 is true, NaN as well.
@@ -106,7 +106,7 @@ def _cast(node: AppliedOp) -> Fact:
         wide = of_element("i64") if str(element)[1:] in ("2", "4") else unknown
         least, most = (_truncated(limit, wide) for limit in (x.low, x.high))
         return within(element, (min(least, 0), max(most, 0)) if x.nan else (least, most))
-    if element not in ("f16", "f32", "f64", "bf16") or not attributes["saturate"]:
+    if element not in ("f16", "f32", "f64", "bf16"):
         return unknown
     low, high = _as_float(element, x.low, -1), _as_float(element, x.high, 1)
     minus_zero = isinstance(x.low, float) and (x.minus_zero or x.low < 0) and low <= 0 <= high

@@ -1,0 +1,249 @@
+"""Signs: where negatives meet, and what takes a sign at no cost.
+
+A constant factor takes a sign, and so does a difference of integers, which wrap around: the two forms of each are as
+good as each other. A sign that meets one goes into it. Where that is a matter of choice, sums of constants are
+better than differences, and sums than differences of what has a factor.
+"""
+
+from __future__ import annotations
+
+from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rewriting.rule.outcome import Declined
+from graphrewrite.rules.arithmetic import Integers
+from graphrewrite.rules.operands import first_operand
+from graphrewrite.types import SMALL_FLOATS, element_kind
+
+__all__ = [
+    "drop_sign_before_even",
+    "drop_sign_before_square",
+    "factor_as_sign",
+    "fold_sign_before",
+    "move_sign",
+    "multiply_without_signs",
+    "negate_from_minus_zero",
+    "negate_integer_from_zero",
+    "negate_integer_sum",
+    "negate_operand",
+    "negate_sum",
+    "write_difference",
+    "write_difference_as_sum",
+]
+
+
+_SMALL = "floats of 8 or 4 bits need not have a negative"
+
+
+def _no_sign(product):
+    """The reason why the sign of an operand is not that of a product or quotient, or an empty text."""
+    if product.type.element in SMALL_FLOATS:
+        return _SMALL
+    is_whole = product.op is op.div and element_kind(product.type.element) != "float"
+    return "the least integer has no negative" if is_whole else ""
+
+
+def _no_negative(x):
+    """The reason why numbers are not told from their negatives by size alone, or an empty text."""
+    if x.type.element in SMALL_FLOATS:
+        return _SMALL
+    return "its numbers have no negative" if str(x.type.element).startswith("u") else ""
+
+
+def _forms(x, y, c):
+    """The patterns of what takes a sign: a product with a constant, quotients and differences; a sum with a constant does as well."""
+    return (op.mul | op.div)(x, c), op.div(c, x), op.sub(x, y)
+
+
+def _negative(forms, x, y, c):
+    """The negative of what one of the forms has matched, by as many ops; or why there is none."""
+    part = next(form for form in forms if form)
+    if reason := _no_sign(part):
+        return decline(reason, at=part)
+    if part.op in (op.sub, op.add) and element_kind(part.type.element) == "float":
+        return decline("the sign of a zero would differ", at=part)
+    if part is forms[0]:
+        return part.op(x, op.neg(c))
+    if part is forms[1]:
+        return op.div(op.neg(c), x)
+    return op.sub(y, x) if part.op is op.sub else op.sub(op.neg(c), x)
+
+
+@rule
+def negate_operand(x, y, c: Constant):
+    """The negative of a product with a constant is one with its negative; -(x - y) of integers is y - x."""
+    forms = product, quotient, difference, total = *_forms(x, y, c), op.add(x, c)
+    yield op.neg(product | quotient | difference | total)
+    return _negative(forms, x, y, c)
+
+
+@rule
+def negate_sum(z: Integers, x, y, c: Constant):
+    """The negative of a sum of integers, of which one takes a sign, is its negative less the other one."""
+    forms = product, quotient, difference, total = *_forms(x, y, c), op.add(x, c)
+    yield op.neg(op.add(z, product | quotient | difference | total))
+    negative = _negative(forms, x, y, c)
+    return negative if isinstance(negative, Declined) else op.sub(negative, z)
+
+
+@rule(shared="keep")
+def write_difference(x, y):
+    """X + -y is x - y (IEEE 754-2019, 5.4.1); integers wrap around alike."""
+    total = op.add(x, op.neg(y))
+    yield total
+    if y.is_constant:
+        return decline("the negative of a constant is computed", at=total)
+    if y.type.element in SMALL_FLOATS:
+        return decline(_SMALL, at=total)
+    return op.sub(x, y)
+
+
+@rule(shared="keep")
+def write_difference_as_sum(x, y):
+    """X - -y is x + y."""
+    difference = op.sub(x, op.neg(y))
+    yield difference
+    if y.is_constant:
+        return decline("the negative of a constant is computed", at=difference)
+    if y.type.element in SMALL_FLOATS:
+        return decline(_SMALL, at=difference)
+    return op.add(x, y)
+
+
+@rule
+def add_negative(z, x, y, c: Constant):
+    """A product with a constant, and a difference of integers, is added, rather than subtracted."""
+    forms = product, quotient, difference = _forms(x, y, c)
+    root = op.sub(z, product | quotient | difference)
+    yield root
+    if first_operand(root).operand == next(form for form in forms if form).operand:
+        return decline("it is subtracted from itself", at=root)
+    negative = _negative(forms, x, y, c)
+    return negative if isinstance(negative, Declined) else op.add(z, negative)
+
+
+@rule(shared="keep")
+def multiply_without_signs(x, y):
+    """The product of two negatives is that of the numbers, and so is the quotient of floats."""
+    product = (op.mul | op.div)(op.neg(x), op.neg(y))
+    yield product
+    if reason := _no_sign(product):
+        return decline(reason, at=product)
+    return product.op(x, y)
+
+
+@rule(shared="keep")
+def fold_sign_before(x, c: Constant):
+    """The product of a negative with a constant is that of the number with its negative."""
+    product = (op.mul | op.div)(op.neg(x), c)
+    yield product
+    if reason := _no_sign(product):
+        return decline(reason, at=product)
+    return product.op(x, op.neg(c))
+
+
+@rule(shared="keep")
+def fold_sign_of_divisor(x, c: Constant):
+    """So is a constant that is divided by a negative."""
+    quotient = op.div(c, op.neg(x))
+    yield quotient
+    if reason := _no_sign(quotient):
+        return decline(reason, at=quotient)
+    return op.div(op.neg(c), x)
+
+
+@rule
+def move_sign(z, x, y, c: Constant):
+    """The product of a negative with what takes a sign is that of the number with its negative."""
+    forms = product, quotient, difference, total = *_forms(x, y, c), op.add(x, c)
+    result = (op.mul | op.div)(op.neg(z), product | quotient | difference | total)
+    yield result
+    if reason := _no_sign(result):
+        return decline(reason, at=result)
+    negative = _negative(forms, x, y, c)
+    return negative if isinstance(negative, Declined) else result.op(z, negative)
+
+
+@rule
+def move_sign_of_divisor(z, x, y, c: Constant):
+    """So is what takes a sign, divided by a negative."""
+    forms = product, quotient, difference, total = *_forms(x, y, c), op.add(x, c)
+    result = op.div(product | quotient | difference | total, op.neg(z))
+    yield result
+    if reason := _no_sign(result):
+        return decline(reason, at=result)
+    negative = _negative(forms, x, y, c)
+    return negative if isinstance(negative, Declined) else op.div(negative, z)
+
+
+@rule(shared="keep")
+def drop_sign_before_square(x):
+    """The square of a negative, and of an absolute value, is that of the number; so is its quotient by itself."""
+    signed = (op.neg | op.abs)(x)
+    square = (op.mul | op.div)(signed, signed)
+    yield square
+    if x.type.element in SMALL_FLOATS:
+        return decline(_SMALL, at=square)
+    return square.op(x, x)
+
+
+@rule
+def factor_as_sign(x):
+    """X · (-1) is -x, and so is x / (-1) of floats (IEEE 754-2019, 6.3)."""
+    product = (op.mul | op.div)(x, -1)
+    yield product
+    if x.type != product.type:
+        return decline("the constant broadcasts the other operand, or the type changes", at=product)
+    if reason := _no_sign(product):
+        return decline(reason, at=product)
+    return op.neg(x)
+
+
+@rule
+def negate_integer_from_zero(x: Integers):
+    """0 - x is -x: integers have one zero."""
+    difference = op.sub(0, x)
+    yield difference
+    if x.type != difference.type:
+        return decline("the constant broadcasts the other operand", at=difference)
+    return op.neg(x)
+
+
+@rule
+def negate_integer_sum(x: Integers, y):
+    """-x - y is -(x + y), which wraps around alike; of floats, the sign of a zero would differ."""
+    yield op.sub(op.neg(x), y)
+    return op.neg(op.add(x, y))
+
+
+@rule
+def negate_from_minus_zero(x):
+    """-0 - x is -x, of zeros as well (IEEE 754-2019, 6.3)."""
+    difference = op.sub(-0.0, x)
+    yield difference
+    if x.type != difference.type:
+        return decline("the constant broadcasts the other operand", at=difference)
+    if x.type.element in SMALL_FLOATS:
+        return decline(_SMALL, at=difference)
+    return op.neg(x)
+
+
+@rule(shared="keep")
+def drop_sign_before_even(x):
+    """An absolute value, and a sum of such or of squares, is that of the negative."""
+    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)((op.neg | op.abs)(x))
+    yield even
+    if reason := _no_negative(x):
+        return decline(reason, at=x)
+    return even.op(x, like=even)
+
+
+@rule(shared="keep")
+def turn_difference_before_even(x, c: Constant):
+    """So is that of a constant less a number, for which the constant is subtracted."""
+    difference = op.sub(c, x)
+    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(difference)
+    yield even
+    if reason := _no_negative(x):
+        return decline(reason, at=x)
+    if x.type == difference.type and not c.value.any():
+        return even.op(x, like=even)
+    return even.op(op.add(x, op.neg(c)), like=even)
