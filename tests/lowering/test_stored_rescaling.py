@@ -55,7 +55,9 @@ def test_a_network_with_a_sum_a_mean_and_a_softmax(integer: tuple[Graph, Graph])
     x = np.random.default_rng(1).integers(-128, 128, (60, *graph.result_type("input:0").shape[1:])).astype(np.int8)
     assert_same_bits(graph, lowered, {"input:0": x})
     parts = partition(lowered)
-    assert {"integer_conv", "integer_add", "integer_linear", "rescale"} <= {d["type"] for d in parts.core.nodes.values()}
+    assert {"integer_conv", "integer_add", "integer_linear", "rescale"} <= {
+        d["type"] for d in parts.core.nodes.values()
+    }
     assert "fixed_point_softmax" in {d["type"] for d in parts.after.nodes.values()}
     mantissas, stream = parts.encode({"input:0": x}), to_stream(lowered)
     core, found = evaluate(parts.core, mantissas), evaluate(stream, mantissas)
