@@ -49,7 +49,7 @@ def _no_negative(x):
 
 
 def _forms(x, y, c):
-    """The patterns of what takes a sign: a product with a constant, quotients and differences; a sum with a constant does as well."""
+    """What takes a sign: a product with a constant, quotients and differences; a sum with a constant does as well."""
     return (op.mul | op.div)(x, c), op.div(c, x), op.sub(x, y)
 
 
