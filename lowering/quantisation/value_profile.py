@@ -89,7 +89,9 @@ class ValueProfile(Displayed, shown_by="numbers.show_value_profile"):
     def __str__(self) -> str:
         return str(self.show())
 
-    def with_ranges(self, ranges: Mapping[str, tuple[float, float] | None] | None = None, /, **more: Any) -> ValueProfile:
+    def with_ranges(
+        self, ranges: Mapping[str, tuple[float, float] | None] | None = None, /, **more: Any
+    ) -> ValueProfile:
         """Return the profile with other ranges for some values; None takes one away."""
         merged = {**self.ranges, **(ranges or {}), **more}
         return replace(self, ranges={name: given for name, given in merged.items() if given is not None})
