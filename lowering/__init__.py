@@ -76,9 +76,9 @@ from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.quantisation.agreement import Agreement, Reference
 from graphrewrite.lowering.quantisation.fixed_point_network import quantise
 from graphrewrite.lowering.quantisation.guards import Finding, findings
+from graphrewrite.lowering.quantisation.layer_sensitivity import Sensitivity, sensitivity
 from graphrewrite.lowering.quantisation.profile_gathering import profile_values
 from graphrewrite.lowering.quantisation.sample_review import weak_samples
-from graphrewrite.lowering.quantisation.sensitivity import Sensitivity, sensitivity
 from graphrewrite.lowering.quantisation.value_profile import ValueProfile
 from graphrewrite.lowering.quantisation.width_search import search_widths
 from graphrewrite.lowering.shift_add import SHARE_SUMS, UNROLL_SHIFT_ADD

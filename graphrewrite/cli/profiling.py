@@ -138,17 +138,22 @@ def profile_command(
 
 def _gathered(graph: Graph, sources: tuple[Path, ...]) -> ValueProfile:
     from graphrewrite.cli import samples as sample_files
-    from graphrewrite.lowering import ValueProfile, profile_values
+    from graphrewrite.lowering import QuantisationError, ValueProfile, profile_values
+    from graphrewrite.lowering.prequantised.quantisers import is_quantised
     from graphrewrite.lowering.quantisation.preparation import prepared_network
     from graphrewrite.lowering.quantisation.profile_gathering import check_profile
 
     profiles = [ValueProfile.load(path) for path in sources if path.suffix.lower() == ".json"]
     for each in profiles:
         check_profile(prepared_network(graph), each)
-    others: list[Path | None] = [*_samples(sources)]
+    if is_quantised(graph):
+        raise QuantisationError("the model is quantised already, and its grids are kept: profiles are for float models")
     if not sources:
-        others = [None]  # which says what samples are
-    if others:
+        raise QuantisationError(
+            "there are no samples; name .npz files behind the model, whose array 'calibration_x' holds inputs, "
+            "batch first"
+        )
+    if others := _samples(sources):
         profiles.append(profile_values(graph, (sample_files.load(path, graph).calibration for path in others)))
     return reduce(add, profiles)
 

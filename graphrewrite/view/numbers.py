@@ -167,7 +167,7 @@ def show_value_profile(profile: ValueProfile, *, bits: int = 8, ranges: str | fl
     """
     edges = profile.distributions(bits, ranges)
     rows = tuple(
-        replace(_row((name, 0), edge, 0.0), kind="range by hand" if name in profile.ranges else "")
+        replace(_row((name, 0), edge, 0.0), kind="range by hand" if name in profile.ranges else "value")
         for name, edge in edges.items()
     )
     data = Numbers(profile.model, f"{profile.samples} sample{'s' * (profile.samples != 1)}", rows, is_compared=False)

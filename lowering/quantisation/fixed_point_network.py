@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite import Graph, Module
 from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.hierarchy.implementations import Library
+from graphrewrite.lowering.errors import ProfileError
 from graphrewrite.lowering.implementations import with_implementations
 from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.quantisation.calibration import Bits, Widths, checked_samples
@@ -116,6 +117,8 @@ def quantise(
     >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
     ['s8f7', 's15f14']
     """
+    if isinstance(samples, ValueProfile):
+        raise ProfileError("there is a profile in the place of samples; pass it as profile=...")
     chosen, graph = Ranges(ranges, profile), flattened(graph, implementations or {})
     folded = prepared_network(graph, steps, implementations)
     inputs = {} if samples is None and profile is not None else checked_samples(folded, samples)

@@ -140,6 +140,8 @@ class Ranges:
 
     def __post_init__(self) -> None:
         check_method(self.method)
+        if self.profile is not None and not isinstance(self.profile, ValueProfile):
+            raise ProfileError(f"the profile is {self.profile!r}; read a file by ValueProfile.load(path)")
 
 
 def _is_range(given: Any) -> bool:

@@ -49,6 +49,8 @@ def test_it_is_edited_and_compile_takes_it(gathered, tmp_path):
     [
         (5, "profile is of 'classes', and has no values", ("profile", "digits", "P")),
         (5, "lower one first", ("profile", "classes", "P", "--range", "input=1:-1")),
+        (5, "name .npz files behind the model", ("profile", "NET")),
+        (5, "quantised already", ("profile", "QUANTISED")),
         (2, "write NAME=LOW:HIGH", ("profile", "classes", "P", "--range", "input=1")),
         (2, "nor a percentile", ("compile", "classes", "-o", "O", "--ranges", "kl")),
         (2, "drop either", ("compile", "classes", "-o", "O", "--finetune", "x.npz", "--profile", "P")),
@@ -57,6 +59,9 @@ def test_it_is_edited_and_compile_takes_it(gathered, tmp_path):
 )
 def test_what_is_wrong_is_said(gathered, tmp_path, code, message, options):
     places = {"P": gathered, "O": tmp_path / "out"}
+    for name, call in (("NET", "relu(x)"), ("QUANTISED", "quantise(x, element=u4f2)")):
+        places[name] = tmp_path / f"{name}.txt"
+        places[name].write_text(f"graph g\nx = input() : f32[N,2]\nr = {call}\ny = output(r)\n")
     arguments = [places.get(each, each) for each in options]
     if code == 2:
         assert message in run(*arguments).stderr

@@ -126,6 +126,12 @@ class TestWrongProfiles:
         with pytest.raises(ProfileError, match="different networks"):
             profile_values(NET, X) + profile_values(other, X)
 
+    def test_in_another_place(self):
+        with pytest.raises(ProfileError, match="pass it as profile="):
+            quantise(NET, profile_values(NET, X))
+        with pytest.raises(ProfileError, match=r"'p.json'; read a file by ValueProfile.load"):
+            quantise(NET, X, profile="p.json")
+
     @pytest.mark.parametrize(
         ("batches", "message"),
         [

@@ -258,7 +258,7 @@ def test_a_rule_preserves_what_it_says(name):
 
 
 FAULTS = {
-    "lowering.preparation.position_means.write_conv_transpose_by_blocks": "never fired in few graphs",
+    "lowering.quantisation.preparation.write_conv_transpose_by_blocks": "never fired in few graphs",
 }
 """Rules that fire seldom on graphs that are not made for them alone."""
 SELDOM = {"lowering.LOWER_COMPOSITE", "lowering.LOWER_TO_STREAM", "rules.RECOGNITION"}
