@@ -136,6 +136,8 @@ def finetune(
     True
     """
     check_numbers(epochs=epochs, batch=batch, patience=patience)
+    if isinstance(sparsity, bool) or not isinstance(sparsity, int | float) or not 0 <= sparsity < 1:
+        raise TrainingError(f"sparsity is a share of the weights, from 0 to less than 1, got {sparsity!r}")
     flat = flattened(graph)
     given, held_out = parted(flat, data, loss, validation, seed)
     seen = {name: array[:_CALIBRATION] for name, array in given[0].items()}

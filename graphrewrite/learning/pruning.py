@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphrewrite.errors import did_you_mean
 from graphrewrite.learning.errors import TrainingError
 from graphrewrite.learning.optimisers import Arrays, Optimiser
 
@@ -35,7 +36,7 @@ class Pruning:
     Raises
     ------
     TrainingError
-        If a share is none.
+        If a share is none; at the first step, if a name is none of a parameter.
 
     Examples
     --------
@@ -56,6 +57,9 @@ class Pruning:
 
     def start(self, parameters: Mapping[str, np.ndarray]) -> Arrays:
         """Return the state before the first step."""
+        for name in self.sparsity:
+            if name not in parameters:
+                raise TrainingError(f"sparsity names {name!r}, which is not learnt{did_you_mean(name, parameters)}")
         kept = {f"kept.{name}": np.ones(parameters[name].shape, bool) for name in self.sparsity}
         return {**self.optimiser.start(parameters), "pruned": np.zeros((), np.int64), **kept}
 
