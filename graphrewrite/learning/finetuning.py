@@ -29,7 +29,8 @@ _CALIBRATION = 512
 """Samples by which formats are chosen to begin with."""
 _LEAST = 2
 """Bits of a width at least."""
-_RATE = 4e-3
+_RATE = 7e-3
+"""Of Adam, falling to zero in each half; few bits need long steps, or no weight reaches the next number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
