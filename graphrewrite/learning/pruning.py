@@ -52,7 +52,7 @@ class Pruning:
 
     def __post_init__(self) -> None:
         for name, share in self.sparsity.items():
-            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+            if not isinstance(share, int | float) or not 0 <= share < 1:
                 raise TrainingError(f"the sparsity of {name!r} is {share!r}; give a share from 0 to less than 1")
 
     def start(self, parameters: Mapping[str, np.ndarray]) -> Arrays:
