@@ -19,6 +19,7 @@ from graphrewrite.learning.errors import DifferentiationError, TrainingError
 from graphrewrite.learning.finetuning import FineTuned, finetune
 from graphrewrite.learning.losses import INFERENCE_FORMS, TRAINING_FORMS, loss
 from graphrewrite.learning.optimisers import SGD, Adam, Optimiser
+from graphrewrite.learning.pruning import Pruning
 from graphrewrite.learning.schedules import cosine, exponential, stepwise
 from graphrewrite.learning.training import Fit, Interrupted, fit
 from graphrewrite.learning.training_forms import parameters
@@ -33,6 +34,7 @@ __all__ = [
     "Fit",
     "Interrupted",
     "Optimiser",
+    "Pruning",
     "TrainingError",
     "cosine",
     "differentiate",

@@ -52,6 +52,8 @@ class State:
 
 
 _GROUPS = ("arrays", "memory", "best")
+_TOLD = ("seed", "batch", "optimiser")
+"""What tells trainings apart in words; all else is a digest."""
 _NUMBERS = ("epoch", "step", "total", "right", "limit")
 
 
@@ -90,9 +92,10 @@ def load_state(path: str | PathLike[str], run: Mapping[str, str]) -> State | Non
     except (KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise TrainingError(f"{str(file)!r} is no checkpoint: {error}; remove it, or give another name") from error
     for name, value in run.items():
-        if head["run"].get(name) != value:
+        if (own := head["run"].get(name)) != value:
+            apart = f"its {name} is {own}, and not {value}" if name in _TOLD else f"its {name} differs"
             raise TrainingError(
-                f"the checkpoint {str(file)!r} is of another training: its {name} is {head['run'].get(name)}, and not "
-                f"{value}; remove it to begin anew, or give another name"
+                f"the checkpoint {str(file)!r} is of another training: {apart}; remove it to begin anew, or "
+                "give another name"
             )
     return state

@@ -31,7 +31,8 @@ _CALIBRATION = 512
 """Samples by which formats are chosen to begin with."""
 _LEAST = 2
 """Bits of a width at least."""
-_RATE = 4e-3
+_RATE = 7e-3
+"""Of Adam, falling to zero in each half; few bits need long steps, or no weight reaches the next number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,6 +139,8 @@ def finetune(
     True
     """
     check_numbers(epochs=epochs, batch=batch, patience=patience)
+    if isinstance(sparsity, bool) or not isinstance(sparsity, int | float) or not 0 <= sparsity < 1:
+        raise TrainingError(f"sparsity is a share of the weights, from 0 to less than 1, got {sparsity!r}")
     flat = flattened(graph)
     given, held_out = parted(flat, data, loss, validation, seed)
     seen = {name: array[:_CALIBRATION] for name, array in given[0].items()}

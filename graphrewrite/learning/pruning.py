@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphrewrite.errors import did_you_mean
 from graphrewrite.learning.errors import TrainingError
 from graphrewrite.learning.optimisers import Arrays, Optimiser
 
@@ -35,7 +36,7 @@ class Pruning:
     Raises
     ------
     TrainingError
-        If a share is none.
+        If a share is none; at the first step, if a name is none of a parameter.
 
     Examples
     --------
@@ -51,11 +52,14 @@ class Pruning:
 
     def __post_init__(self) -> None:
         for name, share in self.sparsity.items():
-            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+            if not isinstance(share, int | float) or not 0 <= share < 1:
                 raise TrainingError(f"the sparsity of {name!r} is {share!r}; give a share from 0 to less than 1")
 
     def start(self, parameters: Mapping[str, np.ndarray]) -> Arrays:
         """Return the state before the first step."""
+        for name in self.sparsity:
+            if name not in parameters:
+                raise TrainingError(f"sparsity names {name!r}, which is not learnt{did_you_mean(name, parameters)}")
         kept = {f"kept.{name}": np.ones(parameters[name].shape, bool) for name in self.sparsity}
         return {**self.optimiser.start(parameters), "pruned": np.zeros((), np.int64), **kept}
 

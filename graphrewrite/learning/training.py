@@ -77,7 +77,7 @@ def fit(
     epochs: int = 10,
     batch: int = 32,
     seed: int = 0,
-    wrt: Iterable[str] | None = None,
+    wrt: str | Iterable[str] | None = None,
     validation: float | tuple[Any, Any] | None = VALIDATED,
     patience: int | None = None,
     teacher: Graph | None = None,
@@ -110,7 +110,7 @@ def fit(
         Samples of a step; the last step of an epoch may have fewer.
     seed : int
         Decides the order of the samples, dropout and what `augment` draws.
-    wrt : iterable of str, optional
+    wrt : str or iterable of str, optional
         Names of the constants to learn; weights, biases and gains of layers where not given.
     validation : float or (inputs, targets), optional
         Samples that are not learnt from: given ones, or a share of the data that the seed draws, a tenth by default and
@@ -164,7 +164,7 @@ def fit(
             "of more samples"
         )
     loss_op = _loss_op(loss, given, scores)
-    learnt = tuple(wrt) if wrt is not None else parameters(head)
+    learnt = parameters(head) if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
     if not learnt:
         raise TrainingError(f"the graph {graph.name!r} has no weights of layers; name the constants to learn by wrt=…")
     optimiser = Adam() if optimiser is None else optimiser
@@ -182,7 +182,8 @@ def fit(
         "batch": str(batch),
         "optimiser": type(optimiser).__name__,
         "network": _digest(graph, learnt),
-        "samples": "" if checkpoint is None else _digest_of(given, held_out),
+        "teacher": "" if teacher is None else _digest(teacher, ()),
+        "data": "" if checkpoint is None else _digest_of(given, held_out),
     }
     state = None if checkpoint is None else load_state(checkpoint, run)
     state = trainer.start() if state is None else state

@@ -103,11 +103,11 @@ def test_few_bits_lose_little_by_it():
         return float((evaluate(network, {source: x[5000:]})[scores].argmax(1) == labels[5000:]).mean())
 
     rounded, tuned = (
-        finetune(graph, (x[:1500], labels[:1500]), bits=3, epochs=count, optimiser=way)
-        for count, way in ((1, SGD(0.0)), (10, None))
+        finetune(graph, (x[:2500], labels[:2500]), bits=3, epochs=count, optimiser=way)
+        for count, way in ((1, SGD(0.0)), (6, None))
     )
-    assert right(rounded.graph) < right(graph) - 0.03
-    assert right(tuned.graph) > right(graph) - 0.02
+    assert right(rounded.graph) < right(graph) - 0.05
+    assert right(tuned.graph) > right(graph) - 0.03
 
 
 def test_widths_are_chosen_within_a_budget():
@@ -145,7 +145,7 @@ def test_an_interrupt_loses_nothing():
         ({"bits": {"first": 4}}, "bits names 'first', which is not a layer"),
         ({"bits": "few"}, "bits is a width, widths by layer, or 'auto', got 'few'"),
         ({"bits": "auto", "budget": 1}, "budget is a mean width, a number from 2 to 8, got 1"),
-        ({"sparsity": 1.5}, "is 1.5; give a share from 0 to less than 1"),
+        ({"sparsity": 1.5}, "sparsity is a share of the weights, from 0 to less than 1, got 1.5"),
         ({"validation": 1.0}, "validation is a share of the samples"),
         ({"epochs": 0}, "epochs is a whole number from 1 on, got 0"),
         ({"data": (np.zeros((0, 8)), np.zeros((0, 8)))}, "empty"),

@@ -9,7 +9,7 @@ import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, fit, op
 from graphrewrite.hierarchy import layers, sequential
-from graphrewrite.learning import SGD, Adam, Interrupted, TrainingError, cosine, parameters
+from graphrewrite.learning import SGD, Adam, Interrupted, Pruning, TrainingError, cosine, parameters
 
 
 def _network() -> Graph:
@@ -91,6 +91,10 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
     fit(_network(), _samples(), epochs=1, checkpoint=path)
     with pytest.raises(TrainingError, match="of another training: its seed is 0, and not 1"):
         fit(_network(), _samples(), epochs=1, checkpoint=path, seed=1)
+    with pytest.raises(TrainingError, match="of another training: its data differs"):
+        fit(_network(), _samples(95), epochs=1, checkpoint=path)
+    with pytest.raises(TrainingError, match="of another training: its teacher differs"):
+        fit(_network(), _samples(), epochs=1, checkpoint=path, teacher=_network())
     path.write_bytes(b"something else")
     with pytest.raises(TrainingError, match="is no checkpoint"):
         fit(_network(), _samples(), epochs=1, checkpoint=path)
@@ -120,6 +124,42 @@ def test_a_regression():
     assert "accuracy" not in trained.history[-1]
 
 
+def test_a_teacher_is_learnt_from():
+    data, inputs = _samples(), {_network().inputs[0]: _samples()[0]}
+    taught = fit(_network(), data, optimiser=Adam(0.02), epochs=12, validation=None).graph
+    (wanted,) = evaluate(taught, inputs).values()
+    arguments = {"optimiser": Adam(0.02), "epochs": 6, "validation": None}
+    wrong = data[0], (data[1] + 1) % 3  # half of the loss says otherwise
+    apart = [
+        float(
+            np.abs(
+                next(iter(evaluate(fit(_network(), wrong, teacher=each, **arguments).graph, inputs).values())) - wanted
+            ).mean()
+        )
+        for each in (taught, None)
+    ]
+    assert apart[0] < 0.75 * apart[1]
+
+
+def test_the_network_returned_is_as_good_as_the_best_on_what_is_held_out():
+    trained = fit(_network(), _samples(200), optimiser=Adam(0.05), epochs=8, validation=0.3)
+    held_out = int(0.3 * 200)
+    drawn = np.sort(np.random.default_rng((0, 200)).permutation(200)[:held_out])
+    x, labels = (array[drawn] for array in _samples(200))
+    found = evaluate(trained.graph, {trained.graph.inputs[0]: x})[trained.graph.outputs[0]]
+    losses = -np.log(found[np.arange(held_out), labels])
+    assert losses.mean() <= min(entry["validation_loss"] for entry in trained.history) + losses.std() / 3
+
+
+def test_pruned_weights_stay_zero():
+    pruning = Pruning(Adam(0.02), {"linear_1.w": 0.5}, steps=6)
+    trained = fit(_network(), _samples(), optimiser=pruning, epochs=4, batch=32).graph
+    assert (trained.nodes["linear_1.w"]["value"] == 0).mean() == 0.5
+    assert (trained.nodes["linear_2.w"]["value"] != 0).all()
+    with pytest.raises(TrainingError, match="sparsity names 'linear', which is not learnt; did you mean"):
+        fit(_network(), _samples(), optimiser=Pruning(Adam(), {"linear": 0.5}, steps=6))
+
+
 X, Y = _samples(8)
 
 
@@ -140,6 +180,8 @@ X, Y = _samples(8)
         ((X, Y), {"loss": "hing"}, "unknown loss 'hing'.*did you mean 'hinge'"),
         ((X, Y), {"epochs": 0}, "epochs is a whole number from 1 on, got 0"),
         ((X, Y), {"patience": 2}, "give validation="),
+        ((X, Y), {"validation": -0.1}, "validation is a share of the samples, from 0 to less than 1"),
+        ((X, Y), {"teacher": sequential(layers.linear(2)).graph(Tensor("f32", ("N", 2)))}, "a teacher has the inputs"),
         ((X, Y), {"validation": (X, Y + 5)}, "of the samples of validation is"),
         ((X, Y), {"optimiser": SGD(-1.0)}, "the learning rate of step 0 is -1.0"),
         ((X, Y), {"optimiser": SGD(1e30), "epochs": 3}, "the loss is (nan|inf) in step . of epoch ."),
