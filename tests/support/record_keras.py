@@ -101,7 +101,10 @@ def main() -> None:
         import keras
     random = np.random.default_rng(7)
     if "--small" in sys.argv:
-        with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(sys.argv[1], "a", zipfile.ZIP_DEFLATED) as archive:
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            zipfile.ZipFile(sys.argv[1], "a", zipfile.ZIP_DEFLATED) as archive,
+        ):
             record_small(keras, old, random, archive, Path(scratch))
         return
     model = network(keras, old)

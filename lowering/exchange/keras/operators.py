@@ -156,7 +156,7 @@ def _transposed(layer: Layer, x: Value) -> Any:
     return op.transpose(x, perm=tuple(layer.get("axes", range(len(x.type.shape))[::-1])))
 
 
-_COMPARISONS = {
+_COMPARISONS: Mapping[str, Callable[..., Any]] = {
     "Equal": op.equal,
     "Greater": op.greater,
     "GreaterEqual": op.greater_or_equal,
@@ -164,7 +164,7 @@ _COMPARISONS = {
     "LessEqual": op.less_or_equal,
     "NotEqual": lambda x, y: op.logical_not(op.equal(x, y)),
 }
-_ARITHMETIC = {
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("Divide", "TrueDivide"), op.div),
     "Add": op.add,
     "Maximum": op.maximum,
@@ -173,7 +173,7 @@ _ARITHMETIC = {
     "Power": op.pow,
     "Subtract": op.sub,
 }
-_FUNCTIONS = {
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("Absolute", "Abs"), op.abs),
     **{name.title(): op_of for name, op_of in FUNCTIONS.items() if "_" not in name and name != "linear"},
     "Ceil": op.ceil,

@@ -46,7 +46,7 @@ def written_images(torch: Any) -> Mapping[str, Written]:
         if how == "tf_crop_and_resize" or rest.get("keep_aspect_ratio_policy", "stretch") != "stretch":
             raise Unfit(f"{how!r} with {rest.get('keep_aspect_ratio_policy')!r} is not supported")
         for at, axis in enumerate(range(len(own)) if axes is None else axes):
-            given = {"sizes": (sizes[at],)} if scales is None else {"scales": (scales[at],)}
+            given: dict[str, Any] = {"sizes": (sizes[at],)} if scales is None else {"scales": (scales[at],)}
             if own[axis] == c.shape[axis] and (scales is None or scales[at] == 1):
                 continue
             if not isinstance(own[axis], int) or not isinstance(c.shape[axis], int) or not c.is_float():
