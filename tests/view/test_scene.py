@@ -225,3 +225,20 @@ def test_a_level_may_follow_from_the_type():
     graph = Graph("g")
     graph.output("y", op.relu(graph.input("x", Tensor(FixedPoint(True, 8), ("N",)))))
     assert scene_of(graph).box("relu_1").look.level == "integer"
+
+
+def test_modules_of_a_framework_are_frames():
+    graph = Graph("net")
+    x = graph.input("x", Tensor("f32", ("N", 2)))
+    made = {"body.0.act": op.relu(x)}
+    made["body.0.add"] = op.add(made["body.0.act"], x)
+    made["body.1"] = op.tanh(made["body.0.add"])
+    made["head"] = op.neg(made["body.1"])
+    for label, value in made.items():
+        graph.nodes[value.node]["origin"] = (label,)
+    graph.output("y", made["head"])
+    graph.graph["origin"] = {"nodes": {label: {"metadata": {"module": "torch.nn.Module"}} for label in made}}
+    scene = scene_of(graph, nested=100)
+    assert [(frame.name, frame.parent) for frame in scene.frames] == [("body", None), ("body.0", 0)]
+    assert [box.frame for box in scene.boxes] == [None, 1, 1, 0, None, None]
+    assert not scene_of(graph).frames

@@ -61,7 +61,9 @@ class Layer:
 
     def filled(self, shape: Sequence[Any], number: float, element: str) -> Value:
         """Return a value that has one number everywhere, of a shape that may be open."""
-        return self.graph.add(op.constant_of_shape, [], {"shape": tuple(shape), "value": number, "element": element})
+        attributes = {"shape": tuple(shape), "value": number, "element": element}
+        filled: Value = self.graph.add(op.constant_of_shape, [], attributes)
+        return filled
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a setting."""

@@ -243,8 +243,8 @@ class Network:
         inside = "f32" if kind in _WIDE and element in _NARROW else element
         if not is_operator(stored):
             inputs = [self.cast(x, inside) if isinstance(x, Value) else x for x in inputs]
-        how = {"mask": mask, "has_own_mask": own is not None, "element": inside}
-        layer = Layer(kind, name, config, self.graph, self.archive, place, self.static.array, self.layer, **how)
+        tools = (self.graph, self.archive, place, self.static.array, self.layer, mask)
+        layer = Layer(kind, name, config, *tools, has_own_mask=own is not None, element=inside)
         try:
             result = (OPERATORS if is_operator(stored) else KERAS)[kind](layer, *inputs, **keywords)
             if not is_operator(stored):

@@ -141,11 +141,10 @@ def _where(layer: Layer, condition: Value, x: Any = None, y: Any = None) -> Any:
 
 def _split(layer: Layer, x: Value) -> Any:
     axis, given = int(layer.get("axis", 0)), layer.get("indices_or_sections")
-    if isinstance(given, int):
-        return op.split(x, axis=axis, count=given)
     size = x.type.shape[axis]
-    bounds = [0, *given, size]
-    return op.split(x, axis=axis, sizes=tuple(b - a for a, b in pairwise(bounds)))
+    if isinstance(given, int):
+        return op.split(x, axis=axis, sizes=(size // given,) * given)
+    return op.split(x, axis=axis, sizes=tuple(b - a for a, b in pairwise([0, *given, size])))
 
 
 def _clipped(layer: Layer, x: Value) -> Any:
@@ -156,7 +155,7 @@ def _transposed(layer: Layer, x: Value) -> Any:
     return op.transpose(x, perm=tuple(layer.get("axes", range(len(x.type.shape))[::-1])))
 
 
-_COMPARISONS = {
+_COMPARISONS: Mapping[str, Callable[..., Any]] = {
     "Equal": op.equal,
     "Greater": op.greater,
     "GreaterEqual": op.greater_or_equal,
@@ -164,7 +163,7 @@ _COMPARISONS = {
     "LessEqual": op.less_or_equal,
     "NotEqual": lambda x, y: op.logical_not(op.equal(x, y)),
 }
-_ARITHMETIC = {
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("Divide", "TrueDivide"), op.div),
     "Add": op.add,
     "Maximum": op.maximum,
@@ -173,7 +172,7 @@ _ARITHMETIC = {
     "Power": op.pow,
     "Subtract": op.sub,
 }
-_FUNCTIONS = {
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("Absolute", "Abs"), op.abs),
     **{name.title(): op_of for name, op_of in FUNCTIONS.items() if "_" not in name and name != "linear"},
     "Ceil": op.ceil,
@@ -199,8 +198,13 @@ OPERATORS: Mapping[str, Row] = {
     "Cast": lambda layer, x: op.cast(x, element=as_element(layer.get("dtype"))),
     "Clip": _clipped,
     "Concatenate": lambda layer, *xs: op.concat(*xs, axis=int(layer.get("axis", 0))),
+    "Celu": lambda layer, x: op.celu(x, alpha=float(layer.get("alpha", 1.0))),
+    "Einsum": lambda layer, *xs: op.einsum(*xs, equation=str(layer.get("subscripts"))),
+    "Elu": lambda layer, x: op.elu(x, alpha=float(layer.get("alpha", 1.0))),
     "ExpandDims": lambda layer, x: op.unsqueeze(x, axes=_axes(layer, x)),
+    "Gelu": lambda layer, x: op.gelu(x, approximate="tanh" if layer.get("approximate", True) else "none"),
     "GetItem": _item,
+    "LeakyRelu": lambda layer, x: op.leaky_relu(x, alpha=float(layer.get("negative_slope", 0.2))),
     "LogicalAnd": lambda layer, x, y: op.logical_and(x, y),
     "LogicalOr": lambda layer, x, y: op.logical_or(x, y),
     "LogSoftmax": lambda layer, x: op.log_softmax(x, axis=int(layer.get("axis", -1))),

@@ -15,6 +15,7 @@ from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.torch.program import require_torch
 from graphrewrite.lowering.exchange.torch.written import Written, written_ops
+from graphrewrite.lowering.exchange.torch.written_images import written_images
 from graphrewrite.lowering.exchange.torch.written_layers import written_layers
 from graphrewrite.types import symbols
 
@@ -50,7 +51,11 @@ class Writer:
     def __init__(self, graph: Graph, trainable: Collection[str] | None) -> None:
         self.graph, self.trainable = graph, trainable
         self.torch = require_torch()
-        self.table: Mapping[str, Written] = {**written_ops(self.torch), **written_layers(self.torch)}
+        self.table: Mapping[str, Written] = {
+            **written_ops(self.torch),
+            **written_layers(self.torch),
+            **written_images(self.torch),
+        }
         self.root = self.torch.nn.Module()
         self.fx = self.torch.fx.Graph()
         self.tracer = self.torch.fx.proxy.GraphAppendingTracer(self.fx)
@@ -227,6 +232,14 @@ class Context:
         """Return a new tensor from a function that takes none."""
         lowered = self.writer.torch.fx.node.map_aggregate(arguments, lambda each: getattr(each, "node", each))
         return self.writer.proxy(self.writer.fx.call_function(function, lowered, named))
+
+    def buffer(self, array: np.ndarray) -> Any:
+        """Return a new buffer with floats in the element type of the first result."""
+        name = _identifier(f"{self.node}_weights")
+        while hasattr(self.writer.root, name):
+            name += "_"
+        self.writer.root.register_buffer(name, self.writer.torch.from_numpy(array).to(self.dtype))
+        return self.writer.proxy(self.writer.fx.get_attr(name))
 
     def vector(self, numbers: Sequence[Any]) -> Any:
         """Return a vector of numbers, some perhaps computed."""

@@ -31,7 +31,6 @@ _SAME = [
     "reciprocal",
     "relu",
     "round",
-    "selu",
     "sigmoid",
     "sign",
     "sin",
@@ -69,6 +68,9 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
         def compute(c: Any, x: Any, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> Any:
             over = list(range(c.rank(0)) if axes is None else axes)
             x = x if before is None else before(x)
+            if name in ("amax", "amin") and 0 in c.operand_shape(0):
+                least = float("-inf") if name == "amax" else float("inf")
+                return c.new(torch.full, list(c.sizes(c.shape)), least, dtype=c.dtype)
             if over and c.rank(0):
                 rest = {"dtype": c.dtype} if name in ("sum", "mean") else {}
                 x = getattr(torch, name)(x, dim=over, keepdim=keep_dims, **rest)
@@ -95,6 +97,16 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
     def remainder(c: Any, x: Any, y: Any, *, fmod: bool = False) -> Any:
         return (torch.fmod if fmod else torch.remainder)(x, y)
 
+    def selu(c: Any, x: Any, *, alpha: float = 1.6732631921768188, gamma: float = 1.0507010221481323) -> Any:
+        return torch.where(x > 0, gamma * x, gamma * alpha * torch.expm1(torch.clamp(x, max=0)))
+
+    def hardmax(c: Any, x: Any, *, axis: int = -1) -> Any:
+        return torch.scatter(torch.zeros_like(x), axis, torch.argmax(x, axis, keepdim=True), 1.0)
+
+    def unit(c: Any, x: Any, *, axis: int = -1, p: int = 2) -> Any:
+        norm = torch.linalg.vector_norm(x, p, axis, keepdim=True)
+        return torch.where(norm == 0, torch.zeros_like(x), x / norm)
+
     def total(c: Any, *xs: Any) -> Any:
         found = xs[0]
         for x in xs[1:]:
@@ -110,7 +122,9 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
     def place(function: Any) -> Written:
         def compute(c: Any, x: Any, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> Any:
             if select_last_index:
-                raise Unfit("select_last_index is not supported")
+                return (
+                    c.size(c.operand_shape(0)[axis]) - 1 - function(torch.flip(x, (axis,)), dim=axis, keepdim=keep_dims)
+                )
             return function(x, dim=axis, keepdim=keep_dims)
 
         return compute
@@ -163,9 +177,15 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
 
     def gathered_nd(c: Any, x: Any, indices: Any, *, batch_dims: int = 0) -> Any:
         depth = c.operand_shape(1)[-1]
-        if batch_dims or not isinstance(depth, int):
-            raise Unfit("batch_dims is not supported")
-        return x[c.several(torch.unbind(indices.long(), -1), depth)]
+        if not isinstance(depth, int):
+            raise Unfit(f"the open size {depth} of indices is not supported")
+        parts = c.several(torch.unbind(indices.long(), -1), depth)
+        rank = c.rank(1) - 1
+        own = []
+        for axis in range(batch_dims):
+            places = c.new(torch.arange, c.size(c.operand_shape(0)[axis]))
+            own.append(torch.reshape(places, tuple(-1 if at == axis else 1 for at in range(rank))))
+        return x[(*own, *parts)]
 
     def padded(c: Any, x: Any, *, pads: Any, fill: Any = 0.0, mode: str = "constant") -> Any:
         half = len(pads) // 2
@@ -185,14 +205,19 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
 
     def cumulated(function: Any) -> Written:
         def compute(c: Any, x: Any, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Any:
-            if exclusive or reverse:
-                raise Unfit("exclusive and reverse are not supported")
-            return function(x, axis, dtype=c.dtype)
+            x = torch.flip(x, (axis,)) if reverse else x
+            if exclusive:
+                start = torch.narrow(x, axis, 0, 1) * 0 + (1 if function is torch.cumprod else 0)
+                x = torch.cat([start, torch.narrow(x, axis, 0, c.size(c.shape[axis]) - 1)], axis)
+            found = function(x, axis, dtype=c.dtype)
+            return torch.flip(found, (axis,)) if reverse else found
 
         return compute
 
     def top(c: Any, x: Any, *, k: Any, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-        return torch.topk(x, c.size(k), axis, largest=largest)
+        # Of equal entries the first comes first, which topk does not say.
+        found = c.several(torch.sort(x, dim=axis, descending=largest, stable=True), 2)
+        return tuple(torch.narrow(each, axis, 0, c.size(k)) for each in found)
 
     def counted(c: Any, *, start: Any = 0, limit: Any, delta: Any = 1, element: Any = "i64") -> Any:
         return c.new(torch.arange, c.size(start), c.size(limit), c.size(delta), dtype=c.dtype)
@@ -204,6 +229,8 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
         return c.vector(c.sizes(c.operand_shape(0)[start:end]))
 
     def scattered(c: Any, x: Any, indices: Any, updates: Any, *, axis: int = 0, reduction: str = "none") -> Any:
+        whole = indices.long()
+        indices = torch.where(whole < 0, whole + x.shape[axis], whole)
         if reduction == "none":
             return torch.scatter(x, axis, indices, updates)
         names = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
@@ -258,12 +285,14 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
         "global_average_pool": lambda c, x: torch.mean(x, list(range(2, c.rank(0))), keepdim=True),
         "global_max_pool": lambda c, x: torch.amax(x, list(range(2, c.rank(0))), keepdim=True),
         "hard_sigmoid": lambda c, x, *, alpha=0.2, beta=0.5: torch.clamp(x * alpha + beta, 0.0, 1.0),
+        "hardmax": hardmax,
         "hard_tanh": lambda c, x, *, low=-1.0, high=1.0: torch.clamp(x, low, high),
         "identity": lambda c, x: x,
         "is_inf": infinite,
         "is_nan": plain(torch.isnan),
         "leaky_relu": lambda c, x, *, alpha=0.01: functional.leaky_relu(x, alpha),
         "linear": plain(functional.linear),
+        "lp_norm": unit,
         "log_softmax": lambda c, x, *, axis=-1: torch.log_softmax(x, axis),
         "mean": lambda c, *xs: total(c, *xs) / len(xs),
         "mod": remainder,
@@ -279,6 +308,7 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
         "reduce_prod": product,
         "reduce_sum_square": reduced("sum", before=torch.square),
         "scatter_elements": scattered,
+        "selu": selu,
         "scatter_nd": scattered_nd,
         "shape": shape_of,
         "silu": lambda c, x, *, alpha=1.0: functional.silu(x) if alpha == 1 else x * torch.sigmoid(x * alpha),

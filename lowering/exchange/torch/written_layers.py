@@ -110,35 +110,6 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
             q, k, v, mask, is_causal=is_causal, scale=scale, **({"enable_gqa": True} if shared else {})
         )
 
-    def resize(
-        c: Any, x: Any, *, sizes: Any = None, scales: Any = None, mode: str = "nearest", axes: Any = None, **rest: Any
-    ) -> Any:
-        how, near = rest.get("coordinate_transformation_mode", "half_pixel"), rest.get("nearest_mode")
-        spatial = c.rank(0) - 2
-        kinds = {"linear": {1: "linear", 2: "bilinear", 3: "trilinear"}.get(spatial), "cubic": "bicubic"}
-        known = {"half_pixel": False, "align_corners": True}
-        exact = mode == "nearest" and how == "half_pixel" and near == "round_prefer_ceil"
-        floor = mode == "nearest" and how == "asymmetric" and near == "floor"
-        plain = rest.get("roi") is None and not rest.get("antialias") and not rest.get("exclude_outside")
-        same = tuple(c.shape[:2]) == tuple(c.operand_shape(0)[:2]) and rest.get("cubic_coeff_a", -0.75) == -0.75
-        fits = exact or floor or (mode != "nearest" and how in known and (mode == "linear" or spatial == 2))
-        if not (plain and same and fits):
-            raise Unfit(f"mode={mode!r} with {how!r}, {near!r} and {rest} has no form in PyTorch")
-        if sizes is None and any(size != int(size) for size in scales):
-            raise Unfit(f"scales {scales} are no whole numbers")
-        options: dict[str, Any] = {"mode": "nearest-exact" if exact else "nearest" if floor else kinds[mode]}
-        if mode != "nearest":
-            options["align_corners"] = known[how]
-        return functional.interpolate(x, c.sizes(c.shape[2:]), **options)
-
-    def blocks(function: Any) -> Any:
-        def compute(c: Any, x: Any, *, block_size: int, mode: str = "DCR") -> Any:
-            if mode != "CRD":
-                raise Unfit(f"mode={mode!r} is not supported; there is CRD")
-            return function(x, block_size)
-
-        return compute
-
     def recurrent(kind: str, order: Sequence[int], activations: Sequence[str]) -> Any:
         def compute(
             c: Any, x: Any, w: Any, r: Any, b: Any, *starts: Any, direction: str = "forward", **rest: Any
@@ -185,7 +156,6 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
         "batch_norm": batch_norm,
         "conv": conv,
         "conv_transpose": conv_transpose,
-        "depth_to_space": blocks(functional.pixel_shuffle),
         "group_norm": group_norm,
         "gru": recurrent("gru", (1, 0, 2), ("sigmoid", "tanh")),
         "instance_norm": instance_norm,
@@ -193,8 +163,6 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
         "lstm": recurrent("lstm", (0, 2, 3, 1), ("sigmoid", "tanh", "tanh")),
         "max_pool": max_pool,
         "prelu": prelu,
-        "resize": resize,
         "rms_norm": rms_norm,
         "rnn": recurrent("rnn", (0,), ("tanh",)),
-        "space_to_depth": blocks(functional.pixel_unshuffle),
     }
