@@ -17,7 +17,7 @@ __all__ = ["gather_sums"]
 
 @partial(pass_, keeps="rounding")
 def gather_sums(graph: Graph) -> list[str]:
-    """Write sums of values between zeros as concatenations, and sums of products of matrices as one product.
+    """Write sums of values between zeros as concatenations, and sums of products of transposed matrices as one.
 
     Gradients are such sums: those of what is cut into slices, and of a matrix that is read at each step.
     """
@@ -35,21 +35,22 @@ class _Sum:
     def __init__(self, graph: Graph, root: str, of_products: bool) -> None:
         self.graph, self.root, self.of_products = graph, root, of_products
         self.others: list[Operand] = []
-        self.products: dict[bool, list[Operand]] = {}
+        self.products: list[Operand] = []
         self.rows: list[_Row] = []
-        self.inner: list[str] = []
-        self._read(root)
+        self.inner = [root]
+        self._read()
 
-    def _read(self, node: str) -> None:
-        """Sort the operands of an addition, and of those within it."""
-        self.inner.append(node)
-        for term in self.graph.operands(node):
+    def _read(self) -> None:
+        """Sort the operands of the addition, and of those within it."""
+        terms = [*reversed(self.graph.operands(self.root))]
+        while terms:
+            term = terms.pop()
             kind = self.graph.nodes[term.node]["type"] if _is_alone(self.graph, term.node, self.root) else ""
             if kind == "add":
-                self._read(term.node)
-            elif kind == "matmul" and self.of_products and _is_of_matrices(self.graph, term.node):
-                turned = _is_turned(self.graph, self.graph.operands(term.node)[0].node)
-                self.products.setdefault(turned, []).append(term)
+                self.inner.append(term.node)
+                terms += reversed(self.graph.operands(term.node))
+            elif kind == "matmul" and self.of_products and _is_of_turned(self.graph, term.node):
+                self.products.append(term)
             elif kind != "pad" or self.of_products or not self._takes(term):
                 self.others.append(term)
 
@@ -76,17 +77,17 @@ class _Sum:
                 gone += [term.node for _, _, term in row.parts]
             else:
                 self.others.append(row.parts[0][2])
-        for turned, products in self.products.items():
-            if len(products) > 1:
-                gathered.append(self._product(products))
-                gone += [term.node for term in products]
-                gone += [self.graph.operands(term.node)[0].node for term in products if turned]
-            else:
-                self.others += products
+        if len(self.products) > 1:
+            gathered.append(self._product())
+            gone += [term.node for term in self.products]
+            gone += [self.graph.operands(term.node)[0].node for term in self.products]
+        else:
+            self.others += self.products
         if not gathered:
             return []
-        total, *terms = *(self.graph.value(*term) for term in self.others), *gathered
-        for term in terms:
+        terms = [*(self.graph.value(*term) for term in self.others), *gathered]
+        total = terms[0]
+        for term in terms[1:]:
             total = self._made(op.add, total, term)
         inherit(self.graph, total.node, self.root)
         rewire(self.graph, self.root, Operand(total.node))
@@ -108,17 +109,14 @@ class _Sum:
             at = end
         return self._made(op.concat, *pieces, axis=row.axis)
 
-    def _product(self, products: Sequence[Operand]) -> Any:
-        """One product of all columns and rows, of which each product has some."""
-        left, right = zip(*(self.graph.operands(term.node) for term in products), strict=True)
-        if not _is_turned(self.graph, left[0].node):
-            columns = self._made(op.concat, *(self.graph.value(*each) for each in left), axis=1)
-            return self._made(op.matmul, columns, self._below(right))
-        left = [self.graph.operands(each.node)[0] for each in left]
+    def _product(self) -> Any:
+        """One product of all rows, of which each product has some."""
+        left, right = map(list, zip(*(self.graph.operands(term.node) for term in self.products), strict=True))
+        left = [self.graph.operands(turned.node)[0] for turned in left]
         whole = self._whole(right)
         if whole is not None:  # in its order, so that nothing has to be copied
             pairs = sorted(zip(left, right, strict=True), key=lambda pair: whole[1].index(pair[1]))
-            left, right = zip(*pairs, strict=True)
+            left, right = map(list, zip(*pairs, strict=True))
         return self._made(op.matmul, self._made(op.transpose, self._below(left), perm=(1, 0)), self._below(right))
 
     def _below(self, rows: Sequence[Operand]) -> Any:
@@ -181,8 +179,13 @@ def _is_alone(graph: Graph, node: str, root: str) -> bool:
     )
 
 
-def _is_of_matrices(graph: Graph, node: str) -> bool:
-    return all(len(graph.result_type(*source).shape) == 2 for source in graph.operands(node))
+def _is_of_turned(graph: Graph, node: str) -> bool:
+    """Tell whether a product is of matrices whose axes have no names, the first of which is transposed."""
+    first, second = graph.operands(node)
+    if graph.nodes[first.node]["type"] != "transpose" or tuple(graph.attributes(first.node)["perm"]) != (1, 0):
+        return False
+    kinds = [graph.result_type(*each) for each in (first, graph.operands(first.node)[0], second)]
+    return all(len(kind.shape) == 2 and kind.layout is None for kind in kinds)
 
 
 def _within_unit_axis(graph: Graph, value: Operand) -> Operand | None:
@@ -192,10 +195,6 @@ def _within_unit_axis(graph: Graph, value: Operand) -> Operand | None:
     source = graph.operands(value.node)[0]
     shape = graph.result_type(*source).shape
     return source if len(shape) == 2 and graph.result_type(*value).shape == (1, *shape) else None
-
-
-def _is_turned(graph: Graph, node: str) -> bool:
-    return graph.nodes[node]["type"] == "transpose" and len(graph.result_type(node).shape) == 2
 
 
 def _place(graph: Graph, node: str) -> tuple[int, int, int] | None:

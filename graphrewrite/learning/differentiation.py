@@ -209,9 +209,9 @@ def _is_float(graph: Graph, value: Operand) -> bool:
 
 def _varying(graph: Graph, chosen: Collection[str]) -> set[Operand]:
     """Return the floats that depend on what is varied, by floats only."""
-    found = {Operand(each) for each in chosen}
+    found, outputs = {Operand(each) for each in chosen}, {*graph.outputs}
     for node in graph.in_order():
-        if node not in graph.outputs and found.intersection(graph.operands(node)):
+        if node not in outputs and found.intersection(graph.operands(node)):
             kinds = graph.nodes[node]["result"]
             results = range(len(kinds) if isinstance(kinds, tuple) else 1)
             found.update(value for value in (Operand(node, i) for i in results) if _is_float(graph, value))
@@ -232,7 +232,8 @@ def _with_products(graph: Graph, loss: str, chosen: Sequence[str]) -> None:
     assert isinstance(kind, Tensor)
     gradients: dict[str, dict[int, list[Any]]] = defaultdict(lambda: defaultdict(list))
     gradients[end.node][end.result].append(graph.constant(np.ones([1] * len(kind.shape), element_dtype(kind.element))))
-    for node in [each for each in reversed(list(graph.in_order())) if each in before and each not in graph.inputs]:
+    inputs = {*graph.inputs}
+    for node in [each for each in reversed(list(graph.in_order())) if each in before and each not in inputs]:
         for result, values in sorted(gradients.pop(node, {}).items()):
             g = _sum(values)
             for position, source in enumerate(graph.operands(node)):

@@ -40,8 +40,9 @@ def prepared(graph: Graph, parameters: Collection[str]) -> Graph:
         values.put(name, _bare(new.input(name, flat.result_type(name))))
     for name in parameters:
         values.put(name, _bare(new.input(name, flat.result_type(name))))
+    outputs = {*flat.outputs}
     for node in flat.in_order():
-        if node not in new and node not in flat.outputs:
+        if node not in new and node not in outputs:
             values.put(node, _plain(flat, new, node, values.of))
     for name in flat.outputs:
         (operand,), (value,) = flat.operands(name), values.of(name)
@@ -120,8 +121,9 @@ def constants_again(graph: Graph, before: Graph, parameters: Collection[str]) ->
             values.put(name, new.input(name, graph.result_type(name)))
         if "shared" in before.nodes[name]:
             new.nodes[name]["shared"] = before.nodes[name]["shared"]
+    outputs = {*graph.outputs}
     for node in graph.in_order():
-        if node in new or node in graph.outputs:
+        if node in new or node in outputs:
             continue
         if graph.nodes[node]["type"] == "constant":
             value = graph.nodes[node]["value"]

@@ -294,8 +294,9 @@ class Kernel:
         found = []
         for _, kind, _ in self.entries:
             element, dtype = kind.element, np.dtype(element_dtype(kind.element))
-            is_narrow = isinstance(element, FixedPoint) and element.width < 8 * dtype.itemsize
-            limits = (element.minimum, element.maximum) if is_narrow else None
+            limits = None
+            if isinstance(element, FixedPoint) and element.width < 8 * dtype.itemsize:
+                limits = element.minimum, element.maximum
             found.append((kind.shape[1:], dtype, limits, dtype.kind == "f"))
         return tuple(found)
 
