@@ -62,7 +62,7 @@ def entries_of(ruleset: Ruleset, ops: Mapping[str, Op] | None = None) -> tuple[E
     ('LeakyRelu', 'leaky_relu', {'alpha': 0.5})
     """
     known = LIBRARY if ops is None else ops
-    found, wrong = [], list[str]()
+    found, wrong = list[Entry](), list[str]()
     for mapping in ruleset.mappings.values():
         before = len(found)
         source, target = ruleset.ops.get(mapping.source), known.get(mapping.target)
