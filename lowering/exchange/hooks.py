@@ -132,7 +132,7 @@ class Hooks:
 
     def __init__(self, hooks: Iterable[Hook], model: ModelInfo) -> None:
         self.hooks, self.model = tuple(hooks), model
-        self.names: dict[str, str] = {}
+        self.names: dict[Any, str] = {}
         for hook in self.hooks:
             if not isinstance(hook, Hook):
                 raise ModelError(f"{hook!r} is no hook; write Hook(before=function, op='Conv')")

@@ -194,17 +194,6 @@ def arg_max_of_stored(x: Mantissas, one: Constant, z: Constant | None = None):
     return op.arg_max(op.from_fixed(x, fraction=0, element="f32"), like=index)
 
 
-@rule(shared="keep")
-def cancel_zero_point(x: Mantissas, c: Constant, d: Constant):
-    """A zero point that is added and subtracted is none."""
-    real = op.from_fixed(x)
-    less = op.sub(op.add(real, c), d)
-    yield less
-    if str(real.element) != "i32" or c.value.size != 1 or d.value.size != 1 or int(c.value) != int(d.value):
-        return decline("it is another number, or no 32-bit integer", at=less)
-    return real
-
-
 @rule(shared="keep", kind="lowering")
 def change_zero_point(x: Mantissas, one: Constant, z: Constant, others):
     """Stored numbers from which another zero point is subtracted are distances from that one."""
@@ -230,7 +219,6 @@ READ_STORED = (
     clip_distances,
     look_up_distances,
     arg_max_of_stored,
-    cancel_zero_point,
     change_zero_point,
 )
 """Stored integers read as distances from their zero points."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.matched_operands import Mantissas, computed_from_inputs
-from graphrewrite.lowering.prequantised.elementwise_chains import traced, way
+from graphrewrite.lowering.prequantised.elementwise_chains import Chain, traced, way
 from graphrewrite.lowering.prequantised.quantised_inputs import distances, zero_of
 from graphrewrite.lowering.prequantised.rescaling import limits_within, rescaled
 from graphrewrite.lowering.prequantised.step_functions import Steps, steps_of, within
@@ -219,17 +219,19 @@ def lower_rescaled_choice(
     above, below = op.multiply_fixed_point(real, one, up), op.multiply_fixed_point(op.mul(real, slope), other, down)
     top = op.where(op.greater_or_equal(real, c), above, below)
     yield top
-    parts = [traced(x, real, each) for each in (above, below)]
-    for part in parts:
+    chains: list[Chain] = []
+    for each in (above, below):
+        part = traced(x, real, each)
         if isinstance(part, str):
             return decline(part, at=top)
-    (_, first), (_, second) = parts
+        chains.append(part[1])
     if c.value.size != 1 or above.zero_point != below.zero_point:
         return decline("its zero points differ", at=top)
-    threshold = int(c.value.reshape(()))
+    threshold, (first, second) = int(c.value.reshape(())), chains
 
     def function(numbers: np.ndarray) -> np.ndarray:
-        return np.where(numbers >= threshold, *(part.function(numbers[:, : part.channels]) for part in (first, second)))
+        upper, lower = (chain.function(numbers[:, : chain.channels]) for chain in chains)
+        return np.asarray(np.where(numbers >= threshold, upper, lower))
 
     return _by_steps(x, function, max(first.channels, second.channels), False, above)
 

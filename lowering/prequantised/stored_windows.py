@@ -61,7 +61,7 @@ def _averaged(x: Any, zero: int | str, pool: Any, top: Any) -> Any:
 
     def function(numbers: np.ndarray) -> np.ndarray:
         means = (numbers + common * zero) / common
-        return round_half_away(means, element=top.type.element, **limits).astype(np.int64) - zero
+        return np.asarray(round_half_away(means, element=top.type.element, **limits), np.int64) - zero
 
     # Distances from the zero point of the operand: the result has the same one.
     steps = steps_of(function, sums.type.element.minimum, sums.type.element.maximum, 1, is_monotone=True)
@@ -142,6 +142,7 @@ def pool_maximum_of_stored(x: Mantissas, one: Constant, z: Constant | None = Non
     for reason in (zero, moved):
         if isinstance(reason, str):
             return decline(reason, at=reduced)
+    assert isinstance(zero, int)  # see above
     pooled = op.max_pool(stored_as(moved, zero, stored.type.element), **_whole_window(moved))
     return op.reshape(pooled, shape=tuple(reduced.shape))
 

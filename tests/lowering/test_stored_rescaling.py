@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, evaluate
+from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, from_tflite, partition, to_integer, to_stream
+from graphrewrite.rewriting.traces import Step
 from tests.support.tflite_files import Node, T, model
 from tests.support.tflite_more_cases import STORED
 from tests.support.tflite_networks import network
@@ -55,9 +59,8 @@ def test_a_network_with_a_sum_a_mean_and_a_softmax(integer: tuple[Graph, Graph])
     x = np.random.default_rng(1).integers(-128, 128, (60, *graph.result_type("input:0").shape[1:])).astype(np.int8)
     assert_same_bits(graph, lowered, {"input:0": x})
     parts = partition(lowered)
-    assert {"integer_conv", "integer_add", "integer_linear", "rescale"} <= {
-        d["type"] for d in parts.core.nodes.values()
-    }
+    kinds = {data["type"] for data in parts.core.nodes.values()}
+    assert {"integer_conv", "integer_add", "integer_linear", "rescale"} <= kinds
     assert "fixed_point_softmax" in {d["type"] for d in parts.after.nodes.values()}
     mantissas, stream = parts.encode({"input:0": x}), to_stream(lowered)
     core, found = evaluate(parts.core, mantissas), evaluate(stream, mantissas)
@@ -86,3 +89,36 @@ def test_parts_of_other_scales_are_concatenated() -> None:
     lowered = to_integer(graph)
     assert_same_bits(graph, lowered, {"x": rng.integers(-128, 128, (40, 4, 4, 2)).astype(np.int8)})
     assert "average_pool" not in {data["type"] for data in lowered.nodes.values()}
+
+
+def a_layer(zero: int, then: Callable[[Value], Value]) -> tuple[Graph, dict[str, np.ndarray]]:
+    """A layer on stored numbers, whose result is stored with a zero point, and what reads it."""
+    rng, g = np.random.default_rng(0), Graph("g")
+    x = g.input("x", Tensor("i8", ("N", 2, 4, 4)))
+    sums = op.conv_integer(x, rng.integers(-9, 9, (3, 2, 1, 1)).astype(np.int8), np.int8(5))
+    stored = op.multiply_fixed_point(sums, np.int32(1 << 30), np.int32(-3), zero_point=zero)
+    g.output("y", then(stored))
+    return g, {"x": rng.integers(-128, 128, (40, 2, 4, 4)).astype(np.int8)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "then"),
+    [
+        ("change_zero_point", lambda y: op.conv_integer(y, np.ones((1, 3, 1, 1), np.int8), np.int8(-7))),
+        ("arg_max_of_stored", lambda y: op.arg_max(y, axis=1)),
+        ("pool_maximum_of_stored", lambda y: op.reduce_max(y, axes=(2, 3))),
+        ("clip_distances", lambda y: op.clip(y, low=-3, high=40)),
+        (
+            "lower_average_of_transposed",
+            lambda y: op.round_half_away(
+                op.average_pool(op.transpose(op.cast(y, element="f32"), perm=(0, 2, 3, 1)), kernel=(2, 2))
+            ),
+        ),
+    ],
+)
+def test_what_reads_stored_numbers(rule: str, then: Callable[[Value], Value]) -> None:
+    graph, inputs = a_layer(3, then)
+    steps: list[Step] = []
+    lowered = to_integer(graph, steps=steps)
+    assert rule in {step.rule for step in steps}
+    assert_same_bits(graph, lowered, inputs)

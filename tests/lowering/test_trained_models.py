@@ -12,7 +12,14 @@ import pytest
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.execution.constant_grids import grid_of, multiples_of
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, from_onnx, partition, to_integer
-from graphrewrite.lowering.prequantised import LEAVE_MOVED, LOWER_TRAINED, LOWER_UNSCALED_LAYERS
+from graphrewrite.lowering.prequantised import (
+    LEAVE_MOVED,
+    LOWER_TRAINED,
+    LOWER_UNSCALED_LAYERS,
+    POOL_STORED,
+    READ_STORED,
+    RESCALE_STORED,
+)
 from graphrewrite.lowering.prequantised.affine_functions import Corners, line_through
 from graphrewrite.lowering.prequantised.step_functions import steps_of
 from graphrewrite.rewriting.traces import Step
@@ -23,7 +30,9 @@ from tests.support.profiles import some_of
 from tests.support.trained_networks import parts_with_binary_points, states, trained_network
 
 SEEDS = range(60)
-TRAINED = (*LOWER_TRAINED, *LOWER_UNSCALED_LAYERS, *LEAVE_MOVED)
+STORED = {*READ_STORED, *POOL_STORED, *RESCALE_STORED}
+"""Of networks of TensorFlow Lite: see `test_stored_rescaling`."""
+TRAINED = (*(each for each in LOWER_TRAINED if each not in STORED), *LOWER_UNSCALED_LAYERS, *LEAVE_MOVED)
 ALL = (*LOWER_TO_INTEGER, *LOWER_UNSCALED_LAYERS, *RULES)
 
 

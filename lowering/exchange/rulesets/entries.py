@@ -33,7 +33,7 @@ def entries_of(ruleset: Ruleset, ops: Mapping[str, Op] | None = None) -> tuple[E
 
     Without ``ops``, each op that the library lacks, by its name or with its arguments, becomes a generic node
     ``nd4j.name`` with the arguments of its descriptor, so that the graph can be read, drawn and rewritten; such entries
-    only fill what the tables of the library lack.
+    only fill what the tables of the library lack. An op without inputs has none: nothing says the type of its result.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def entries_of(ruleset: Ruleset, ops: Mapping[str, Op] | None = None) -> tuple[E
     ('LeakyRelu', 'leaky_relu', {'alpha': 0.5})
     """
     known = LIBRARY if ops is None else ops
-    found, wrong = [], list[str]()
+    found, wrong = list[Entry](), list[str]()
     for mapping in ruleset.mappings.values():
         before = len(found)
         source, target = ruleset.ops.get(mapping.source), known.get(mapping.target)
@@ -71,8 +71,10 @@ def entries_of(ruleset: Ruleset, ops: Mapping[str, Op] | None = None) -> tuple[E
             found.append(_Compiled(mapping, source, target).entry())
         elif ops is None and source is not None and mapping.target in ruleset.descriptors:
             # An op of the same name with other arguments is another op.
-            described = DescribedOp(ruleset.descriptors[mapping.target], source)
-            found.append(_Compiled(mapping, source, described).entry())
+            if source.inputs:  # without, nothing says of which type its result is
+                described = DescribedOp(ruleset.descriptors[mapping.target], source)
+                found.append(_Compiled(mapping, source, described).entry())
+            continue
         elif target is None and ops is None:
             wrong.append(f"{mapping.source} -> {mapping.target}: there is no such op, and no descriptor of it")
         wrong += [f"{mapping.source} -> {mapping.target}: {p}" for p in problems if len(found) == before]

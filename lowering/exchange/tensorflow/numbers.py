@@ -87,7 +87,7 @@ def _total(*xs: Value) -> Any:
 
 
 def _clip(x: Value, low: Value, high: Value) -> Any:
-    return op.minimum(op.maximum(x, low), high)
+    return op.maximum(op.minimum(x, high), low)  # the lower limit counts where it is above the upper one
 
 
 def _cast(x: Operands) -> Any:

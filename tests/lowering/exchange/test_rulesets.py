@@ -409,7 +409,7 @@ def test_ops_that_are_lacking_are_read_as_they_are_described(tmp_path):
     graph = from_tensorflow(frozen(*nodes, reads, written("y", "Relu", ["s"])), entries=entries)
     (name,) = (n for n in graph if graph.nodes[n]["type"] == "nd4j.swirl_it")
     assert graph.attributes(name) == {"count": 3, "dim": 1, "mode": "far"}
-    assert [graph.nodes[n]["type"] for n in graph.downstream(name)] == ["relu", "output"]  # the library's own
+    assert {graph.nodes[n]["type"] for n in graph.downstream(name)} == {"relu", "output"}  # the library's own
     assert Graph.parse(str(graph)) == graph
     # An argument that is computed stays an operand.
     nodes = (*nodes[:1], placeholder("axis", (1,), "DT_INT32"))
@@ -429,7 +429,7 @@ def test_ops_that_are_lacking_are_read_as_they_are_described(tmp_path):
 def test_the_published_rulesets_become_entries(framework):
     rules = shared(framework)
     entries = entries_of(rules)
-    assert [entry.onnx for entry in entries] == list(rules.mappings)
+    assert [e.onnx for e in entries] == [name for name in rules.mappings if rules.ops[name].inputs]
     if framework == "tensorflow":
         shape = written("y", "Betainc", ["x", "x", "x"], T="DT_FLOAT")
         graph = from_tensorflow(frozen(placeholder("x", (-1, 2)), shape), entries=entries)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, GraphRewriteError, evaluate, load, verify
+from graphrewrite import Graph, evaluate, load, verify
 from graphrewrite.lowering import ModelError, OpenSizesError, UnsupportedOpsError, from_tensorflow
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
 
@@ -214,6 +213,7 @@ MORE = {
     "Square": (ROWS, (), {}, ROWS**2),
     "Relu6": (9 * ROWS, (), {}, np.clip(9 * ROWS, 0, 6)),
     "AddN": (ROWS, (2 * ROWS, 3 * ROWS), {}, 6 * ROWS),
+    "ClipByValue crossed": (ROWS, (np.float32(0.5), np.float32(0.25)), {}, np.full_like(ROWS, 0.5)),
     "ClipByValue": (ROWS, (np.float32(-0.5), np.float32(0.25)), {}, np.clip(ROWS, -0.5, 0.25)),
     "MatMul turned": (ROWS, (np.ones((3, 5), np.float32),), {"transpose_a": True}, ROWS.T @ np.ones((3, 5))),
     "BatchMatMulV2": (X, (X[0],), {"adj_y": True}, X @ X[0].swapaxes(1, 2)),
@@ -484,30 +484,6 @@ def test_outputs_and_shapes_by_name():
         from_tensorflow(model, outputs=["aa"])
     with pytest.raises(ModelError, match="no input"):
         from_tensorflow(model, shapes={"z": (1,), "x": (1, 1)})
-
-
-def test_mutated_files():
-    model = frozen(
-        placeholder("x", (-1, *X.shape[1:])),
-        constant("w", WEIGHTS),
-        written("c", "Conv2D", ["x", "w"], strides=(1, 1, 1, 1), padding="SAME"),
-        written("y", "Relu", ["c"]),
-    )
-    seeded = random.Random(3)
-    refused = 0
-    for _ in range(150):
-        mutant = bytearray(model)
-        for _ in range(seeded.randint(1, 4)):
-            place = seeded.randrange(len(mutant))
-            if seeded.random() < 0.3:
-                del mutant[place : place + seeded.randint(1, 9)]
-            else:
-                mutant[place] = seeded.randrange(256)
-        try:
-            assert isinstance(from_tensorflow(bytes(mutant)), Graph)
-        except GraphRewriteError:
-            refused += 1
-    assert 20 < refused < 150
 
 
 def test_files_that_are_not_there(tmp_path: Path):

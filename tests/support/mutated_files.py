@@ -1,0 +1,231 @@
+"""Files of the smaller formats with something wrong; run as a program, it tries many in a process of their own.
+
+    python -m tests.support.mutated_files keras 0 1000
+
+loads the files of these numbers, and prints those that end otherwise than by a result or an error of the library, take
+longer than a few seconds, or a gigabyte of memory.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from graphrewrite import GraphRewriteError, load, models, save, verify
+from graphrewrite.lowering.exchange.rulesets import FrameworkOp, entries_of, onnx_ops, read_ruleset, skeleton
+from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message, written
+
+__all__ = ["KINDS", "SECONDS", "outcome", "try_many"]
+
+SECONDS = 5.0
+_BYTES = 1 << 30
+_RECORDED = Path(__file__).parents[1] / "lowering" / "exchange" / "recorded_keras.zip"
+_WORDS = (b"", b"-1", b"0", b"99999999999", b"1e309", b"nan", b'"', b"{", b"}", b"[", b"\0", b"\xff", b"../x", b"\n")
+_FROZEN = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: -1 } dim { size: 5 } dim { size: 6 } dim { size: 3 } } } } }
+node { name: "w" op: "Const" attr { key: "value" value { tensor { dtype: DT_FLOAT
+  tensor_shape { dim { size: 2 } dim { size: 2 } dim { size: 3 } dim { size: 4 } } float_val: 0.5 } } } }
+node { name: "c" op: "Conv2D" input: "x" input: "w" attr { key: "strides" value { list { i: 1 i: 1 i: 1 i: 1 } } }
+  attr { key: "padding" value { s: "SAME" } } }
+node { name: "s" op: "Const" attr { key: "value" value { tensor { dtype: DT_INT32
+  tensor_shape { dim { size: 2 } } int_val: -1 int_val: 120 } } } }
+node { name: "r" op: "Reshape" input: "c" input: "s" }
+node { name: "f" op: "double" input: "r" }
+library { function { signature { name: "double" input_arg { name: "a" } output_arg { name: "b" } }
+  node_def { name: "t" op: "AddV2" input: "a" input: "a" } ret { key: "b" value: "t:z:0" } } }
+"""
+_TEXT = """graph digits
+x = input() : f32[N,1,8,8]
+w = constant(value=[[[[0.5, -1.0], [2.0, 0.25]]]]) : f32[1,1,2,2]
+conv_1 = conv(x, w, strides=[2, 2]) : f32[N,1,4,4]
+relu_1 = relu(conv_1) {note="kept"} : f32[N,1,4,4]
+flatten_1 = reshape(relu_1, shape=["N", 16]) : f32[N,16]
+y = output(flatten_1)
+"""
+
+
+def _mutated(data: bytes, draw: random.Random) -> bytes:
+    """Return bytes with a few changes, or fewer of them."""
+    changed = bytearray(data)
+    for _ in range(draw.choice((1, 1, 1, 2, 10))):
+        at = draw.randrange(max(len(changed), 1))
+        how = draw.random()
+        if how < 0.4:
+            changed[at : at + 1] = bytes([draw.randrange(256)])
+        elif how < 0.55 and changed:
+            changed[at] ^= 1 << draw.randrange(8)
+        elif how < 0.7:
+            changed[at : at + draw.randint(0, 9)] = draw.choice(_WORDS)
+        elif how < 0.85:
+            source = draw.randrange(max(len(changed), 1))
+            changed[at:at] = changed[source : source + draw.randint(1, 40)]
+        else:
+            del changed[at : at + draw.randint(1, 40)]
+    return bytes(changed[: draw.randrange(max(len(changed), 1))] if draw.random() < 0.1 else changed)
+
+
+def _rezipped(data: bytes, draw: random.Random) -> bytes:
+    """Return a zip file with one member mutated, so that its sums are right."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w") as new:
+        chosen = draw.choice(old.namelist())
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, _mutated(content, draw) if name == chosen else content)
+    return buffer.getvalue()
+
+
+def _zip(data: bytes, draw: random.Random) -> bytes:
+    return (_rezipped if draw.random() < 0.8 else _mutated)(data, draw)
+
+
+@cache
+def _recorded(name: str) -> bytes:
+    with zipfile.ZipFile(_RECORDED) as archive:
+        return archive.read(name)
+
+
+@cache
+def _saved(ending: str) -> bytes:
+    """A small network as a document."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"net{ending}"
+        save(load(models.path("digits")), path)
+        return path.read_bytes()
+
+
+def _file(name: str, data: Callable[[], bytes], change: Callable[..., bytes] = _mutated) -> Callable[..., Path]:
+    def write(folder: Path, draw: random.Random) -> Path:
+        (folder / name).write_bytes(change(data(), draw))
+        return folder / name
+
+    return write
+
+
+def _saved_model(folder: Path, draw: random.Random) -> Path:
+    with zipfile.ZipFile(_RECORDED) as archive:
+        names = [each for each in archive.namelist() if "saved_model/" in each and not each.endswith("/")]
+        tried = [each for each in names if not each.endswith("fingerprint.pb")]
+        chosen = draw.choice(tried)
+        for name in names:
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            data = archive.read(name)
+            target.write_bytes(_mutated(data, draw) if name == chosen else data)
+    return folder / names[0].split("saved_model/")[0] / "saved_model"
+
+
+def _frozen() -> bytes:
+    return bytes(read_message(_FROZEN, new_message("GraphDef"), "seed").SerializeToString())
+
+
+def _frozen_text() -> bytes:
+    return written(read_message(_FROZEN, new_message("GraphDef"), "seed")).encode()
+
+
+@cache
+def _ops() -> dict[str, FrameworkOp]:
+    return onnx_ops(13)
+
+
+@cache
+def _ruleset() -> bytes:
+    return skeleton([_ops()[name] for name in ("Add", "Elu", "Softmax", "Transpose")], "onnx").encode()
+
+
+KINDS: dict[str, Callable[[Path, random.Random], Path]] = {
+    "pb": _file("m.pb", _frozen),
+    "pbtxt": _file("m.pbtxt", _frozen_text),
+    "saved model": _saved_model,
+    "keras": _file("m.keras", lambda: _recorded("keras_3.keras"), _zip),
+    "keras 2": _file("m.keras", lambda: _recorded("keras_2.keras"), _zip),
+    "h5": _file("m.h5", lambda: _recorded("keras_3.h5")),
+    "json": _file("m.json", lambda: _saved(".json")),
+    "npz": _file("m.npz", lambda: _saved(".npz"), _zip),
+    "graph": _file("m.graph", _TEXT.encode),
+    "ruleset": _file("rules.pbtxt", _ruleset),
+}
+"""What writes a mutant of each format."""
+
+
+def outcome(kind: str, number: int, folder: Path) -> str:
+    """Load a mutant; return how far it came. Any error but the library's is raised."""
+    path = KINDS[kind](folder, random.Random(f"{kind} {number}"))
+    try:
+        if kind == "ruleset":
+            rules = read_ruleset(path, ops=_ops(), descriptors={})
+            rules.problems()
+            entries_of(rules)
+            return "read"
+        graph = load(path)
+        str(graph)
+        verify(graph)
+    except GraphRewriteError:
+        return "refused"
+    return "read"
+
+
+def _work(kind: str, numbers: range) -> None:
+    """Try mutants within a gigabyte of address space beyond what is in use."""
+    with tempfile.TemporaryDirectory() as folder:
+        outcome(kind, -1, Path(folder))  # all that is loaded later is loaded now
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + _BYTES, used + _BYTES))
+        for number in numbers:
+            print(f"start {number}", flush=True)
+            start = time.perf_counter()
+            try:
+                result = outcome(kind, number, Path(folder))
+            except BaseException as error:  # all else is what is looked for
+                result = f"FAULT {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            seconds = time.perf_counter() - start
+            print(f"{'SLOW ' if seconds > SECONDS else ''}{result} | {number} | {seconds:.2f} s", flush=True)
+
+
+def try_many(kind: str, numbers: range) -> tuple[Counter[str], list[str]]:
+    """Try mutants in a process of their own, in a further one after each that dies; return counts, and the faults."""
+    counts: Counter[str] = Counter()
+    faults: list[str] = []
+    at = numbers.start
+    while at < numbers.stop:
+        command = [sys.executable, "-W", "ignore", "-m", "tests.support.mutated_files", "work", kind]
+        worker = subprocess.Popen(
+            [*command, str(at), str(numbers.stop)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert worker.stdout is not None
+        for line in worker.stdout:
+            if line.startswith("start "):
+                at = int(line.split()[1])
+                continue
+            result = line.partition(" | ")[0]
+            if result.startswith(("FAULT", "SLOW")):
+                faults.append(line.rstrip("\n"))
+                result = "fault"
+            counts[result] += 1
+        errors = worker.communicate()[1]
+        if not worker.returncode:
+            break
+        counts["fault"] += 1
+        faults.append(f"DIED ({worker.returncode}) | {at} | {errors[-300:]}")
+        at += 1
+    return counts, faults
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "work":
+        _work(sys.argv[2], range(int(sys.argv[3]), int(sys.argv[4])))
+    else:
+        found, wrong = try_many(sys.argv[1], range(int(sys.argv[2]), int(sys.argv[3])))
+        print(*wrong, sep="\n")
+        print(dict(found.most_common()))
