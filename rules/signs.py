@@ -14,17 +14,22 @@ from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
+    "add_negative",
     "drop_sign_before_even",
     "drop_sign_before_square",
     "factor_as_sign",
     "fold_sign_before",
+    "fold_sign_of_divisor",
     "move_sign",
+    "move_sign_of_divisor",
     "multiply_without_signs",
     "negate_from_minus_zero",
     "negate_integer_from_zero",
     "negate_integer_sum",
     "negate_operand",
     "negate_sum",
+    "turn_difference_before_even",
+    "turn_difference_before_factor",
     "write_difference",
     "write_difference_as_sum",
 ]
@@ -49,7 +54,7 @@ def _no_negative(x):
 
 
 def _forms(x, y, c):
-    """The patterns of what takes a sign: a product with a constant, quotients and differences; a sum with a constant does as well."""
+    """The patterns of what takes a sign, besides sums with a constant: products with one, quotients and differences."""
     return (op.mul | op.div)(x, c), op.div(c, x), op.sub(x, y)
 
 
@@ -234,6 +239,13 @@ def drop_sign_before_even(x):
     if reason := _no_negative(x):
         return decline(reason, at=x)
     return even.op(x, like=even)
+
+
+@rule
+def turn_difference_before_factor(x: Integers, c: Constant, d: Constant):
+    """A constant less an integer, times a constant, is the other difference, a sum, times its negative."""
+    yield op.mul(op.sub(c, x), d)
+    return op.mul(op.add(x, op.neg(c)), op.neg(d))
 
 
 @rule(shared="keep")
