@@ -94,10 +94,7 @@ def merge_constants(x, c: Constant, d: Constant):
         return decline("of two zeros the last is the extreme, and the constant would come last", at=outer)
     if reason := _no_constant(x, c, d):
         return decline(reason, at=outer)
-    both = outer.op(c, d)
-    if inner.type == outer.type and np.array_equal(both.value, np.broadcast_to(c.value, both.shape)):
-        return inner  # the second one does nothing
-    return outer.op(x, both)
+    return outer.op(x, outer.op(c, d))
 
 
 def _have_two_zeros(c, d):
