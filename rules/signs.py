@@ -14,6 +14,7 @@ from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
+    "SIGNS",
     "add_negative",
     "drop_sign_before_even",
     "drop_sign_before_square",
@@ -259,3 +260,26 @@ def turn_difference_before_even(x, c: Constant):
     if x.type == difference.type and not c.value.any():
         return even.op(x, like=even)
     return even.op(op.add(x, op.neg(c)), like=even)
+
+
+SIGNS = (
+    negate_integer_from_zero,
+    negate_integer_sum,
+    negate_from_minus_zero,
+    write_difference,
+    write_difference_as_sum,
+    add_negative,
+    multiply_without_signs,
+    fold_sign_before,
+    fold_sign_of_divisor,
+    move_sign,
+    move_sign_of_divisor,
+    negate_operand,
+    negate_sum,
+    drop_sign_before_square,
+    drop_sign_before_even,
+    turn_difference_before_even,
+    turn_difference_before_factor,
+    factor_as_sign,
+)
+"""Signs where they meet, exactly: a part of `RULES`."""
