@@ -219,7 +219,7 @@ def drop_slope_one(x):
     return x
 
 
-@rule
+@rule(shared="keep")
 def drop_inverse_twice(x):
     """A negation negated is what was negated: of numbers, of truth values and of bits."""
     inner = (op.neg | op.logical_not | op.bitwise_not)(x)
@@ -274,7 +274,7 @@ def where_as_truth(c):
     return c
 
 
-@rule
+@rule(shared="keep")
 def where_of_opposite(c, x, y):
     """A choice by the opposite of a condition is the other choice by the condition."""
     chosen = op.where(op.logical_not(c), x, y)

@@ -26,7 +26,7 @@ def narrow_constant_indices(x, c: Constant):
     return taken.op(x, op.cast(c, element="i32"), like=taken)
 
 
-@rule
+@rule(shared="keep")
 def drop_cast_of_indices(x, i):
     """Indices that were cast are used as they were, where the cast holds all of them."""
     cast = op.cast(i)

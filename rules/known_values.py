@@ -222,6 +222,7 @@ def compute_known_number(xs):
         op.equal | op.less | op.less_or_equal | op.greater | op.greater_or_equal | op.is_nan | op.is_inf | op.mul
         | op.add | op.sub | op.mod | op.bitwise_and | op.bitwise_or | op.bitwise_xor | op.bit_shift
         | op.logical_and | op.logical_or | op.logical_xor | op.minimum | op.maximum | op.clip | op.sign | op.neg
+        | op.where
     )(*xs)  # fmt: skip
     yield found
     number = found.fact().number

@@ -21,7 +21,7 @@ def clip_as_relu(x):
     return op.relu(x)
 
 
-@rule
+@rule(shared="keep")
 def merge_clips(x):
     """Two limits in a row are one: min(max(min(max(x, a), b), c), d); a rectifier is a lower limit of 0."""
     inner = (op.clip | op.hard_tanh | op.relu)(x)

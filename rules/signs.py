@@ -14,17 +14,23 @@ from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
+    "SIGNS",
+    "add_negative",
     "drop_sign_before_even",
     "drop_sign_before_square",
     "factor_as_sign",
     "fold_sign_before",
+    "fold_sign_of_divisor",
     "move_sign",
+    "move_sign_of_divisor",
     "multiply_without_signs",
     "negate_from_minus_zero",
     "negate_integer_from_zero",
     "negate_integer_sum",
     "negate_operand",
     "negate_sum",
+    "turn_difference_before_even",
+    "turn_difference_before_factor",
     "write_difference",
     "write_difference_as_sum",
 ]
@@ -49,7 +55,7 @@ def _no_negative(x):
 
 
 def _forms(x, y, c):
-    """What takes a sign: a product with a constant, quotients and differences; a sum with a constant does as well."""
+    """The patterns of what takes a sign, besides sums with a constant: products with one, quotients and differences."""
     return (op.mul | op.div)(x, c), op.div(c, x), op.sub(x, y)
 
 
@@ -236,6 +242,13 @@ def drop_sign_before_even(x):
     return even.op(x, like=even)
 
 
+@rule
+def turn_difference_before_factor(x: Integers, c: Constant, d: Constant):
+    """A constant less an integer, times a constant, is the other difference, a sum, times its negative."""
+    yield op.mul(op.sub(c, x), d)
+    return op.mul(op.add(x, op.neg(c)), op.neg(d))
+
+
 @rule(shared="keep")
 def turn_difference_before_even(x, c: Constant):
     """So is that of a constant less a number, for which the constant is subtracted."""
@@ -247,3 +260,26 @@ def turn_difference_before_even(x, c: Constant):
     if x.type == difference.type and not c.value.any():
         return even.op(x, like=even)
     return even.op(op.add(x, op.neg(c)), like=even)
+
+
+SIGNS = (
+    negate_integer_from_zero,
+    negate_integer_sum,
+    negate_from_minus_zero,
+    write_difference,
+    write_difference_as_sum,
+    add_negative,
+    multiply_without_signs,
+    fold_sign_before,
+    fold_sign_of_divisor,
+    move_sign,
+    move_sign_of_divisor,
+    negate_operand,
+    negate_sum,
+    drop_sign_before_square,
+    drop_sign_before_even,
+    turn_difference_before_even,
+    turn_difference_before_factor,
+    factor_as_sign,
+)
+"""Signs where they meet, exactly: a part of `RULES`."""

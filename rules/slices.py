@@ -11,6 +11,7 @@ from typing import Any
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.tensor.slice_sizes import FAR, picked
+from graphrewrite.rules.known_values import filled
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.rules.shapes import reshaped
 from graphrewrite.types import Quantised
@@ -19,6 +20,7 @@ __all__ = [
     "concat_of_rows",
     "concat_of_slices",
     "crop_as_slice",
+    "empty_slice_as_constant",
     "gather_as_slice",
     "merge_slices",
     "slice_before_expand",
@@ -133,6 +135,16 @@ def merge_slices(x):
             bounds[axis] = first.get(axis) or second[axis]
     result = sliced(x, bounds)
     return result if result.type == outer.type else decline("the sizes are written in another way", at=outer)
+
+
+@rule
+def empty_slice_as_constant(x):
+    """A slice that takes nothing is the same of any value; so is what is repeated not at all."""
+    part = (op.slice | op.expand)(x)
+    yield part
+    if 0 not in part.shape or any(isinstance(size, str) for size in part.shape):
+        return decline("it takes entries, or a size is symbolic", at=part)
+    return filled(0, part)
 
 
 @rule(shared="keep")
@@ -353,6 +365,8 @@ def slice_before_expand(x):
     added = len(wide.shape) - len(x.shape)
     bounds = taken(part, wide.shape)
     inside = sliced(x, {a - added: bounds[a] for a in bounds if a >= added and x.shape[a - added] == wide.shape[a]})
+    if inside is not x and wide.readers > 1:
+        return decline("what is repeated has other readers, so that there would be one slice more", at=wide)
     if any(size not in (1, whole) for size, whole in zip(inside.shape, part.shape[added:], strict=True)):
         return decline("the sizes are written in another way", at=part)
     return op.expand(inside, shape=part.shape)

@@ -27,6 +27,11 @@ def _of_two_rows(x: Any) -> Any:
     return op.concat(first, second, axis=1)
 
 
+def _repeated_twice(x: Any) -> Any:
+    wide = op.expand(x, shape=(3, 4))
+    return op.concat(cut(wide, 0, 2), cut(wide, 1, 3), axis=1)
+
+
 def _sizes(x: Any) -> Any:
     sizes = op.shape(x)
     return op.concat(rows(sizes, 0, 1), rows(sizes, 1, 2), axis=0)
@@ -163,6 +168,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.div(whole(3), op.neg(x)), "i32[N,4]"),
         (lambda x: op.div(2.0, op.neg(x)), SMALL),
     ),
+    rules.turn_difference_before_factor: ((lambda x: op.mul(op.sub(2.0, x), 3.0), "f32[N,4]"),),
     rules.turn_difference_before_even: (
         (lambda x: op.abs(op.sub(whole(3).astype(np.uint8), x)), "u8[N,4]"),
         (lambda x: op.abs(op.sub(2.0, x)), SMALL),
@@ -211,6 +217,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: rows(rows(x, 1, 5), 1, 3), "f32[N]"),
         (lambda x: cut(cut(x, 1, 3), 0, 2), "f32[N,4]"),
     ),
+    rules.empty_slice_as_constant: (
+        (lambda x: rows(x, 1, 1), "u8<0.5:0>[3,4] NC"),
+        (lambda x: rows(x, 0, 3), "f32[N]"),
+    ),
     rules.slice_of_concat: (
         (lambda x, y: op.slice(op.concat(x, y, axis=1), starts=(1,), ends=(3,), axes=(0,)), "f32[4,2]", "f32[4,2]"),
         (lambda x, y: op.slice(op.concat(x, y, axis=0), starts=(1,), ends=(9,), axes=(0,)), "f32[N,2]", "f32[M,2]"),
@@ -238,6 +248,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.slice_before_expand: (
         (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
+        (_repeated_twice, "f32[4]"),
     ),
     rules.merge_concats: ((lambda x, y: op.concat(op.concat(x, x, axis=0), y, axis=1), "f32[2,4]", "f32[4,4]"),),
     rules.drop_empty_operand: (
