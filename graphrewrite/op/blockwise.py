@@ -11,7 +11,7 @@ from graphrewrite.op.precision import narrowed
 
 __all__ = ["entrywise"]
 
-_ENTRIES = 11 << 10
+_ENTRIES = 10 << 10
 """Entries of a block: half a dozen arrays of its size are a small part of a typical second-level cache."""
 
 _OPERANDS: Any = [["readonly", "contig"], ["writeonly", "allocate", "contig"]]

@@ -1,9 +1,10 @@
 """Memory of the largest networks here: what a run takes beside what its plan says.
 
 The plan is the greatest sum of values that live at a time in the best order of nodes, as `schedule` proves it, where
-nothing is overwritten; what functions need on the way is not in it. Of a program that is compiled, a run in a process
-of its own is measured twice: the growth of its resident set, and the peak of what it allocates. Weights count on both
-sides. The networks are those that come with onnx, whose weights are constants of their structure, and ours.
+nothing is overwritten; what functions need on the way is not in it. Of a program that is compiled, the first run in a
+process of its own is measured twice: the growth of its resident set, and the peak of what it allocates, with what the
+program keeps for later runs. Weights count on both sides. The networks are those that come with onnx, whose weights
+are constants of their structure, and ours.
 """
 
 from __future__ import annotations

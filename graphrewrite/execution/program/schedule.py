@@ -35,8 +35,8 @@ Steps = tuple[tuple[Call | Kernel, tuple[str, ...]], ...]
 
 _SINGLE, _SEVERAL = 1 << 17, 1 << 20
 """Products of a frame's convolutions from which a kernel pays for one frame, and for several frames one by one."""
-_WEIGHTS = 1 << 22
-"""Bytes of weights up to which kernels may hold them in an order of their own; or else a tenth of all constants."""
+_WEIGHTS = 3 << 20
+"""Bytes of weights up to which kernels may hold them in an order of their own; or else a twentieth of all constants."""
 
 
 def scheduled(
@@ -120,7 +120,7 @@ def has_real_work(calls: Iterable[Call], constants: Mapping[str, np.ndarray]) ->
     Many weights are better not held twice, in the order of the graph and in that of the kernels.
     """
     weights = _weights(calls, constants)
-    most = max(_WEIGHTS, sum(array.nbytes for array in constants.values()) // 10)
+    most = max(_WEIGHTS, sum(array.nbytes for array in constants.values()) // 20)
     return weights is not None and sum(array.nbytes for array in weights.values()) <= most
 
 

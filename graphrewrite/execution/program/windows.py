@@ -16,6 +16,9 @@ from graphrewrite.op.nn.convolution import per_axis, spatial_sizes
 
 __all__ = ["Gather", "Geometry"]
 
+_COPIED = 1 << 16
+"""Bytes of weights of which a copy takes little; products of many frames are faster by what lies row by row."""
+
 
 @dataclass(frozen=True)
 class Geometry:
@@ -103,16 +106,17 @@ class Geometry:
     def columns(self, weights: np.ndarray) -> np.ndarray:
         """Return weights [O, C/groups, kernel…] as matrices whose columns are in the order of a window's entries.
 
-        Those of one column lie side by side, as products of a single frame need them.
+        Those of one column lie side by side, as products of a single frame need them, unless a copy takes little.
         """
         outer, inner = weights.shape[0], weights.shape[1]
         rank = len(self.kernel)
         axes = (0, 1 + rank, *range(2, 1 + rank), 1)
         matrix = weights.reshape(outer, inner, *self.kernel).transpose(axes).reshape(outer, -1)
+        is_small = matrix.nbytes <= _COPIED and not matrix.flags.f_contiguous
         if self.groups == 1:
-            return np.asfortranarray(matrix)
-        grouped = matrix.reshape(self.groups, *[1] * rank, outer // self.groups, -1)
-        return np.ascontiguousarray(grouped.swapaxes(-1, -2)).swapaxes(-1, -2)
+            return np.ascontiguousarray(matrix) if is_small else np.asfortranarray(matrix)
+        grouped = np.ascontiguousarray(matrix).reshape(self.groups, *[1] * rank, outer // self.groups, -1)
+        return grouped if is_small else np.ascontiguousarray(grouped.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 @dataclass(frozen=True)

@@ -156,3 +156,32 @@ def test_whole_numbers_behind_real_ones_are_exact():
     found = program({"x": x})
     again = compile_graph(g, ["z"])({"x": x})
     assert np.array_equal(found["z"], again["z"])
+
+
+def convolutions(*weights):
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", ("N", weights[0].shape[1], 32, 32)))
+    for w in weights:
+        x = op.relu(op.conv(x, graph.constant(w), pads=(1, 1, 1, 1)))
+    graph.output("y", x)
+    return graph
+
+
+def test_kernels_and_their_program_hold_weights_once():
+    random = np.random.default_rng(0)
+    graph = convolutions(*(random.standard_normal((64, n, 3, 3), dtype=np.float32) / 24 for n in (32, 64)))
+    program = compile_graph(graph)
+    (only,) = kernels(program)
+    held = [step.weights for step in only.instructions if isinstance(step, instruction.Product)]
+    of_program = [results[0] for results in program.constants.values()]
+    assert [any(np.shares_memory(w, each) for each in of_program) for w in held] == [True, True]
+    for node, (array,) in program.constants.items():
+        np.testing.assert_array_equal(array, graph.nodes[node]["value"])
+    x = random.standard_normal((1, 32, 32, 32), dtype=np.float32)
+    assert_close(program(x), by_functions(graph, {"x": x}, ["y"]))
+
+
+def test_many_weights_are_left_to_the_functions():
+    few, many = (np.ones((size, size, 3, 3), np.float32) for size in (64, 320))
+    assert compile_graph(convolutions(few)).is_in_kernels(1)
+    assert not compile_graph(convolutions(many)).is_in_kernels(1)

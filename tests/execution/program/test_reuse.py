@@ -64,6 +64,15 @@ def test_the_second_operand_of_arithmetic_may_be_the_one():
         assert program({"x": [[1, 2, 3]]})["y"].tolist() == [[0, -3, -8]]
 
 
+def test_blocks_of_an_array_are_overwritten_one_by_one():
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 30_001)))
+    g.output("y", op.erf(op.div(op.mul(x, np.float32(2)), np.float32(3))))
+    given_ = {"x": np.linspace(-4, 4, 60_002, dtype=np.float32).reshape(2, -1)}
+    assert in_place(g) == ["div_1", "erf_1"]
+    np.testing.assert_array_equal(evaluate(g, given_)["y"], by_functions(g, given_, ["y"])["y"])
+
+
 def test_an_input_is_never_written():
     g = Graph("g")
     g.output("y", op.relu(g.input("x", F32)))

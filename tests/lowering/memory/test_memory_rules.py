@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, evaluate, rewrite, verify
+from graphrewrite.errors import TypeMismatchError
 from graphrewrite.execution.program import compile_graph
 from graphrewrite.execution.program.size_values import sizes_of_inputs
 from graphrewrite.lowering import lower_to_memory
@@ -60,7 +62,12 @@ def test_lowered_programs_keep_what_they_give(case, data):
     sizes = sizes_of_inputs(
         {n: graph.result_type(n) for n in graph.inputs}, {n: np.asarray(a) for n, a in inputs.items()}
     )
-    program = lower_to_memory(graph, sizes=sizes)
+    try:
+        program = lower_to_memory(graph, sizes=sizes)
+    except TypeMismatchError:
+        with pytest.raises(TypeMismatchError):  # a place among so many fixed-point numbers has a format of its own
+            graph.with_sizes(sizes)
+        assume(False)
     wanted = computed(program, inputs)
     check(program, inputs, wanted)
     fewer = rewrite(program, MEMORY_RULES)
