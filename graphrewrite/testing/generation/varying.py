@@ -31,7 +31,7 @@ __all__ = ["is_open", "stirred", "vary", "with_attribute", "with_element"]
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
 _SIZES = (2, 1, 3, 4)
-_LOOKS, _MANY_LOOKS = 3, 6
+_LOOKS, _MANY_LOOKS = 3, 12
 """Values to draw for one that is not there already, and for several at once of which most are."""
 
 _SHAPES = frozenset({"shape", "size", "sizes"})
