@@ -112,8 +112,8 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         try:
             is_drawn = turn < _FIRST or turn % 4 == 0 or not answers
             if not is_drawn:
-                firing = [answer for answer in answers if answer[0] is None]
-                known = firing if firing and turn % 4 == _NEAR_FIRING else list(answers)
+                good = [answer for answer in answers if answer[0] is None]
+                known = good if good and turn % 4 == _NEAR_FIRING else list(answers)
                 seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
                 plan = min(pick(answers[seldom]), pick(answers[seldom]), key=plainness)
                 plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
