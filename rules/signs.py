@@ -76,7 +76,8 @@ def _negative(forms, x, y, c):
 @rule
 def negate_operand(x, y, c: Constant):
     """The negative of a product with a constant is one with its negative; -(x - y) of integers is y - x."""
-    forms = product, quotient, difference, total = *_forms(x, y, c), op.add(x, c)
+    forms = (*_forms(x, y, c), op.add(x, c))
+    product, quotient, difference, total = forms
     yield op.neg(product | quotient | difference | total)
     return _negative(forms, x, y, c)
 
@@ -84,7 +85,8 @@ def negate_operand(x, y, c: Constant):
 @rule
 def negate_sum(z: Integers, x, y, c: Constant):
     """The negative of a sum of integers, of which one takes a sign, is its negative less the other one."""
-    forms = product, quotient, difference, total = *_forms(x, y, c), op.add(x, c)
+    forms = (*_forms(x, y, c), op.add(x, c))
+    product, quotient, difference, total = forms
     yield op.neg(op.add(z, product | quotient | difference | total))
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.sub(negative, z)
@@ -117,7 +119,8 @@ def write_difference_as_sum(x, y):
 @rule
 def add_negative(z, x, y, c: Constant):
     """A product with a constant, and a difference of integers, is added, rather than subtracted."""
-    forms = product, quotient, difference = _forms(x, y, c)
+    forms = _forms(x, y, c)
+    product, quotient, difference = forms
     root = op.sub(z, product | quotient | difference)
     yield root
     if first_operand(root).operand == next(form for form in forms if form).operand:
@@ -159,7 +162,8 @@ def fold_sign_of_divisor(x, c: Constant):
 @rule
 def move_sign(z, x, y, c: Constant):
     """The product of a negative with what takes a sign is that of the number with its negative."""
-    forms = product, quotient, difference, total = *_forms(x, y, c), op.add(x, c)
+    forms = (*_forms(x, y, c), op.add(x, c))
+    product, quotient, difference, total = forms
     result = (op.mul | op.div)(op.neg(z), product | quotient | difference | total)
     yield result
     if reason := _no_sign(result):
@@ -171,7 +175,8 @@ def move_sign(z, x, y, c: Constant):
 @rule
 def move_sign_of_divisor(z, x, y, c: Constant):
     """So is what takes a sign, divided by a negative."""
-    forms = product, quotient, difference, total = *_forms(x, y, c), op.add(x, c)
+    forms = (*_forms(x, y, c), op.add(x, c))
+    product, quotient, difference, total = forms
     result = op.div(product | quotient | difference | total, op.neg(z))
     yield result
     if reason := _no_sign(result):

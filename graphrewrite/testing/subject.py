@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pickle import UnpicklingError
 from types import CodeType
@@ -158,6 +158,7 @@ class Subject:
         mentioned = [n for f in functions_of if f is not None for n in values_mentioned(f).numbers]
         self.numbers = tuple(n for n in dict.fromkeys(mentioned) if n not in (0, 1, -1))[:_NUMBERS]
         """Numbers that its code mentions, near to which it may decide."""
+        self._strategies: dict[Set[str], st.SearchStrategy[Any]] = {}
         self._watched = [
             tuple(watched(m, self.branches) for m in dict.fromkeys(stage))
             if isinstance(stage, tuple)
@@ -240,8 +241,13 @@ class Subject:
         return facts_of(graph, (data for data in graph._node.values() if data.get("type") in kinds)) if kinds else {}
 
     def graphs(self, names: Iterable[str]) -> st.SearchStrategy[Any]:
-        """Return a strategy of graphs on which members may fire."""
-        wanted = set(names)
+        """Return a strategy of graphs on which members may fire: one for all rounds, as it takes a while to make."""
+        wanted = frozenset(names)
+        if wanted not in self._strategies:
+            self._strategies[wanted] = self._graphs(wanted)
+        return self._strategies[wanted]
+
+    def _graphs(self, wanted: Set[str]) -> st.SearchStrategy[Any]:
         chosen = [m for m in self.members if m.name in wanted]
         if self.stages and all(isinstance(m, GraphRule) for m in self.members or (None,)):
             rules = [member for member in chosen if isinstance(member, GraphRule)]

@@ -8,7 +8,8 @@ import pytest
 from graphrewrite import Constant, FixedPoint, Graph, decline, op, rule
 from graphrewrite.testing import check
 from graphrewrite.testing.generation.comparing import compared
-from graphrewrite.testing.generation.exploring import telling_plans
+from graphrewrite.testing.generation.exploring import explored, telling_plans
+from graphrewrite.testing.generation.richness import plainness
 from graphrewrite.testing.mentioning import values_mentioned
 from graphrewrite.types import tensor
 
@@ -154,3 +155,19 @@ y = output(r)
 """)
     found = compared(asking, graph, next(asking.matches_at(graph, "r")))
     assert wanted in [(each.path, each.wanted) for each in found]
+
+
+@rule
+def turned_by_its_own(x):
+    """Wrong of permutations that do not undo themselves, and silent on why it declines."""
+    turned = op.transpose(x)
+    yield turned
+    return op.transpose(x, perm=np.argsort(turned.perm)) if len(turned.perm) == 3 else decline("")
+
+
+@pytest.mark.parametrize("fault", [there_and_back, turned_by_its_own], ids=lambda fault: fault.name)
+def test_what_is_found_beforehand_does_something(fault):
+    found = explored(fault)
+    assert found.seldom
+    assert plainness(found.plans[0]) < sum(map(plainness, found.plans)) / len(found.plans)
+    assert check(fault, seed=3).verdict == "refuted"

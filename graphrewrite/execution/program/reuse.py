@@ -161,7 +161,8 @@ class InPlace(Call):
             x, y = values[first.node][first.result], values[second.node][second.result]
             target = x if is_first else y
             if x.shape == y.shape and target.flags.writeable and x.dtype is y.dtype:
-                compute(x, y, target)
+                with np.errstate(all="ignore"):
+                    compute(x, y, target)
                 values[node] = (target,)
             else:
                 run(values)

@@ -102,6 +102,7 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
     answers: dict[_Answer, list[Plan]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
+    all_ran = not branches.are_there
     fired = since = met = drawn = 0
     for turn in range(_MOST):
         if turn >= _ALL and fired >= _HARDLY:
@@ -111,8 +112,8 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         try:
             is_drawn = turn < _FIRST or turn % 4 == 0 or not answers
             if not is_drawn:
-                firing = [answer for answer in answers if answer[0] is None]
-                known = firing if firing and turn % 4 == _NEAR_FIRING else list(answers)
+                good = [answer for answer in answers if answer[0] is None]
+                known = good if good and turn % 4 == _NEAR_FIRING else list(answers)
                 seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
                 plan = min(pick(answers[seldom]), pick(answers[seldom]), key=plainness)
                 plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
@@ -124,11 +125,13 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
             continue
         reason = _answer(followed, graph)
         ran = branches.take()
-        lines.update(ran)
+        if not lines.keys() >= ran.keys():
+            lines.update(ran)
+            all_ran = not branches.never_run(lines)
         fired += reason is None
         drawn += is_drawn
         met += is_drawn and reason is None
-        is_whole = met >= _OFTEN * drawn and not branches.never_run(lines)
+        is_whole = met >= _OFTEN * drawn and all_ran
         if turn >= _FIRST and is_whole and since > (_MANY if every_type else _FIRST):
             break
         answer = reason, frozenset(ran), _layouts(plan) if reason is None else frozenset()

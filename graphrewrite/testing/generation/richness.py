@@ -22,20 +22,6 @@ def plainness(plan: Plan) -> int:
     """How many attributes of a plan do nothing, and half of that for those that hide something.
 
     It is all of them where a value has no entries.
-
-    Examples
-    --------
-    >>> from graphrewrite import Tensor, op
-    >>> from graphrewrite.rewriting.rule.declaration import rule
-    >>> from graphrewrite.testing.generation.demand import seeded
-    >>> from graphrewrite.testing.generation.instance import plan_instance
-    >>> @rule
-    ... def drop(x):
-    ...     "Drop it."
-    ...     yield op.relu(x)
-    ...     return x
-    >>> plainness(plan_instance(drop.pattern, seeded(0)))
-    0
     """
     found = [plain for *_, plain in _attributes(plan)]
     if any(0 in kind.shape for case in plan.cases.values() for kind in (*case.types, *case.results)):

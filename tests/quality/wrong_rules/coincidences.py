@@ -101,6 +101,19 @@ def exact_in_a_float(x):
 
 
 @rule
+def saturation_in_the_middle(x):
+    """What saturates in a format between is not what saturates in the last one."""
+    narrow = op.requantise(x)
+    wide = op.requantise(narrow)
+    yield wide
+    if not (isinstance(narrow.shift, int) and isinstance(wide.shift, int)) or narrow.shift <= 0 or wide.shift != 0:
+        return decline("another shift")
+    if {narrow.low, narrow.high, wide.low, wide.high} != {None}:
+        return decline("limits")
+    return op.requantise(x, shift=narrow.shift, element=wide.element)
+
+
+@rule
 def mean_of_nothing(x):
     """The mean of no entries is no number, and not 0."""
     mean = op.reduce_mean(x)
