@@ -185,7 +185,7 @@ def _is_of_turned(graph: Graph, node: str) -> bool:
     if graph.nodes[first.node]["type"] != "transpose" or tuple(graph.attributes(first.node)["perm"]) != (1, 0):
         return False
     kinds = [graph.result_type(*each) for each in (first, graph.operands(first.node)[0], second)]
-    return all(len(kind.shape) == 2 and kind.layout is None for kind in kinds)
+    return all(isinstance(kind, Tensor) and len(kind.shape) == 2 and kind.layout is None for kind in kinds)
 
 
 def _within_unit_axis(graph: Graph, value: Operand) -> Operand | None:

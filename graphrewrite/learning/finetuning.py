@@ -12,7 +12,7 @@ from graphrewrite import Graph, Module
 from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.learning.errors import TrainingError
 from graphrewrite.learning.optimisers import Adam, Optimiser
-from graphrewrite.learning.pruning import Pruning
+from graphrewrite.learning.pruning import Pruning, check_share
 from graphrewrite.learning.schedules import cosine
 from graphrewrite.learning.training import VALIDATED, Fit, Interrupted, check_numbers, fit, parted
 from graphrewrite.learning.widths import chosen_widths
@@ -139,8 +139,7 @@ def finetune(
     True
     """
     check_numbers(epochs=epochs, batch=batch, patience=patience)
-    if isinstance(sparsity, bool) or not isinstance(sparsity, int | float) or not 0 <= sparsity < 1:
-        raise TrainingError(f"sparsity is a share of the weights, from 0 to less than 1, got {sparsity!r}")
+    check_share("sparsity", sparsity)
     flat = flattened(graph)
     given, held_out = parted(flat, data, loss, validation, seed)
     seen = {name: array[:_CALIBRATION] for name, array in given[0].items()}

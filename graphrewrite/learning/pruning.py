@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.learning.errors import TrainingError
 from graphrewrite.learning.optimisers import Arrays, Optimiser
 
-__all__ = ["Pruning"]
+__all__ = ["Pruning", "check_share"]
 
 _EVERY = 8
 """Steps after which it is chosen anew what is zero."""
@@ -52,8 +53,7 @@ class Pruning:
 
     def __post_init__(self) -> None:
         for name, share in self.sparsity.items():
-            if not isinstance(share, int | float) or not 0 <= share < 1:
-                raise TrainingError(f"the sparsity of {name!r} is {share!r}; give a share from 0 to less than 1")
+            check_share(f"the sparsity of {name!r}", share)
 
     def start(self, parameters: Mapping[str, np.ndarray]) -> Arrays:
         """Return the state before the first step."""
@@ -85,3 +85,9 @@ def _largest(array: np.ndarray, share: float) -> np.ndarray:
     kept = np.ones(array.size, bool)
     kept[np.argsort(np.abs(array), axis=None, kind="stable")[: int(share * array.size)]] = False
     return kept.reshape(array.shape)
+
+
+def check_share(what: str, share: Any) -> None:
+    """Raise unless it is a number from 0 to less than 1."""
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise TrainingError(f"{what} is a share of the weights, from 0 to less than 1, got {share!r}")

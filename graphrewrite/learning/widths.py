@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ Place = tuple[str, int]
 
 
 def chosen_widths(
-    folded: Graph, inputs: dict[str, np.ndarray], asked: str, *, budget: float, per_channel: bool
+    folded: Graph, inputs: dict[str, np.ndarray], asked: str, *, budget: Any, per_channel: bool
 ) -> dict[str, tuple[int, int]]:
     """Return widths by layer, of weights and results, that cost no more than so many bits everywhere.
 

@@ -95,7 +95,9 @@ def _difference(before: Graph, after: Graph, *, wide: bool) -> Graph:
                 continue
             if each.nodes[node]["type"] == "constant":
                 kind = kind_of(each.result_type(node))
-                made = graph.constant(np.asarray(each.nodes[node]["value"], element_dtype(kind.element)), type=kind)
+                made: Any = graph.constant(
+                    np.asarray(each.nodes[node]["value"], element_dtype(kind.element)), type=kind
+                )
             else:
                 operands = [values[source.node, source.result] for source in each.operands(node)]
                 attributes = each.attributes(node)
@@ -110,7 +112,7 @@ def _difference(before: Graph, after: Graph, *, wide: bool) -> Graph:
     ]
     if not pairs:
         raise NoGradientError("no output is of f32 or f64")
-    total = None
+    total: Any = None
     for number, (a, b) in enumerate(pairs):
         apart = LIBRARY["sub"](a, b)
         graph.output(f"apart_{number}", apart)

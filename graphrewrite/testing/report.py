@@ -128,7 +128,7 @@ class Report:
     @property
     def gaps(self) -> tuple[str, ...]:
         """What was compared rarely, at one value only, not run, or only on drawn inputs where others were asked for."""
-        blind = ()
+        blind: tuple[str, ...] = ()
         if self.without_gradient and not self.attacked:
             blind = (f"no gradient, only drawn inputs: {_by_count(self.without_gradient)[0][0]}",)
         if self.is_of_one_graph:
