@@ -1,10 +1,9 @@
 """Transformations: rules and passes that stay on their level.
 
 Tuples are the table of contents. `RULES` are exact: the rewritten graph gives the same bits. The others are opt-in.
-`FOLDING` moves float arithmetic from run time into the weights, which keeps results only within rounding; quantising,
-which rounds anyway, applies it. `RECOGNITION` makes composite ops of their parts, and `PRODUCTS` fewer products of
-matrices; `ROWS` and then `MERGE_PRODUCTS` make larger ones. `APPROXIMATE` has what is right for most numbers, and each
-of its rules says for which.
+`FOLDING` moves float arithmetic into the weights, within rounding; quantising, which rounds anyway, applies it.
+`RECOGNITION` makes composite ops of their parts, and `PRODUCTS` fewer products of matrices; `ROWS` and then
+`MERGE_PRODUCTS` make larger ones. `APPROXIMATE` has what is right for most numbers, and says for which.
 
 Examples
 --------
@@ -14,7 +13,6 @@ Examples
 ... x = input() : f32[N,2,3]
 ... a = transpose(x, perm=[0, 2, 1])
 ... b = transpose(a, perm=[0, 2, 1])
-... dead = relu(b)
 ... y = output(b)''')
 >>> print(rewrite(g, RULES))
 graph g

@@ -21,12 +21,12 @@ _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
     (b"\xfd7zXZ", "is compressed by xz; unpack it"),
     (b"\x28\xb5\x2f\xfd", "is compressed by zstd; unpack it"),
     (b"7z\xbc\xaf\x27\x1c", "is an archive of 7-Zip; unpack it"),
-    (b"\x89PNG", "is a picture"),
-    (b"\xff\xd8\xff", "is a picture"),
-    (b"GIF8", "is a picture"),
-    (b"%PDF", "is a PDF document"),
-    (b"\x7fELF", "is a program"),
-    (b"MZ", "is a program"),
+    (b"\x89PNG", "is a picture; give the file of the model"),
+    (b"\xff\xd8\xff", "is a picture; give the file of the model"),
+    (b"GIF8", "is a picture; give the file of the model"),
+    (b"%PDF", "is a PDF document; give the file of the model"),
+    (b"\x7fELF", "is a program; give the file of the model"),
+    (b"MZ", "is a program; give the file of the model"),
 )
 """How foreign files begin."""
 _ENDINGS = {

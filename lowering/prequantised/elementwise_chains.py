@@ -13,7 +13,7 @@ import numpy as np
 from graphrewrite import Constant, op
 from graphrewrite.lowering.composite.axes import channel_entries
 from graphrewrite.rules.operands import first_operand
-from graphrewrite.types import element_kind
+from graphrewrite.types import HELD_WIDER, element_kind
 
 __all__ = ["ELEMENTWISE", "ONE_BY_ONE", "Chain", "chain_of", "channels_of", "link", "traced", "way"]
 
@@ -168,6 +168,9 @@ def _steps(graph: Any, start: str, top: str) -> list[_Step] | str:
         data, applied = graph.nodes[node], graph.op(node)
         if node != top and data["type"] not in (*ONE_BY_ONE, "from_fixed"):
             return f"{data['type']} is among its operands, so it is not a function of one number"
+        element = graph.result_type(node).element
+        if element in HELD_WIDER and element_kind(element) == "float" and "element" not in applied.attributes:
+            return f"{data['type']} computes in {element}"
         operands = [
             graph.nodes[o.node]["value"] if graph.nodes[o.node]["type"] == "constant" else o.node
             for o in graph.operands(node)

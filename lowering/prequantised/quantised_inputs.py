@@ -39,6 +39,10 @@ def zero_of(z: Any) -> int | None:
     return int(z.value.ravel()[0]) if z.value.size and (z.value == z.value.ravel()[0]).all() else None
 
 
+_DIGITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
+"""Bits of the whole numbers that floats hold."""
+
+
 def distances(x: Any, one: Any, z: Any, stored: Any, zero: Any) -> str:
     """Return why stored integers less ``zero`` are not the mantissas ``x`` that they were made of, or an empty text."""
     zero_point = zero_of(z)
@@ -47,8 +51,10 @@ def distances(x: Any, one: Any, z: Any, stored: Any, zero: Any) -> str:
     if zero_point is None or zero_point != zero_of(zero):
         return "its zero points are not one number, or not the one with which it was stored"
     low, high = integer_limits(stored.type.element) or (0, 0)
-    element = x.type.element
-    if low <= element.minimum + zero_point and element.maximum + zero_point <= high and element.width <= 24:
+    element, real = x.type.element, first_operand(stored).type.element
+    if element.width > _DIGITS.get(real, 0):
+        return f"{real} does not hold every number of {element}"
+    if low <= element.minimum + zero_point and element.maximum + zero_point <= high:
         return ""
     # Limits of the mantissas may be tighter than their format: those of the storage are, where the format is the
     # narrowest for all distances of stored integers from the zero point.

@@ -18,6 +18,8 @@ __all__ = ["HOST_STORES", "READ_STORED", "stored_as", "zero_of_stored"]
 
 HOST_STORES = (*REARRANGING, *ONE_BY_ONE, "round_half_away")
 """Ops by which the host makes stored integers of inputs."""
+_MOST_BITS = 16
+"""Of numbers for which a table is written."""
 _READERS = (
     op.conv_integer | op.matmul_integer | op.qlinear_conv | op.qlinear_matmul | op.multiply_fixed_point | op.lookup
 )
@@ -136,6 +138,8 @@ def clip_distances(x: Mantissas, one: Constant, z: Constant | None = None):
     for name, end in (("low", element.minimum), ("high", element.maximum)):
         limit = limited.graph.nodes[limited.node].get(name)
         limits[name] = end if limit is None else min(max(int(limit) - zero, element.minimum), element.maximum)
+        if limit is not None and limits[name] not in (int(limit) - zero, end):
+            return decline("its limits are beyond all numbers", at=limited)
     return stored_as(op.clip(x, **limits), zero, stored.type.element)
 
 
@@ -153,6 +157,8 @@ def look_up_distances(x: Mantissas, one: Constant, table: Constant, z: Constant 
         return decline("it has a table for each channel, or of no stored numbers", at=found)
     point = _zero_of_result(found)
     element = x.type.element
+    if element.width > _MOST_BITS:
+        return decline(f"a table of all numbers of {element} is too large", at=found)
     entries = np.arange(element.minimum, element.maximum + 1) + (zero - int(found.low))
     values = table.value.astype(np.int64)[np.clip(entries, 0, len(table.value) - 1)] - point
     kind = FixedPoint.holding(min(0, int(values.min())), max(1, int(values.max())))

@@ -23,12 +23,14 @@ from graphrewrite.lowering.prequantised.sums_and_products import common_grid, wi
 from graphrewrite.rules.operands import operands_of
 from graphrewrite.types import integer_limits
 
-__all__ = ["RESCALE_STORED", "format_of_stored", "written"]
+__all__ = ["RESCALE_STORED", "STORAGE", "format_of_stored", "written"]
 
 _MOST_PAIRS = 18
 """Most bits of both operands of a sum together, since all pairs are evaluated."""
 _WORD = 31
 """Most bits of a number of 32 bits, without its sign."""
+STORAGE = ("i8", "u8", "i16", "u16")
+"""Types in which numbers are stored as distances from a zero point."""
 _RESCALING = op.multiply_fixed_point | op.round_half_away
 _MOVING = op.reshape | op.flatten | op.squeeze | op.unsqueeze
 
@@ -126,8 +128,11 @@ def lower_rescaling(x: Mantissas, parameters):
         return decline("its multiplier is computed", at=top)
     if _is_part_of_choice(top) or (str(top.type.element) == "i32" and _is_part_of_sum(top)):
         return decline("it is lowered with the sum or choice that it is a part of", at=top)
-    if integer_limits(top.type.element) is None or str(top.type.element) not in ("i8", "u8", "i16", "u16", "i32"):
+    if str(top.type.element) not in (*STORAGE, "i32"):
         return decline(f"its numbers are stored as {top.type.element}", at=top)
+    least, most = integer_limits(top.type.element) or (0, 0)
+    if not least <= top.zero_point <= most:
+        return decline(f"{top.type.element} does not hold its zero point", at=top)
     function = traced(x, real, top)
     if isinstance(function, str):
         return decline(function, at=top)

@@ -13,12 +13,20 @@ from graphrewrite.lowering.preparation.pooling_windows import windows_of
 from graphrewrite.lowering.prequantised.layers import WIDEST, accumulated
 from graphrewrite.lowering.prequantised.step_functions import steps_of
 from graphrewrite.lowering.prequantised.stored_readings import stored_as, zero_of_stored
-from graphrewrite.lowering.prequantised.stored_rescaling import format_of_stored, written
+from graphrewrite.lowering.prequantised.stored_rescaling import STORAGE, format_of_stored, written
 from graphrewrite.op.quantised.multipliers import round_half_away
 from graphrewrite.rewriting.rule.replacement import Known
-from graphrewrite.types import integer_limits
 
 __all__ = ["POOL_STORED"]
+
+
+_EXACT = {"f32": 1 << 24, "f64": 1 << 53}
+"""Sums below are exact; quotients of half of them are halves only where they are."""
+_NOT_PLAIN = "its channels are not the second axis, or it has no numbers"
+
+
+def _is_plain(x: Any) -> bool:
+    return (x.type.layout or "NC")[:2] == "NC" and 0 not in x.shape
 
 
 def _sums(x: Any, kernel: Any, **moving: Any) -> Any:
@@ -26,6 +34,8 @@ def _sums(x: Any, kernel: Any, **moving: Any) -> Any:
     channels = x.shape[1]
     if isinstance(channels, str):
         return "its number of channels is symbolic"
+    if not _is_plain(x):
+        return _NOT_PLAIN
     ones, nothing = np.ones((channels, 1, *kernel), np.int64), np.zeros(channels, np.int64)
     element = accumulated(ones, nothing, x.type.element)
     if isinstance(element, str):
@@ -35,14 +45,18 @@ def _sums(x: Any, kernel: Any, **moving: Any) -> Any:
 
 def _averaged(x: Any, zero: int | str, pool: Any, top: Any) -> Any:
     """Return the rounded mean over windows of numbers that are so far from their zero point."""
+    if isinstance(zero, str):
+        return decline(zero, at=pool)
+    if not _is_plain(x):
+        return decline(_NOT_PLAIN, at=pool)
     windows = windows_of(pool, x.shape)
-    for reason in (zero, windows):
-        if isinstance(reason, str):
-            return decline(reason, at=pool)
-    assert isinstance(zero, int)  # see above
-    assert not isinstance(windows, str)
-    if top.zero_point or integer_limits(top.type.element) is None:
-        return decline("its result has another zero point", at=pool)
+    if isinstance(windows, str):
+        return decline(windows, at=pool)
+    most = 2 * prod(windows.kernel) * max(abs(zero + end) for end in (x.type.element.minimum, x.type.element.maximum))
+    if most >= _EXACT.get(pool.type.element, 0):
+        return decline(f"{pool.type.element} does not tell its means from halves", at=pool)
+    if top.zero_point or str(top.type.element) not in STORAGE:
+        return decline("its result has another zero point, or is stored otherwise", at=pool)
     sums = _sums(x, windows.kernel, **windows.moving)
     if isinstance(sums, str):
         return decline(sums, at=pool)
@@ -132,7 +146,7 @@ def lower_mean_of_stored(
     return op.multiply_fixed_point(real, multiplier, exponent, like=top, input_zero_point=left)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def pool_maximum_of_stored(x: Mantissas, one: Constant, z: Constant | None = None):
     """The greatest stored number of all positions is that of one window over them."""
     stored = op.quantize_linear(op.from_fixed(x), one, z)
