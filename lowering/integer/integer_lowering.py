@@ -33,13 +33,26 @@ from graphrewrite.lowering.prequantised.sums_and_products import add_multiples
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
-from graphrewrite.rules import RULES, constant_before_reshape, norm_before_reshape, write_difference
+from graphrewrite.rules import (
+    RULES,
+    add_negative,
+    constant_before_reshape,
+    move_sign,
+    move_sign_of_divisor,
+    norm_before_reshape,
+    write_difference,
+)
 from graphrewrite.types import symbols
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
-_CLEANING = tuple(member for member in RULES if member is not write_difference)
-"""The library's clean-up; differences stay sums with a negative, which hardware has for constants as well."""
+_CLEANING = tuple(
+    member for member in RULES if member not in (write_difference, add_negative, move_sign, move_sign_of_divisor)
+)
+"""The library's clean-up; differences stay sums with a negative, which hardware has for constants as well.
+
+Signs stay out of the factors of stored numbers: scales are positive.
+"""
 
 LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_ARITHMETIC, scale_sums, *LOWER_TRAINED)
 """From quantised floats to integers."""

@@ -67,7 +67,11 @@ class TestModels:
         ("name", "content", "told"),
         [
             ("no.graph", None, "no file 'no.graph'; did you mean 'g.graph'"),
-            ("g.pdf", "", "ends in .onnx, .tflite, .pt2, .keras, .h5, .pb, .pbtxt, .txt, .graph, .json or .npz"),
+            (
+                "g.pdf",
+                "any text",
+                "ends in .onnx, .tflite, .pt2, .keras, .h5, .pb, .pbtxt, .txt, .graph, .json or .npz",
+            ),
             ("bad.txt", "graph g\nx = quark()", "line 2"),
             ("bad.json", "{", "expected JSON"),
             ("bad.onnx", "nothing", "bad.onnx"),
