@@ -238,7 +238,7 @@ from graphrewrite import Constant, decline, define_op, op, rule
 @rule
 def rare(x, c: Constant):
     yield op.sub(x, c)
-    if zlib.crc32(c.value.tobytes()) % 149:
+    if zlib.crc32(c.value.tobytes()) % 1009:
         return decline("not today")
     return op.add(x, -c.value)
 
