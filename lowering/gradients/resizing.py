@@ -42,7 +42,11 @@ def _place(d: Any, x: Any, axis: int) -> int | None:
 
 def _is_changed(d: Any, x: Any, g: Any, axis: int) -> bool:
     at = _place(d, x, axis)
-    return at is not None and (x.shape[axis] != g.shape[axis] or (d.scales is not None and d.scales[at] != 1))
+    if at is None:
+        return False
+    if d.sizes is not None and d.keep_aspect_ratio_policy != "stretch":
+        return True  # all axes have the scale of one of them
+    return bool(x.shape[axis] != g.shape[axis] or (d.scales is not None and d.scales[at] != 1))
 
 
 def _weights(d: Any, x: Any, changed: list[int], axis: int) -> np.ndarray:
