@@ -40,6 +40,8 @@ def _stays(movement: Any, zero: int = 0) -> str:
         return "its border is not of zeros"
     if movement.op_name == "resize" and movement.mode != "nearest":
         return "it interpolates"
+    if movement.op_name == "resize" and movement.coordinate_transformation_mode == "tf_crop_and_resize":
+        return "it crops, and fills what lies outside"
     return ""
 
 
@@ -85,7 +87,7 @@ def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
     # A border of stored zero points is one of zeros, as mantissas are.
     mantissas = _moved(movement, real, **({"fill": 0.0} if movement.op_name == "pad" else {}))
     points = [] if z is None else [z.value.reshape(-1)[0].reshape(())]
-    return op.quantize_linear(mantissas, one.value.reshape(()), *points, like=stored)
+    return op.quantize_linear(mantissas, one.value.reshape(()), *points, like=stored, block_size=0)
 
 
 @rule(shared="keep", kind="lowering")

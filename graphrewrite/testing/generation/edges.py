@@ -66,7 +66,12 @@ def limits_of(element: Element) -> tuple[Any, Any]:
     small = small_float(element)
     if small is not None:
         return (-small.greatest if small.signed else small.least), small.greatest
-    most = _LARGEST_BF16 if element == "bf16" else float(np.finfo(element_dtype(element)).max)
+    if element == "bf16":
+        return -_LARGEST_BF16, _LARGEST_BF16
+    dtype = element_dtype(element)
+    if not np.issubdtype(dtype, np.floating):
+        return 0, 1  # texts and objects
+    most = float(np.finfo(dtype).max)
     return -most, most
 
 
