@@ -62,6 +62,8 @@ def _forms(x, y, c):
 def _negative(forms, x, y, c):
     """The negative of what one of the forms has matched, by as many ops; or why there is none."""
     part = next(form for form in forms if form)
+    if x.is_constant and (part is not forms[2] or y.is_constant):
+        return decline("its numbers are computed", at=part)
     if reason := _no_sign(part):
         return decline(reason, at=part)
     if part.op in (op.sub, op.add) and element_kind(part.type.element) == "float":
@@ -166,7 +168,7 @@ def move_sign(z, x, y, c: Constant):
     product, quotient, difference, total = forms
     result = (op.mul | op.div)(op.neg(z), product | quotient | difference | total)
     yield result
-    if reason := _no_sign(result):
+    if reason := _no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else result.op(z, negative)
@@ -179,7 +181,7 @@ def move_sign_of_divisor(z, x, y, c: Constant):
     product, quotient, difference, total = forms
     result = op.div(product | quotient | difference | total, op.neg(z))
     yield result
-    if reason := _no_sign(result):
+    if reason := _no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.div(negative, z)

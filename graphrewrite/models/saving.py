@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ __all__ = ["save"]
 
 
 @rule(keeps="rounding")
-def linear_as_gemm(x: Any, w: Any, b: Any) -> Any:
+def linear_as_gemm(x, w, b):
     """The name that ONNX has for it."""
     yield op.linear(x, w, b)
     return op.gemm(x, w, b, trans_b=True)

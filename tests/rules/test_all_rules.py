@@ -263,7 +263,14 @@ FAULTS = {
 """Rules that fire seldom on graphs that are not made for them alone."""
 SELDOM = {"lowering.LOWER_COMPOSITE", "lowering.LOWER_TO_STREAM", "rules.RECOGNITION"}
 """Sets some of whose rules never fire in few graphs: they are tested one by one, and as parts or in others."""
-APART = (rules.drop_empty_operand, rules.drop_cast_of_indices, merge_into_shuffle, norm_before_names)
+APART = (
+    rules.drop_cast_of_indices,
+    rules.drop_empty_operand,
+    rules.drop_relu_of_clip,
+    rules.merge_transpose_into_reshape,
+    merge_into_shuffle,
+    norm_before_names,
+)
 """Rules for which the generator finds a graph that can be evaluated only by luck: sets are tested without them."""
 
 
