@@ -388,6 +388,10 @@ def test_idempotent():
         assert_idempotent(grows, NEGATIONS)
 
 
+def merge(graph, other, prefix=""):
+    return graph.copy()
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -399,8 +403,8 @@ def test_idempotent():
         (Pipeline(), "is empty"),
         ([drop_identity, "merge_clips"], "'merge_clips' is neither a rule nor a pass"),
         ([drop_identity, Pipeline(drop_identity)], "put the pipeline and the rules into one Pipeline"),
-        (quantise, "cannot be called with a graph alone: missing a required argument: 'samples'"),
-        (partial(quantise, bits=4), "missing a required argument: 'samples'"),
+        (merge, "cannot be called with a graph alone: missing a required argument: 'other'"),
+        (partial(merge, prefix="a"), "missing a required argument: 'other'"),
     ],
 )
 def test_what_cannot_be_tested_is_refused(given, told):
