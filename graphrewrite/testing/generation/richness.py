@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import fsum
 from typing import Any
 
 from graphrewrite.testing.generation.plan import Plan
@@ -50,9 +51,10 @@ def is_like(plan: Plan, other: Plan) -> bool:
 def least_telling(plans: Sequence[Plan]) -> int:
     """Return the index of the plan that has least of what few others have: of those, of the plainest and smallest."""
     traits = [set(_traits(plan)) for plan in plans]
+    # Sets have no order that lasts: the sum is exact, so that the order does not matter.
     counts = Counter(trait for own in traits for trait in own)
     ranks = [
-        (sum(1 / counts[trait] for trait in own), -plainness(plan), extent(plan))
+        (fsum(1 / counts[trait] for trait in own), -plainness(plan), extent(plan))
         for own, plan in zip(traits, plans, strict=True)
     ]
     return ranks.index(min(ranks))
@@ -76,7 +78,9 @@ def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:
 
 def _plain(value: Any, default: Any) -> int:
     """Tell how plain a value is: the default, no permutation and no shift do nothing."""
-    if value is default or (isinstance(value, int | float) and not isinstance(value, bool) and value == 0):
+    if value is default or (isinstance(value, str) and value == default):
+        return _NOTHING
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == 0:
         return _NOTHING
     if not isinstance(value, tuple):
         return 0
