@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from graphrewrite.testing import search
 
-__all__ = ["fewer_examples", "fewer_graphs", "some_of", "some_seeds", "usual_examples"]
+__all__ = ["default_examples", "fewer_examples", "fewer_graphs", "some_of", "some_seeds", "usual_examples"]
 
 T = TypeVar("T")
 FEW_GRAPHS = 10
@@ -23,6 +23,17 @@ def fewer_examples() -> Iterator[None]:
     profile = settings.get_current_profile_name()
     if profile != "slow":
         settings.load_profile("quick")
+    try:
+        yield
+    finally:
+        settings.load_profile(profile)
+
+
+@contextmanager
+def default_examples() -> Iterator[None]:
+    """Try as many examples as users do who set no profile."""
+    profile = settings.get_current_profile_name()
+    settings.load_profile("default")
     try:
         yield
     finally:
