@@ -130,8 +130,8 @@ def _mean(x: Any, scale: np.ndarray, pool: Any, kernel: Any, **attributes: Any) 
     if per_channel(scale, len(x.shape)) is None or len(kernel) != len(x.shape) - 2:
         return decline("the scale of its operand differs along other axes than the channels, or broadcasts", at=pool)
     channels, size = x.shape[1], int(np.prod(kernel))
-    if isinstance(channels, str):
-        return decline("its number of channels is symbolic", at=pool)
+    if isinstance(channels, str) or not size:
+        return decline("its number of channels is symbolic, or it has no positions", at=pool)
 
     def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
         return op.integer_conv(x, whole, bias, groups=channels, element=element, **attributes)

@@ -7,10 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite import Graph, Rule, Tensor, evaluate, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, from_tflite, partition, to_integer, to_stream
+from graphrewrite.lowering.prequantised import stored_readings, stored_rescaling, stored_windows
 from graphrewrite.rewriting.traces import Step
+from graphrewrite.testing import assert_preserves
+from tests.support.profiles import fewer_examples
 from tests.support.tflite_files import Node, T, model
 from tests.support.tflite_more_cases import STORED
 from tests.support.tflite_networks import network
@@ -122,3 +125,24 @@ def test_what_reads_stored_numbers(rule: str, then: Callable[[Value], Value]) ->
     lowered = to_integer(graph, steps=steps)
     assert rule in {step.rule for step in steps}
     assert_same_bits(graph, lowered, inputs)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # few of these graphs are networks
+@pytest.mark.parametrize(
+    "member",
+    [
+        stored_readings.arg_max_of_stored,
+        stored_readings.change_zero_point,
+        stored_readings.clip_distances,
+        stored_readings.look_up_distances,
+        stored_readings.read_as_integers,
+        stored_rescaling.lower_rescaling,
+        stored_rescaling.multiply_distances,
+        stored_windows.lower_average_of_stored,
+    ],
+    ids=lambda member: member.name,
+)
+def test_a_rule_is_right_in_any_graph(member: Rule) -> None:
+    with fewer_examples():
+        assert_preserves(member)

@@ -242,8 +242,9 @@ def _edges(plan: Plan, kind: Type, *, positive: bool, moderate: bool) -> np.ndar
 
 def _is_held(kind: Type, number: float) -> bool:
     """Tell whether a type has a number, or, of floats, one near to it."""
-    dtype = element_dtype(kind.element)
-    return dtype.kind == "f" or (number == int(number) and out_of_range(kind.element, int(number)) is None)
+    if element_dtype(kind.element).kind == "f":
+        return bool(abs(number) <= limits_of(kind.element)[1])
+    return number == int(number) and out_of_range(kind.element, int(number)) is None
 
 
 _CHANGES = (_attribute, _attribute, _attribute, _entries, _entries, _size, _alike, _element)
