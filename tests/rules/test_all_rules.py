@@ -251,9 +251,13 @@ OF_PATTERNS = [n for n, member in MEMBERS.items() if isinstance(member, Rule) an
 ALWAYS = [n for n in MEMBERS if n not in {*COMPOSITE, *OF_GRADIENTS} or isinstance(MEMBERS[n], Pass)]
 
 
+OFTEN = some_of([n for n in ALWAYS if n not in OPTIONAL], 6)
+"""Those that are tried on more graphs than the others, outside the slow profile."""
+
+
 @pytest.mark.parametrize("name", [*ALWAYS, *some_of(OF_GRADIENTS, 4)])
 def test_a_rule_preserves_what_it_says(name):
-    with fewer_graphs() if name in {*OPTIONAL, *OF_GRADIENTS} else fewer_examples():
+    with fewer_examples() if name in OFTEN else fewer_graphs():
         assert_preserves(MEMBERS[name], on=ON.get(name))
 
 

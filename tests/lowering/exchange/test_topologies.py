@@ -18,8 +18,8 @@ from tests.support.sessions import session_of
 pytest.importorskip("onnxruntime")
 FOLDER = Path(onnx.__file__).parent / "backend/test/data/light"
 NETWORKS = {file.stem.removeprefix("light_"): file for file in sorted(FOLDER.glob("light_*.onnx"))}
-LARGEST = ("vgg19", "zfnet512")
-"""With half a gigabyte of weights each; they have no op that `bvlc_alexnet` has not."""
+LARGEST = ("vgg19", "zfnet512", "densenet121")
+"""They take longest, and have no op that the others have not."""
 
 
 def with_weights(file: Path) -> onnx.ModelProto:

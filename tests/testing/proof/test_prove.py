@@ -231,17 +231,17 @@ def shift_twice(x):
 
 @pytest.mark.parametrize("right", [relu_of_relu, distribute, twice_taken_away, shift_twice, drop_requantise])
 def test_a_right_rule_is_proved(right):
-    proof = prove(right, elements=NUMBERS, instances=14)
+    proof = prove(right, elements=NUMBERS, instances=8)
     assert proof, str(proof)
     assert proof.counterexample is None
-    assert 5 < proof.counts["proved"] == len(proof.instances) <= 14
+    assert 5 < proof.counts["proved"] == len(proof.instances) <= 8
     assert not proof.sampled
     assert "these graphs stand for all in which the rule applies" in proof.assumed[0]
     assert "inputs are of these kinds only: bool, fixed, integer" in proof.assumed
 
 
 def test_samples_prove_nothing():
-    proof = prove(merge_clips, elements={"fixed"}, instances=20)
+    proof = prove(merge_clips, elements={"fixed"}, instances=8)
     assert proof.verdict == "proved for samples"
     assert not proof
     assert {*proof.sampled} & {"clip.low", "clip.high"}
@@ -254,7 +254,7 @@ def test_floats_may_be_moved():
         yield op.transpose(op.transpose(x, perm=(1, 0)), perm=(1, 0))
         return x
 
-    proof = prove(merge_flips, elements={"float"}, instances=30)
+    proof = prove(merge_flips, elements={"float"}, instances=12)
     assert proof, str(proof)
     assert "f32" in proof.assumed[0]
 
@@ -267,7 +267,7 @@ def test_floats_may_be_moved():
 
 
 def test_what_one_assumes_is_told():
-    proof = prove(drop_requantise, instances=20)
+    proof = prove(drop_requantise, instances=8)
     told = "; ".join(proof.assumed)
     assert "a batch of 2" in told
     assert "attributes are enumerated, not symbolic: requantise element " in told
@@ -294,7 +294,7 @@ def test_it_is_deterministic():
         return str(proof.instances), proof.assumed, str(proof)
 
     for found in (drop_requantise, rounded_twice):
-        assert told(prove(found, instances=20)) == told(prove(found, instances=20))
+        assert told(prove(found, instances=6)) == told(prove(found, instances=6))
 
 
 @define_op(level="integer", infer=lambda x, y: x)
