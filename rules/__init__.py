@@ -27,6 +27,7 @@ from graphrewrite.rules.affine import (
     divide_as_multiply,
     fold_batch_norm,
     fold_bias,
+    fold_input_norm,
     fold_input_offset,
     fold_input_scale,
     fold_scale,
@@ -70,7 +71,12 @@ from graphrewrite.rules.identities import (
     where_as_truth,
     where_of_opposite,
 )
-from graphrewrite.rules.indices import drop_cast_of_indices, narrow_constant_indices
+from graphrewrite.rules.indices import (
+    drop_cast_of_indices,
+    merge_gathers,
+    narrow_constant_indices,
+    slice_of_gather,
+)
 from graphrewrite.rules.known_values import (
     compute_known_number,
     compute_known_sizes,
@@ -161,6 +167,7 @@ from graphrewrite.rules.slices import (
     slice_of_pad,
     slice_of_sizes,
 )
+from graphrewrite.rules.splits import join_slices
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.windows import fold_pad
 
@@ -244,6 +251,7 @@ __all__ = [
     "factor_as_sign",
     "fold_batch_norm",
     "fold_bias",
+    "fold_input_norm",
     "fold_input_offset",
     "fold_input_scale",
     "fold_pad",
@@ -258,6 +266,7 @@ __all__ = [
     "global_average_pool_as_conv",
     "inline",
     "insert_transfers",
+    "join_slices",
     "keep_reduced_axes",
     "matmul_as_linear",
     "matmul_of_weights_as_linear",
@@ -268,6 +277,7 @@ __all__ = [
     "merge_constants",
     "merge_equal_nodes",
     "merge_expands",
+    "merge_gathers",
     "merge_integer_differences",
     "merge_integer_offsets",
     "merge_pads",
@@ -293,6 +303,7 @@ __all__ = [
     "reduce_one_as_reshape",
     "slice_before_expand",
     "slice_of_concat",
+    "slice_of_gather",
     "slice_of_pad",
     "slice_of_sizes",
     "subtract_as_add",
@@ -349,6 +360,8 @@ RULES = (
     broadcast_constant,
     broadcast_constant_in_order,
     gather_as_slice,
+    merge_gathers,
+    slice_of_gather,
     slice_before_expand,
     drop_requantise,
     drop_cast_to_fixed_and_back,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Rule, op, rules
-from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, row, rows, stored, whole
+from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, ones, row, rows, stored, whole
 
 __all__ = ["DECLINES"]
 
@@ -52,8 +52,21 @@ def _by_two_axes(x: Any) -> Any:
     return op.quantize_linear(op.dequantize_linear(x, scales, axis=0), scales, axis=1)
 
 
+def _by_blocks(x: Any) -> Any:
+    scales = constant(x, ones(2, 2))
+    return op.quantize_linear(
+        op.dequantize_linear(x, scales, axis=1, block_size=2), scales, axis=1, block_size=2, element="u8"
+    )
+
+
 DECLINES: dict[Rule, tuple[Case, ...]] = {
     # Indices.
+    rules.merge_gathers: (
+        (lambda x: op.gather(op.gather(x, whole(1, 0), axis=1), whole(1, 0), axis=0), "f32[4,4]"),
+        (lambda x: op.gather(cut(x, 0, "N"), whole(1, 0), axis=1), "f32[4,M]"),
+        (lambda x: op.gather(op.gather(x, whole(1, 0), axis=0), whole(0, 2), axis=0), "f32[N]"),
+    ),
+    rules.slice_of_gather: ((lambda x: cut(op.gather(x, whole(1, 0), axis=0), 0, 1), "f32[4,4]"),),
     rules.drop_cast_of_indices: (
         (lambda x, i: op.gather(x, op.cast(i, element="i64")), "f32[4]", "i8[N]"),
         (lambda x, i: op.gather(x, op.cast(i, element="i8")), "f32[4]", "i64[N]"),  # it wraps around
@@ -367,6 +380,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: again(x, 1e38), "u8[N,4]"),  # most stored numbers are read as infinity
         (lambda x: again(x, 0.5), "i32[N,4]"),
         (_by_two_axes, "u8[2,2]"),
+        (_by_blocks, "u8[2,4]"),
     ),
     rules.drop_limit_before_quantising: (
         (lambda x: stored(op.relu(x), 0.5), "f32[N,4]"),

@@ -96,6 +96,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.minimum(op.relu(x), COLUMN), ROW),
         (lambda x: op.minimum(op.clip(x, low=float("nan")), 2.0), ROWS),
     ),
+    limits.recognise_clip_of_extreme: (
+        (lambda x: op.relu(op.minimum(x, COLUMN)), ROW),
+        (lambda x: op.clip(op.minimum(x, 2.0), low=float("nan")), ROWS),
+    ),
     limits.recognise_chosen_relu: ((lambda x: op.where(_is_positive(x), x, 0 * COLUMN), ROW),),
     limits.recognise_other_relu: ((lambda x: op.where(op.less(x, 0.0), 0 * COLUMN, x), ROW),),
     limits.recognise_slope: (
