@@ -41,7 +41,14 @@ from graphrewrite.rules.arithmetic import (
     merge_integer_differences,
     merge_integer_offsets,
 )
-from graphrewrite.rules.borders import broadcast_constant, broadcast_constant_in_order, merge_expands, merge_pads
+from graphrewrite.rules.borders import (
+    broadcast_constant,
+    broadcast_constant_in_order,
+    compute_before_expand,
+    compute_before_expand_in_order,
+    merge_expands,
+    merge_pads,
+)
 from graphrewrite.rules.casts import merge_bit_casts, merge_casts
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
 from graphrewrite.rules.concats import drop_empty_operand, merge_concats
@@ -125,6 +132,8 @@ from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
+    add_ones_before_transpose,
+    drop_ones_behind_transpose,
     drop_reshape,
     drop_transpose,
     merge_reshape_into_transpose,
@@ -191,6 +200,7 @@ __all__ = [
     "SHARED_STEPS",
     "add_bias",
     "add_negative",
+    "add_ones_before_transpose",
     "average_pool_as_conv",
     "batch_norm_as_layer",
     "broadcast_constant",
@@ -198,6 +208,8 @@ __all__ = [
     "choose_branch",
     "choose_equal_branches",
     "clip_as_relu",
+    "compute_before_expand",
+    "compute_before_expand_in_order",
     "compute_known_number",
     "compute_known_sizes",
     "concat_of_slices",
@@ -225,6 +237,7 @@ __all__ = [
     "drop_minus_zero",
     "drop_neutral_one",
     "drop_neutral_zero",
+    "drop_ones_behind_transpose",
     "drop_pad",
     "drop_quantise_again",
     "drop_relu",
@@ -359,6 +372,8 @@ RULES = (
     merge_expands,
     broadcast_constant,
     broadcast_constant_in_order,
+    compute_before_expand,
+    compute_before_expand_in_order,
     gather_as_slice,
     merge_gathers,
     slice_of_gather,
@@ -393,6 +408,8 @@ RULES = (
     transpose_as_reshape,
     merge_reshape_into_transpose,
     merge_transpose_into_reshape,
+    add_ones_before_transpose,
+    drop_ones_behind_transpose,
     choose_branch,
     drop_quantise_again,
     drop_limit_before_quantising,

@@ -136,6 +136,8 @@ def multiply_without_signs(x, y):
     """The product of two negatives is that of the numbers, and so is the quotient of floats."""
     product = (op.mul | op.div)(op.neg(x), op.neg(y))
     yield product
+    if "neg" in (x.op_name, y.op_name):
+        return decline("the negative of a negative is the number itself", at=product)
     if reason := _no_sign(product):
         return decline(reason, at=product)
     return product.op(x, y)
