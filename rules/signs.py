@@ -29,8 +29,10 @@ __all__ = [
     "negate_integer_sum",
     "negate_operand",
     "negate_sum",
+    "negate_sum_of_sums",
     "turn_difference_before_even",
     "turn_difference_before_factor",
+    "turn_difference_before_square",
     "write_difference",
     "write_difference_as_sum",
 ]
@@ -92,6 +94,16 @@ def negate_sum(z: Integers, x, y, c: Constant):
     yield op.neg(op.add(z, product | quotient | difference | total))
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.sub(negative, z)
+
+
+@rule
+def negate_sum_of_sums(z: Integers, w, x, y, c: Constant):
+    """So is that of a sum in which such a sum is added."""
+    forms = (*_forms(x, y, c), op.add(x, c))
+    product, quotient, difference, total = forms
+    yield op.neg(op.add(z, op.add(w, product | quotient | difference | total)))
+    negative = _negative(forms, x, y, c)
+    return negative if isinstance(negative, Declined) else op.sub(op.sub(negative, w), z)
 
 
 @rule(shared="keep")
@@ -200,6 +212,18 @@ def drop_sign_before_square(x):
     return square.op(x, x)
 
 
+@rule(shared="keep")
+def turn_difference_before_square(x, c: Constant):
+    """So is that of a constant less a number, and its quotient by itself."""
+    difference = op.sub(c, x)
+    square = (op.mul | op.div)(difference, difference)
+    yield square
+    if x.type.element in SMALL_FLOATS:
+        return decline(_SMALL, at=square)
+    turned = op.add(x, op.neg(c))
+    return square.op(turned, turned)
+
+
 @rule
 def factor_as_sign(x):
     """X · (-1) is -x, and so is x / (-1) of floats (IEEE 754-2019, 6.3)."""
@@ -285,10 +309,12 @@ SIGNS = (
     move_sign_of_divisor,
     negate_operand,
     negate_sum,
+    negate_sum_of_sums,
     drop_sign_before_square,
     drop_sign_before_even,
     turn_difference_before_even,
     turn_difference_before_factor,
+    turn_difference_before_square,
     factor_as_sign,
 )
 """Signs where they meet, exactly: a part of `RULES`."""

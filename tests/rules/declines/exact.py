@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import Rule, op, rules
+from graphrewrite import Rule, Tensor, op, rules
 from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, ones, row, rows, stored, whole
 
 __all__ = ["DECLINES"]
@@ -50,6 +50,15 @@ def _shifted(x: Any) -> Any:
 def _by_two_axes(x: Any) -> Any:
     scales = constant(x, row(0.5, 0.25))
     return op.quantize_linear(op.dequantize_linear(x, scales, axis=0), scales, axis=1)
+
+
+def _turned(x: Any, first: Any, perm: Any, last: Any) -> Any:
+    return op.reshape(op.transpose(op.reshape(x, shape=first), perm=perm), shape=last)
+
+
+def _named_repetition(x: Any) -> Any:
+    two = x.graph.constant(ones(1, 2), type=Tensor("f32", (1, 2), "NC"))
+    return op.add(op.expand(two, shape=("N", 2)), row(1, 2))
 
 
 def _by_blocks(x: Any) -> Any:
@@ -157,6 +166,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.neg(op.add(x, op.mul(y, 2.0))), "f32[N,4]", "f32[N,4]"),
         (lambda x, y: op.neg(op.add(x, op.div(y, whole(3)))), "i32[N,4]", "i32[N,4]"),
     ),
+    rules.negate_sum_of_sums: (
+        (lambda x, y: op.neg(op.add(x, op.add(y, op.mul(y, 2.0)))), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.neg(op.add(x, op.add(y, op.div(y, whole(3))))), "i32[N,4]", "i32[N,4]"),
+    ),
+    rules.turn_difference_before_square: ((lambda x: op.mul(*[op.sub(2.0, x)] * 2), SMALL),),
     rules.negate_operand: (
         (lambda x, y: op.neg(op.sub(x, y)), "f32[N,4]", "f32[N,4]"),
         (lambda x: op.neg(op.add(x, 1.0)), "f32[N,4]"),
@@ -189,6 +203,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.multiply_without_signs: (
         (lambda x, y: op.div(op.neg(x), op.neg(y)), "i32[N,4]", "i32[N,4]"),
         (lambda x, y: op.mul(op.neg(x), op.neg(y)), SMALL, SMALL),
+        (lambda x, y: op.mul(op.neg(op.neg(x)), op.neg(y)), "f32[N,4]", "f32[N,4]"),
     ),
     rules.drop_sign_before_square: ((lambda x: op.mul(*[op.neg(x)] * 2), SMALL),),
     rules.factor_as_sign: (
@@ -258,6 +273,13 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (_other_readers, "f32[N,4]", "f32[N,1]"),
         (lambda x: op.concat(rows(x, 1, 2), rows(x, 2, 4), axis=0), "f32[N]"),
         (_sizes, "f32[N,M]"),
+    ),
+    rules.compute_before_expand: (
+        (lambda x, y: op.add(op.expand(constant(x, row(1, 2)), shape=(3, "N", 2)), y), "f32[N,1]", "f32[2]"),
+        (_named_repetition, "f32[N,4]"),
+    ),
+    rules.compute_before_expand_in_order: (
+        (lambda x, y: op.sub(op.expand(constant(x, row(1, 2)), shape=("N", 2)), y), "f32[N,1]", "f32[2]"),
     ),
     rules.slice_before_expand: (
         (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
@@ -370,6 +392,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.merge_reshape_into_transpose: (
         (lambda x: op.reshape(op.transpose(x, perm=(1, 0)), shape=(3, 4)), "f32[3,4]"),
         (lambda x: op.reshape(op.transpose(x, perm=(1, 0, 2)), shape=(4, 1, 2)), "f32[2,4,1] NCW"),
+    ),
+    rules.add_ones_before_transpose: (
+        (lambda x: _turned(x, (4, 3), (1, 0), (6, 2)), "f32[12]"),
+        (lambda x: _turned(x, (4, 3, 1), (1, 0, 2), (3, 4, 1, 1)), "f32[12]"),
+    ),
+    rules.drop_ones_behind_transpose: (
+        (lambda x: _turned(x, (4, 3), (1, 0), (12,)), "f32[12,1]"),
+        (lambda x: _turned(x, (4, 1, 3), (2, 1, 0), (12,)), "f32[4,1,1,3]"),
+        (lambda x: _turned(x, (4, 3), (1, 0), (12,)), "f32[4,1,3] NCW"),
     ),
     rules.merge_transpose_into_reshape: (
         (lambda x: op.transpose(op.reshape(x, shape=(4, 3)), perm=(1, 0)), "f32[3,4]"),

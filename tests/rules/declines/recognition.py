@@ -120,6 +120,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             "f32[N,6,2]",
         ),
     ),
+    movement.recognise_channel_shuffle_behind_transpose: (
+        (
+            lambda x: op.reshape(
+                op.transpose(op.reshape(op.transpose(x, perm=(0, 2, 1)), shape=("N", 2, 3, 5)), perm=(0, 2, 1, 3)),
+                shape=("N", 6, 5),
+            ),
+            "f32[N,5,6]",
+        ),
+    ),
     reductions.recognise_softmax: ((lambda x: _shares(x, op.div, (0, 1)), ROWS),),
     reductions.recognise_softmax_by_reciprocal: (
         (lambda x: _shares(x, lambda e, total: op.mul(e, op.reciprocal(total)), (0, 1)), ROWS),
