@@ -164,6 +164,8 @@ from graphrewrite.rules.signs import (
     turn_difference_before_even,
     turn_difference_before_factor,
     turn_difference_before_square,
+    turn_differences_before_even,
+    turn_differences_before_square,
     write_difference,
     write_difference_as_sum,
 )
@@ -327,6 +329,8 @@ __all__ = [
     "turn_difference_before_even",
     "turn_difference_before_factor",
     "turn_difference_before_square",
+    "turn_differences_before_even",
+    "turn_differences_before_square",
     "unroll_loops",
     "where_as_truth",
     "where_of_opposite",

@@ -133,6 +133,8 @@ def compute_before_expand_in_order(before, c: Constant, after):
 
 def _computed_once(result):
     """The repetition of what an op makes of constants; only of these it is less."""
+    if result.op is op.prelu:
+        return decline("slopes do not broadcast what they are slopes of", at=result)
     operands = [_once(x) for x in operands_of(result)]
     if not all(x.is_constant for x in operands):
         return decline("an operand is no constant", at=result)

@@ -33,6 +33,8 @@ __all__ = [
     "turn_difference_before_even",
     "turn_difference_before_factor",
     "turn_difference_before_square",
+    "turn_differences_before_even",
+    "turn_differences_before_square",
     "write_difference",
     "write_difference_as_sum",
 ]
@@ -220,7 +222,28 @@ def turn_difference_before_square(x, c: Constant):
     yield square
     if x.type.element in SMALL_FLOATS:
         return decline(_SMALL, at=square)
-    turned = op.add(x, op.neg(c))
+    turned = x if x.type == difference.type and not c.value.any() else op.add(x, op.neg(c))
+    return square.op(turned, turned)
+
+
+@rule(shared="keep")
+def turn_differences_before_even(x: Integers, y, c: Constant):
+    """So are those of such a difference less another integer, before either."""
+    differences = op.sub(op.sub(c, x), y)
+    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(differences)
+    yield even
+    if reason := _no_negative(x):
+        return decline(reason, at=x)
+    return even.op(op.add(op.add(x, op.neg(c)), y), like=even)
+
+
+@rule(shared="keep")
+def turn_differences_before_square(x: Integers, y, c: Constant):
+    """The same before a square."""
+    differences = op.sub(op.sub(c, x), y)
+    square = (op.mul | op.div)(differences, differences)
+    yield square
+    turned = op.add(op.add(x, op.neg(c)), y)
     return square.op(turned, turned)
 
 
@@ -315,6 +338,8 @@ SIGNS = (
     turn_difference_before_even,
     turn_difference_before_factor,
     turn_difference_before_square,
+    turn_differences_before_even,
+    turn_differences_before_square,
     factor_as_sign,
 )
 """Signs where they meet, exactly: a part of `RULES`."""

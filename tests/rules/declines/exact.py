@@ -170,6 +170,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.neg(op.add(x, op.add(y, op.mul(y, 2.0)))), "f32[N,4]", "f32[N,4]"),
         (lambda x, y: op.neg(op.add(x, op.add(y, op.div(y, whole(3))))), "i32[N,4]", "i32[N,4]"),
     ),
+    rules.turn_differences_before_even: (
+        (lambda x, y: op.abs(op.sub(op.sub(whole(3).astype(np.uint8), x), y)), "u8[N,4]", "u8[N,4]"),
+    ),
+    rules.turn_differences_before_square: (
+        (lambda x, y: op.mul(*[op.sub(op.sub(2.0, x), y)] * 2), "f32[N,4]", "f32[N,4]"),
+    ),
     rules.turn_difference_before_square: ((lambda x: op.mul(*[op.sub(2.0, x)] * 2), SMALL),),
     rules.negate_operand: (
         (lambda x, y: op.neg(op.sub(x, y)), "f32[N,4]", "f32[N,4]"),
@@ -280,6 +286,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.compute_before_expand_in_order: (
         (lambda x, y: op.sub(op.expand(constant(x, row(1, 2)), shape=("N", 2)), y), "f32[N,1]", "f32[2]"),
+        (lambda x: op.prelu(op.expand(constant(x, row(1, 2)), shape=("N", 2)), 0.5), "f32[N,1]"),
     ),
     rules.slice_before_expand: (
         (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
