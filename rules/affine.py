@@ -176,9 +176,7 @@ def _moved_by(offset, w, layer):
 
 
 @rule(keeps="rounding")
-def fold_input_norm(
-    x, gain: Constant, shift: Constant, mean: Constant, var: Constant, w: Constant, b: Constant
-):
+def fold_input_norm(x, gain: Constant, shift: Constant, mean: Constant, var: Constant, w: Constant, b: Constant):
     """A norm before a layer belongs to its weights and its bias, unless a border of zeros comes between."""
     norm = op.batch_norm(x, gain, shift, mean, var)
     layer = (op.linear | op.conv)(norm, w, b)

@@ -146,9 +146,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     reductions.drop_subtracted_maximum: (
         (lambda x: op.softmax(op.sub(x, op.reduce_max(x, axes=(0,))), axis=1), "f32[3,4]"),
     ),
-    reductions.drop_added_maximum: (
-        (lambda x: _with_maximum(x, 0), "f32[4,4]"),
-    ),
+    reductions.drop_added_maximum: ((lambda x: _with_maximum(x, 0), "f32[4,4]"),),
     reductions.recognise_log_softmax: ((lambda x: op.sub(x, op.reduce_log_sum_exp(x, axes=(0, 1))), "f32[3,4]"),),
     reductions.recognise_reduce_sum_square: ((lambda x: op.reduce_sum(op.pow(x, 2 * COLUMN), axes=(0,)), ROW),),
     normalisations.recognise_rms_norm: ((lambda x: op.div(x, _rms(x)), "f32[3,4]"),),
