@@ -36,6 +36,8 @@ def slice_of_gather(x, i: Constant):
 
 def _chosen(x, inner, i, outer, j=None):
     """The entries that two ops in a row take, as a gather."""
+    if 0 in outer.shape:
+        return decline("nothing is taken", at=outer)
     first, second = _places(inner, x.shape, i), _places(outer, inner.shape, j)
     if first is None or second is None or first[0] != second[0] or first[1].ndim != 1:
         return decline("they do not choose along the same axis, of known size", at=outer)

@@ -75,7 +75,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.gather(cut(x, 0, "N"), whole(1, 0), axis=1), "f32[4,M]"),
         (lambda x: op.gather(op.gather(x, whole(1, 0), axis=0), whole(0, 2), axis=0), "f32[N]"),
     ),
-    rules.slice_of_gather: ((lambda x: cut(op.gather(x, whole(1, 0), axis=0), 0, 1), "f32[4,4]"),),
+    rules.slice_of_gather: (
+        (lambda x: cut(op.gather(x, whole(1, 0), axis=0), 0, 1), "f32[4,4]"),
+        (lambda x: cut(op.gather(x, whole(1, 0), axis=1), 1, 1), "f32[4,4]"),
+    ),
     rules.drop_cast_of_indices: (
         (lambda x, i: op.gather(x, op.cast(i, element="i64")), "f32[4]", "i8[N]"),
         (lambda x, i: op.gather(x, op.cast(i, element="i8")), "f32[4]", "i64[N]"),  # it wraps around
