@@ -11,6 +11,7 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.hdl import Design, emit
 from graphrewrite.lowering.c import C_OPS, to_c
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
+from graphrewrite.lowering.composite.movement import write_split_by_slices
 from graphrewrite.lowering.quantisation.preparation import PREPARE
 from graphrewrite.op import LIBRARY
 from graphrewrite.rules import (
@@ -27,6 +28,7 @@ from graphrewrite.rules import (
     ROWS,
     RULES,
     SHARED_STEPS,
+    join_slices,
 )
 
 __all__ = ["HARDWARE", "INTEGER", "ONNX", "TARGETS", "C", "Target", "optimise"]
@@ -172,8 +174,12 @@ def _operations(graph: Graph) -> int:
 
 ONNX = Target(
     "onnx",
-    fused=(*BROADCASTING, *SHARED_STEPS, *MOVE_INTEGERS, *RECOGNITION, *PRODUCTS, *AS_MEANS, *FEWER_TRANSPOSES),
+    fused=(
+        write_split_by_slices,  # there are rules of slices; what is left of them is joined at the end
+        *(*BROADCASTING, *SHARED_STEPS, *MOVE_INTEGERS, *RECOGNITION, *PRODUCTS, *AS_MEANS, *FEWER_TRANSPOSES),
+    ),
     enlarged=(ROWS, MERGE_PRODUCTS),
+    finish=(join_slices,),
 )
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)

@@ -27,6 +27,7 @@ from graphrewrite.rules.affine import (
     divide_as_multiply,
     fold_batch_norm,
     fold_bias,
+    fold_input_norm,
     fold_input_offset,
     fold_input_scale,
     fold_scale,
@@ -40,7 +41,14 @@ from graphrewrite.rules.arithmetic import (
     merge_integer_differences,
     merge_integer_offsets,
 )
-from graphrewrite.rules.borders import broadcast_constant, broadcast_constant_in_order, merge_expands, merge_pads
+from graphrewrite.rules.borders import (
+    broadcast_constant,
+    broadcast_constant_in_order,
+    compute_before_expand,
+    compute_before_expand_in_order,
+    merge_expands,
+    merge_pads,
+)
 from graphrewrite.rules.casts import merge_bit_casts, merge_casts
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
 from graphrewrite.rules.concats import drop_empty_operand, merge_concats
@@ -70,7 +78,12 @@ from graphrewrite.rules.identities import (
     where_as_truth,
     where_of_opposite,
 )
-from graphrewrite.rules.indices import drop_cast_of_indices, narrow_constant_indices
+from graphrewrite.rules.indices import (
+    drop_cast_of_indices,
+    merge_gathers,
+    narrow_constant_indices,
+    slice_of_gather,
+)
 from graphrewrite.rules.known_values import (
     compute_known_number,
     compute_known_sizes,
@@ -119,6 +132,8 @@ from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
+    add_ones_before_transpose,
+    drop_ones_behind_transpose,
     drop_reshape,
     drop_transpose,
     merge_reshape_into_transpose,
@@ -145,8 +160,12 @@ from graphrewrite.rules.signs import (
     negate_integer_sum,
     negate_operand,
     negate_sum,
+    negate_sum_of_sums,
     turn_difference_before_even,
     turn_difference_before_factor,
+    turn_difference_before_square,
+    turn_differences_before_even,
+    turn_differences_before_square,
     write_difference,
     write_difference_as_sum,
 )
@@ -161,6 +180,7 @@ from graphrewrite.rules.slices import (
     slice_of_pad,
     slice_of_sizes,
 )
+from graphrewrite.rules.splits import join_slices
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.windows import fold_pad
 
@@ -184,6 +204,7 @@ __all__ = [
     "SHARED_STEPS",
     "add_bias",
     "add_negative",
+    "add_ones_before_transpose",
     "average_pool_as_conv",
     "batch_norm_as_layer",
     "broadcast_constant",
@@ -191,6 +212,8 @@ __all__ = [
     "choose_branch",
     "choose_equal_branches",
     "clip_as_relu",
+    "compute_before_expand",
+    "compute_before_expand_in_order",
     "compute_known_number",
     "compute_known_sizes",
     "concat_of_slices",
@@ -218,6 +241,7 @@ __all__ = [
     "drop_minus_zero",
     "drop_neutral_one",
     "drop_neutral_zero",
+    "drop_ones_behind_transpose",
     "drop_pad",
     "drop_quantise_again",
     "drop_relu",
@@ -244,6 +268,7 @@ __all__ = [
     "factor_as_sign",
     "fold_batch_norm",
     "fold_bias",
+    "fold_input_norm",
     "fold_input_offset",
     "fold_input_scale",
     "fold_pad",
@@ -258,6 +283,7 @@ __all__ = [
     "global_average_pool_as_conv",
     "inline",
     "insert_transfers",
+    "join_slices",
     "keep_reduced_axes",
     "matmul_as_linear",
     "matmul_of_weights_as_linear",
@@ -268,6 +294,7 @@ __all__ = [
     "merge_constants",
     "merge_equal_nodes",
     "merge_expands",
+    "merge_gathers",
     "merge_integer_differences",
     "merge_integer_offsets",
     "merge_pads",
@@ -286,6 +313,7 @@ __all__ = [
     "negate_integer_sum",
     "negate_operand",
     "negate_sum",
+    "negate_sum_of_sums",
     "norm_before_reshape",
     "outline",
     "outline_nodes",
@@ -293,12 +321,16 @@ __all__ = [
     "reduce_one_as_reshape",
     "slice_before_expand",
     "slice_of_concat",
+    "slice_of_gather",
     "slice_of_pad",
     "slice_of_sizes",
     "subtract_as_add",
     "transpose_as_reshape",
     "turn_difference_before_even",
     "turn_difference_before_factor",
+    "turn_difference_before_square",
+    "turn_differences_before_even",
+    "turn_differences_before_square",
     "unroll_loops",
     "where_as_truth",
     "where_of_opposite",
@@ -348,7 +380,11 @@ RULES = (
     merge_expands,
     broadcast_constant,
     broadcast_constant_in_order,
+    compute_before_expand,
+    compute_before_expand_in_order,
     gather_as_slice,
+    merge_gathers,
+    slice_of_gather,
     slice_before_expand,
     drop_requantise,
     drop_cast_to_fixed_and_back,
@@ -380,6 +416,8 @@ RULES = (
     transpose_as_reshape,
     merge_reshape_into_transpose,
     merge_transpose_into_reshape,
+    add_ones_before_transpose,
+    drop_ones_behind_transpose,
     choose_branch,
     drop_quantise_again,
     drop_limit_before_quantising,

@@ -12,6 +12,7 @@ __all__ = [
     "divide_as_multiply",
     "fold_batch_norm",
     "fold_bias",
+    "fold_input_norm",
     "fold_input_offset",
     "fold_input_scale",
     "fold_scale",
@@ -165,10 +166,28 @@ def fold_input_offset(x, c: Constant, w: Constant, b: Constant):
         return decline("the constant is not one number a channel", at=shifted)
     if layer.op is op.conv and any(layer.pads):
         return decline("the border is zero before and after the sum, so it would change", at=layer)
-    # A constant input to a layer gives a constant output: the sum of each row.
+    return layer.op(x, w, b.value + _moved_by(offset, w, layer), like=layer)
+
+
+def _moved_by(offset, w, layer):
+    """What a layer gives for a constant for each channel: the sum of each row."""
     moved = w.value * by_input(offset, w, layer)
-    moves = moved.sum(axis=tuple(range(1, moved.ndim)), dtype=moved.dtype)
-    return layer.op(x, w, b.value + moves, like=layer)
+    return moved.sum(axis=tuple(range(1, moved.ndim)), dtype=moved.dtype)
+
+
+@rule(keeps="rounding")
+def fold_input_norm(x, gain: Constant, shift: Constant, mean: Constant, var: Constant, w: Constant, b: Constant):
+    """A norm before a layer belongs to its weights and its bias, unless a border of zeros comes between."""
+    norm = op.batch_norm(x, gain, shift, mean, var)
+    layer = (op.linear | op.conv)(norm, w, b)
+    yield layer
+    if layer.op is op.conv and any(layer.pads):
+        return decline("the border is zero before and after the norm, so it would change", at=layer)
+    scale = scale_of(norm, gain, var)
+    if scale is None:
+        return decline("its scale is not finite, for a variance is 0", at=norm)
+    moves = _moved_by(shift.value - mean.value * scale, w, layer)
+    return layer.op(x, w.value * by_input(scale, w, layer), b.value + moves, like=layer)
 
 
 def by_input(entries, w, layer):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.types import as_size
 
 __all__ = [
     "broadcast_constant",
     "broadcast_constant_in_order",
+    "compute_before_expand",
+    "compute_before_expand_in_order",
     "drop_repetition",
     "drop_repetition_in_order",
     "merge_expands",
@@ -110,6 +113,38 @@ def broadcast_constant_in_order(before, c: Constant, after):
     result = _IN_ORDER(*before, repeated, *after)
     yield result
     return _with(c, repeated, result)
+
+
+@rule(shared="keep")
+def compute_before_expand(c: Constant, y):
+    """What is computed of constants, some of which are repeated, is repeated itself, and computed once and for all."""
+    result = _IN_EITHER_ORDER(op.expand(c), y)
+    yield result
+    return _computed_once(result)
+
+
+@rule(shared="keep")
+def compute_before_expand_in_order(before, c: Constant, after):
+    """So it is in a difference, a comparison or a choice."""
+    result = _IN_ORDER(*before, op.expand(c), *after)
+    yield result
+    return _computed_once(result)
+
+
+def _computed_once(result):
+    """The repetition of what an op makes of constants; only of these it is less."""
+    if result.op is op.prelu:
+        return decline("slopes do not broadcast what they are slopes of", at=result)
+    operands = [_once(x) for x in operands_of(result)]
+    if not all(x.is_constant for x in operands):
+        return decline("an operand is no constant", at=result)
+    if result.type.layout is not None:
+        return decline("its axes have names", at=result)
+    return op.expand(result.op(*operands, like=result), shape=result.shape)
+
+
+def _once(x):
+    return first_operand(x) if x.op_name == "expand" else x
 
 
 @rule(shared="keep")

@@ -1,15 +1,62 @@
-"""Indices of 32 bits where they fit: half the memory, and what small processors count in."""
+"""Indices: one choice of entries instead of two, and 32 bits where they fit, which small processors count in."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.op.tensor.slice_sizes import picked
+from graphrewrite.rules.slices import taken
 from graphrewrite.types import integer_limits
 
-__all__ = ["drop_cast_of_indices", "narrow_constant_indices"]
+__all__ = ["drop_cast_of_indices", "merge_gathers", "narrow_constant_indices", "slice_of_gather"]
 
 _INDICES = ("i32", "i64")
 _WIDE = ("i64", "u64")
 _LIMITS = (-(2**31), 2**31 - 1)
+
+
+@rule
+def merge_gathers(x, j: Constant, i: Constant | None = None):
+    """Entries of entries, at known places along one axis, are entries at other places; a slice has places, too."""
+    inner = op.gather(x, i) | op.slice(x)
+    outer = op.gather(inner, j)
+    yield outer
+    return _chosen(x, inner, i, outer, j)
+
+
+@rule
+def slice_of_gather(x, i: Constant):
+    """So is a slice of entries at known places."""
+    inner = op.gather(x, i)
+    outer = op.slice(inner)
+    yield outer
+    return _chosen(x, inner, i, outer)
+
+
+def _chosen(x, inner, i, outer, j=None):
+    """The entries that two ops in a row take, as a gather."""
+    if 0 in outer.shape:
+        return decline("nothing is taken", at=outer)
+    first, second = _places(inner, x.shape, i), _places(outer, inner.shape, j)
+    if first is None or second is None or first[0] != second[0] or first[1].ndim != 1:
+        return decline("they do not choose along the same axis, of known size", at=outer)
+    (axis, places), (_, chosen) = first, second
+    if ((chosen < -len(places)) | (chosen >= len(places))).any():
+        return decline("an index is outside of the axis", at=outer)
+    return op.gather(x, places[chosen], axis=axis)
+
+
+def _places(node, shape, indices):
+    """The axis along which entries are taken, and which ones; None where it is not known, or there are several."""
+    if node.op is op.gather:
+        return node.axis % len(shape), indices.value
+    bounds = taken(node, shape)
+    sizes = {shape[axis] for axis in bounds}.union(*bounds.values())
+    if len(bounds) != 1 or not all(isinstance(size, int) for size in sizes):
+        return None
+    ((axis, ends),) = bounds.items()
+    return axis, np.arange(shape[axis])[picked(shape[axis], *ends)]
 
 
 @rule

@@ -24,6 +24,7 @@ __all__ = [
     "drop_limit_before_quantising",
     "drop_quantise_again",
     "move_before_dequantising",
+    "pick_stored",
     "quantise_before_concat",
     "quantise_before_moving",
     "skip_narrow_type",
@@ -57,17 +58,49 @@ def drop_quantise_again(x, s: Constant, z: Constant | None = None):
     real = op.dequantize_linear(x, s, z)
     stored = op.quantize_linear(real, s, z)
     yield stored
+    if x.type != stored.type:
+        return decline(_NO_SMALL_TYPE, at=stored)
+    if not _is_single(s, z) and real.axis != stored.axis:
+        return decline("scales of two axes", at=stored)
+    reason = _changed(x, s, z, real, stored)
+    return decline(reason, at=stored) if reason else x
+
+
+_NO_SMALL_TYPE = "not one small type of integers"
+
+
+def _changed(x, s, z, real, stored):
+    """Why stored numbers that are read and stored again are other ones; an empty text if they are the same."""
     known = integer_limits(x.type.element)
-    if x.type != stored.type or known is None or known[1] - known[0] >= _WIDEST:
-        return decline("not one small type of integers", at=stored)
-    if real.block_size or stored.block_size or (not _is_single(s, z) and real.axis != stored.axis):
-        return decline("scales of blocks, or of two axes", at=stored)
+    if x.type.element != stored.type.element or known is None or known[1] - known[0] >= _WIDEST:
+        return _NO_SMALL_TYPE
+    if real.block_size or stored.block_size:
+        return "scales of blocks"
     every = np.arange(known[0], known[1] + 1).astype(element_dtype(x.type.element))
     params = [param.value.reshape(-1) for param in _there(s, z)]
     table = np.broadcast_to(every, (max(map(np.size, params)), len(every)))
     read = op.dequantize_linear(table, *params, axis=0, element=real.type.element)
     again = op.quantize_linear(read, *params, axis=0, element=x.type.element if z is None else None)
-    return x if np.array_equal(again, table) else decline("some stored number becomes another one", at=stored)
+    return "" if np.array_equal(again, table) else "some stored number becomes another one"
+
+
+_PICKING = op.max_pool | op.transpose | op.channel_shuffle | op.depth_to_space | op.space_to_depth
+"""Further ops whose results are entries of their operand, which of them depends on their order alone."""
+
+
+@rule
+def pick_stored(x, s: Constant, z: Constant | None = None):
+    """Numbers of one scale that are read, moved or compared, and stored again, are stored ones."""
+    real = op.dequantize_linear(x, s, z)
+    picked = _PICKING(real)
+    stored = op.quantize_linear(picked, s, z)
+    yield stored
+    if not _is_single(s, z) or not _is_positive(s):
+        return decline("its scale differs from entry to entry, or is not above 0", at=real)
+    if picked.op is op.max_pool and x.type.element not in ("i8", "u8"):
+        return decline("runtimes compare windows of integers of 8 bits only", at=picked)
+    reason = _changed(x, s, z, real, stored)
+    return decline(reason, at=stored) if reason else picked.op(x, like=picked)
 
 
 @rule(shared="keep")
@@ -198,6 +231,7 @@ MOVE_INTEGERS = (
     quantise_before_moving,
     concat_before_dequantising,
     quantise_before_concat,
+    pick_stored,
 )
 """Stored integers move instead of floats: the same bits; opt-in, for hardware moves what comes of them."""
 

@@ -10,6 +10,8 @@ from graphrewrite import Constant, decline, op, rule
 from graphrewrite.types import symbols
 
 __all__ = [
+    "add_ones_before_transpose",
+    "drop_ones_behind_transpose",
     "drop_reshape",
     "drop_transpose",
     "merge_reshape_into_transpose",
@@ -126,6 +128,47 @@ def _moved_ones(before, after):
         return None
     ones, others = ([axis for axis, size in enumerate(before) if (size == 1) is is_one] for is_one in (True, False))
     return [(ones if size == 1 else others).pop(0) for size in after]
+
+
+@rule
+def add_ones_before_transpose(x):
+    """Axes of size 1 that a reshape adds behind a transpose of a reshape are added by that one."""
+    first = op.reshape(x)
+    transposed = op.transpose(first)
+    last = op.reshape(transposed)
+    yield last
+    if len(last.shape) <= len(transposed.shape) or not _are_alike(last.shape, transposed.shape):
+        return decline("it does more than add axes of size 1", at=last)
+    if 1 in transposed.shape or 0 in transposed.shape:
+        return decline("there are no entries, or which of its axes of size 1 are new is not known", at=last)
+    # The new axes come last at first, where they are in nobody's way.
+    rank = len(transposed.shape)
+    old, new = iter(transposed.perm), iter(range(rank, len(last.shape)))
+    whole = op.reshape(x, shape=(*first.shape, *[1] * (len(last.shape) - rank)))
+    return op.transpose(whole, perm=tuple(next(new if size == 1 else old) for size in last.shape))
+
+
+@rule
+def drop_ones_behind_transpose(x):
+    """Axes of size 1 that a reshape drops before a transpose are dropped by the reshape behind it."""
+    first = op.reshape(x)
+    transposed = op.transpose(first)
+    last = op.reshape(transposed)
+    yield last
+    if len(first.shape) >= len(x.shape) or not _are_alike(first.shape, x.shape):
+        return decline("it does more than drop axes of size 1", at=first)
+    if 1 in first.shape:
+        return decline("which of the axes of size 1 are gone is not known", at=first)
+    if x.type.layout is not None or x.type.element != last.type.element:
+        return decline("its axes have names or channels", at=x)
+    long, ones = ([axis for axis, size in enumerate(x.shape) if (size == 1) is one] for one in (False, True))
+    whole = op.transpose(x, perm=(*(long[axis] for axis in transposed.perm), *ones))
+    return reshaped(whole, last)
+
+
+def _are_alike(one, other):
+    """Whether two shapes are the same but for sizes of 1."""
+    return [size for size in one if size != 1] == [size for size in other if size != 1]
 
 
 @rule(keeps="rounding")

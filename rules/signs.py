@@ -29,8 +29,12 @@ __all__ = [
     "negate_integer_sum",
     "negate_operand",
     "negate_sum",
+    "negate_sum_of_sums",
     "turn_difference_before_even",
     "turn_difference_before_factor",
+    "turn_difference_before_square",
+    "turn_differences_before_even",
+    "turn_differences_before_square",
     "write_difference",
     "write_difference_as_sum",
 ]
@@ -94,6 +98,16 @@ def negate_sum(z: Integers, x, y, c: Constant):
     return negative if isinstance(negative, Declined) else op.sub(negative, z)
 
 
+@rule
+def negate_sum_of_sums(z: Integers, w, x, y, c: Constant):
+    """So is that of a sum in which such a sum is added."""
+    forms = (*_forms(x, y, c), op.add(x, c))
+    product, quotient, difference, total = forms
+    yield op.neg(op.add(z, op.add(w, product | quotient | difference | total)))
+    negative = _negative(forms, x, y, c)
+    return negative if isinstance(negative, Declined) else op.sub(op.sub(negative, w), z)
+
+
 @rule(shared="keep")
 def write_difference(x, y):
     """X + -y is x - y (IEEE 754-2019, 5.4.1); integers wrap around alike."""
@@ -136,6 +150,8 @@ def multiply_without_signs(x, y):
     """The product of two negatives is that of the numbers, and so is the quotient of floats."""
     product = (op.mul | op.div)(op.neg(x), op.neg(y))
     yield product
+    if "neg" in (x.op_name, y.op_name):
+        return decline("the negative of a negative is the number itself", at=product)
     if reason := _no_sign(product):
         return decline(reason, at=product)
     return product.op(x, y)
@@ -196,6 +212,39 @@ def drop_sign_before_square(x):
     if x.type.element in SMALL_FLOATS:
         return decline(_SMALL, at=square)
     return square.op(x, x)
+
+
+@rule(shared="keep")
+def turn_difference_before_square(x, c: Constant):
+    """So is that of a constant less a number, and its quotient by itself."""
+    difference = op.sub(c, x)
+    square = (op.mul | op.div)(difference, difference)
+    yield square
+    if x.type.element in SMALL_FLOATS:
+        return decline(_SMALL, at=square)
+    turned = x if x.type == difference.type and not c.value.any() else op.add(x, op.neg(c))
+    return square.op(turned, turned)
+
+
+@rule(shared="keep")
+def turn_differences_before_even(x: Integers, y, c: Constant):
+    """So are those of such a difference less another integer, before either."""
+    differences = op.sub(op.sub(c, x), y)
+    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(differences)
+    yield even
+    if reason := _no_negative(x):
+        return decline(reason, at=x)
+    return even.op(op.add(op.add(x, op.neg(c)), y), like=even)
+
+
+@rule(shared="keep")
+def turn_differences_before_square(x: Integers, y, c: Constant):
+    """The same before a square."""
+    differences = op.sub(op.sub(c, x), y)
+    square = (op.mul | op.div)(differences, differences)
+    yield square
+    turned = op.add(op.add(x, op.neg(c)), y)
+    return square.op(turned, turned)
 
 
 @rule
@@ -283,10 +332,14 @@ SIGNS = (
     move_sign_of_divisor,
     negate_operand,
     negate_sum,
+    negate_sum_of_sums,
     drop_sign_before_square,
     drop_sign_before_even,
     turn_difference_before_even,
     turn_difference_before_factor,
+    turn_difference_before_square,
+    turn_differences_before_even,
+    turn_differences_before_square,
     factor_as_sign,
 )
 """Signs where they meet, exactly: a part of `RULES`."""

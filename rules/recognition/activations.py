@@ -57,28 +57,35 @@ def _through_tanh(x):
     return op.tanh(curve | op.mul(op.mul(x, root), line) | op.mul(op.mul(x, line), root))
 
 
-def _gelu(x, erf, result):
+def _one_more(x):
+    """1 + tanh, and 1 + erf, also as 1 - erf of the negative."""
+    negative = op.erf(op.mul(x, {-math.sqrt(0.5), -1 / math.sqrt(2)}) | op.div(x, -math.sqrt(2)))
+    tanh = _through_tanh(x)
+    return tanh, op.add(_through_erf(x) | tanh, 1) | op.sub(1, negative)
+
+
+def _gelu(x, tanh, result):
     if x.type != result.type:
         return decline(_BROADCAST, at=result)
-    return op.gelu(x, approximate="none" if erf else "tanh")
+    return op.gelu(x, approximate="tanh" if tanh else "none")
 
 
 @rule(keeps="assumes")
 def recognise_gelu(x):
     """Half of x times 1 + erf(x / √2), or as much with tanh, is a gelu; assumes no -inf (Hendrycks and Gimpel 2016)."""
-    erf, tanh = _through_erf(x), _through_tanh(x)
-    product = op.mul(_halved(x), op.add(erf | tanh, 1))
+    tanh, total = _one_more(x)
+    product = op.mul(_halved(x), total)
     yield product
-    return _gelu(x, erf, product)
+    return _gelu(x, tanh, product)
 
 
 @rule(keeps="assumes")
 def recognise_gelu_halved_last(x):
     """So is half of the product; assumes the same."""
-    erf, tanh = _through_erf(x), _through_tanh(x)
-    product = op.mul(op.mul(x, op.add(erf | tanh, 1)), 0.5)
+    tanh, total = _one_more(x)
+    product = op.mul(op.mul(x, total), 0.5)
     yield product
-    return _gelu(x, erf, product)
+    return _gelu(x, tanh, product)
 
 
 @rule(keeps="assumes")
@@ -87,7 +94,7 @@ def recognise_gelu_halved_inside(x):
     erf, tanh = _through_erf(x), _through_tanh(x)
     product = op.mul(x, _halved(op.add(erf | tanh, 1)) | op.add(_halved(erf | tanh), 0.5))
     yield product
-    return _gelu(x, erf, product)
+    return _gelu(x, tanh, product)
 
 
 def _exp_of_negative(x):

@@ -12,6 +12,7 @@ from graphrewrite import Constant, Tensor, decline, op, rule
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import broadcast_shape
 from graphrewrite.rules.operands import first_operand
+from graphrewrite.types import symbols
 
 __all__ = [
     "RECOGNISE_ATTENTION",
@@ -25,7 +26,7 @@ __all__ = [
     "share_keys",
 ]
 
-_OF_FOUR: Any = {*permutations(range(4))}
+_OF_FEW: Any = {perm for rank in (2, 3, 4) for perm in permutations(range(rank))}
 _OF_THREE: Any = {*permutations(range(3))}
 _LAST: Any = {-1, 3}
 _HIDES = -1e4
@@ -34,7 +35,7 @@ _HIDES = -1e4
 
 def _turned(z):
     """Keys as they are multiplied: each one a column. Where heads and samples are one axis, a reshape splits it."""
-    return op.transpose(z, perm=_OF_FOUR) | op.reshape(op.transpose(z, perm=_OF_THREE))
+    return op.transpose(z, perm=_OF_FEW) | op.reshape(op.transpose(z, perm=_OF_THREE))
 
 
 def _rows(keys):
@@ -46,10 +47,10 @@ def _rows(keys):
     return rows if turn is keys else op.reshape(rows, shape=(*keys.shape[:2], keys.shape[3], keys.shape[2]))
 
 
-def _shares(scores):
-    """Softmax of scores; exporters may say that a query that sees no key gets zeros."""
-    shares = op.softmax(scores, axis=_LAST)
-    return op.where(op.is_nan(shares), 0, shares) | shares
+def _sums(scores, v):
+    """Sums of values by the softmax of scores, and that; exporters may say that a query that sees no key gets zeros."""
+    shares = op.softmax(scores)
+    return shares, op.matmul(op.where(op.is_nan(shares), 0, shares) | shares, v)
 
 
 def _scaled(x, c):
@@ -74,38 +75,58 @@ def _factor(x, scaled, c):
     return c.value.item() if scaled.op is op.mul else 1 / c.value.item()
 
 
-def _attention(q, keys, v, result, factors, mask=None, *, hides=False):
-    """The attention that the parts are, or why they are none."""
+def _attention(q, keys, v, shares, result, factors, mask=None, *, hides=False):
+    """The attention that the parts are, or why they are none; fewer axes than four have one head."""
+    rank = len(result.shape)
+    if shares.axis % rank != rank - 1:
+        return decline("its softmax is not over the keys", at=shares)
+    if {len(x.shape) for x in (q, keys, v)} != {rank}:
+        return decline("its operands have different numbers of axes", at=result)
+    sizes = {size for x in (q, keys, v) for size in x.shape}
+    if rank < 4 and (0 in sizes or any(len(symbols(size)) > 1 for size in sizes if isinstance(size, str))):
+        return decline("a size is 0, or has several names, so that a reshape does not say it", at=result)
     if None in factors or not 0 < (factor := math.prod(factors)) < math.inf:
         return decline("its factor is not one number above 0", at=result)
     if keys.op is op.reshape and keys.shape[2:] != first_operand(keys).shape[1:]:
         return decline("its reshape does more than split the first axis of the keys", at=keys)
-    k = Tensor(q.type.element, (*keys.shape[:2], keys.shape[3], keys.shape[2]))
+    *others, columns, entries = keys.shape
     masks = []
     if mask is not None:
-        shape = broadcast_shape(mask.shape, (q.shape[2], k.shape[2]))
-        masks = [Tensor(mask.type.element, shape)]
+        shape = broadcast_shape(mask.shape, (q.shape[-2], entries))
+        masks = [Tensor(mask.type.element, _by_heads(shape) if len(shape) == rank else shape)]
+    kinds = [Tensor(q.type.element, _by_heads(each)) for each in (q.shape, (*others, entries, columns), v.shape)]
     try:
-        (found,) = op.attention.infer(q.type, k, v.type, *masks, scale=factor)
+        (found,) = op.attention.infer(*kinds, *masks, scale=factor)
     except TypeMismatchError as error:
         return decline(str(error), at=result)
-    if found != result.type:
-        return decline("its axes have names", at=result)
-    rows = _rows(keys)
-    if mask is None:
-        return op.attention(q, rows, v, scale=factor)
-    seen = op.logical_not(mask) if hides else mask
-    return op.attention(q, rows, v, seen if mask.shape == shape else op.expand(seen, shape=shape), scale=factor)
+    if found.shape != _by_heads(result.shape) or any(x.type.layout is not None for x in (q, keys, v, result)):
+        return decline("its mask repeats it, or its axes have names", at=result)
+    parts = [_with_heads(x) for x in (q, _rows(keys), v)]
+    if mask is not None:
+        seen = op.logical_not(mask) if hides else mask
+        spread = seen if mask.shape == shape else op.expand(seen, shape=shape)
+        parts.append(_with_heads(spread) if len(shape) == rank else spread)
+    attention = op.attention(*parts, scale=factor)
+    return attention if rank == 4 else op.reshape(attention, shape=result.shape)
+
+
+def _by_heads(shape):
+    """A shape with an axis of one head behind that of the samples, unless it has one of heads."""
+    return shape if len(shape) == 4 else (*(shape[:-2] or (1,)), 1, *shape[-2:])
+
+
+def _with_heads(x):
+    return x if len(x.shape) == 4 else op.reshape(x, shape=_by_heads(x.shape))
 
 
 @rule(keeps="rounding")
 def recognise_attention(q, z, v, c: Constant | None = None, d: Constant | None = None):
     """A softmax of products of queries with keys, times values, is attention (Vaswani et al. 2017)."""
     keys, factored, product, scaled = _products(q, z, c, d)
-    result = op.matmul(_shares(scaled | product), v)
+    shares, result = _sums(scaled | product, v)
     yield result
     factors = _factor(product, scaled, c), _factor(keys, factored, d)
-    return _attention(q, keys, v, result, factors)
+    return _attention(q, keys, v, shares, result, factors)
 
 
 @rule(keeps="assumes")
@@ -113,12 +134,12 @@ def recognise_masked_attention(q, z, v, mask, c: Constant | None = None, d: Cons
     """So it is with a mask added to the scores; assumes that this does not hide all keys from a query."""
     keys, factored, product, scaled = _products(q, z, c, d)
     masked = op.add(scaled | product, mask)
-    result = op.matmul(_shares(masked), v)
+    shares, result = _sums(masked, v)
     yield result
     if masked.type != product.type:
         return decline("its mask repeats the scores", at=masked)
     factors = _factor(product, scaled, c), _factor(keys, factored, d)
-    return _attention(q, keys, v, result, factors, mask)
+    return _attention(q, keys, v, shares, result, factors, mask)
 
 
 @rule(keeps="assumes")
@@ -127,12 +148,12 @@ def recognise_attention_of_chosen(q, z, v, seen, low: Constant, c: Constant | No
     keys, factored, product, scaled = _products(q, z, c, d)
     kept, hidden = op.where(seen, scaled | product, low), op.where(seen, low, scaled | product)
     chosen = kept | hidden
-    result = op.matmul(_shares(chosen), v)
+    shares, result = _sums(chosen, v)
     yield result
     if chosen.type != product.type or not (low.value <= _HIDES).all():
         return decline("it repeats the scores, or what is chosen instead is not so low that it hides them", at=chosen)
     factors = _factor(product, scaled, c), _factor(keys, factored, d)
-    return _attention(q, keys, v, result, factors, seen, hides=not kept)
+    return _attention(q, keys, v, shares, result, factors, seen, hides=not kept)
 
 
 @rule(keeps="rounding")

@@ -16,6 +16,7 @@ __all__ = [
     "recognise_chosen_relu",
     "recognise_chosen_slope",
     "recognise_clip",
+    "recognise_clip_of_extreme",
     "recognise_clip_of_extremes",
     "recognise_other_relu",
     "recognise_other_slope",
@@ -51,8 +52,7 @@ def recognise_clip_of_extremes(x, c: Number, d: Number):
     yield outer
     if x.type != outer.type or x.type.element == "bool":
         return decline("it is broadcast, or a truth value", at=outer)
-    bound = c.fact().number
-    return _limited(x, (bound, None) if inner.op is op.maximum else (None, bound), outer.op, d.fact().number)
+    return _limited(x, (inner.op, c.fact().number), (outer.op, d.fact().number))
 
 
 @rule(keeps="rounding")
@@ -66,17 +66,34 @@ def recognise_clip(x, d: Number):
     low, high = limits_of(inner)
     if low != low or high != high:
         return decline("a limit is NaN", at=inner)
-    return _limited(x, (low, high), outer.op, d.fact().number)
+    return _limited(x, (op.maximum, low), (op.minimum, high), (outer.op, d.fact().number))
 
 
-def _limited(x, limits, extreme, bound):
-    """X within limits, and then by one more: min(max(x, low), high) is limited again."""
-    low, high = limits
-    if extreme is op.minimum:
-        high = bound if high is None else min(high, bound)
-    else:
-        low = bound if low is None else max(low, bound)
-        high = None if high is None else max(high, bound)
+@rule(keeps="rounding")
+def recognise_clip_of_extreme(x, c: Number):
+    """So do a rectifier, and limits, of one extreme."""
+    inner = (op.maximum | op.minimum)(x, c)
+    outer = (op.clip | op.hard_tanh | op.relu)(inner)
+    yield outer
+    if x.type != outer.type:
+        return decline("it is broadcast", at=inner)
+    low, high = limits_of(outer)
+    if low != low or high != high:
+        return decline("a limit is NaN", at=outer)
+    return _limited(x, (inner.op, c.fact().number), (op.maximum, low), (op.minimum, high))
+
+
+def _limited(x, *extremes):
+    """X within the limits that extremes with numbers make of it, one after the other; None is no limit."""
+    low = high = None
+    for extreme, bound in extremes:
+        if bound is None:
+            continue
+        if extreme is op.minimum:
+            high = bound if high is None else min(high, bound)
+        else:
+            low = bound if low is None else max(low, bound)
+            high = None if high is None else max(high, bound)
     return op.relu(x) if low == 0 and high is None else op.clip(x, low=low, high=high)
 
 
@@ -151,6 +168,7 @@ RECOGNISE_LIMITS = (
     recognise_relu,
     recognise_clip_of_extremes,
     recognise_clip,
+    recognise_clip_of_extreme,
     recognise_chosen_relu,
     recognise_other_relu,
     recognise_slope,

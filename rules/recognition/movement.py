@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite import decline, op, rule
+from graphrewrite.types import product
 
-__all__ = ["RECOGNISE_MOVEMENT", "recognise_channel_shuffle"]
+__all__ = ["RECOGNISE_MOVEMENT", "recognise_channel_shuffle", "recognise_channel_shuffle_behind_transpose"]
 
 
-_SWAPPED: Any = {(0, 2, 1, *range(3, rank)) for rank in range(3, 7)}
-"""Groups and their channels change places."""
+_SWAPPED: Any = {
+    (*range(first), first + 1, first, *range(first + 2, rank)) for rank in range(2, 7) for first in range(rank - 1)
+}
+"""Groups and their channels, which lie beside each other, change places."""
 
 
 @rule
@@ -20,14 +23,38 @@ def recognise_channel_shuffle(x):
     swapped = op.transpose(grouped, perm=_SWAPPED)
     shuffled = op.reshape(swapped)
     yield shuffled
-    if x.type != shuffled.type or x.type.layout is not None or len(x.shape) < 2:
-        return decline("its shape is another one afterwards, or its axes have names", at=shuffled)
-    batch, _, *positions = x.shape
-    groups, size = grouped.shape[1:3]
-    if grouped.shape != (batch, groups, size, *positions) or any(isinstance(n, str) for n in (groups, size)):
-        return decline("it does not split the axis of the channels in two", at=grouped)
-    return op.channel_shuffle(x, groups=groups)
+    groups = _groups(x, grouped, swapped, shuffled, 1)
+    return decline(_NOT_CHANNELS, at=shuffled) if groups is None else op.channel_shuffle(x, groups=groups)
 
 
-RECOGNISE_MOVEMENT = (recognise_channel_shuffle,)
+@rule
+def recognise_channel_shuffle_behind_transpose(x):
+    """So they are where a transpose has moved the channels, as networks with channels last are exported."""
+    moved = op.transpose(x)
+    grouped = op.reshape(moved)
+    swapped = op.transpose(grouped, perm=_SWAPPED)
+    shuffled = op.reshape(swapped)
+    yield shuffled
+    groups = _groups(moved, grouped, swapped, shuffled, moved.perm.index(1)) if len(x.shape) > 1 else None
+    if groups is None or x.type.layout is not None:
+        return decline(_NOT_CHANNELS, at=shuffled)
+    return op.transpose(op.channel_shuffle(x, groups=groups), like=moved)
+
+
+_NOT_CHANNELS = "it does not split the axis of the channels in two and join them again, or its axes have names"
+
+
+def _groups(x, grouped, swapped, shuffled, axis):
+    """The number of groups in which an axis is split, or None if something else is done."""
+    if x.type != shuffled.type or x.type.layout is not None or len(x.shape) <= axis:
+        return None
+    first = next(place for place, source in enumerate(swapped.perm) if place != source)
+    groups, size = grouped.shape[first : first + 2]
+    if isinstance(groups, str) or isinstance(size, str) or x.shape[axis] != groups * size:
+        return None
+    # What comes before may be on other axes: a batch and groups, or rows of positions.
+    return groups if product(grouped.shape[:first]) == product(x.shape[:axis]) else None
+
+
+RECOGNISE_MOVEMENT = (recognise_channel_shuffle, recognise_channel_shuffle_behind_transpose)
 """Movement of entries from reshapes and transposes."""

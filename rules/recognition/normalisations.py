@@ -17,12 +17,14 @@ __all__ = [
     "recognise_instance_norm",
     "recognise_layer_norm",
     "recognise_layer_norm_of_line",
+    "recognise_norm_of_narrow",
     "recognise_rms_norm",
     "recognise_rms_norm_by_inverse",
     "recognise_rms_norm_of_factor",
     "recognise_rms_norm_of_product",
     "recognise_rms_norm_of_quotient",
     "recognise_shift",
+    "recognise_variance",
 ]
 
 
@@ -87,6 +89,21 @@ def _parameter(c, whole):
     if not _broadcasts(entries.shape, whole):
         return None
     return entries if any(isinstance(size, str) for size in whole) else np.broadcast_to(entries, whole)
+
+
+@rule(keeps="assumes", shared="keep")
+def recognise_variance(x):
+    """The mean of squares less the square of the mean is that of squared deviations; assumes that it is no rounding."""
+    mean, squares = op.reduce_mean(x), op.reduce_mean(_square(x))
+    variance = op.sub(squares, _square(mean))
+    yield variance
+    if variance.type != squares.type or element_kind(x.type.element) != "float":
+        return decline("an exponent broadcasts it, or it is of no floats", at=variance)
+    axis = _last_axes(x, mean)
+    if axis is None or axis != _last_axes(x, squares):
+        return decline("its means are not over the same last axes", at=squares)
+    centred = op.sub(x, mean)
+    return op.reduce_mean(op.mul(centred, centred), like=squares)
 
 
 @rule(keeps="rounding")
@@ -178,6 +195,18 @@ def recognise_layer_norm_of_line(x, epsilon: Constant, gain, shift):
 
 
 @rule(keeps="rounding")
+def recognise_norm_of_narrow(x, gain: Constant, shift: Constant | None = None):
+    """A norm of narrow floats is computed in wide ones anyway: they need not be widened before it."""
+    norm = op.layer_norm(op.cast(x), gain, shift) | op.rms_norm(op.cast(x), gain)
+    narrow = op.cast(norm)
+    yield narrow
+    if x.type != narrow.type or x.type.element not in ("f16", "bf16"):
+        return decline("its operand is not of narrow floats, or it is not rounded to them", at=narrow)
+    parameters = [op.cast(each, element=x.type.element) for each in (gain, shift) if each is not None]
+    return norm.op(x, *parameters, like=norm)
+
+
+@rule(keeps="rounding")
 def recognise_gain(x, c):
     """A factor of normalised entries is the gain of a norm that has none, also where it is no constant."""
     norm = (op.layer_norm | op.rms_norm)(x, 1)
@@ -254,6 +283,7 @@ def _of_groups(x, grouped, norm, result, gain, shift):
 
 
 RECOGNISE_NORMALISATIONS = (
+    recognise_variance,
     recognise_rms_norm,
     recognise_rms_norm_by_inverse,
     recognise_rms_norm_of_factor,
@@ -261,6 +291,7 @@ RECOGNISE_NORMALISATIONS = (
     recognise_rms_norm_of_quotient,
     recognise_layer_norm,
     recognise_layer_norm_of_line,
+    recognise_norm_of_narrow,
     recognise_gain,
     recognise_shift,
     recognise_instance_norm,

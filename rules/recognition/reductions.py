@@ -7,6 +7,7 @@ from graphrewrite.types import element_kind
 
 __all__ = [
     "RECOGNISE_REDUCTIONS",
+    "drop_added_maximum",
     "drop_subtracted_maximum",
     "recognise_log_softmax",
     "recognise_log_softmax_of_softmax",
@@ -74,6 +75,20 @@ def drop_subtracted_maximum(x):
     return soft.op(x, like=soft)
 
 
+@rule(keeps="rounding")
+def drop_added_maximum(x):
+    """So does the logarithm of a sum of exponentials; there it need not be added again."""
+    most = op.reduce_max(x)
+    total = op.reduce_log_sum_exp(op.sub(x, most))
+    shaped = op.reshape(most) | op.squeeze(most)
+    whole = op.add(total, shaped | most)
+    yield whole
+    axes = [{axis % len(x.shape) for axis in each.axes or range(len(x.shape))} for each in (most, total)]
+    if not most.keep_dims or axes[0] != axes[1] or whole.type != total.type:
+        return decline("the maximum is not over the axes of the sum, or broadcasts it", at=most)
+    return op.reduce_log_sum_exp(x, like=total)
+
+
 @rule(keeps="assumes")
 def recognise_reduce_log_sum_exp(x):
     """The logarithm of a sum of exponentials is an op that does not overflow; assumes that no exponential does."""
@@ -134,6 +149,7 @@ RECOGNISE_REDUCTIONS = (
     recognise_softmax,
     recognise_softmax_by_reciprocal,
     drop_subtracted_maximum,
+    drop_added_maximum,
     recognise_reduce_log_sum_exp,
     recognise_log_softmax,
     recognise_log_softmax_of_softmax,

@@ -168,6 +168,7 @@ ON = {
     "rules.gather_sums": sums_of_parts(),
     "rules.opt_in.concat_before_step": joined_values(),
     "rules.opt_in.slice_after_step": cut_values(joined=False),
+    "rules.join_slices": cut_values(joined=False),
     "rules.opt_in.divide_zero": tame_arithmetic(FORMS[:1]),
     "rules.APPROXIMATE": st.deferred(lambda: tame_arithmetic() | stored_again()),
     "rules.opt_in.slice_after_pair": cut_pairs(),

@@ -24,6 +24,14 @@ DECLINES: dict[Rule, tuple[str, ...]] = {
         INPUTS + "u = input() : f32[2,3,4]\n" + PRODUCT + "w = softmax(s)\nr = matmul(w, u)",
         # Keys of other entries.
         INPUTS + SPLIT + "o = input() : f32[1,2,6,4]\ns = matmul(o, u)\nw = softmax(s)\nr = matmul(w, o)",
+        # Shares of queries.
+        INPUTS + PRODUCT + "w = softmax(s, axis=2)\nr = matmul(w, v)",
+        # Samples of several names.
+        "q = input() : f32[M*N,3,4]\nt = transpose(q, perm=[0, 2, 1])\ns = matmul(q, t)\nw = softmax(s)\n"
+        "r = matmul(w, q)",
+        # Axes with names.
+        "q = input() : f32[2,3,4] NWC\nt = transpose(q, perm=[0, 2, 1])\ns = matmul(q, t)\nw = softmax(s)\n"
+        "r = matmul(w, q)",
     ),
     attention.recognise_masked_attention: (
         # A mask that repeats.

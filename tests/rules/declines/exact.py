@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import Rule, op, rules
-from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, row, rows, stored, whole
+from graphrewrite import Rule, Tensor, op, rules
+from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, ones, row, rows, stored, whole
 
 __all__ = ["DECLINES"]
 
@@ -52,8 +52,33 @@ def _by_two_axes(x: Any) -> Any:
     return op.quantize_linear(op.dequantize_linear(x, scales, axis=0), scales, axis=1)
 
 
+def _turned(x: Any, first: Any, perm: Any, last: Any) -> Any:
+    return op.reshape(op.transpose(op.reshape(x, shape=first), perm=perm), shape=last)
+
+
+def _named_repetition(x: Any) -> Any:
+    two = x.graph.constant(ones(1, 2), type=Tensor("f32", (1, 2), "NC"))
+    return op.add(op.expand(two, shape=("N", 2)), row(1, 2))
+
+
+def _by_blocks(x: Any) -> Any:
+    scales = constant(x, ones(2, 2))
+    return op.quantize_linear(
+        op.dequantize_linear(x, scales, axis=1, block_size=2), scales, axis=1, block_size=2, element="u8"
+    )
+
+
 DECLINES: dict[Rule, tuple[Case, ...]] = {
     # Indices.
+    rules.merge_gathers: (
+        (lambda x: op.gather(op.gather(x, whole(1, 0), axis=1), whole(1, 0), axis=0), "f32[4,4]"),
+        (lambda x: op.gather(cut(x, 0, "N"), whole(1, 0), axis=1), "f32[4,M]"),
+        (lambda x: op.gather(op.gather(x, whole(1, 0), axis=0), whole(0, 2), axis=0), "f32[N]"),
+    ),
+    rules.slice_of_gather: (
+        (lambda x: cut(op.gather(x, whole(1, 0), axis=0), 0, 1), "f32[4,4]"),
+        (lambda x: cut(op.gather(x, whole(1, 0), axis=1), 1, 1), "f32[4,4]"),
+    ),
     rules.drop_cast_of_indices: (
         (lambda x, i: op.gather(x, op.cast(i, element="i64")), "f32[4]", "i8[N]"),
         (lambda x, i: op.gather(x, op.cast(i, element="i8")), "f32[4]", "i64[N]"),  # it wraps around
@@ -144,6 +169,17 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.neg(op.add(x, op.mul(y, 2.0))), "f32[N,4]", "f32[N,4]"),
         (lambda x, y: op.neg(op.add(x, op.div(y, whole(3)))), "i32[N,4]", "i32[N,4]"),
     ),
+    rules.negate_sum_of_sums: (
+        (lambda x, y: op.neg(op.add(x, op.add(y, op.mul(y, 2.0)))), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.neg(op.add(x, op.add(y, op.div(y, whole(3))))), "i32[N,4]", "i32[N,4]"),
+    ),
+    rules.turn_differences_before_even: (
+        (lambda x, y: op.abs(op.sub(op.sub(whole(3).astype(np.uint8), x), y)), "u8[N,4]", "u8[N,4]"),
+    ),
+    rules.turn_differences_before_square: (
+        (lambda x, y: op.mul(*[op.sub(op.sub(2.0, x), y)] * 2), "f32[N,4]", "f32[N,4]"),
+    ),
+    rules.turn_difference_before_square: ((lambda x: op.mul(*[op.sub(2.0, x)] * 2), SMALL),),
     rules.negate_operand: (
         (lambda x, y: op.neg(op.sub(x, y)), "f32[N,4]", "f32[N,4]"),
         (lambda x: op.neg(op.add(x, 1.0)), "f32[N,4]"),
@@ -176,6 +212,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.multiply_without_signs: (
         (lambda x, y: op.div(op.neg(x), op.neg(y)), "i32[N,4]", "i32[N,4]"),
         (lambda x, y: op.mul(op.neg(x), op.neg(y)), SMALL, SMALL),
+        (lambda x, y: op.mul(op.neg(op.neg(x)), op.neg(y)), "f32[N,4]", "f32[N,4]"),
     ),
     rules.drop_sign_before_square: ((lambda x: op.mul(*[op.neg(x)] * 2), SMALL),),
     rules.factor_as_sign: (
@@ -245,6 +282,14 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (_other_readers, "f32[N,4]", "f32[N,1]"),
         (lambda x: op.concat(rows(x, 1, 2), rows(x, 2, 4), axis=0), "f32[N]"),
         (_sizes, "f32[N,M]"),
+    ),
+    rules.compute_before_expand: (
+        (lambda x, y: op.add(op.expand(constant(x, row(1, 2)), shape=(3, "N", 2)), y), "f32[N,1]", "f32[2]"),
+        (_named_repetition, "f32[N,4]"),
+    ),
+    rules.compute_before_expand_in_order: (
+        (lambda x, y: op.sub(op.expand(constant(x, row(1, 2)), shape=("N", 2)), y), "f32[N,1]", "f32[2]"),
+        (lambda x: op.prelu(op.expand(constant(x, row(1, 2)), shape=("N", 2)), 0.5), "f32[N,1]"),
     ),
     rules.slice_before_expand: (
         (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
@@ -358,6 +403,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.reshape(op.transpose(x, perm=(1, 0)), shape=(3, 4)), "f32[3,4]"),
         (lambda x: op.reshape(op.transpose(x, perm=(1, 0, 2)), shape=(4, 1, 2)), "f32[2,4,1] NCW"),
     ),
+    rules.add_ones_before_transpose: (
+        (lambda x: _turned(x, (4, 3), (1, 0), (6, 2)), "f32[12]"),
+        (lambda x: _turned(x, (4, 3, 1), (1, 0, 2), (3, 4, 1, 1)), "f32[12]"),
+    ),
+    rules.drop_ones_behind_transpose: (
+        (lambda x: _turned(x, (4, 3), (1, 0), (12,)), "f32[12,1]"),
+        (lambda x: _turned(x, (4, 1, 3), (2, 1, 0), (12,)), "f32[4,1,1,3]"),
+        (lambda x: _turned(x, (4, 3), (1, 0), (12,)), "f32[4,1,3] NCW"),
+    ),
     rules.merge_transpose_into_reshape: (
         (lambda x: op.transpose(op.reshape(x, shape=(4, 3)), perm=(1, 0)), "f32[3,4]"),
         (lambda x: op.transpose(op.reshape(x, shape=(2, 1, 4)), perm=(2, 1, 0)), "f32[2,4,1] NCW"),
@@ -367,6 +421,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: again(x, 1e38), "u8[N,4]"),  # most stored numbers are read as infinity
         (lambda x: again(x, 0.5), "i32[N,4]"),
         (_by_two_axes, "u8[2,2]"),
+        (_by_blocks, "u8[2,4]"),
     ),
     rules.drop_limit_before_quantising: (
         (lambda x: stored(op.relu(x), 0.5), "f32[N,4]"),

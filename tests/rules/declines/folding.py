@@ -42,6 +42,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: layer(op.add(x, COLUMN)), "f32[2,4]"),
         (lambda x: op.conv(op.add(x, ones(2, 1, 1)), KERNEL, ones(2), pads=(1, 1, 1, 1)), "f32[N,2,3,3]"),
     ),
+    affine.fold_input_norm: (
+        (lambda x: op.conv(normed(x), KERNEL, ones(2), pads=(1, 1, 1, 1)), "f32[N,2,3,3]"),
+        (lambda x: op.conv(normed(x, epsilon=0.0), KERNEL, ones(2)), "f32[N,2,3,3]"),
+    ),
     affine_before_moves.norm_before_reshape: ((lambda x: normed(op.reshape(x, shape=("N", 4))), "f32[N,2,2]"),),
     affine_before_moves.norm_before_names: (
         (lambda x: normed(op.transpose(op.reshape(x, shape=("N", 2, 3)), perm=(0, 2, 1))), "f32[N,6]"),

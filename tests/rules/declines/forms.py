@@ -49,6 +49,17 @@ def _rounded_twice(x: Any) -> Any:
     return op.quantize_linear(stored, constant(x, np.array(0.25)))
 
 
+def _turned_again(x: Any, scale: np.ndarray, **attributes: Any) -> Any:
+    same = constant(x, np.asarray(scale))
+    turned = op.transpose(op.dequantize_linear(x, same, **attributes), perm=(1, 0))
+    return op.quantize_linear(turned, same, element=x.type.element, **attributes)
+
+
+def _greatest_again(x: Any, scale: np.ndarray) -> Any:
+    same = constant(x, np.asarray(scale))
+    return op.quantize_linear(op.max_pool(op.dequantize_linear(x, same), kernel=(2, 2)), same, element=x.type.element)
+
+
 def _stored_between(x: Any) -> Any:
     scale = constant(x, np.float64(0.25))
     return op.dequantize_linear(op.quantize_linear(op.dequantize_linear(x, np.float32(0.5)), scale), scale)
@@ -185,6 +196,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     # Quantised numbers.
     quantised.move_before_dequantising: (
         (lambda x: op.tile(op.dequantize_linear(x, FOUR, ZEROS, axis=1), repeats=(1, 2)), "i8[N,4]"),
+    ),
+    quantised.pick_stored: (
+        (lambda x: _turned_again(x, FOUR, axis=0), "i8[4,4]"),
+        (lambda x: _turned_again(x, np.float32(-0.5)), "i8[4,4]"),
+        (lambda x: _turned_again(x, np.float32(1e38)), "i8[4,4]"),
+        (lambda x: _greatest_again(x, np.float32(0.5)), "i16[1,1,4,4]"),
     ),
     quantised.quantise_before_moving: ((lambda x: op.quantize_linear(cut(x, 0, 4), FOUR, ZEROS, axis=1), "f32[N,6]"),),
     quantised.concat_before_dequantising: (

@@ -61,6 +61,16 @@ def _normed(x: Any, grouped: tuple[int, ...], shape: tuple[int, ...], *, first: 
     return op.reshape(op.layer_norm(op.reshape(x, shape=grouped), gain, axis=first), shape=shape)
 
 
+def _squared_mean(x: Any, axis: int) -> Any:
+    mean = op.reduce_mean(x, axes=(axis,))
+    return op.mul(mean, mean)
+
+
+def _with_maximum(x: Any, axis: int) -> Any:
+    most = op.reduce_max(x, axes=(axis,))
+    return op.add(op.reduce_log_sum_exp(op.sub(x, most), axes=(1,)), most)
+
+
 DECLINES: dict[Rule, tuple[Case, ...]] = {
     activations.recognise_gelu: ((lambda x: op.mul(op.mul(x, 0.5), op.add(_erf(x), COLUMN)), ROW),),
     activations.recognise_gelu_halved_last: ((lambda x: op.mul(op.mul(x, op.add(_erf(x), COLUMN)), 0.5), ROW),),
@@ -96,6 +106,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.minimum(op.relu(x), COLUMN), ROW),
         (lambda x: op.minimum(op.clip(x, low=float("nan")), 2.0), ROWS),
     ),
+    limits.recognise_clip_of_extreme: (
+        (lambda x: op.relu(op.minimum(x, COLUMN)), ROW),
+        (lambda x: op.clip(op.minimum(x, 2.0), low=float("nan")), ROWS),
+    ),
     limits.recognise_chosen_relu: ((lambda x: op.where(_is_positive(x), x, 0 * COLUMN), ROW),),
     limits.recognise_other_relu: ((lambda x: op.where(op.less(x, 0.0), 0 * COLUMN, x), ROW),),
     limits.recognise_slope: (
@@ -116,6 +130,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             "f32[N,6,2]",
         ),
     ),
+    movement.recognise_channel_shuffle_behind_transpose: (
+        (
+            lambda x: op.reshape(
+                op.transpose(op.reshape(op.transpose(x, perm=(0, 2, 1)), shape=("N", 2, 3, 5)), perm=(0, 2, 1, 3)),
+                shape=("N", 6, 5),
+            ),
+            "f32[N,5,6]",
+        ),
+    ),
     reductions.recognise_softmax: ((lambda x: _shares(x, op.div, (0, 1)), ROWS),),
     reductions.recognise_softmax_by_reciprocal: (
         (lambda x: _shares(x, lambda e, total: op.mul(e, op.reciprocal(total)), (0, 1)), ROWS),
@@ -123,6 +146,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     reductions.drop_subtracted_maximum: (
         (lambda x: op.softmax(op.sub(x, op.reduce_max(x, axes=(0,))), axis=1), "f32[3,4]"),
     ),
+    reductions.drop_added_maximum: ((lambda x: _with_maximum(x, 0), "f32[4,4]"),),
     reductions.recognise_log_softmax: ((lambda x: op.sub(x, op.reduce_log_sum_exp(x, axes=(0, 1))), "f32[3,4]"),),
     reductions.recognise_reduce_sum_square: ((lambda x: op.reduce_sum(op.pow(x, 2 * COLUMN), axes=(0,)), ROW),),
     normalisations.recognise_rms_norm: ((lambda x: op.div(x, _rms(x)), "f32[3,4]"),),
@@ -143,6 +167,14 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: _line(x, ones(4), epsilon=0.0), "f32[3,4]"),
         (lambda x: _line(x, ones(4)), "f32[3,4] NC"),
         (lambda x: _line(x, ones(3, 1)), "f32[3,4]"),
+    ),
+    normalisations.recognise_variance: (
+        (lambda x: op.sub(op.reduce_mean(op.mul(x, x), axes=(1,)), _squared_mean(x, 0)), "f32[4,4]"),
+        (lambda x: op.sub(op.reduce_mean(op.mul(x, x), axes=(0,)), _squared_mean(x, 0)), "f32[4,4]"),
+        (lambda x: op.sub(op.reduce_mean(op.mul(x, x), axes=(1,)), _squared_mean(x, 1)), "i32[4,4]"),
+    ),
+    normalisations.recognise_norm_of_narrow: (
+        (lambda x: op.cast(op.layer_norm(op.cast(x, element="f64"), np.ones(4)), element="f32"), "f32[N,4]"),
     ),
     normalisations.recognise_gain: ((lambda x: op.mul(op.layer_norm(x, 1.0), ones(3, 1)), "f32[3,4]"),),
     normalisations.recognise_shift: ((lambda x: op.add(op.layer_norm(x, ones(4)), ones(3, 1)), "f32[3,4]"),),

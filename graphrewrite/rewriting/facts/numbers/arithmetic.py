@@ -167,6 +167,8 @@ def _div(node: AppliedOp) -> Fact:
     element = node.element
     if not _is_real(x):
         return within(element, ranges.quotient(_range(x), _range(y)))
+    if node.reads_one_value():
+        return Fact(1.0, 1.0, not x.is_finite or x.may_be_zero, False, True)
     return _divided(x, y, element)
 
 
