@@ -28,8 +28,8 @@ wheel: .venv/bin/python ## build dist/graphrewrite-VERSION-py3-none-any.whl, whi
 	rm -rf dist
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-nightly: .venv/dev.stamp ## 10,000 configurations of each component, designs against GHDL and programs over memory (SEED=1, EXECUTOR=module:name)
-	$(BIN)/python -m pytest $(if $(EXECUTOR),--executor=$(EXECUTOR),-n auto) --hypothesis-profile=slow --hdl-seed=$(or $(SEED),$(shell date +%s)) tests/hdl tests/lowering/memory $(PYTEST)
+nightly: .venv/dev.stamp ## 10,000 configurations of each component, designs against GHDL and programs over memory, 1,000 mutants of each format (SEED=1, EXECUTOR=module:name)
+	$(BIN)/python -m pytest $(if $(EXECUTOR),--executor=$(EXECUTOR),-n auto) --hypothesis-profile=slow --hdl-seed=$(or $(SEED),$(shell date +%s)) tests/hdl tests/lowering/memory tests/lowering/exchange/test_mutated_*.py $(PYTEST)
 
 bench: .venv/dev.stamp ## the benchmarks, one by one (PROFILE=quick: at their smallest, slow: full size, PEERS=python: who else)
 	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py' --hypothesis-profile=$(PROFILE) \

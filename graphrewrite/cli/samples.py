@@ -54,9 +54,18 @@ class Samples:
 
 
 def beside(model: Path) -> Path | None:
-    """Return the ``.npz`` file of the same name beside a model, if there is one."""
+    """Return the ``.npz`` file of the same name beside a model, if there is one; a saved network is none of samples."""
     found = model.with_suffix(".npz")
-    return found if found != model and found.is_file() else None
+    return found if found != model and found.is_file() and not _has_others(found) else None
+
+
+def _has_others(path: Path) -> bool:
+    """Tell whether an archive holds something besides arrays."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(not name.endswith(".npy") for name in archive.namelist())
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
 
 
 def load(path: Path | None, graph: Graph) -> Samples:
@@ -119,6 +128,8 @@ def arrays_of(path: Path, what: str = "calibration samples", hint: str = _RANDOM
     try:
         with path.open("rb") as file:
             found = np.load(file, allow_pickle=False)
+            if _has_others(path):
+                raise ValueError("it holds more than arrays, as a saved network does")
             return {"calibration_x": found} if isinstance(found, np.ndarray) else {n: found[n] for n in found.files}
     except FileNotFoundError:
         near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.npz")])

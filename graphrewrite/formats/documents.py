@@ -22,9 +22,11 @@ from graphrewrite.runtime.plugins import offered
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.module import Module
 
-__all__ = ["load", "save"]
+__all__ = ["TEXTS", "load", "save"]
 
 _TEXT = (".txt", ".graph")
+TEXTS = (b"graph ", b"graph\n", b"module ", b"# dialect: ", b"# op: ", b"# arrays: ")
+"""How a text begins."""
 _ARCHIVE = b"PK\3\4"
 """How an archive begins."""
 
@@ -117,13 +119,13 @@ def load(
     source, ops = Path(path), (*ops, *offered(plugins, "ops"))
     ending = source.suffix.lower()
     with opened(source, limit=limit) as (stream, _):
-        head = stream.read(len(_ARCHIVE))
+        head = stream.read(max(map(len, (_ARCHIVE, *TEXTS))))
     is_json = head.lstrip()[:1] == b"{"  # earlier versions wrote it whatever the ending
-    if head == _ARCHIVE or (ending == ".npz" and not is_json):
+    if head.startswith(_ARCHIVE) or (ending == ".npz" and not is_json):
         return archive_file.load(source, ops=ops, limit=limit)
     if is_json or ending == ".json":
         return json_file.load(source, ops=ops, limit=limit)
-    if ending in _TEXT:
+    if ending in _TEXT or head.startswith(TEXTS):
         return read_text(source, ops=ops, limit=limit)
     onnx = "; graphrewrite.lowering.from_onnx reads it" if ending == ".onnx" else ""
     what = f"what ends in {ending} is written only" if ending in ENDINGS and not onnx else "it is no document"

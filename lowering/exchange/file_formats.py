@@ -10,6 +10,7 @@ from pathlib import Path
 from graphrewrite import Graph, Module
 from graphrewrite.errors import did_you_mean
 from graphrewrite.formats import load as load_document
+from graphrewrite.formats.documents import TEXTS
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.foreign_files import first_bytes, foreign_file, foreign_folder
 from graphrewrite.lowering.exchange.keras_import import from_keras
@@ -138,7 +139,7 @@ def _framework(head: bytes, members: list[str]) -> str | None:
 
 
 def _is_document(source: Path, head: bytes) -> bool:
-    return head.startswith(_ZIP) or head.lstrip()[:1] == b"{" or source.suffix.lower() in _DOCUMENTS
+    return head.startswith((_ZIP, *TEXTS)) or head.lstrip()[:1] == b"{" or source.suffix.lower() in _DOCUMENTS
 
 
 def _is_onnx(head: bytes) -> bool:

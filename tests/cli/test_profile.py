@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from graphrewrite import models
+from graphrewrite import load, models, save
 from tests.support.cli_commands import done, refused, run
 
 
@@ -67,3 +67,10 @@ def test_what_is_wrong_is_said(gathered, tmp_path, code, message, options):
         assert message in run(*arguments).stderr
     else:
         refused(code, message, *arguments)
+
+
+def test_a_saved_network_is_no_file_of_samples(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(models.path("digits").read_bytes())
+    save(load(tmp_path / "net.onnx"), tmp_path / "net.npz")
+    refused(5, "there are no samples", "profile", tmp_path / "net.onnx")
+    refused(5, "more than arrays, as a saved network", "profile", tmp_path / "net.onnx", tmp_path / "net.npz")

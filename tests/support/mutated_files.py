@@ -25,11 +25,13 @@ from graphrewrite import GraphRewriteError, load, models, save, verify
 from graphrewrite.lowering.exchange.rulesets import FrameworkOp, entries_of, onnx_ops, read_ruleset, skeleton
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message, written
 
-__all__ = ["KINDS", "SECONDS", "outcome", "try_many"]
+__all__ = ["KINDS", "NEEDED", "SECONDS", "outcome", "try_many"]
 
 SECONDS = 5.0
 _BYTES = 1 << 30
-_RECORDED = Path(__file__).parents[1] / "lowering" / "exchange" / "recorded_keras.zip"
+_EXCHANGE = Path(__file__).parents[1] / "lowering" / "exchange"
+_RECORDED = _EXCHANGE / "recorded_keras.zip"
+_PROGRAM = _EXCHANGE / "recorded_torch.pt2"
 _WORDS = (b"", b"-1", b"0", b"99999999999", b"1e309", b"nan", b'"', b"{", b"}", b"[", b"\0", b"\xff", b"../x", b"\n")
 _FROZEN = """
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
@@ -151,12 +153,15 @@ KINDS: dict[str, Callable[[Path, random.Random], Path]] = {
     "keras": _file("m.keras", lambda: _recorded("keras_3.keras"), _zip),
     "keras 2": _file("m.keras", lambda: _recorded("keras_2.keras"), _zip),
     "h5": _file("m.h5", lambda: _recorded("keras_3.h5")),
+    "pt2": _file("m.pt2", _PROGRAM.read_bytes, _zip),
     "json": _file("m.json", lambda: _saved(".json")),
     "npz": _file("m.npz", lambda: _saved(".npz"), _zip),
     "graph": _file("m.graph", _TEXT.encode),
     "ruleset": _file("rules.pbtxt", _ruleset),
 }
 """What writes a mutant of each format."""
+NEEDED = {"keras": "h5py", "keras 2": "h5py", "h5": "h5py", "pt2": "torch"}
+"""Packages that read formats."""
 
 
 def outcome(kind: str, number: int, folder: Path) -> str:

@@ -1,5 +1,7 @@
 """Record what `torch.onnx` writes, with results: ``python -m tests.support.record_torch FILE.tar.xz``, with PyTorch.
 
+With a name that ends in ``.pt2``, an exported program of a small network.
+
 Each case of `torch_layers` is exported by both exporters, with an open batch; results that one of them cannot export
 together are exported alone. Files that say the same are recorded once, without the lines of code that they name.
 """
@@ -17,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
+from torch import nn
 from torch.utils import _pytree
 
 from tests.support.torch_layers import CASES
@@ -26,7 +29,7 @@ OPSETS = {"script": (11, 20), "dynamo": (18, 23)}
 BATCH, EXPORTED = 3, 2
 
 
-class One(torch.nn.Module):
+class One(nn.Module):
     """One result of a module."""
 
     def __init__(self, module, at):
@@ -102,9 +105,30 @@ def recorded(name: str, module, kinds, folder: Path):
             yield from recorded(f"{name}.{at}", One(module, at), kinds, folder)
 
 
+def program():
+    """Return an exported program with an open batch, without the lines of code that it was made of."""
+    torch.manual_seed(1)
+    layers = (
+        nn.Conv2d(1, 2, 3, padding=1),
+        nn.BatchNorm2d(2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(8, 3),
+    )
+    module = nn.Sequential(*layers).eval()
+    made = torch.export.export(module, (torch.zeros(2, 1, 4, 4),), dynamic_shapes=({0: torch.export.Dim("batch")},))
+    for node in made.graph.nodes:
+        node.meta.pop("stack_trace", None)
+    return made
+
+
 def main() -> None:
-    """Write the archive."""
+    """Write the archive, or the program."""
     warnings.simplefilter("ignore")
+    if sys.argv[1].endswith(".pt2"):
+        torch.export.save(program(), sys.argv[1])
+        return
     with tempfile.TemporaryDirectory() as folder, tarfile.open(sys.argv[1], "w:xz") as archive:
         for name, (make, kinds) in CASES.items():
             torch.manual_seed(1)

@@ -255,6 +255,7 @@ REAL: Mapping[str, Callable[[Rng], Case]] = {
     "FULLY_CONNECTED": lambda rng: fully_connected(rng, real=True),
     "AVERAGE_POOL_2D": lambda rng: pool(rng, "AVERAGE_POOL_2D", real=True),
     "MAX_POOL_2D": lambda rng: pool(rng, "MAX_POOL_2D", real=True),
+    "L2_POOL_2D": lambda rng: pool(rng, "L2_POOL_2D", real=True),
     "BATCH_MATMUL": lambda rng: batch_matmul(rng, real=True),
     "SOFTMAX": lambda rng: softmax(rng, real=True),
     **{k: lambda rng, k=k: unary(rng, k, real=True) for k in _REAL_UNARY},

@@ -43,6 +43,28 @@ def gathered_at(rng: Rng, *, real: bool = False) -> Case:
     return moved(rng, "GATHER_ND", shape, (5, 2), index, real=real)
 
 
+def blocked(rng: Rng, kind: str, *, real: bool = False) -> Case:
+    """Blocks of one or two axes that become samples, with a border, or the other way."""
+    rank = int(rng.integers(3, 5))
+    blocks, inner = rng.integers(1, 4, rank - 2), rng.integers(1, 4, rank - 2)
+    borders = rng.integers(0, 3, (rank - 2, 2))
+    borders = np.where(borders.sum(axis=1, keepdims=True) < inner[:, None] * blocks[:, None], borders, 0)
+    image = tuple(map(int, inner * blocks - borders.sum(axis=1)))
+    batch, channels = int(rng.integers(1, 3)), int(rng.integers(1, 4))
+    whole, split = (batch, *image, channels), (batch * int(blocks.prod()), *map(int, inner), channels)
+    ends = (whole, split) if kind == "SPACE_TO_BATCH_ND" else (split, whole)
+    return moved(rng, kind, *ends, ints(*blocks), borders.astype(np.int32), real=real)
+
+
+def gathered_by_sample(rng: Rng, *, real: bool = False) -> Case:
+    shape, axis = (*map(int, rng.integers(1, 4, 4)),), int(rng.integers(1, 4))
+    batch = int(rng.integers(1, axis + 1))
+    lead, (low, *rest) = shape[:batch], shape[axis:]
+    index = rng.integers(0, low, (*lead, 3)).astype(np.int32)
+    options = {"axis": axis, "batch_dims": batch}
+    return moved(rng, "GATHER", shape, (*shape[:axis], 3, *rest), index, options=options, real=real)
+
+
 def best(rng: Rng) -> Case:
     shape, k = (*sizes(rng, 2), 7), int(rng.integers(1, 7))
     ends = [f("y", (*shape[:2], k)), T("i", (*shape[:2], k), "i32")]
@@ -130,6 +152,35 @@ def shape_of(rng: Rng) -> Case:
     return case(rng, [f("x", shape), T("y", (4,), "i32")], [Node("SHAPE", ["x"], ["y"], {"out_type": 2})])
 
 
+def counted(rng: Rng) -> Case:
+    """A range beside an input, which models have."""
+    first, step, count = (int(v) for v in rng.integers(1, 4, 3))
+    held = [T.of(n, np.int32(v)) for n, v in (("a", first), ("b", first + step * count - step + 1), ("c", step))]
+    nodes = [Node("RANGE", ["a", "b", "c"], ["r"]), Node("ADD", ["x", "r"], ["y"])]
+    return case(rng, [T("x", (count,), "i32"), *held, T("r", (count,), "i32"), T("y", (count,), "i32")], nodes)
+
+
+def every(rng: Rng, kind: str) -> Case:
+    shape, axis = sizes(rng, 3), int(rng.integers(1, 3))
+    ends = [T.of("axes", ints(axis)), T("y", shape[:axis] + shape[axis + 1 :], "bool")]
+    return case(rng, [T("x", shape, "bool"), *ends], [Node(kind, ["x", "axes"], ["y"], {"keep_dims": False})])
+
+
+def rows(rng: Rng) -> Case:
+    table = T.of("table", rng.normal(size=(4, 3)).astype(np.float32))
+    return case(rng, [T("x", (5,), "i32"), table, f("y", (5, 3))], [Node("EMBEDDING_LOOKUP", ["x", "table"], ["y"])])
+
+
+def zeros(rng: Rng) -> Case:
+    shape = sizes(rng, 3)
+    tensors = [f(name, shape) for name in ("x", "z", "y")]
+    return case(rng, tensors, [Node("ZEROS_LIKE", ["x"], ["z"]), Node("SUB", ["z", "x"], ["y"])])
+
+
+def axes(rng: Rng) -> Case:
+    return case(rng, [f("x", sizes(rng, 3)), T("y", (), "i32")], [Node("RANK", ["x"], ["y"])])
+
+
 def _signs(rng: Rng) -> Case:
     shape = sizes(rng, 3)
     return case(rng, [f("x", shape), f("y", shape)], [Node("SIGN", ["x"], ["y"])])
@@ -140,6 +191,9 @@ _ANY: Mapping[str, Callable[..., Case]] = {
     "SELECT": lambda rng, **k: chosen(rng, "SELECT", **k),
     "SELECT_V2": lambda rng, **k: chosen(rng, "SELECT_V2", **k),
     "GATHER_ND": gathered_at,
+    "GATHER by sample": gathered_by_sample,
+    "SPACE_TO_BATCH_ND": lambda rng, **k: blocked(rng, "SPACE_TO_BATCH_ND", **k),
+    "BATCH_TO_SPACE_ND": lambda rng, **k: blocked(rng, "BATCH_TO_SPACE_ND", **k),
     "BROADCAST_TO": lambda rng, **k: moved(rng, "BROADCAST_TO", (1, 3, 1), (2, 3, 4), ints(2, 3, 4), version=2, **k),
 }
 """Of stored and of real numbers."""
@@ -162,6 +216,12 @@ _WHOLE: Mapping[str, Callable[[Rng], Case]] = {
     "FILL": filled,
     "SHAPE": shape_of,
     "SIGN": _signs,
+    "RANGE": counted,
+    "REDUCE_ALL": lambda rng: every(rng, "REDUCE_ALL"),
+    "REDUCE_ANY": lambda rng: every(rng, "REDUCE_ANY"),
+    "EMBEDDING_LOOKUP": rows,
+    "ZEROS_LIKE": zeros,
+    "RANK": axes,
 }
 """Of plain numbers."""
 

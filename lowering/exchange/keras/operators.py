@@ -147,6 +147,15 @@ def _split(layer: Layer, x: Value) -> Any:
     return op.split(x, axis=axis, sizes=tuple(b - a for a, b in pairwise([0, *given, size])))
 
 
+def _cumulated(compute: Callable[..., Any]) -> Row:
+    def cumulate(layer: Layer, x: Value) -> Any:
+        if layer.get("axis") is None:
+            raise Unfit("it runs through all entries, which is not supported; name an axis")
+        return compute(x, axis=int(layer.get("axis")))
+
+    return cumulate
+
+
 def _clipped(layer: Layer, x: Value) -> Any:
     return op.clip(x, low=float(layer.get("x_min")), high=float(layer.get("x_max")))
 
@@ -199,6 +208,8 @@ OPERATORS: Mapping[str, Row] = {
     "Clip": _clipped,
     "Concatenate": lambda layer, *xs: op.concat(*xs, axis=int(layer.get("axis", 0))),
     "Celu": lambda layer, x: op.celu(x, alpha=float(layer.get("alpha", 1.0))),
+    "Cumprod": _cumulated(op.cum_prod),
+    "Cumsum": _cumulated(op.cum_sum),
     "Einsum": lambda layer, *xs: op.einsum(*xs, equation=str(layer.get("subscripts"))),
     "Elu": lambda layer, x: op.elu(x, alpha=float(layer.get("alpha", 1.0))),
     "ExpandDims": lambda layer, x: op.unsqueeze(x, axes=_axes(layer, x)),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from graphrewrite import op
 from graphrewrite.graph import Value
+from graphrewrite.lowering.exchange.batch_blocks import batch_to_space, space_to_batch
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
 from graphrewrite.lowering.exchange.strided_slices import LAST, strided_slice
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
-from graphrewrite.lowering.exchange.tflite.movement import places_from_front
+from graphrewrite.lowering.exchange.tflite.movement import entries_along, places_from_front
 
 __all__ = ["MOVEMENT"]
 
@@ -105,15 +105,12 @@ def _strided(x: Operands) -> Any:
 
 def _gather(x: Operands) -> Any:
     axis = int(x.integers(2)[0]) if len(x) > 2 else 0
-    if x.get("batch_dims", 0):
-        raise Unfit(f"batch_dims={x.get('batch_dims')} is not supported")
-    return op.gather(x[0], x[1], axis=axis)
+    return entries_along(x[0], x[1], axis, int(x.get("batch_dims", 0)))
 
 
 def _gather_rows(x: Operands) -> Any:
-    if x.get("batch_dims", 0):
-        raise Unfit(f"batch_dims={x.get('batch_dims')} is not supported")
-    return op.gather(x[0], x[1], axis=0)
+    batch_dims = int(x.get("batch_dims", 0))
+    return entries_along(x[0], x[1], batch_dims, batch_dims)
 
 
 def _gather_nd(x: Operands) -> Any:
@@ -176,45 +173,11 @@ def _reversed(x: Operands) -> Any:
 
 
 def _space_to_batch(x: Operands) -> Any:
-    """Blocks of positions become further samples."""
-    blocks, borders = x.integers(1), x.array(2).reshape(-1, 2)
-    rank, count = len(x[0].type.shape), len(blocks)
-    rest = rank - 1 - count
-    pads = (0, *(int(b) for b, _ in borders), *(0,) * rest, 0, *(int(a) for _, a in borders), *(0,) * rest)
-    y = op.pad(x[0], pads=pads) if any(pads) else x[0]
-    shape = y.type.shape
-    split = [part for axis, block in enumerate(blocks) for part in (_over(shape[1 + axis], block), block)]
-    y = op.reshape(y, shape=(shape[0], *split, *shape[1 + count :]))
-    inner = [2 + 2 * axis for axis in range(count)]
-    outer = [1 + 2 * axis for axis in range(count)]
-    y = op.transpose(y, perm=(*inner, 0, *outer, *range(1 + 2 * count, 1 + 2 * count + rest)))
-    return op.reshape(y, shape=(math.prod(blocks) * shape[0], *split[::2], *shape[1 + count :]))
+    return space_to_batch(x[0], x.integers(1), x.array(2))
 
 
 def _batch_to_space(x: Operands) -> Any:
-    """Samples become blocks of positions."""
-    blocks, crops = x.integers(1), x.array(2).reshape(-1, 2)
-    shape, count = x[0].type.shape, len(blocks)
-    rest = len(shape) - 1 - count
-    batch = _over(shape[0], math.prod(blocks))
-    y = op.reshape(x[0], shape=(*blocks, batch, *shape[1:]))
-    pairs = [place for axis in range(count) for place in (count + 1 + axis, axis)]
-    y = op.transpose(y, perm=(count, *pairs, *range(2 * count + 1, 2 * count + 1 + rest)))
-    joined = [block * shape[1 + axis] for axis, block in enumerate(blocks)]
-    y = op.reshape(y, shape=(batch, *joined, *shape[1 + count :]))
-    cut = [axis for axis in range(count) if crops[axis].any()]
-    if not cut:
-        return y
-    starts = tuple(int(crops[axis][0]) for axis in cut)
-    ends = tuple(joined[axis] - int(crops[axis][1]) for axis in cut)
-    return op.slice(y, starts=starts, ends=ends, axes=tuple(axis + 1 for axis in cut))
-
-
-def _over(size: Any, number: int) -> Any:
-    """Return a size divided by a number, without a rest."""
-    if isinstance(size, int) and size % number:
-        raise Unfit(f"a size of {size} has no blocks of {number}")
-    return size // number
+    return batch_to_space(x[0], x.integers(1), x.array(2))
 
 
 MOVEMENT: dict[str, Row] = {

@@ -120,6 +120,14 @@ def _lrn(x: Operands) -> Any:
     return op.transpose(y, perm=(0, 2, 3, 1))
 
 
+def _cumulated(compute: Any) -> Row:
+    def cumulate(x: Operands) -> Any:
+        (axis,) = x.integers(1)
+        return compute(x[0], axis=axis, exclusive=bool(x.get("exclusive")), reverse=bool(x.get("reverse")))
+
+    return cumulate
+
+
 def _top(x: Operands) -> Any:
     (count,) = x.sizes(1)
     values, places = op.top_k(x[0], k=count, axis=-1)
@@ -207,6 +215,8 @@ NUMBERS: dict[str, Row] = {
     "ArgMax": _place(op.arg_max),
     "ArgMin": _place(op.arg_min),
     "BatchMatMul": _matmul,
+    "Cumprod": _cumulated(op.cum_prod),
+    "Cumsum": _cumulated(op.cum_sum),
     "BatchMatMulV2": _matmul,
     "BatchMatMulV3": _matmul,
     "Cast": _cast,

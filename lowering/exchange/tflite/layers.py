@@ -24,6 +24,7 @@ __all__ = [
     "mean",
     "pooled",
     "pooled_maximum",
+    "pooled_square",
     "product",
     "resized_bilinear",
     "resized_nearest",
@@ -138,6 +139,12 @@ def pooled_maximum(x: Operand, *, to: tuple[Result], filter_height: int, filter_
     """MAX_POOL_2D."""
     kernel = (filter_height, filter_width)
     return channels_last(op.max_pool(channels_second(x.value), kernel=kernel, **window(_image(x), kernel, **options)))
+
+
+def pooled_square(x: Operand, *, to: tuple[Result], **options: Any) -> Any:
+    """L2_POOL_2D: the root of the mean of squares."""
+    square = op.mul(x.value, x.value)
+    return op.sqrt(pooled(Operand(x.kind, lambda: square), to=to, **options))
 
 
 def softmax(x: Operand, *, to: tuple[Result], beta: float = 0.0) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from graphrewrite import op
+from graphrewrite.graph import Value
+from graphrewrite.lowering.exchange.batch_blocks import batch_to_space, space_to_batch
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.strided_slices import LAST, strided_slice
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result
@@ -15,8 +18,12 @@ from graphrewrite.types import Quantised, element_dtype
 
 __all__ = [
     "arg_extreme",
+    "batch_to_blocks",
+    "blocks_to_batch",
     "cast",
     "concatenated",
+    "consecutive",
+    "entries_along",
     "filled",
     "gathered",
     "mirrored",
@@ -25,9 +32,11 @@ __all__ = [
     "padded",
     "padded_with",
     "places_from_front",
+    "rank",
     "rearranged_channels",
     "reshaped",
     "reversed_along",
+    "rows_at",
     "scattered",
     "shape",
     "sliced",
@@ -37,6 +46,7 @@ __all__ = [
     "strided",
     "top",
     "unpacked",
+    "zeros_like",
 ]
 
 _MOST_INDICES = 1 << 20
@@ -109,9 +119,61 @@ def places_from_front(indices: Any, depth: Any) -> Any:
 
 def gathered(x: Operand, indices: Operand, *, to: tuple[Result], axis: int = 0, batch_dims: int = 0) -> Any:
     """GATHER."""
-    if batch_dims:
-        raise Unfit(f"batch_dims={batch_dims} is not supported, only 0")
-    return op.gather(x.value, indices.value, axis=axis)
+    return entries_along(x.value, indices.value, axis, batch_dims)
+
+
+def entries_along(x: Value, indices: Value, axis: int, batch_dims: int = 0) -> Any:
+    """Return entries of a value along an axis, of which each sample of the first axes has its own."""
+    rank, count = len(x.type.shape), len(indices.type.shape)
+    axis, batch = axis + rank * (axis < 0), batch_dims + count * (batch_dims < 0)
+    if not batch:
+        return op.gather(x, indices, axis=axis)
+    if not 0 < batch <= min(axis, count):
+        raise Unfit(f"batch_dims={batch_dims} does not fit axis {axis} and indices of {count} axes")
+    between = range(batch, axis)
+    moved = op.transpose(x, perm=(*range(batch), axis, *between, *range(axis + 1, rank))) if between else x
+    found = op.gather_nd(moved, op.unsqueeze(indices, axes=(-1,)), batch_dims=batch)
+    if not between:
+        return found
+    last = count + len(between)
+    return op.transpose(
+        found, perm=(*range(batch), *range(count, last), *range(batch, count), *range(last, last + rank - 1 - axis))
+    )
+
+
+def rows_at(ids: Operand, table: Operand, *, to: tuple[Result]) -> Any:
+    """EMBEDDING_LOOKUP."""
+    return op.gather(table.value, ids.value, axis=0)
+
+
+def blocks_to_batch(x: Operand, borders: Operand, *, to: tuple[Result], blocks: tuple[int, ...]) -> Any:
+    """SPACE_TO_BATCH_ND: the border of stored numbers is the zero point."""
+    fill = to[0].zero_point if isinstance(to[0].kind.element, Quantised) else 0
+    return space_to_batch(x.value, blocks, borders.known(), fill)
+
+
+def batch_to_blocks(x: Operand, crops: Operand, *, to: tuple[Result], blocks: tuple[int, ...]) -> Any:
+    """BATCH_TO_SPACE_ND."""
+    return batch_to_space(x.value, blocks, crops.known())
+
+
+def zeros_like(x: Operand, *, to: tuple[Result]) -> Any:
+    """ZEROS_LIKE."""
+    return op.where(np.array(False), x.value, np.zeros((), element_dtype(x.value.type.element)))
+
+
+def rank(x: Operand, *, to: tuple[Result]) -> Any:
+    """RANK."""
+    return x.value.graph.constant(np.array(len(x.shape), np.int32))
+
+
+def consecutive(start: Operand, limit: Operand, delta: Operand, *, to: tuple[Result]) -> Any:
+    """RANGE of known numbers."""
+    first, last, step = (each.known().reshape(()) for each in (start, limit, delta))
+    count = math.ceil((last.item() - first.item()) / step.item()) if step else 0
+    if not step or count > _MOST_INDICES:
+        raise Unfit(f"from {first} to {last} in steps of {step} there are too many numbers")
+    return start.value.graph.constant(np.arange(first, last, step, dtype=first.dtype))
 
 
 def scattered(indices: Operand, updates: Operand, shape: Operand, *, to: tuple[Result]) -> Any:

@@ -86,6 +86,13 @@ def _not_equal(x: Operand, y: Operand, *, to: tuple[Result]) -> Any:
     return op.logical_not(op.equal(x.value, y.value))
 
 
+def _every(reduce: Any) -> Any:
+    def reduced(x: Operand, *, to: tuple[Result], axes: tuple[int, ...], keep_dims: bool = False) -> Any:
+        return op.cast(reduce(op.cast(x.value, element="i32"), axes=axes, keep_dims=keep_dims), element="bool")
+
+    return reduced
+
+
 def _activation(name: str) -> Any:
     def activate(x: Operand, *, to: tuple[Result]) -> Any:
         return elementwise.ACTIVATIONS[name](x.value)
@@ -114,6 +121,8 @@ _NUMBERS: tuple[Entry, ...] = (
     *(_real(name, getattr(op, each)) for name, each in _COMPARISONS.items()),
     *(_real(name, _activation(each)) for name, each in _ACTIVATIONS.items()),
     *(_real(name, each, _KEPT, _AXES, defaults=_DROPPED) for name, each in (_REDUCTIONS | _EXTREMES).items()),
+    _real("REDUCE_ALL", _every(op.reduce_min), _KEPT, _AXES),
+    _real("REDUCE_ANY", _every(op.reduce_max), _KEPT, _AXES),
     _real("ADD_N", _sum),
     _real("BATCH_MATMUL", layers.batch_matmul, same_names(truth, "adj_x", "adj_y"), required=_AS_THEY_ARE),
     _real("CONV_2D", layers.conv, CONVOLUTION, ignored=_BIAS),
@@ -132,6 +141,7 @@ _NUMBERS: tuple[Entry, ...] = (
     _real("FLOOR_DIV", _floor_div),
     _real("GELU", _gelu, same_names(truth, "approximate")),
     _real("L2_NORMALIZATION", layers.l2_normalised),
+    _real("L2_POOL_2D", layers.pooled_square, POOL),
     _real("LEAKY_RELU", op.leaky_relu, same_names(number, "alpha")),
     _real("LOG_SOFTMAX", op.log_softmax),
     _real("NOT_EQUAL", _not_equal),
@@ -189,11 +199,14 @@ _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_ax
 _MOVED: tuple[Entry, ...] = (
     Entry("ARG_MAX", movement.arg_extreme("arg_max"), {}, {1: ("axis", whole)}, ignored=("output_type",)),
     Entry("ARG_MIN", movement.arg_extreme("arg_min"), {}, {1: ("axis", whole)}, ignored=("output_type",)),
+    Entry("BATCH_TO_SPACE_ND", movement.batch_to_blocks, {}, {1: ("blocks", integers)}, fits=_one_format),
+    Entry("SPACE_TO_BATCH_ND", movement.blocks_to_batch, {}, {1: ("blocks", integers)}, fits=_one_format),
     Entry("BROADCAST_TO", op.expand, {}, {1: ("shape", integers)}),
     Entry("CAST", movement.cast, ignored=("in_data_type", "out_data_type")),
     Entry("CONCATENATION", movement.concatenated, _AXIS),
     Entry("DEPTH_TO_SPACE", movement.rearranged_channels("depth_to_space"), same_names(whole, "block_size")),
     Entry("SPACE_TO_DEPTH", movement.rearranged_channels("space_to_depth"), same_names(whole, "block_size")),
+    _real("EMBEDDING_LOOKUP", movement.rows_at),
     Entry("EXPAND_DIMS", op.unsqueeze, {}, _AXES),
     Entry("FILL", movement.filled),
     Entry("GATHER", movement.gathered, same_names(whole, "axis", "batch_dims")),
@@ -203,6 +216,8 @@ _MOVED: tuple[Entry, ...] = (
     Entry("PACK", movement.packed, same_names(whole, "values_count", "axis")),
     Entry("PAD", movement.padded),
     Entry("PADV2", movement.padded_with, fits=_one_format),
+    _real("RANGE", movement.consecutive),
+    Entry("RANK", movement.rank),
     Entry("RESHAPE", movement.reshaped, same_names(integers, "new_shape")),
     Entry("RESIZE_NEAREST_NEIGHBOR", layers.resized_nearest, _CORNERS),
     Entry(
@@ -235,6 +250,7 @@ _MOVED: tuple[Entry, ...] = (
     Entry("TOPK_V2", movement.top, {}, {1: ("k", whole)}, outputs=2),
     Entry("TRANSPOSE", op.transpose, {}, {1: ("perm", integers)}),
     Entry("UNPACK", movement.unpacked, same_names(whole, "num", "axis"), outputs=1 << 16),
+    _real("ZEROS_LIKE", movement.zeros_like),
 )
 """Of any numbers."""
 

@@ -10,16 +10,23 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from graphrewrite.lowering.errors import ModelError
 
-__all__ = ["check_archive", "is_exported_program"]
+__all__ = ["checked_archive", "is_exported_program"]
 
-_MOST_BYTES = 1 << 30
-"""Greatest size of a member that describes a model."""
+_PLACES = re.compile(
+    r"(archive_format|archive_version|byteorder|version|\.format_version|\.storage_alignment|\.data/\w+)"
+    r"|models/[^/]+\.json|extra/.+|data/sample_inputs/[^/]+\.pt"
+    r"|data/(weights|constants)/((weight|tensor)_\d+|[^/]+_(weights|constants)_config\.json)"
+)
+"""Members that are data. What else PyTorch finds in an archive it may load as a library, and so run."""
+_MOST_POWER = 99
+"""Greatest product of exponents within each other: greater ones take for ever."""
 _TARGETS = re.compile(r"torch\.ops\.\w+\.\w+(\.\w+)?|_operator\.[a-z]\w*|math\.[a-z]\w*|torch\.sym_\w+|torch\._sym_\w+")
 _IMPORTS = ("__enum__", "default_factory_module")
 """Keys of a tree of arguments by which PyTorch imports a module."""
@@ -43,6 +50,7 @@ _FUNCTIONS = frozenset(
     }
 )
 """What the arithmetic of sizes calls."""
+_POWERS = frozenset({"FloatPow", "Pow", "PowByNatural"})
 _ASSUMED = ("positive", "integer", "nonnegative", "negative", "real", "nonzero", "nonpositive")
 """What a symbol is said to be."""
 
@@ -54,16 +62,24 @@ def is_exported_program(names: list[str]) -> bool:
     )
 
 
-def check_archive(path: Path) -> None:
-    """Raise if the file is no exported program, or PyTorch would run code of it; says what that is."""
+def checked_archive(path: Path) -> BinaryIO:
+    """Return the archive of an exported program; raise if it is none, or PyTorch would run code of it.
+
+    It is written anew, of the members that were checked: readers differ in what they take for a member.
+    """
+    checked = io.BytesIO()
     try:
-        with zipfile.ZipFile(path) as archive:
-            _check(archive, path.name)
+        with zipfile.ZipFile(path) as archive, zipfile.ZipFile(checked, "w") as written:
+            for name, content in _checked(archive, path.name):
+                written.writestr(name, content)
     except (zipfile.BadZipFile, OSError, ValueError, RecursionError, NotImplementedError) as error:
         raise ModelError(f"{path.name!r} is damaged ({str(error)[:120]}); save the program again") from error
+    checked.seek(0)
+    return checked
 
 
-def _check(archive: zipfile.ZipFile, file: str) -> None:
+def _checked(archive: zipfile.ZipFile, file: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the members of an archive."""
     names = archive.namelist()
     if any(name.endswith("serialized_exported_program.json") for name in names):
         raise ModelError(
@@ -71,23 +87,28 @@ def _check(archive: zipfile.ZipFile, file: str) -> None:
         )
     if not is_exported_program(names):
         raise ModelError(f"{file!r} is no exported program; write one: torch.export.save(program, 'model.pt2')")
-    for name in names:
+    if len({name.lower() for name in names}) < len(names):
+        raise ModelError(f"{file!r} has members of one name, and readers take one or the other; save the program again")
+    for info in archive.infolist():
+        name, where = info.filename, f"{file!r}, {info.filename!r}"
         if name.startswith(("/", "\\")) or ".." in name.split("/"):
             raise ModelError(f"{file!r} has a member outside of its folder: {name!r}")
         place = "/".join(name.split("/")[1:])
+        if not _PLACES.fullmatch(place):
+            raise ModelError(
+                f"{where}: it is no description, weight or example, and PyTorch may load it as a library, and run it "
+                "(AOTInductor); save the program without compiled ones: torch.export.save(program, 'model.pt2')"
+            )
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise ModelError(f"{where}: it is compressed, which PyTorch's own never are; save the program again")
+        content = archive.read(name)
         if place.startswith("data/sample_inputs/"):
-            _check_pickle(_read(archive, name), f"{file!r}, {name!r}")
-        elif place.endswith(("_weights_config.json", "_constants_config.json")):
-            _check_payloads(json.loads(_read(archive, name)), f"{file!r}, {name!r}")
+            _check_pickle(content, where)
+        elif place.endswith("_config.json"):
+            _check_payloads(json.loads(content), where)
         elif place.startswith("models/"):
-            _check_model(json.loads(_read(archive, name)), f"{file!r}, {name!r}")
-
-
-def _read(archive: zipfile.ZipFile, name: str) -> bytes:
-    info = archive.getinfo(name)
-    if info.file_size > _MOST_BYTES:
-        raise ModelError(f"member {name!r} has {info.file_size} bytes, which is too much for a description")
-    return archive.read(name)
+            _check_model(json.loads(content), where)
+        yield name, content
 
 
 def _check_pickle(data: bytes, where: str) -> None:
@@ -173,7 +194,9 @@ def _is_expression(text: Any) -> bool:
     return _is_arithmetic(tree.body)
 
 
-def _is_arithmetic(node: ast.AST) -> bool:
+def _is_arithmetic(node: ast.AST, power: int = _MOST_POWER) -> bool:
+    """Tell whether an expression is arithmetic; `power` bounds the product of exponents within each other."""
+    inner = partial(_is_arithmetic, power=power)
     match node:
         case ast.Constant(value=bool() | int() | float()):
             return True
@@ -184,22 +207,23 @@ def _is_arithmetic(node: ast.AST) -> bool:
             return name.isidentifier() and assumed
         case ast.Call(func=function, args=arguments, keywords=[]):
             name = ast.unparse(function).removeprefix("torch.utils._sympy.functions.")
-            return name in _FUNCTIONS and all(map(_is_arithmetic, arguments)) and _is_small(name, arguments)
-        case ast.BinOp(left=left, op=kind, right=right):
-            name = "Pow" if isinstance(kind, ast.Pow | ast.LShift) else ""
-            return _is_arithmetic(left) and _is_arithmetic(right) and _is_small(name, [left, right])
+            if name in _POWERS and len(arguments) == 2:
+                return _is_power(*arguments, power)
+            return name in _FUNCTIONS - _POWERS and all(map(inner, arguments))
+        case ast.BinOp(left=left, op=ast.Pow() | ast.LShift(), right=right):
+            return _is_power(left, right, power)
+        case ast.BinOp(left=left, right=right):
+            return inner(left) and inner(right)
         case ast.UnaryOp(operand=operand):
-            return _is_arithmetic(operand)
+            return inner(operand)
         case ast.Compare(left=left, comparators=others):
-            return all(map(_is_arithmetic, (left, *others)))
+            return all(map(inner, (left, *others)))
         case ast.BoolOp(values=values):
-            return all(map(_is_arithmetic, values))
+            return all(map(inner, values))
     return False
 
 
-def _is_small(name: str, arguments: Sequence[ast.AST]) -> bool:
-    """Tell whether a power has a small exponent: others take for ever."""
-    if name not in ("Pow", "PowByNatural", "FloatPow"):
-        return True
-    exponent = ast.unparse(arguments[-1]).removeprefix("Integer(").removesuffix(")")
-    return len(exponent.lstrip("-")) <= 2 and exponent.lstrip("-").isdigit()
+def _is_power(base: ast.AST, exponent: ast.AST, most: int) -> bool:
+    """Tell whether a power has a small exponent, and what it is a power of is none that makes it great."""
+    number = re.fullmatch(r"(?:Integer\()?-?(\d{1,2})\)?", ast.unparse(exponent))
+    return number is not None and int(number[1]) <= most and _is_arithmetic(base, most // max(int(number[1]), 1))

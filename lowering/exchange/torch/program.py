@@ -13,7 +13,7 @@ import numpy as np
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.torch.archive import check_archive
+from graphrewrite.lowering.exchange.torch.archive import checked_archive
 
 __all__ = ["Dynamic", "op_name", "program_of", "purified", "require_torch"]
 
@@ -59,10 +59,10 @@ def _loaded(torch: Any, path: Path) -> Any:
     if not path.exists():
         near = [each.name for each in path.parent.glob("*.pt2")]
         raise ModelError(f"there is no file {str(path)!r}{did_you_mean(path.name, near) or '; check its path'}")
-    check_archive(path)
+    archive = checked_archive(path)
     try:
         with _quiet():
-            return torch.export.load(path)
+            return torch.export.load(archive)
     except Exception as error:  # a corrupt file breaks any assumption
         raise ModelError(f"{path.name!r} cannot be read ({_first_line(error)}); save the program again") from error
 
@@ -135,6 +135,8 @@ def _dynamic_shapes(torch: Any, bound: inspect.BoundArguments, dynamic: Dynamic)
 def purified(program: Any, known: Collection[str]) -> Any:
     """Return a program without operations in place; what is not known is decomposed where PyTorch knows how."""
     torch = require_torch()
+    if not any(_is_missing(node, known) or _is_in_place(node) for node in program.graph.nodes):
+        return program  # tracing it again takes most of the time of an import
     try:
         with _quiet():
             program = program.run_decompositions({})
@@ -148,6 +150,12 @@ def purified(program: Any, known: Collection[str]) -> Any:
 
 def _is_missing(node: Any, known: Collection[str]) -> bool:
     return node.op == "call_function" and hasattr(node.target, "overloadpacket") and op_name(node.target) not in known
+
+
+def _is_in_place(node: Any) -> bool:
+    """Tell whether a node changes an operand, or is a graph whose nodes may."""
+    schema = getattr(node.target, "_schema", None)
+    return node.op == "get_attr" or (schema is not None and schema.is_mutable)
 
 
 @contextmanager

@@ -25,6 +25,15 @@ def test_what_is_saved_is_loaded(tmp_path: Path, network, name: str) -> None:
     assert load(str(tmp_path / name)).inputs == network.inputs
 
 
+@pytest.mark.parametrize("name", ["net.gr", "net", "net.onnx"])
+def test_a_text_by_any_name(tmp_path: Path, network, name: str) -> None:
+    save(network, tmp_path / "net.graph")
+    (tmp_path / "net.graph").rename(tmp_path / name)
+    for arrays in tmp_path.glob("net.graph.*"):
+        arrays.rename(tmp_path / arrays.name.replace("net.graph", name))
+    assert load(tmp_path / name) == network
+
+
 @pytest.mark.parametrize(
     "name", ["model", "model.bin", "model.pdf", "model.ONNX", "model.tflite", "model.json", "model.h5"]
 )

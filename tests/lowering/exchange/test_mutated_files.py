@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.mutated_files import KINDS, SECONDS, outcome, try_many
+from tests.support.mutated_files import KINDS, NEEDED, SECONDS, outcome, try_many
 
-FEW = {"saved model": 20, "keras": 40, "keras 2": 20, "h5": 40}
+FEW = {"saved model": 20, "keras": 40, "keras 2": 20, "h5": 40, "pt2": 20}
 """Formats whose files take longer than a hundredth of a second, with their mutants in each run."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutants_load_or_are_refused(tmp_path: Path, kind: str) -> None:
-    if kind in ("keras", "keras 2", "h5"):
-        pytest.importorskip("h5py")
+    if kind in NEEDED:
+        pytest.importorskip(NEEDED[kind])
     reached = set()
     for number in range(2000, 2000 + FEW.get(kind, 100)):
         start = time.perf_counter()
@@ -36,8 +36,8 @@ def test_mutants_load_or_are_refused(tmp_path: Path, kind: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_thousand_mutants_within_a_gigabyte(kind: str) -> None:
-    if kind in ("keras", "keras 2", "h5"):
-        pytest.importorskip("h5py")
+    if kind in NEEDED:
+        pytest.importorskip(NEEDED[kind])
     counts, faults = try_many(kind, range(1000))
     assert not faults, "\n".join(faults)
     assert counts["refused"] > 100

@@ -188,6 +188,8 @@ MORE = {
     "Slice of all": (ROWS, (i32(0, 0), i32(-1, -1)), {}, ROWS),
     "Slice of the rest": (X, (i32(0, 2, 1, 0), i32(-1, -1, 3, -1)), {}, X[:, 2:, 1:4]),
     "Gather": (ROWS, (i32(2, 0),), {}, ROWS[[2, 0]]),
+    "Cumprod": (ROWS, (i32(0)[0],), {"reverse": True}, np.cumprod(ROWS[::-1], 0)[::-1]),
+    "Cumsum": (ROWS, (i32(1)[0],), {"exclusive": True}, np.cumsum(ROWS, 1) - ROWS),
     "GatherV2": (X, (i32(3, 1, 1), i32(1)[0]), {}, X[:, [3, 1, 1]]),
     "GatherNd": (ROWS, (i32(1, 2, 0, 3).reshape(2, 2),), {}, ROWS[[1, 0], [2, 3]]),
     "OneHot": (
@@ -337,6 +339,17 @@ def test_values_that_are_known_on_import():
     ]  # fmt: skip
     x = np.float32([[1, 2, 3], [4, 5, 6]])
     np.testing.assert_array_equal(from_tensorflow(frozen(*nodes))(x), x * [2, 10, 18])
+
+
+@pytest.mark.parametrize(("axis", "batch"), [(1, 1), (2, 1), (3, 2), (-1, -1)])
+def test_gather_has_indices_for_each_sample(axis, batch):
+    lead = X.shape[: batch % 3]
+    index = RNG.integers(0, X.shape[axis], (*lead, 2)).astype(np.int32)
+    found = computed("GatherV2", X, index, i32(axis)[0], batch_dims=batch, is_open=False)
+    wanted = np.empty((*X.shape[: axis % 4], 2, *X.shape[axis % 4 + 1 :]), np.float32)
+    for place in np.ndindex(lead):
+        wanted[place] = np.take(X[place], index[place], axis % 4 - len(lead))
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_batch_to_space_undoes_space_to_batch():

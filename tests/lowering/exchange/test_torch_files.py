@@ -7,7 +7,7 @@ import pytest
 
 from graphrewrite import load
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.torch.archive import check_archive
+from graphrewrite.lowering.exchange.torch.archive import checked_archive
 
 WEIGHTS, CONSTANTS = "data/weights/model_weights_config.json", "data/constants/model_constants_config.json"
 SIZE = "Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))"
@@ -27,7 +27,8 @@ def _written(path, changes):
 
 
 def test_a_plain_program_passes(tmp_path):
-    assert check_archive(_written(tmp_path / "m.pt2", {})) is None
+    with zipfile.ZipFile(checked_archive(_written(tmp_path / "m.pt2", {}))) as checked:
+        assert checked.namelist() == [f"m/{name}" for name in PLAIN]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,11 @@ def test_a_plain_program_passes(tmp_path):
         ({"models/model.json": {"expr_str": "Symbol('s', positive=print(1))"}}, "no arithmetic"),
         ({"models/model.json": {"expr_str": "print(1)"}}, "no arithmetic"),
         ({"models/model.json": {"expr_str": "9**9**9**9"}}, "no arithmetic"),
+        ({"models/model.json": {"expr_str": "((9**9)**9)**9"}}, "no arithmetic"),
+        ({"models/model.json": {"expr_str": "Pow(Pow(s, Integer(50)), Integer(2))"}}, "no arithmetic"),
         ({"models/model.json": {"expr_str": "s.real"}}, "no arithmetic"),
+        ({"data/aotinductor/m/m.so": {}}, "may load it as a library"),
+        ({"Models/model.json": {}}, "members of one name"),
         ({"models/model.json": {"range_constraints": {"exit()": {}}}}, "no symbol"),
         ({"models/model.json": {"in_spec": json.dumps([1, {"context": json.dumps({"__enum__": True})}])}}, "__enum__"),
         ({"models/model.json": {"a": {"default_factory_module": "os"}}}, "would import"),
@@ -58,7 +63,14 @@ def test_a_plain_program_passes(tmp_path):
 def test_what_would_run_code_is_refused(tmp_path, changes, reason):
     path = _written(tmp_path / "m.bin", changes)
     with pytest.raises(ModelError, match=reason):
-        check_archive(path)
+        checked_archive(path)
+
+
+def test_compressed_members_are_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.pt2", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("m/models/model.json", json.dumps(PLAIN["models/model.json"]))
+    with pytest.raises(ModelError, match="it is compressed"):
+        checked_archive(tmp_path / "m.pt2")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\3\4 and no more", b"text"])
