@@ -21,6 +21,7 @@ from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.quantisation.calibration import Bits, Widths
 from graphrewrite.lowering.quantisation.fake_network import FakeNetwork
 from graphrewrite.lowering.quantisation.fixed_point_network import with_scaled_channels
+from graphrewrite.lowering.quantisation.folded_norms import layers_with_norms, statistics_of
 from graphrewrite.lowering.quantisation.preparation import prepared
 from graphrewrite.lowering.quantisation.quantiser import Choices
 from graphrewrite.op import Op
@@ -149,7 +150,8 @@ def finetune(
         bits = chosen_widths(plain, inputs, bits, budget=budget, per_channel=per_channel)
     widths = Widths(plain, bits, least=_LEAST)
     _, plain = with_scaled_channels(plain, inputs, widths, per_channel=per_channel, fit=True)
-    network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel)
+    norms = statistics_of(plain, layers_with_norms(flat, plain), inputs) if epochs > 1 else {}
+    network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel, norms=norms)
     if not network.layers:
         raise TrainingError(f"the graph {flat.name!r} has no layer whose weights could be learnt")
     rest: dict[str, Any] = {"loss": loss, "batch": batch, "seed": seed, "augment": augment, "watch": watch}
@@ -164,6 +166,7 @@ def finetune(
     steps = -(-len(given[1]) // batch)
     for part, is_first in _parts(epochs):
         learnt = [name for names in network.layers.values() for name in names]
+        learnt += [norm.gain for norm in network.norms.values()]
         if is_first and learn_scales:
             learnt += [*network.weight_exponents.values(), *network.value_exponents.values()]
         way = optimiser or Adam(cosine(_RATE, steps=steps * part))
