@@ -34,7 +34,9 @@ WITHOUT: Mapping[str, str] = {
     **dict.fromkeys(
         ("multiply_fixed_point", "round_half_away", "fixed_point_softmax"), "stored numbers are not learnt"
     ),
-    **dict.fromkeys(("grid_sample", "roi_align", "deform_conv"), "positions that are computed have no rule yet; give one: rules=[…]"),
+    **dict.fromkeys(
+        ("grid_sample", "roi_align", "deform_conv"), "positions that are computed have no rule yet; give one: rules=[…]"
+    ),
     **dict.fromkeys(("affine_grid", "compress", "unique", "tensor_scatter"), _NO_RULE),
     **dict.fromkeys(("dft", "stft", "det", "linear_attention"), _NO_RULE),
     **dict.fromkeys(

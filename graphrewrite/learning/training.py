@@ -254,8 +254,8 @@ def _check_variables(module: Module, names: Iterable[str]) -> None:
     for name in names:
         if name not in own and name not in module.constants:
             raise TrainingError(
-                f"{name!r} is a constant of a nested graph, and each use would learn another; make it one of the module "
-                f"by module.constant(…), or train the graph: fit(module[{own.name!r}], …)"
+                f"{name!r} is a constant of a nested graph, and each use would learn another; make it one of the "
+                f"module by module.constant(…), or train the graph: fit(module[{own.name!r}], …)"
             )
 
 

@@ -113,7 +113,7 @@ def test_the_constants_of_a_module_are_learnt_once():
     main = module.add_graph("main")
     x = module.op("block")(module.op("block")(main.input("x", Tensor("f32", ("N", 2)))))
     main.output("y", op.linear(op.linear(x, w.on(main)), rng.normal(size=(3, 2)).astype("f4")))
-    with pytest.raises(TrainingError, match="is a constant of a nested graph, .* or train the graph: fit"):
+    with pytest.raises(TrainingError, match=r"is a constant of a nested graph, .* or train the graph: fit"):
         fit(module, _samples())
     trained = fit(module, _samples(), wrt=["w", "b"], optimiser=Adam(0.02), epochs=3)
     inputs = {"x": _samples()[0]}
