@@ -90,7 +90,7 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     help="Word width of values and weights, 4 to 16, with --finetune from 2 on; default: 8, and for c the model's own "
     "numbers. By layer: "
     "fc1=6,conv*=8:10,default=8, with weights and results apart by a colon; or a .json file of such a mapping. "
-    "auto: as few bits as --max-loss allows.",
+    "auto: as few bits as --max-loss allows, with --finetune the best that cost no more than --budget.",
 )
 @click.option(
     "--ranges",
@@ -116,12 +116,18 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "with train_x and train_y, classes from 0 or numbers; with several inputs train_ before their names.",
 )
 @click.option(
+    "--budget",
+    type=click.FloatRange(2, 8),
+    metavar="N",
+    help="With --finetune and --bits auto: the widths, 2 to 8, cost no more than N bits everywhere. Default: 4.",
+)
+@click.option(
     "--max-loss",
     type=Share(),
     metavar="SHARE",
     help="Of the test samples, how much quantising may lose: the accuracy that is lost, without labels the share of "
     "predictions that change, of numbers the power of the noise over their variance. Beyond it no hardware is made. "
-    "Default: 5%, and for --bits auto 0.5%.",
+    "Default: 5%, and for --bits auto without --finetune 0.5%.",
 )
 @click.option("--force", is_flag=True, help="Make hardware whatever quantising loses.")
 @click.option("--per-channel", is_flag=True, help="A binary point for each output channel of the weights.")

@@ -27,18 +27,18 @@ def check_finetuning(options: Mapping[str, Any]) -> None:
         raise click.UsageError(
             f"--bits {min(narrow)} loses too much without training; give samples by --finetune, or {_LEAST} bits"
         )
+    if options["budget"] is not None and (file is None or not isinstance(bits, str)):
+        raise click.UsageError("--budget is for widths that training chooses; give --bits auto and --finetune, too")
     if file is None:
         return
-    if isinstance(bits, str):
-        raise click.UsageError("--finetune trains for given widths, and --bits auto searches them; give --bits 4")
     if options["profile"] is not None or options["ranges"] != "mse":
         raise click.UsageError("--finetune learns ranges, and --profile and --ranges choose them; drop either")
     if options["host"]:
         raise click.UsageError("--finetune trains the whole network, and --host leaves a part of it out; drop either")
 
 
-def finetuned(graph: Graph, file: Path, bits: Any, *, per_channel: bool, seed: int) -> FineTuned:
-    """Return a network that was trained on the samples of a file."""
+def finetuned(graph: Graph, file: Path, **options: Any) -> FineTuned:
+    """Return a network that was trained on the samples of a file, with options of `finetune`."""
     arrays = sample_files.arrays_of(file, "samples to train with", f"give {_wanted(graph)}")
     names = (
         dict.fromkeys(graph.inputs, "train_x") if len(graph.inputs) == 1 else {n: f"train_{n}" for n in graph.inputs}
@@ -48,7 +48,7 @@ def finetuned(graph: Graph, file: Path, bits: Any, *, per_channel: bool, seed: i
         held = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items()) or "nothing"
         raise TrainingError(f"{str(file)!r} holds {held}, but no {missing[0]!r}; give {_wanted(graph)}")
     inputs = {name: arrays[given] for name, given in names.items()}
-    return finetune(graph, (inputs, arrays["train_y"]), bits=bits, per_channel=per_channel, seed=seed)
+    return finetune(graph, (inputs, arrays["train_y"]), **options)
 
 
 def _wanted(graph: Graph) -> str:

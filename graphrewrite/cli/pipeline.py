@@ -68,14 +68,16 @@ class Options:
     target : Target
         What code is written for.
     bits : int, mapping, str or None
-        Word width, 4 to 16; widths by layer, as for `quantise`; or ``"auto"``: as few bits as `max_loss` allows. None
-        for 8, and for the model's own numbers where the target takes them.
+        Word width, 4 to 16; widths by layer, as for `quantise`; or ``"auto"``: as few bits as `max_loss` allows, or
+        with `finetune` the best of `budget`. None for 8, and for the model's own numbers where the target takes them.
     ranges : str or float
         How ranges of values are chosen, as for `quantise`.
     profile : Path or None
         A file with a profile that they come from.
     finetune : Path or None
         A file of samples to train the network on with before, by widths from 2 on.
+    budget : float or None
+        How many bits everywhere widths that training chooses may cost; None for 4.
     per_channel : bool
         Whether each output channel of weights has a binary point of its own.
     max_loss : float or None
@@ -119,6 +121,7 @@ class Options:
     ranges: str | float = "mse"
     profile: Path | None = None
     finetune: Path | None = None
+    budget: float | None = None
     per_channel: bool = False
     max_loss: float | None = None
     force: bool = False
@@ -312,8 +315,9 @@ class _Run:
 
     def clean(self, graph: Graph, head: str) -> Graph:
         headed_graph = headed(graph, head)
-        # Folding into the weights of a quantised model would move them off their grid.
-        cleaned = trace(headed_graph, RULES if is_quantised(graph) else (*FOLDING, *RULES))
+        # Folding into the weights of a quantised model would move them off their grid; norms are trained before it.
+        is_kept = is_quantised(graph) or self.options.finetune is not None
+        cleaned = trace(headed_graph, RULES if is_kept else (*FOLDING, *RULES))
         self.steps.extend(cleaned.steps)
         return cleaned.graph
 

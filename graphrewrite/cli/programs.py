@@ -157,7 +157,7 @@ def _integer(
 ) -> Graph:
     """Return a network at the integer level, quantised where it is not yet."""
     trained, steps = is_quantised(network), list[Step]()
-    cleaned = rewrite(network, RULES if trained else (*FOLDING, *RULES))
+    cleaned = rewrite(network, RULES if trained or options.finetune is not None else (*FOLDING, *RULES))
     if trained:
         refuse_on_quantised(options)
         found.notes.append("the model is quantised already: its own grids are kept")

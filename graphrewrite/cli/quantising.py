@@ -46,8 +46,11 @@ def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step
         from graphrewrite.cli.finetuning import finetuned
 
         bits = _USUAL if options.bits is None else options.bits
-        tuned = finetuned(graph, options.finetune, bits, per_channel=options.per_channel, seed=options.seed)
-        return tuned.graph, bits
+        chosen = {} if options.budget is None else {"budget": options.budget}
+        tuned = finetuned(
+            graph, options.finetune, bits=bits, per_channel=options.per_channel, seed=options.seed, **chosen
+        )
+        return tuned.graph, tuned.bits
     widths: Any = _USUAL if options.bits is None else options.bits
     profile = None if options.profile is None else ValueProfile.load(options.profile)
     chosen: dict[str, Any] = {"per_channel": options.per_channel, "ranges": options.ranges, "profile": profile}
@@ -82,7 +85,7 @@ def check_loss(
 ) -> str | None:
     """Raise if a level loses more than is allowed, or return a remark where that is forced."""
     rows, limit = reference.agreement(outputs), options.max_loss
-    loss, searched = greatest_loss(rows), isinstance(options.bits, str)
+    loss, searched = greatest_loss(rows), isinstance(options.bits, str) and options.finetune is None
     if limit is None:
         limit = SEARCHED if searched else LIMIT
     if loss <= limit:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphrewrite.errors import GraphRewriteError
+
+if TYPE_CHECKING:
+    from graphrewrite.learning.training import Fit
 
 __all__ = ["DifferentiationError", "TrainingError"]
 
@@ -12,4 +17,12 @@ class DifferentiationError(GraphRewriteError):
 
 
 class TrainingError(GraphRewriteError):
-    """Training cannot begin or go on: its data are empty or wrong, or the loss is no number any more."""
+    """Training cannot begin or go on: its data are empty or wrong, or the loss is no number any more.
+
+    Attributes
+    ----------
+    fit : Fit or None
+        What training had reached; None if it had not begun.
+    """
+
+    fit: Fit | None = None

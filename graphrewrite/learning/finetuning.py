@@ -9,18 +9,18 @@ from typing import Any, Literal
 import numpy as np
 
 from graphrewrite import Graph, Module
-from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.learning.errors import TrainingError
 from graphrewrite.learning.optimisers import Adam, Optimiser
 from graphrewrite.learning.pruning import Pruning, check_share
 from graphrewrite.learning.schedules import cosine
-from graphrewrite.learning.training import VALIDATED, Fit, Interrupted, check_numbers, fit, parted
+from graphrewrite.learning.training import VALIDATED, Fit, Interrupted, check_numbers, fit, flat_network, parted
 from graphrewrite.learning.widths import chosen_widths
 from graphrewrite.lowering.implementations import with_implementations
 from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.quantisation.calibration import Bits, Widths
 from graphrewrite.lowering.quantisation.fake_network import FakeNetwork
 from graphrewrite.lowering.quantisation.fixed_point_network import with_scaled_channels
+from graphrewrite.lowering.quantisation.folded_norms import layers_with_norms, statistics_of
 from graphrewrite.lowering.quantisation.preparation import prepared
 from graphrewrite.lowering.quantisation.quantiser import Choices
 from graphrewrite.op import Op
@@ -77,11 +77,12 @@ def finetune(
 ) -> FineTuned:
     """Train a network on with the rounding of its hardware, so that it loses little with few bits.
 
-    Scale and batch norm are folded into weights first. Then every weight, bias and value is rounded as `quantise` and
-    `to_integer` round, half to even and saturated, in the binary points that `quantise` would choose; gradients go
-    straight through. In the first half of the epochs the binary points are learnt too, and weights pruned; in the
-    second both are fixed, and of its epochs the best by the loss of validation counts. The float network is the teacher
-    of its own rounded form.
+    Every weight, bias and value is rounded as `quantise` and `to_integer` round, half to even and saturated, in the
+    binary points that `quantise` would choose; gradients go straight through. In the first half of the epochs the
+    binary points are learnt too, weights pruned, and batch norms behind layers are trained with statistics of each
+    batch: weights are scaled by a norm's gain and running deviation before they are rounded. In the second half norms
+    are folded, with the statistics that they have then, points and zeros are fixed, and of its epochs the best by the
+    loss of validation counts. The float network is the teacher of its own rounded form.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def finetune(
     """
     check_numbers(epochs=epochs, batch=batch, patience=patience)
     check_share("sparsity", sparsity)
-    flat = flattened(graph)
+    flat = flat_network(graph)
     given, held_out = parted(flat, data, loss, validation, seed)
     seen = {name: array[:_CALIBRATION] for name, array in given[0].items()}
     folded, inputs = prepared(flat, seen)
@@ -149,38 +150,41 @@ def finetune(
         bits = chosen_widths(plain, inputs, bits, budget=budget, per_channel=per_channel)
     widths = Widths(plain, bits, least=_LEAST)
     _, plain = with_scaled_channels(plain, inputs, widths, per_channel=per_channel, fit=True)
-    network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel)
+    norms = statistics_of(plain, layers_with_norms(flat, plain), inputs) if epochs > 1 else {}
+    network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel, norms=norms)
     if not network.layers:
         raise TrainingError(f"the graph {flat.name!r} has no layer whose weights could be learnt")
     rest: dict[str, Any] = {"loss": loss, "batch": batch, "seed": seed, "augment": augment, "watch": watch}
     rest["teacher"] = flat if distil else None
     history: tuple[Mapping[str, Any], ...] = ()
 
-    def result(trained: Graph, choices: Choices) -> FineTuned:
+    def result(trained: Graph, choices: Choices, history: tuple[Mapping[str, Any], ...]) -> FineTuned:
         last = FakeNetwork.of(network.learnt(plain, trained), inputs, widths, per_channel=per_channel, choices=choices)
         fixed = with_implementations(with_predicates(last.fixed, folded), flat)
         return FineTuned(fixed, history, last.graph, bits)
 
     steps = -(-len(given[1]) // batch)
-    for part, is_first in _parts(epochs):
-        learnt = [name for names in network.layers.values() for name in names]
-        if is_first and learn_scales:
-            learnt += [*network.weight_exponents.values(), *network.value_exponents.values()]
-        way = optimiser or Adam(cosine(_RATE, steps=steps * part))
-        if sparsity:
-            of_weights = {weights: sparsity for weights, _ in network.layers.values()}
-            way = Pruning(way, of_weights, steps=steps * part if is_first else 0)
-        checked = {"validation": None} if is_first else {"validation": held_out, "patience": patience}
-        try:
+    done = Fit(network.graph, ())
+    try:
+        for part, is_first in _parts(epochs):
+            learnt = [name for names in network.layers.values() for name in names]
+            learnt += [norm.gain for norm in network.norms.values()]
+            if is_first and learn_scales:
+                learnt += [*network.weight_exponents.values(), *network.value_exponents.values()]
+            way = optimiser or Adam(cosine(_RATE, steps=steps * part))
+            if sparsity:
+                of_weights = {weights: sparsity for weights, _ in network.layers.values()}
+                way = Pruning(way, of_weights, steps=steps * part if is_first else 0)
+            checked = {"validation": None} if is_first else {"validation": held_out, "patience": patience}
             done = fit(network.graph, given, optimiser=way, epochs=part, wrt=learnt, **checked, **rest)
-        except Interrupted as stop:
-            history += stop.fit.history
-            raise Interrupted(result(stop.fit.graph, network.choices_in(stop.fit.graph))) from None
-        history += done.history
+            choices, folded_again = network.choices_in(done.graph), network.learnt(plain, done.graph)
+            after = FakeNetwork.of(folded_again, inputs, widths, per_channel=per_channel, choices=choices)
+            plain, network, history, done = folded_again, after, history + done.history, Fit(after.graph, ())
+    except KeyboardInterrupt as stop:
+        done = stop.fit if isinstance(stop, Interrupted) else done
         choices = network.choices_in(done.graph)
-        plain = network.learnt(plain, done.graph)
-        network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel, choices=choices)
-    return result(network.graph, choices)
+        raise Interrupted(result(done.graph, choices, history + done.history)) from None
+    return result(network.graph, network.choices, history)
 
 
 def _parts(epochs: int) -> list[tuple[int, bool]]:

@@ -10,6 +10,7 @@ from graphrewrite.graph.rewiring import inherit
 from graphrewrite.learning.errors import DifferentiationError
 from graphrewrite.learning.losses import TRAINING_FORMS
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, LOWER_QUANTISED, lowered_ops
+from graphrewrite.op import Op
 from graphrewrite.rules import eliminate_dead_nodes, inline
 
 __all__ = ["COMPOSITES", "constants_again", "differentiated_ops", "prepared", "written_out"]
@@ -35,20 +36,18 @@ def prepared(graph: Graph, parameters: Collection[str]) -> Graph:
     flat = rewrite(graph, inline)
     assert isinstance(flat, Graph)
     new = Graph(flat.name, ops=flat.ops.values())
-    values = _Values(flat, new)
-    for name in flat.inputs:
-        values.put(name, _bare(new.input(name, flat.result_type(name))))
-    for name in parameters:
-        values.put(name, _bare(new.input(name, flat.result_type(name))))
+    values = _Values(flat.copy(), new)
+    for name in (*flat.inputs, *parameters):
+        values.put(name, values.bare(new.input(name, flat.result_type(name))))
     outputs = {*flat.outputs}
     for node in flat.in_order():
         if node not in new and node not in outputs:
-            values.put(node, _plain(flat, new, node, values.of))
+            values.put(node, _plain(values, node))
     for name in flat.outputs:
         (operand,), (value,) = flat.operands(name), values.of(name)
         kind = flat.result_type(*operand)
         layout = getattr(kind, "layout", None)
-        new.output(name, op.name_axes(value, layout=layout) if layout else value)
+        new.output(name, values.beside(op.name_axes, value, layout=layout) if layout else value)
     return new
 
 
@@ -70,27 +69,33 @@ class _Values:
         """Return what a node reads."""
         return [self.found[source.node, source.result] for source in self.graph.operands(node)]
 
+    def beside(self, kind: Op, value: Any, **attributes: Any) -> Any:
+        """Add a node that stands for none of the old graph, and has the name of none."""
+        return self.new.add(kind, [value], attributes, name=self.graph.fresh(kind.name))
 
-def _bare(value: Any) -> Any:
-    return value if getattr(value.type, "layout", None) is None else op.name_axes(value, layout=None)
+    def bare(self, value: Any) -> Any:
+        """Return a value without names of its axes."""
+        named = getattr(value.type, "layout", None) is not None
+        return self.beside(op.name_axes, value, layout=None) if named else value
 
 
-def _plain(graph: Graph, new: Graph, node: str, operands_of: Callable[[str], list[Any]]) -> Any:
+def _plain(values: _Values, node: str) -> Any:
     """Add a node whose operands have no axis names: with transposes around it, where their names meant an order."""
+    graph, new = values.graph, values.new
     data, node_op, origin = graph.nodes[node], graph.op(node), graph.origin(node)
     if data["type"] == "constant":
-        return _bare(new.constant(data["value"], name=node, type=graph.result_type(node), origin=origin))
-    operands = operands_of(node)
+        return values.bare(new.constant(data["value"], name=node, type=graph.result_type(node), origin=origin))
+    operands = values.of(node)
     if data["type"] == "name_axes":
         return operands[0]
     order = node_op.arrangement([graph.result_type(*source) for source in graph.operands(node)])
     if order is not None:
-        operands[0] = op.transpose(operands[0], perm=order.operand)
+        operands[0] = values.beside(op.transpose, operands[0], perm=order.operand)
     made = new.add(node_op, operands, graph.attributes(node), name=node, origin=origin)
     if order is None:
         return made
     results = made if isinstance(made, tuple) else (made,)
-    return tuple(op.transpose(each, perm=order.result) for each in results)
+    return tuple(values.beside(op.transpose, each, perm=order.result) for each in results)
 
 
 def written_out(graph: Graph, needed: Callable[[Graph], Collection[str]], known: Collection[str]) -> Graph:

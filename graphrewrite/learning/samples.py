@@ -82,7 +82,7 @@ def samples(graph: Graph, data: Any, scores: Tensor, *, labelled: bool | None, w
         if name not in graph.inputs:
             near = did_you_mean(str(name), graph.inputs)
             raise TrainingError(f"{what} have {name!r}, which is no input of the graph {graph.name!r}{near}")
-    targets = np.asarray(wanted)
+    targets = _array_of(wanted, f"targets of {what}")
     inputs = {name: _array(graph, name, given, len(targets) if targets.ndim else 0, what) for name in graph.inputs}
     if not targets.ndim or not len(targets):
         raise TrainingError(f"{what} are empty: there are no targets")
@@ -94,7 +94,7 @@ def samples(graph: Graph, data: Any, scores: Tensor, *, labelled: bool | None, w
 def _array(graph: Graph, name: str, given: Mapping[str, Any], count: int, what: str) -> np.ndarray:
     if name not in given:
         raise TrainingError(f"{what} lack the input {name!r} of the graph {graph.name!r}")
-    kind, array = graph.result_type(name), np.asarray(given[name])
+    kind, array = graph.result_type(name), _array_of(given[name], f"the input {name!r} of {what}")
     if not array.ndim or not len(array):
         raise TrainingError(f"{what} are empty: the input {name!r} has no samples")
     if len(array) != count:
@@ -107,10 +107,23 @@ def _array(graph: Graph, name: str, given: Mapping[str, Any], count: int, what: 
         raise TrainingError(
             f"the input {name!r} is {kind}, one row a sample, and {what} have the shape {list(array.shape)}"
         )
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        row = int(np.argwhere(~np.isfinite(array))[0][0])
+    with np.errstate(over="ignore"):
+        own_array = np.asarray(array, element_dtype(kind.element))
+    if own_array.dtype.kind == "f" and not np.isfinite(own_array).all():
+        row = int(np.argwhere(~np.isfinite(own_array))[0][0])
         raise TrainingError(f"{what} hold no numbers: the sample {row} of the input {name!r} has NaN or an infinity")
-    return np.asarray(array, element_dtype(kind.element))
+    return own_array
+
+
+def _array_of(given: Any, what: str) -> np.ndarray:
+    """Return what was given as an array of numbers or truth values."""
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise TrainingError(f"{what} are no array: {error}") from None
+    if array.dtype.kind not in "iubf":
+        raise TrainingError(f"{what} are {array.dtype}, and should be real numbers")
+    return array
 
 
 def _labels(targets: np.ndarray, scores: Tensor, what: str) -> np.ndarray:

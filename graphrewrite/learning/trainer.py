@@ -142,9 +142,10 @@ class Trainer:
         inputs = dict(some.inputs)
         if self.augment is not None:
             ((name, array),) = inputs.items()
-            inputs[name] = np.asarray(self.augment(array, rng), array.dtype)
+            inputs[name] = self._augmented(self.augment(array, rng), array)
         drawn = self.steps.form.draw(rng, len(some))
-        found = self.steps.learning({**inputs, **self.steps.targets(inputs, some.targets), **state.arrays, **drawn})
+        with np.errstate(all="ignore"):  # what is no number is named below
+            found = self.steps.learning({**inputs, **self.steps.targets(inputs, some.targets), **state.arrays, **drawn})
         error = float(found["loss"])
         gradients = {name: found[f"d_{name}"] for name in self.steps.learnt}
         self._check(error, gradients, state)
@@ -160,6 +161,13 @@ class Trainer:
             right=state.right + _right(found["scores"], some.targets),
         )
         return state if state.step < self.count else self._finished(state)
+
+    def _augmented(self, made: Any, array: np.ndarray) -> np.ndarray:
+        if np.shape(made) != array.shape:
+            raise TrainingError(
+                f"augment gives as many rows as it gets, of shape {list(array.shape)}, and gave {list(np.shape(made))}"
+            )
+        return np.asarray(made, array.dtype)
 
     def _check(self, error: float, gradients: Mapping[str, np.ndarray], state: State) -> None:
         where = f"in step {state.step + 1} of epoch {state.epoch + 1}"
@@ -182,6 +190,11 @@ class Trainer:
         if self.held_out is not None:
             losses = [each["validation_loss"] for each in state.history]
             validated, error = self._validated(state.arrays, self.held_out)
+            if not np.isfinite(loss := validated["validation_loss"]):
+                raise TrainingError(
+                    f"the loss of validation is {loss} after epoch {state.epoch + 1}; lower the learning rate, or look "
+                    "for such inputs"
+                )
             entry.update(validated)
             if entry["validation_loss"] < min(losses, default=np.inf):
                 limit = entry["validation_loss"] + error
@@ -198,7 +211,9 @@ class Trainer:
         """Return what is measured on samples of validation, and the standard error of their loss, by parts of them."""
         losses, right = [], 0.0
         for some in held_out.batches(min(_MANY, -(-len(held_out) // _PARTS))):
-            found = self.steps.validating({**some.inputs, **self.steps.targets(some.inputs, some.targets), **arrays})
+            with np.errstate(all="ignore"):
+                targets = self.steps.targets(some.inputs, some.targets)
+                found = self.steps.validating({**some.inputs, **targets, **arrays})
             losses.append((float(found["loss"]), len(some)))
             right += _right(found["scores"], some.targets)
         total = sum(loss * count for loss, count in losses)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphrewrite import Graph, Pass, Rule, Tensor
+from graphrewrite import Graph, Module, Pass, Rule, Tensor
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph.arguments import as_graph
+from graphrewrite.hierarchy.blocks import flattened, main_graph
 from graphrewrite.learning.checkpoints import State, load_state, save_state
 from graphrewrite.learning.errors import TrainingError
 from graphrewrite.learning.losses import cross_entropy, hinge, squared_error
@@ -23,7 +25,7 @@ from graphrewrite.learning.training_forms import parameters
 from graphrewrite.op import Op
 from graphrewrite.runtime.progress import counting
 
-__all__ = ["VALIDATED", "Fit", "Interrupted", "check_numbers", "fit", "parted"]
+__all__ = ["VALIDATED", "Fit", "Interrupted", "check_numbers", "fit", "flat_network", "parted"]
 
 LOSSES: Mapping[str, Op] = {"cross_entropy": cross_entropy, "hinge": hinge, "squared_error": squared_error}
 """By name."""
@@ -40,14 +42,17 @@ class Fit:
     Attributes
     ----------
     graph : Graph
-        The network with the learnt constants.
+        The network with the learnt constants, without nested graphs.
     history : tuple of mapping
         For each epoch its mean ``loss``, the share of right answers ``accuracy`` where there are labels, and of the
         samples of validation ``validation_loss`` and ``validation_accuracy``.
+    module : Module or None
+        Where a module was given, that with the learnt constants.
     """
 
     graph: Graph
     history: tuple[Mapping[str, Any], ...]
+    module: Module | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         last = ", ".join(f"{name} {value:.4g}" for name, value in self.history[-1].items()) if self.history else ""
@@ -69,7 +74,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def fit(
-    graph: Graph,
+    graph: Graph | Module,
     data: tuple[Any, Any],
     *,
     loss: str | Op | None = None,
@@ -94,8 +99,9 @@ def fit(
 
     Parameters
     ----------
-    graph : Graph
-        A network with one output, of scores or numbers; a closing softmax or arg_max over them is left out.
+    graph : Graph or Module
+        A network with one output, of scores or numbers; a closing softmax or arg_max over them is left out. Of nested
+        graphs, each use has weights of its own, but for the constants of a module, which all its graphs share.
     data : (inputs, targets)
         Inputs are an array, one row a sample, or arrays by the names of the inputs. Targets are classes, whole numbers
         from 0, or numbers of the shape of the output.
@@ -139,7 +145,8 @@ def fit(
     Raises
     ------
     TrainingError
-        If samples are missing or wrong, there is nothing to learn, or the loss is no number any more.
+        If samples are missing or wrong, there is nothing to learn, or the loss is no number any more: then it has what
+        was reached as ``fit``.
     DifferentiationError
         If an op of the network has no gradient.
     Interrupted
@@ -154,7 +161,7 @@ def fit(
     >>> trained.history[-1]["loss"] < 1e-4
     True
     """
-    graph = as_graph(graph, "that can be trained")
+    module, graph = graph if isinstance(graph, Module) else None, flat_network(graph)
     check_numbers(epochs=epochs, batch=batch, patience=patience)
     head, scores = _head(graph)
     given, held_out = _parted(graph, data, loss, validation, scores, seed)
@@ -167,7 +174,10 @@ def fit(
     learnt = parameters(head) if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
     if not learnt:
         raise TrainingError(f"the graph {graph.name!r} has no weights of layers; name the constants to learn by wrt=…")
+    _check_learnt(head, learnt)
     optimiser = Adam() if optimiser is None else optimiser
+    if not hasattr(optimiser, "start") or not hasattr(optimiser, "step"):
+        raise TrainingError(f"an optimiser has start and step, as Adam() and SGD(0.01), got {optimiser!r}")
     trainer = Trainer(
         Programs.of(head, loss_op, given.targets, learnt, tuple(rules), _taught_by(teacher, head)),
         optimiser,
@@ -185,9 +195,17 @@ def fit(
         "teacher": "" if teacher is None else _digest(teacher, ()),
         "data": "" if checkpoint is None else _digest_of(given, held_out),
     }
+    if checkpoint is not None and not Path(checkpoint).parent.is_dir():
+        raise TrainingError(f"there is no folder {str(Path(checkpoint).parent)!r} for the checkpoint; make it first")
     state = None if checkpoint is None else load_state(checkpoint, run)
     state = trainer.start() if state is None else state
+    if module is not None:
+        _check_variables(module, state.arrays)
     total = epochs * trainer.count
+
+    def reached(arrays: Mapping[str, np.ndarray]) -> Fit:
+        return Fit(_with_arrays(graph, arrays), state.history, module=module and _with_variables(module, arrays))
+
     try:
         with counting(f"training {graph.name}", total) as report:
             while state.epoch < epochs and not _is_enough(state, patience):
@@ -203,8 +221,16 @@ def fit(
     except KeyboardInterrupt:
         if checkpoint is not None:
             save_state(checkpoint, state, run)
-        raise Interrupted(Fit(_with_arrays(graph, state.arrays), state.history)) from None
-    return Fit(_with_arrays(graph, state.best or state.arrays), state.history)
+        raise Interrupted(reached(state.arrays)) from None
+    except TrainingError as error:
+        error.fit = reached(state.best or state.arrays)
+        raise
+    return reached(state.best or state.arrays)
+
+
+def flat_network(graph: Any) -> Graph:
+    """Return the graph to train, of a module its main one, without nested graphs."""
+    return flattened(as_graph(main_graph(graph), "that can be trained"))
 
 
 def check_numbers(**numbers: Any) -> None:
@@ -212,6 +238,34 @@ def check_numbers(**numbers: Any) -> None:
     for name, value in numbers.items():
         if value is not None and not (isinstance(value, int | np.integer) and value >= 1):
             raise TrainingError(f"{name} is a whole number from 1 on, got {value!r}")
+
+
+def _check_learnt(graph: Graph, learnt: Sequence[str]) -> None:
+    constants = [node for node in graph if graph.nodes[node]["type"] == "constant"]
+    for name in learnt:
+        if name not in constants:
+            near = did_you_mean(str(name), constants)
+            raise TrainingError(f"wrt names constants, and {name!r} is none of the graph {graph.name!r}{near}")
+
+
+def _check_variables(module: Module, names: Iterable[str]) -> None:
+    """Raise if something learnt is of one use of a nested graph, and none of the module."""
+    own = main_graph(module)
+    for name in names:
+        if name not in own and name not in module.constants:
+            raise TrainingError(
+                f"{name!r} is a constant of a nested graph, and each use would learn another; make it one of the "
+                f"module by module.constant(…), or train the graph: fit(module[{own.name!r}], …)"
+            )
+
+
+def _with_variables(module: Module, arrays: Mapping[str, np.ndarray]) -> Module:
+    """Return a module with other values of its constants, and of those of its main graph."""
+    new, own = module.copy(), main_graph(module).name
+    new[own] = _with_arrays(new[own], {name: array for name, array in arrays.items() if name not in module.constants})
+    for name in arrays.keys() & module.constants.keys():
+        new.set_constant(name, arrays[name])
+    return new
 
 
 def _head(graph: Graph) -> tuple[Graph, Tensor]:
@@ -253,6 +307,8 @@ def _parted(
     seed: int,
 ) -> tuple[Samples, Samples | None]:
     """Return samples to learn from, and samples of validation, if there are some."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise TrainingError(f"seed is a whole number from 0 on, got {seed!r}")
     labelled = {"cross_entropy": True, "hinge": True, "squared_error": False}.get(str(loss))
     given = samples(graph, data, scores, labelled=labelled)
     if validation is None:
@@ -271,7 +327,7 @@ def _taught_by(teacher: Graph | None, head: Graph) -> Graph | None:
     """Return the head of a teacher, which must fit that of the network."""
     if teacher is None:
         return None
-    own, _ = _head(as_graph(teacher, "that can teach"))
+    own, _ = _head(flattened(as_graph(teacher, "that can teach")))
     wanted, found = (f"{_types(each)} -> {_head(each)[1]}" for each in (head, own))
     if wanted != found:
         raise TrainingError(

@@ -122,11 +122,7 @@ def training_form(graph: Graph) -> TrainingForm:
                 raise TrainingError(
                     f"the statistics {min(taken)!r} are those of two norms, among them {node!r}; give each its own"
                 )
-            made = new.add(
-                op.batch_norm_training,
-                [new.value(*source) for source in new.operands(node)],
-                {"epsilon": graph.attributes(node)["epsilon"]},
-            )
+            made = _norm_in_training(new, node)
             _replace(new, node, made[0])
             statistics.update({name: _output(new, name, value) for name, value in zip(names, made[1:], strict=True)})
         elif kind == "dropout" and graph.attributes(node)["ratio"] > 0:
@@ -135,6 +131,21 @@ def training_form(graph: Graph) -> TrainingForm:
             kept[factor.node] = graph.attributes(node)["ratio"]
             _replace(new, node, x * factor)
     return TrainingForm(new, statistics, kept)
+
+
+def _norm_in_training(graph: Graph, node: str) -> list[Any]:
+    """Add the training form of a norm, whose channels are on the second axis wherever its operand has them."""
+    x, *rest = (graph.value(*source) for source in graph.operands(node))
+    layout, order = x.type.layout, op.batch_norm.arrangement([x.type])
+    if layout is not None:
+        x = op.name_axes(x, layout=None)
+    if order is not None:
+        x = op.transpose(x, perm=order.operand)
+    given = {"epsilon": graph.attributes(node)["epsilon"]}
+    y, *statistics = graph.add(op.batch_norm_training, [x, *rest], given)
+    if order is not None:
+        y = op.transpose(y, perm=order.result)
+    return [y if layout is None else op.name_axes(y, layout=layout), *statistics]
 
 
 def _replace(graph: Graph, node: str, value: Any) -> None:

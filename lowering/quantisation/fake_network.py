@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from graphrewrite import Graph, op, rewrite
 from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.lowering.quantisation.calibration import Widths
+from graphrewrite.lowering.quantisation.folded_norms import Statistics, channel_axis
 from graphrewrite.lowering.quantisation.quantiser import Choices, Quantiser
 from graphrewrite.rules import RULES
 from graphrewrite.types import element_dtype
@@ -20,6 +21,16 @@ __all__ = ["FakeNetwork"]
 
 _BIAS = 48
 """Bits of a bias: those of the widest accumulator."""
+_EPSILON = 1e-5
+"""What norms add to variances."""
+
+
+class _Norm(NamedTuple):
+    """The constants of a layer's norm; the bias of the layer is its shift."""
+
+    gain: str
+    mean: str
+    variance: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +47,8 @@ class FakeNetwork:
         Its formats.
     layers : mapping of str to pair of str
         By layer of the prepared network, the constants of `graph` that are its weights and its bias.
+    norms : mapping of str to _Norm
+        By layer with a norm, the other constants of that; as the bias serves its shift.
     value_exponents, weight_exponents : mapping of str to str
         The constants that are exponents, by input or op, and by layer.
     """
@@ -44,6 +57,7 @@ class FakeNetwork:
     fixed: Graph
     choices: Choices
     layers: Mapping[str, tuple[str, str]]
+    norms: Mapping[str, _Norm]
     value_exponents: Mapping[str, str]
     weight_exponents: Mapping[str, str]
 
@@ -56,9 +70,15 @@ class FakeNetwork:
         *,
         per_channel: bool,
         choices: Choices | None = None,
+        norms: Mapping[str, Statistics] | None = None,
     ) -> FakeNetwork:
-        """Return a prepared network with fake quantisation; formats that are not given are chosen by samples."""
-        return _Writer(folded, Quantiser(folded, inputs, widths, per_channel, fit=False, choices=choices)).run()
+        """Return a prepared network with fake quantisation; formats that are not given are chosen by samples.
+
+        Layers whose statistics are given have a norm behind them, with which they compute the same at first. Their
+        weights are scaled by its gain and running deviation before they are rounded, as they will be when it is folded.
+        """
+        made = Quantiser(folded, inputs, widths, per_channel, fit=False, choices=choices)
+        return _Writer(folded, made, norms or {}).run()
 
     def choices_in(self, trained: Graph) -> Choices:
         """Return the formats that the exponents of a trained network stand for."""
@@ -75,29 +95,37 @@ class FakeNetwork:
         return Choices(formats, of_weights)
 
     def learnt(self, folded: Graph, trained: Graph) -> Graph:
-        """Return the prepared network with the weights and biases of a trained one."""
+        """Return the prepared network with the weights and biases of a trained one, and its norms folded."""
         new = folded.copy()
-        for node, names in self.layers.items():
-            for slot, name in enumerate(names, start=1):
+        for node in self.layers:
+            for slot, value in enumerate(self._weights_and_bias(node, trained), start=1):
                 old = new.operands(node)[slot]
-                value, kind = trained.nodes[name]["value"], new.result_type(*old)
-                made = new.constant(np.array(value), type=kind, origin=new.origin(old.node))
+                made = new.constant(np.array(value), type=new.result_type(*old), origin=new.origin(old.node))
                 move_slot(new, node, slot, Operand(made.node))
                 if not new.succ[old.node]:
                     new.remove_node(old.node)
         return new
 
+    def _weights_and_bias(self, node: str, trained: Graph) -> tuple[np.ndarray, np.ndarray]:
+        weights, bias = (trained.nodes[name]["value"] for name in self.layers[node])
+        if node not in self.norms:
+            return weights, bias
+        gain, mean, variance = (trained.nodes[name]["value"] for name in self.norms[node])
+        scale = gain / np.sqrt(variance + gain.dtype.type(_EPSILON))
+        return weights * scale.reshape(-1, *[1] * (weights.ndim - 1)), bias - mean * scale
+
 
 class _Writer:
     """Writes the network of a quantiser, with fake quantisation in the places of its rounding."""
 
-    def __init__(self, folded: Graph, made: Quantiser) -> None:
+    def __init__(self, folded: Graph, made: Quantiser, statistics: Mapping[str, Statistics]) -> None:
         made.build()
-        self.folded, self.made, self.graph = folded, made, made.graph.copy()
+        self.folded, self.made, self.graph, self.statistics = folded, made, made.graph.copy(), statistics
         self.choices = made.choices
         self.value_exponents: dict[str, str] = {}
         self.weight_exponents: dict[str, str] = {}
         self.layers: dict[str, tuple[str, str]] = {}
+        self.norms: dict[str, _Norm] = {}
 
     def run(self) -> FakeNetwork:
         """Return the network."""
@@ -113,7 +141,7 @@ class _Writer:
         for node in self.folded.in_order():
             if node in self.made.fitted:
                 self.round_weights(node)
-        names = self.layers, self.value_exponents, self.weight_exponents
+        names = self.layers, self.norms, self.value_exponents, self.weight_exponents
         return FakeNetwork(self.graph, fixed, self.choices, *names)
 
     def rounded(self, value: Any, node: str, at: str) -> Any:
@@ -128,6 +156,8 @@ class _Writer:
         fractions = self.choices.fractions[node]
         _, *old = self.folded.operands(node)
         w, b = (np.asarray(self.folded.nodes[each.node]["value"]) for each in old)
+        if node in self.statistics:  # the shift of a norm that takes the mean away
+            b = (b + self.statistics[node].mean).astype(b.dtype)
         own = []
         for each, array, what in zip(old, (w, b), ("weights", "bias"), strict=True):
             kind, origin = self.folded.result_type(*each), self.folded.origin(each.node)
@@ -138,21 +168,34 @@ class _Writer:
         start = np.array(-fractions[0]) if is_one else -fractions.reshape(-1, *[1] * (w.ndim - 1))
         exponent = self.constant(f"{node}_weight_exponent", start, own[0])
         self.weight_exponents[node] = exponent.node
-        of_values = self.exponent_of(node, own[1])
-        of_weights = exponent if is_one else op.reshape(exponent, shape=(len(w),))
-        of_bias = op.add(op.round(of_weights), op.round(of_values))  # the grid of their products
         width = self.made.widths.of_weights(self.folded, node)
-        for slot, value in enumerate(
-            (
-                self.fake(own[0], exponent, width, signed=True, origin=(node,)),
-                self.fake(own[1], of_bias, _BIAS, signed=True, origin=(node,)),
-            ),
-            start=1,
-        ):
+        if node in self.statistics:
+            weights, bias = self.with_norm(node, *own), self.constant(f"{node}_zero", np.zeros(len(w)), own[1])
+        else:
+            of_weights = exponent if is_one else op.reshape(exponent, shape=(len(w),))
+            of_bias = op.add(op.round(of_weights), op.round(self.exponent_of(node, own[1])))  # the grid of products
+            weights, bias = own[0], self.fake(own[1], of_bias, _BIAS, signed=True, origin=(node,))
+        rounded = self.fake(weights, exponent, width, signed=True, origin=(node,))
+        for slot, value in enumerate((rounded, bias), start=1):
             before = self.graph.operands(node)[slot]
             move_slot(self.graph, node, slot, Operand(value.node))
             if not self.graph.succ[before.node]:
                 self.graph.remove_node(before.node)
+
+    def with_norm(self, node: str, weights: Any, shift: Any) -> Any:
+        """Give a layer a norm that leaves its results as they are, and return its weights with the scale of that."""
+        (mean, variance), kind = self.statistics[node], self.folded.result_type(node)
+        starts = np.sqrt(variance + _EPSILON), mean, variance
+        parts = zip(_Norm._fields, starts, strict=True)
+        gain, middle, spread = (self.constant(f"{node}_{name}", array, shift) for name, array in parts)
+        self.norms[node] = _Norm(gain.node, middle.node, spread.node)
+        scale = op.div(gain, op.sqrt(op.add(spread, _EPSILON)))
+        shape = tuple(-1 if axis == channel_axis(kind) else 1 for axis in range(len(kind.shape)))
+        sums = op.div(self.graph.value(node), op.reshape(scale, shape=shape))
+        rewire(self.graph, node, Operand(sums.node))
+        normed = op.batch_norm(sums, gain, shift, middle, spread, epsilon=_EPSILON)
+        rewire(self.graph, sums.node, Operand(normed.node))
+        return op.mul(weights, op.reshape(scale, shape=(-1, *[1] * (len(weights.type.shape) - 1))))
 
     def exponent_of(self, layer: str, like: Any) -> Any:
         """Return the exponent of the steps of what a layer reads."""

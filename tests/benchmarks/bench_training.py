@@ -95,7 +95,7 @@ NETWORKS: dict[str, tuple[Callable[[], Graph], Callable[[ModuleType], Any]]] = {
 
 def our_step(graph: Graph, x: np.ndarray, labels: np.ndarray) -> Callable[[], object]:
     given = Samples({graph.inputs[0]: x}, labels)
-    programs = Programs.of(graph, cross_entropy, labels, parameters(graph), ())
+    programs = Programs.of(graph, cross_entropy, labels, parameters(graph), (), None)
     trainer = Trainer(programs, Adam(), given, None, BATCH, 0, None)
     state = trainer.start()
 

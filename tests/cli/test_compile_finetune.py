@@ -26,12 +26,22 @@ def _samples(folder: Path, **arrays: np.ndarray) -> Path:
 X, Y = np.random.default_rng(0).normal(size=(40, 16)).astype("f4"), np.arange(40) % 5
 
 
-def test_a_network_is_trained_for_its_widths(tmp_path):
+def _compiled(tmp_path: Path, *options: object) -> dict:
     given = _samples(tmp_path, train_x=X, train_y=Y)
-    found = done(
-        "compile", path("classes"), "-o", tmp_path / "out", "--json", "--force", "--finetune", given, "--bits", 3
-    )
-    assert json.loads(found.stdout)["bits"] == 3
+    parts = ("compile", path("classes"), "-o", tmp_path / "out", "--json", "--force", "--finetune", given)
+    return json.loads(done(*parts, *options).stdout)
+
+
+def test_a_network_is_trained_for_its_widths(tmp_path):
+    assert _compiled(tmp_path, "--bits", 3)["bits"] == 3
+
+
+def test_training_chooses_widths_within_a_budget(tmp_path):
+    widths = _compiled(tmp_path, "--bits", "auto", "--budget", 2.5, "--target", "c")["bits"]
+    assert [*widths] == ["input", *(f"/fc{number}/Gemm" for number in (1, 2, 3, 4))]
+    of_weights, of_values = np.transpose([*widths.values()])
+    sizes = np.array([16 * 64, 64 * 32, 32 * 32, 32 * 5])
+    assert 2**2 < sum(sizes * of_weights[1:] * of_values[:-1]) / sum(sizes) <= 2.5**2
 
 
 @pytest.mark.parametrize(
@@ -52,7 +62,9 @@ def test_a_wrong_file_is_refused(tmp_path, arrays, code, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--bits", "auto", "--finetune", "x.npz"), "give --bits 4"),
+        (("--budget", "3", "--bits", "4", "--finetune", "x.npz"), "give --bits auto and --finetune"),
+        (("--budget", "3", "--bits", "auto"), "give --bits auto and --finetune"),
+        (("--budget", "1", "--bits", "auto", "--finetune", "x.npz"), "not in the range 2<=x<=8"),
         (("--host", "fc1", "--finetune", "x.npz"), "drop either"),
         (("--bits", "fc1=3"), "give samples by --finetune"),
     ],

@@ -135,6 +135,18 @@ def test_a_frozen_network_of_named_axes_and_nested_graphs():
     assert (found * along["x"]).sum() == pytest.approx(slope(graph, inputs, along), rel=1e-6)
 
 
+def test_names_of_transposes_around_named_axes_are_new():
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f64", ("N", 4, 5, 2), "NHWC"))
+    moved = op.transpose(op.max_pool(x, kernel=2), perm=(0, 3, 1, 2))
+    graph.output("name_axes_1", op.reduce_sum(op.sin(op.max_pool(moved, kernel=2)), keep_dims=False))
+    assert {"transpose_1", "max_pool_1"} < {*graph}
+    inputs, along = ({"x": np.random.default_rng(seed).normal(size=(2, 4, 5, 2))} for seed in (0, 1))
+    found = evaluate(differentiate(graph), inputs)["d_x"]
+    renamed = Graph.parse(str(graph).replace("name_axes_1", "loss"))
+    assert (found * along["x"]).sum() == pytest.approx(slope(renamed, inputs, along), rel=1e-6)
+
+
 def test_a_module_gets_a_graph_that_shares_its_variables():
     module = Module("net")
     w, v = module.constant("w", np.float32([[1, 2], [3, 4]])), module.constant("v", np.float32([1, 1]))

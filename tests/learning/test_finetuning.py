@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, models, op
+from graphrewrite import Graph, Tensor, evaluate, fit, models, op
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.hierarchy import layers, sequential
 from graphrewrite.learning import SGD, FineTuned, Interrupted, finetune
 from graphrewrite.learning.widths import chosen_widths
 from graphrewrite.lowering import from_onnx, to_integer
+from graphrewrite.lowering.quantisation.calibration import Widths
+from graphrewrite.lowering.quantisation.fake_network import FakeNetwork
+from graphrewrite.lowering.quantisation.folded_norms import layers_with_norms, statistics_of
+from graphrewrite.lowering.quantisation.preparation import prepared
 from graphrewrite.models.train_classes import samples
 
 
@@ -95,6 +101,37 @@ def _shares_of_zeros(graph: Graph) -> list[float]:
     return [float((each == 0).mean()) for each in weights if each.ndim > 1]
 
 
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_norms_are_trained_in_their_places_and_folded_afterwards(layout):
+    graph = Graph("norms")
+    x = graph.input("x", Tensor("f32", tuple({"N": "N", "C": 2, "H": 6, "W": 6}[axis] for axis in layout), layout))
+
+    def norm(x: Any, channels: int, seed: int) -> Any:
+        return op.batch_norm(x, *(_random(channels, seed=i) + 1 for i in range(3)), np.abs(_random(channels)) + seed)
+
+    first = op.relu(norm(op.conv(x, _random(4, 2, 3, 3)), 4, 1))
+    second = op.relu(op.conv(norm(first, 4, 2), _random(4, 4, 1, 1)))  # its norm is before it
+    third = op.relu(norm(op.linear(op.flatten(op.global_average_pool(second)), _random(5, 4)), 5, 3))
+    graph.output("y", op.linear(third, _random(3, 5)))
+    rows = _inputs(graph, 64)
+    plain, inputs = prepared(graph, rows)
+    norms = statistics_of(plain, layers_with_norms(graph, plain), inputs)
+    shapes = [len(plain.nodes[plain.operands(layer)[1].node]["value"]) for layer in norms]
+    assert shapes == [4, 5]
+    network = FakeNetwork.of(plain, inputs, Widths(plain, 12), per_channel=False, norms=norms)
+
+    def scores(graph: Graph) -> np.ndarray:
+        return evaluate(graph, rows)["y"]
+
+    assert scores(network.graph) == pytest.approx(scores(graph), abs=0.02)
+    learnt = [*(name for names in network.layers.values() for name in names), *(n.gain for n in network.norms.values())]
+    trained = fit(network.graph, (rows, np.arange(64) % 3), wrt=learnt, epochs=2, optimiser=SGD(0.1)).graph
+    changed = [name for names in network.norms.values() for name in names]
+    assert not any(np.array_equal(trained.nodes[name]["value"], network.graph.nodes[name]["value"]) for name in changed)
+    assert np.abs(scores(trained) - scores(graph)).max() > 0.1
+    assert scores(network.learnt(plain, trained)) == pytest.approx(scores(trained), abs=0.02)
+
+
 def test_few_bits_lose_little_by_it():
     graph, (x, labels) = from_onnx(models.path("classes")), samples()
     ((source,), (scores,)) = graph.inputs, graph.outputs
@@ -138,6 +175,25 @@ def test_an_interrupt_loses_nothing():
     assert to_integer(stopped.value.fit.graph)
 
 
+def test_an_interrupt_between_the_halves_loses_nothing(monkeypatch: pytest.MonkeyPatch):
+    graph, calls = _autoencoder(), []
+    x = _inputs(graph, 64)[graph.inputs[0]]
+
+    def training(*arguments: Any, **options: Any) -> Any:
+        calls.append(options)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return fit(*arguments, **options)
+
+    monkeypatch.setattr("graphrewrite.learning.finetuning.fit", training)
+    with pytest.raises(Interrupted) as stopped:
+        finetune(graph, (x, x), bits=4, epochs=4)
+    tuned = stopped.value.fit
+    assert len(tuned.history) == 2
+    (found,), (again,) = (evaluate(g, {graph.inputs[0]: x}).values() for g in (tuned.graph, tuned.fake_quantised))
+    assert np.array_equal(found, again)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -148,6 +204,7 @@ def test_an_interrupt_loses_nothing():
         ({"sparsity": 1.5}, "sparsity is a share of the weights, from 0 to less than 1, got 1.5"),
         ({"validation": 1.0}, "validation is a share of the samples"),
         ({"epochs": 0}, "epochs is a whole number from 1 on, got 0"),
+        ({"graph": "net"}, "str is not a graph that can be trained"),
         ({"data": (np.zeros((0, 8)), np.zeros((0, 8)))}, "empty"),
         ({"graph": Graph.parse("graph g\nx = input() : f32[N,8]\nr = relu(x)\ny = output(r)")}, "no layer whose"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, fit, op
+from graphrewrite import Graph, Module, Tensor, evaluate, fit, op
 from graphrewrite.hierarchy import layers, sequential
 from graphrewrite.learning import SGD, Adam, Interrupted, Pruning, TrainingError, cosine, parameters
 
@@ -23,6 +23,9 @@ def _samples(count: int = 96) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
     labels = rng.integers(0, 3, count)
     return (np.array([[0, 2], [2, -1], [-2, -1]])[labels] + rng.normal(0, 0.4, (count, 2))).astype(np.float32), labels
+
+
+X, Y = _samples(8)
 
 
 def _same(a: Graph, b: Graph) -> bool:
@@ -100,6 +103,52 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
         fit(_network(), _samples(), epochs=1, checkpoint=path)
 
 
+def test_the_constants_of_a_module_are_learnt_once():
+    rng = np.random.default_rng(0)
+    module = Module("net")
+    w, b = (module.constant(name, rng.normal(0, 0.5, size).astype("f4")) for name, size in (("w", (2, 2)), ("b", 2)))
+    block = module.add_graph("block")
+    hidden = op.linear(block.input("x", Tensor("f32", ("N", 2))), w.on(block), b.on(block))
+    block.output("y", op.relu(op.linear(hidden, rng.normal(size=(2, 2)).astype("f4")) + hidden))
+    main = module.add_graph("main")
+    x = module.op("block")(module.op("block")(main.input("x", Tensor("f32", ("N", 2)))))
+    main.output("y", op.linear(op.linear(x, w.on(main)), rng.normal(size=(3, 2)).astype("f4")))
+    with pytest.raises(TrainingError, match=r"is a constant of a nested graph, .* or train the graph: fit"):
+        fit(module, _samples())
+    trained = fit(module, _samples(), wrt=["w", "b"], optimiser=Adam(0.02), epochs=3)
+    inputs = {"x": _samples()[0]}
+    found, again, before = (evaluate(graph, inputs)["y"] for graph in (trained.graph, trained.module["main"], main))
+    assert np.array_equal(found, again)
+    assert not np.array_equal(found, before)
+    assert not np.array_equal(trained.module.constants["w"], module.constants["w"])
+    apart = fit(main, _samples(), epochs=2).graph  # each use has weights of its own
+    names = [f"block_{use}.constant_1" for use in (1, 2)]
+    assert not np.array_equal(*(apart.nodes[name]["value"] for name in names))
+    assert {"w", "b"} < {*apart}
+
+
+def test_norms_learn_wherever_the_channels_are():
+    rng, histories = np.random.default_rng(1), []
+    arrays = [rng.normal(0.5, 0.5, shape).astype("f4") for shape in ((4, 2, 3, 3), (4,), (4,), (4,), (3, 4))]
+    x, labels = rng.normal(size=(40, 2, 5, 5)).astype("f4"), np.arange(40) % 3
+    for layout, images in (("NCHW", x), ("NHWC", x.transpose(0, 2, 3, 1))):
+        graph = Graph("g")
+        w, gain, shift, mean, last = arrays
+        images_in = graph.input("x", Tensor("f32", ("N", *images.shape[1:]), layout))
+        normed = op.batch_norm(op.conv(images_in, w), gain, shift, mean, np.ones(4, "f4"))
+        graph.output("y", op.linear(op.flatten(op.global_average_pool(op.relu(normed))), last))
+        histories.append(fit(graph, (images, labels), epochs=3, optimiser=SGD(0.1)).history)
+    for entry, other in zip(*histories, strict=True):
+        assert entry == pytest.approx(other, rel=1e-4)
+
+
+def test_what_was_reached_is_kept_when_the_loss_is_no_number():
+    with pytest.raises(TrainingError, match="the loss of validation is nan after epoch 2") as caught:
+        fit(_network(), _samples(), optimiser=SGD(lambda step: 1e30 if step > 4 else 0.1), epochs=4, batch=32)
+    assert len(caught.value.fit.history) == 1
+    assert np.isfinite([*evaluate(caught.value.fit.graph, {_network().inputs[0]: X}).values()]).all()
+
+
 def test_patience_ends_and_the_best_is_returned():
     data, seen = _samples(), []
     trained = fit(
@@ -160,9 +209,6 @@ def test_pruned_weights_stay_zero():
         fit(_network(), _samples(), optimiser=Pruning(Adam(), {"linear": 0.5}, steps=6))
 
 
-X, Y = _samples(8)
-
-
 @pytest.mark.parametrize(
     ("data", "arguments", "message"),
     [
@@ -185,9 +231,18 @@ X, Y = _samples(8)
         ((X, Y), {"validation": (X, Y + 5)}, "of the samples of validation is"),
         ((X, Y), {"optimiser": SGD(-1.0)}, "the learning rate of step 0 is -1.0"),
         ((X, Y), {"optimiser": SGD(1e30), "epochs": 3}, "the loss is (nan|inf) in step . of epoch ."),
+        ((X + 1j, Y), {}, "the input 'x' of the data are complex64, and should be real numbers"),
+        ((X.astype(float) * 1e300, Y), {}, "the sample 0 of the input 'x' has NaN or an infinity"),
+        (([[1.0, 2.0], [3.0]], Y[:2]), {}, "the input 'x' of the data are no array"),
+        ((X, np.array(["a", "b"])[Y % 2]), {}, "targets of the data are <U1"),
+        ((X, Y), {"seed": -1}, "seed is a whole number from 0 on, got -1"),
+        ((X, Y), {"optimiser": "adam"}, "an optimiser has start and step"),
+        ((X, Y), {"wrt": "linear"}, "'linear' is none of the graph.*did you mean"),
+        ((X, Y), {"wrt": ["x"]}, "wrt names constants, and 'x' is none"),
+        ((X, Y), {"augment": lambda rows, rng: rows[:1]}, r"of shape \[4, 2\], and gave \[1, 2\]"),
+        ((X, Y), {"checkpoint": "nowhere/run.npz"}, "there is no folder 'nowhere' for the checkpoint"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_what_is_wrong_is_said(data, arguments, message):
     with pytest.raises(TrainingError, match=message):
         fit(_network(), data, **{"batch": 4, **arguments})
