@@ -1,13 +1,15 @@
-"""Rules of the lowerings that work on any graph leave what they do not fit, each for every reason that it names."""
+"""Rules of the lowerings leave what they do not fit, each for every reason that it names."""
 
 from __future__ import annotations
 
 import pytest
 
 from graphrewrite import Rule
-from tests.lowering.declines import DECLINES
+from tests.lowering import declines, stream_declines
 from tests.support.declining import given_reasons, said_reasons
 from tests.support.rewritten import graph_of
+
+DECLINES = {**declines.DECLINES, **stream_declines.DECLINES}
 
 
 @pytest.mark.parametrize("rule", DECLINES, ids=lambda rule: rule.name)
