@@ -33,7 +33,7 @@ def _infer(
 ) -> Stream:
     (stream,) = streams(x)
     (result,) = streams(Stream(element, stream.shape, stream.lanes))
-    if np.ndim(shift) > 1 or np.size(shift) != (stream.channels if np.ndim(shift) else 1):
+    if np.size(shift) != (stream.channels if np.ndim(shift) else 1):
         raise TypeMismatchError(
             f"{np.size(shift)} shifts do not fit the channels of {stream}; give one, or {stream.channels}"
         )

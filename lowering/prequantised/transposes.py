@@ -101,8 +101,6 @@ def transpose_after(x, others):
     if any(each is None for each in untransposed):
         return decline("an operand is transposed in another way, or not at all", at=computed)
     operands = [x, *untransposed] if first == transposed.node else [*untransposed, x]
-    if len(others) > 1 and first != transposed.node:
-        return decline("the transposed operand is not the first", at=computed)
     return op.transpose(computed.op(*operands, like=computed), perm=perm)
 
 

@@ -86,8 +86,6 @@ def unroll_as_adders(x):
     gathers = product.over == "frame" and len(x.shape) > 1
     if product.groups != 1 or gathers or x.type.folds > 1 or product.type.folds > 1:
         return decline("only products of all channels with all rows in one step become a network of adders", at=product)
-    if (int(np.abs(weights).sum(axis=1).max()) << x.type.element.width).bit_length() > 56:
-        return decline("sums of more than 56 bits have no network of adders", at=product)
     adders, outputs = adders_of(weights, x.type.element)
     levels = network(adders, outputs, x.type.channels, x.type.element).levels
     attributes = {"bias": product.bias, "element": product.element, "stages": min(product.stages, levels)}

@@ -18,8 +18,6 @@ __all__ = ["MAP_SOURCES"]
 def _source(x: Any, c: Any, node: Any) -> Any:
     """A stream of constant frames beside another one, or the reason why there is none."""
     values = np.asarray(c.value, np.int64)
-    if values.ndim > len(node.shape) or (values.ndim == len(node.shape) and len(values) > 1):
-        return "its constant differs from sample to sample"
     if tuple(node.shape[1:]) != tuple(x.shape):
         return "its constant gives it another shape"
     if node.type.layout is not None:

@@ -13,7 +13,6 @@ from graphrewrite.hdl.components.total import total
 from graphrewrite.hdl.components.window import window
 from graphrewrite.lowering.streaming.bridge import leave, positions_of, too_wide
 from graphrewrite.lowering.streaming.channelwise import in_format
-from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.op.nn.windows import covering_pads
 from graphrewrite.rules.operands import first_operand
 
@@ -113,9 +112,6 @@ def map_max_pool(x):
         return decline("only pooling over one or two axes has a component", at=pool)
     if tuple(pool.kernel) == tuple(x.shape[1:]) and not any(pool.pads):
         return leave(accumulate(x, kind="maximum"))
-    geometry = (pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode)
-    if has_window_in_border(x.shape[1:], *geometry):
-        return decline("a window lies wholly in the border", at=pool)
     # A window of streams rounds down: with ceil_mode, pads reach further here, or less far.
     pads = covering_pads(x.shape[1:], pool.shape[2:], pool.kernel, pool.strides, pool.pads, pool.dilations)
     attributes = _not_default(pool.strides, pads, pool.dilations)

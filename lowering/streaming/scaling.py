@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.hdl.arithmetic.channelwise import number_width
 from graphrewrite.hdl.component import LANE_BITS
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.clip import clip
@@ -41,8 +42,10 @@ def _scaled(x, gains, terms, fraction=0):
     element = FixedPoint.holding(int(ends.min()), int(ends.max()), fraction)
     if element.width > LANE_BITS:
         return f"its products need {element.width} bits, and a lane has at most {LANE_BITS}"
-    if np.abs(gains).max() >= 1 << (_GAIN_BITS - 1):
+    if number_width(gains) > _GAIN_BITS:
         return f"a multiplier has more than {_GAIN_BITS} bits"
+    if number_width(terms) > LANE_BITS:  # as a signed number, which sums need not be
+        return f"an addend has more than {LANE_BITS} bits"
     return affine(x, gain=gains, bias=terms, element=element)
 
 
@@ -188,13 +191,10 @@ def map_mul_constant(x, c: Constant):
 @rule(shared="keep", kind="lowering")
 def map_add_constant(x, c: Constant):
     """A sum with a constant of each channel."""
-    operand = leave(x)
-    total = op.integer_add(operand, c)
+    total = op.integer_add(leave(x), c)
     yield total
-    first = total.graph.operands(total.node)[0].node == operand.node
-    # A shift belongs to an operand, and the constant may be either.
-    by = total.shifts if first else total.shifts[::-1]
-    term, gains = _of_channels(c.value, x), np.full(x.type.channels, 1 << by[0])
+    by, term = total.shifts, _of_channels(c.value, x)
+    gains = np.full(x.type.channels, 1 << by[0])
     return _with_constant(x, total, gains, None if term is None else term << by[1])
 
 

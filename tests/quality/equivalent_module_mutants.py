@@ -115,6 +115,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     ),
     "Where all beats have the right values, that is told before.": (
         "hdl/checking/comparison: _kind: shift boundary: another boundary in len(words) > len(due)",
+        "hdl/checking/comparison: _kind: shift boundary: another boundary in len(words) < len(due)",
     ),
     "The variables of the C that is written have other numbers.": (
         "hdl/emission/host_code: _c_steps: drop attribute: no start=1 in enumerate",

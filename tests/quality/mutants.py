@@ -186,8 +186,9 @@ def _change_sign(node: ast.AST) -> Iterator[Edit]:
         yield f"no minus in {ast.unparse(node)}", lose
 
 
-UNSEEN = frozenset({"strict", "origin", "at"})
-"""What a keyword says that no value depends on: a check by Python, where a node comes from, where a refusal points."""
+UNSEEN = frozenset({"strict", "origin", "at", "encoding"})
+"""What a keyword says that no value depends on: a check by Python, where a node comes from, where a refusal points; and
+how texts are written on systems whose own way is not UTF-8."""
 
 
 def _drop_attribute(node: ast.AST) -> Iterator[Edit]:

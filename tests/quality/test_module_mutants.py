@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
-from tests.quality.figures.module_mutation import SECONDS, TESTS, LinesOfTests
+from tests.quality.figures.module_mutation import TESTS, LinesOfTests
+from tests.quality.figures.places import SECONDS
 from tests.quality.module_mutants import MODULE_OPERATORS, ModuleMutant, mutants_of_module
 
 ROOT = Path(__file__).parents[2]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
@@ -12,8 +10,8 @@ from types import CodeType, FunctionType
 import pytest
 
 from graphrewrite import Graph, Rule, decline, rules
-from graphrewrite.rewriting.rule.outcome import Declined
 from tests.rules.declines import DECLINES
+from tests.support.declining import given_reasons, said_reasons
 from tests.support.rewritten import graph_of
 
 MODULES = [import_module(info.name) for info in pkgutil.walk_packages(rules.__path__, "graphrewrite.rules.")]
@@ -43,23 +41,13 @@ def test_a_rule_says_what_it_does_and_assumes_and_has_a_case(rule):
     assert rule in DECLINES or not (may_decline(rule.function) or rule.function.__annotations__)
 
 
-def _reasons(rule: Rule) -> Iterator[str]:
-    """How each reason begins that a rule's own function gives."""
-    for call in ast.walk(ast.parse(inspect.getsource(rule.function))):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == decline.__name__:
-            said = call.args[0].values[0] if isinstance(call.args[0], ast.JoinedStr) else call.args[0]
-            yield said.value if isinstance(said, ast.Constant) else ""
-
-
 @pytest.mark.parametrize("rule", DECLINES, ids=lambda rule: rule.name)
 def test_a_rule_leaves_what_it_does_not_fit(rule):
     reasons = []
     for case in DECLINES[rule]:
         graph = Graph.parse(f"graph g\n{case}\ny = output(r)") if isinstance(case, str) else graph_of(*case)
-        assert rule(graph) == graph
-        matches = [match for node in graph for match in rule.matches_at(graph, node)]
-        reasons += [edit.reason for edit in (rule.edit(graph, m) for m in matches) if isinstance(edit, Declined)]
+        reasons += given_reasons(rule, graph)
         kinds = rule.definition.root_kinds
         assert kinds is None or kinds & {graph.nodes[node]["type"] for node in graph}
     assert bool(reasons) == may_decline(rule.function), "one of its cases has all of the pattern"
-    assert [said for said in _reasons(rule) if not any(reason.startswith(said) for reason in reasons)] == []
+    assert [said for said in said_reasons(rule) if not any(reason.startswith(said) for reason in reasons)] == []

@@ -61,6 +61,23 @@ def changed(old: str, new: str) -> Callable[..., Verilog]:
     return wrong
 
 
+def instance(module: str) -> str:
+    return f"  {module} {module}_i (\n    .a(a));"
+
+
+def test_a_module_comes_with_all_that_is_in_it() -> None:
+    inside = {"top": ["left", "right"], "left": ["leaf", "leaf", "missing"], "right": [], "leaf": [], "other": ["leaf"]}
+    design = Verilog("top", {m: "\n".join([f"// {m}", *map(instance, parts)]) for m, parts in inside.items()})
+    for module, needed in {
+        "top": {"top", "left", "right", "leaf"},
+        "left": {"left", "leaf"},
+        "right": {"right"},
+    }.items():
+        found = re.findall("^// (.*)", design.closure(module), re.MULTILINE)
+        assert sorted(found) == sorted(needed)
+    assert [design.module_of(path) for path in ("left_i.leaf_i", "LEFT_i", "leaf_i")] == ["leaf", "left", None]
+
+
 @needs_yosys
 @pytest.mark.ghdl
 class TestReal:

@@ -1,19 +1,21 @@
 """Which tests run which lines of a package, and how long they take: a pytest plugin that writes it down.
 
-It measures from before the package is imported: lines that run then belong to no test, but to `IMPORT`.
+It measures from before the package is imported: lines that run then belong to no test, but to `IMPORT`. A test that
+takes longer than all tests of one fault may is stopped, for it is never chosen.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.quality.figures.places import LINES, ROOT
+from tests.quality.figures.places import LINES, ROOT, SECONDS
 
 PACKAGES = ("hdl", "lowering")
 
@@ -37,10 +39,13 @@ def pytest_configure() -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Measure a test."""
     measured[0].switch_context(item.nodeid)
+    signal.signal(signal.SIGPROF, _stop)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     start = _spent()
     try:
         return (yield)
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         seconds[item.nodeid] = round(_spent() - start, 4)
         measured[0].switch_context("after tests")
 
@@ -61,6 +66,10 @@ def pytest_unconfigure() -> None:
         found[Path(name).relative_to(ROOT).as_posix()] = {line: sorted(lines[line]) for line in sorted(lines)}
     told = {"seconds": {k: v for k, v in seconds.items() if k not in failed}, "failed": sorted(failed), "lines": found}
     Path(os.environ[LINES]).write_text(json.dumps(told), encoding="utf-8")
+
+
+def _stop(*_: object) -> None:
+    pytest.fail(f"takes longer than {SECONDS} s")
 
 
 def _spent() -> float:

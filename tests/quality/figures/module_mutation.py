@@ -22,15 +22,13 @@ from typing import Any
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
 from tests.quality.figures.mutation import interval
-from tests.quality.figures.places import BUILD, IMPORT, LINES, ROOT, TRIES
+from tests.quality.figures.places import BUILD, IMPORT, LINES, ROOT, SECONDS, TRIES
 from tests.quality.module_mutants import ModuleMutant, mutants_of_module
 
 __all__ = ["LEAST", "TESTS", "LinesOfTests", "measure_modules"]
 
 LEAST = 0.9
 """The score below which the tests are not good enough."""
-SECONDS = 20
-"""So long do the tests of one mutant take, where it has no fault: what takes longer together is not tried."""
 SLOWER = 4
 """Times as long, and as many seconds more, may they take with it."""
 TESTS = (
@@ -118,7 +116,8 @@ def _pytest(*arguments: str, **surroundings: str) -> None:
     environment["PYTHONPATH"] += os.pathsep + os.environ.get("PYTHONPATH", "")
     log = BUILD / "tests.log"
     with log.open("w") as output:
-        command = [sys.executable, "-m", "pytest", *OPTIONS, *arguments]
+        # Options of ours are declared in the folder of the tests, which is read where something in it is named.
+        command = [sys.executable, "-m", "pytest", *OPTIONS, "tests/conftest.py", *arguments]
         subprocess.run(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False)
 
 

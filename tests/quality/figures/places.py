@@ -1,11 +1,11 @@
-"""Where the figures are measured: reports and a copy of the tree, out of the way of what is worked on."""
+"""Where the figures are measured, out of the way of what is worked on, and how long tests of one fault may take."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-__all__ = ["BUILD", "IMPORT", "LINES", "ROOT", "TRIES", "copy_tree"]
+__all__ = ["BUILD", "IMPORT", "LINES", "ROOT", "SECONDS", "TRIES", "copy_tree"]
 
 ROOT = Path(__file__).parents[3]
 BUILD = ROOT / "build" / "quality"
@@ -13,6 +13,8 @@ IMPORT = ""
 """What stands in place of a test for lines that run before any."""
 LINES = "GRAPHREWRITE_LINES_OF_TESTS"
 """Variable of the surroundings: where the plugin `lines_of_tests` writes what it has measured."""
+SECONDS = 20
+"""So long do the tests of one mutant take, where it has no fault: what takes longer together is not tried."""
 TRIES = "GRAPHREWRITE_MUTANTS"
 """Variable of the surroundings: what the plugin `mutant_runs` is to try, beside which it writes the verdicts."""
 KEPT_OUT = shutil.ignore_patterns(".*", "build", "dist", "__pycache__", "*.egg-info", "notebooks")
