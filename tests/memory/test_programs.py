@@ -106,6 +106,7 @@ def program(*lines: str, declared: str = "@in x : f32[4]\n@out y : f32[4]") -> s
         (program("a = alloc : f32[3]", "relu @out a, @in x"), "line 8, column 1", "allocate regions of its types"),
         (program(), "line 4", "nothing is written into the output 'y'"),
         (program("relu @out y, @in x, @wrong z"), "line 7, column 21", "expected @in, @out or @inout"),
+        (program("relu @inout y, @in x"), "line 7, column 13", "keeps nothing of what 'y' holds; write '@out y'"),
         (program("v = relu @in x : f32[4]"), "line 7", "only alloc and view name memory"),
         (program(declared="@in x : f32[N]"), "line 3", "a tensor whose sizes are numbers"),
         (program(declared="@const c : f32[2] = [1.0]"), "line 3", "f32\\[2\\]"),

@@ -11,11 +11,18 @@ import numpy as np
 
 from graphrewrite.execution.program.carrier import Map
 from graphrewrite.execution.program.instruction import Action, Instruction
+from graphrewrite.execution.program.workspace import Scratch
 
-__all__ = ["POSITIVE_ZERO", "Apply", "Chain", "Link", "applied", "limit", "quantisation"]
+__all__ = ["POSITIVE_ZERO", "Apply", "Chain", "Link", "applied", "least_divisor", "limit", "quantisation"]
 
-_RUN, _MOST = 5000, 1 << 16
-"""Entries of an array that numpy adds to a row in half the time of shorter ones, and the most that are worth it."""
+_RUN, _SHORT, _MOST = 5000, 512, 1 << 16
+"""Entries of an array that numpy adds to a row in half the time of shorter ones, the least that are not slower still,
+and the most that are worth it.
+"""
+_RUNS = 4
+"""Number of runs from which it takes little to repeat constants each time."""
+_KEPT = 1 << 10, 1 << 13
+"""Entries of repeated constants up to which they are kept, of many runs and of few."""
 _FEW, _SOME = 1 << 12, 1 << 14
 """So many entries, and less, are limited faster by two functions, or by one, than by numpy's one for both limits."""
 
@@ -92,38 +99,43 @@ class Apply(Instruction):
 
     by: Map | Chain
     in_place: ClassVar[bool] = True
+    needs_scratch: ClassVar[bool] = True
 
-    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray, *, scratch: Scratch) -> list[Action]:
         """Return one action for each part that has an effect."""
-        return applied(self.by, source, target)
+        return applied(self.by, source, target, scratch)
 
 
-def applied(by: Map | Chain, source: np.ndarray, target: np.ndarray) -> list[Action]:
+def applied(by: Map | Chain, source: np.ndarray, target: np.ndarray, scratch: Scratch) -> list[Action]:
     """Return the actions that write a map, or a chain, of one array into another, which may be a part of a larger one.
 
     Of two zeros, a maximum with an array takes the array's; of a map, zeros may keep their sign, where that is faster.
-    Constants of channels are repeated along a run of entries.
+    Constants of channels are repeated along a run of entries, each time anew where there are many such runs.
     """
     links, channels = by.links if isinstance(by, Chain) else _links(by, target.dtype), target.shape[-2:]
     by_arrays = [_is_by_arrays(link, target.size, signed_zeros=isinstance(by, Map)) for link in links]
     is_single = not any(by_arrays) and not any(isinstance(link.by, np.ndarray) for link in links)
     most, entries = _contiguous(target), math.prod(target.shape[-2:])
     positions = math.prod(target.shape[target.ndim - most : -2])
-    repeats = positions if is_single else _repeats(positions, entries)
-    rows = () if repeats == positions else (positions // repeats,)
-    shape = *target.shape[: target.ndim - most], *rows, repeats * entries
-    source, target = source.reshape(shape), target.reshape(shape)
+    repeats = positions if is_single else _repeats(positions, entries, target.size)
+    outer, rows = target.shape[: target.ndim - most], () if repeats == positions else (positions // repeats,)
+    in_runs, in_few_axes = (*outer, *rows, repeats * entries), (*outer, positions * entries)
     actions: list[Action] = []
-    for (ufunc, constant), is_by_arrays in zip(links, by_arrays, strict=True):
+    for (ufunc, by_number), is_by_arrays in zip(links, by_arrays, strict=True):
+        constant = None if by_number is None or ufunc is np.clip else _constant(by_number, target.dtype)
+        is_of_channels = constant is not None and constant.ndim > 0
+        # Of an array with gaps and more axes, numpy makes a copy before it writes over it.
+        x, y = (a.reshape(in_runs if is_of_channels or is_by_arrays else in_few_axes) for a in (source, target))
         if ufunc is np.clip:
-            actions += _limits(source, constant, target, by_arrays=is_by_arrays)
+            actions += _limits(x, by_number, y, by_arrays=is_by_arrays)
         elif constant is None:
-            actions.append(partial(ufunc, source, out=target))
+            actions.append(partial(ufunc, x, out=y))
         else:
-            how = {} if source.dtype == target.dtype and not _is_wide(constant) else {"casting": "same_kind"}
-            actions.append(
-                partial(ufunc, source, _constant(constant, target.dtype, channels, repeats), out=target, **how)
-            )
+            if is_of_channels:
+                constant, fill = _repeated(constant, (repeats, *channels), y.size // max(y.shape[-1], 1), scratch)
+                actions += fill
+            how = {} if x.dtype == y.dtype and not _is_wide(by_number) else {"casting": "same_kind"}
+            actions.append(partial(ufunc, x, constant, out=y, **how))
         source = target
     return actions or [partial(np.copyto, target, source, casting="same_kind")]
 
@@ -141,11 +153,27 @@ def _links(by: Map, kind: np.dtype) -> list[Link]:
     return links
 
 
-def _repeats(positions: int, entries: int) -> int:
-    """Return how many positions make a run: a divisor of their number, the first one with which it is long enough."""
-    enough = -(-_RUN // max(entries, 1))
-    found = next(k for k in range(min(enough, positions), positions + 1) if positions % k == 0) if positions else 1
+def _repeats(positions: int, entries: int, size: int) -> int:
+    """Return how many positions make a run: a divisor of their number, the first one with which it is long enough.
+
+    Where there would be few runs, they are shorter: to repeat constants would take as long as to apply them.
+    """
+    for least in (_RUN, _SHORT):
+        found = least_divisor(positions, -(-least // max(entries, 1)))
+        if found * entries * _RUNS <= size:
+            break
     return found if found * entries <= _MOST else 1
+
+
+def least_divisor(number: int, least: int) -> int:
+    """Return the least divisor of a number that is not less than another one; the number, if there is none.
+
+    Examples
+    --------
+    >>> least_divisor(28, 5), least_divisor(7, 9)
+    (7, 7)
+    """
+    return next((k for k in range(max(least, 1), number) if number % k == 0), max(number, 1))
 
 
 def _contiguous(array: np.ndarray) -> int:
@@ -184,11 +212,19 @@ def _is_wide(by: Any) -> bool:
     return isinstance(by, np.generic | np.ndarray) and by.dtype == np.float64
 
 
-def _constant(by: Any, dtype: np.dtype, channels: tuple[int, ...], repeats: int) -> np.ndarray:
-    """Return a number, or one for each entry of a run."""
-    array = np.asarray(by) if _is_wide(by) else np.asarray(by, dtype)
-    if not array.ndim:
-        return array
-    run = np.empty((repeats, *channels), array.dtype)
-    run[...] = array
-    return run.reshape(-1)
+def _constant(by: Any, dtype: np.dtype) -> np.ndarray:
+    return np.asarray(by) if _is_wide(by) else np.asarray(by, dtype)
+
+
+def _repeated(
+    constant: np.ndarray, shape: tuple[int, ...], runs: int, scratch: Scratch
+) -> tuple[np.ndarray, list[Action]]:
+    """Return constants of channels along a run, and what fills it each time, if it is not kept."""
+    count = math.prod(shape)
+    is_anew = count > _KEPT[runs < _RUNS]
+    run = scratch.array(count, constant.dtype) if is_anew else np.empty(count, constant.dtype)
+    fill = partial(np.copyto, run.reshape(shape), constant)
+    if is_anew:
+        return run, [fill]
+    fill()
+    return run, []

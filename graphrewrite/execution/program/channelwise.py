@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from graphrewrite.execution.program.carrier import Map
-from graphrewrite.execution.program.chain import Chain, applied
+from graphrewrite.execution.program.chain import Chain, applied, least_divisor
 from graphrewrite.execution.program.instruction import Action, Instruction
 from graphrewrite.execution.program.windows import around
+from graphrewrite.execution.program.workspace import Scratch
 
 __all__ = ["Border", "Channelwise", "Total"]
 
 
-_RUN = 512
-"""Entries along which numpy's inner loop is long enough."""
+_RUN, _ENOUGH = 512, 1024
+"""Entries along which numpy's inner loop is long enough, and at least so many where positions are put together."""
 _LONG = 1 << 12
 """Entries side by side up to which actions are faster on the whole operand, with a copy, than inside of a border."""
 
@@ -40,15 +42,16 @@ class Border(Instruction):
     by: Map | Chain | None
     before: tuple[int, ...]
     overwrites: bool = False
+    needs_scratch: ClassVar[bool] = True
 
-    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray, *, scratch: Scratch) -> list[Action]:
         """Return one action for each side of the border, and those of the copy."""
         inside = tuple(slice(p, p + size) for p, size in zip(self.before, source.shape, strict=False))
         sides = [partial(side.fill, 0) for side in around(target, inside)]
         run = math.prod(source.shape[len(self.before) - 1 :])
         if self.by is not None and self.overwrites and run < _LONG:
-            return [*sides, *applied(self.by, source, source), partial(np.copyto, target[inside], source)]
-        return [*sides, *applied(self.by or Map(), source, target[inside])]
+            return [*sides, *applied(self.by, source, source, scratch), partial(np.copyto, target[inside], source)]
+        return [*sides, *applied(self.by or Map(), source, target[inside], scratch)]
 
 
 @dataclass(frozen=True)
@@ -67,54 +70,43 @@ class Channelwise(Instruction):
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
 
-    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
-        """Return one sum of products, in which channels and frames are one axis: numpy runs along the last."""
-        *kernel, channels = self.weights.shape
-        rank, entries = len(kernel), channels * source.shape[-1]
-        weights = np.repeat(self.weights, source.shape[-1], axis=-1)
-        *steps, _, item = source.strides
-        if entries < _RUN and self.strides[-1] == 1:
-            return [self._along_rows(source, target, weights)]
-        windows = as_strided(
-            source,
-            (*target.shape[:rank], *kernel, entries),
-            (
-                *(step * s for step, s in zip(steps, self.strides, strict=True)),
-                *(step * d for step, d in zip(steps, self.dilations, strict=True)),
-                item,
-            ),
-            writeable=False,
-        )
-        positions, taps, last = list(range(rank)), list(range(rank, 2 * rank)), 2 * rank
-        result = target.reshape(*target.shape[:rank], entries)
-        return [
-            partial(
-                np.einsum, windows, [*positions, *taps, last], weights, [*taps, last], [*positions, last], out=result
-            )
-        ]
+    needs_scratch: ClassVar[bool] = True
 
-    def _along_rows(self, source: np.ndarray, target: np.ndarray, weights: np.ndarray) -> Action:
-        """Return the sum of products in which the last axis of positions, too, is a part of the runs."""
-        *kernel, entries = weights.shape
-        rank, run = len(kernel), entries * target.shape[len(kernel) - 1]
+    def actions(self, source: np.ndarray, target: np.ndarray, *, scratch: Scratch) -> list[Action]:
+        """Return one sum of products, in which channels and frames are one axis: numpy runs along the last.
+
+        Where that is short, several positions of a row lie in it, too. The weights are repeated along it, each time
+        anew: for all layers together they would take more than the weights themselves.
+        """
+        *kernel, channels = self.weights.shape
         *steps, _, item = source.strides
-        outer = target.shape[: rank - 1]
+        *outer, along, _, frames = target.shape
+        rank, entries = len(kernel), channels * frames
+        several = least_divisor(along, -(-_ENOUGH // entries)) if entries < _RUN and self.strides[-1] == 1 else 1
+        strides = (*self.strides[:-1], self.strides[-1] * several)
         windows = as_strided(
             source,
-            (*outer, *kernel, run),
+            (*outer, along // several, *kernel, several * entries),
             (
-                *(step * s for step, s in zip(steps, self.strides[:-1], strict=False)),
+                *(step * s for step, s in zip(steps, strides, strict=True)),
                 *(step * d for step, d in zip(steps, self.dilations, strict=True)),
                 item,
             ),
             writeable=False,
         )
-        positions, taps, last = list(range(rank - 1)), list(range(rank, 2 * rank)), 2 * rank
-        weights = np.tile(weights, target.shape[rank - 1])
-        result = target.reshape(*outer, run)
-        return partial(
+        weights = scratch.array(math.prod(kernel) * several * entries, self.weights.dtype)
+        fill = partial(
+            np.copyto,
+            weights.reshape(*kernel, several, channels, frames),
+            self.weights.reshape(*kernel, 1, channels, 1),
+        )
+        weights = weights.reshape(*kernel, several * entries)
+        positions, taps, last = list(range(rank)), list(range(rank, 2 * rank)), 2 * rank
+        result = target.reshape(*outer, along // several, several * entries)
+        multiply = partial(
             np.einsum, windows, [*positions, *taps, last], weights, [*taps, last], [*positions, last], out=result
         )
+        return [fill, multiply]
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from graphrewrite.execution.program.workspace import Scratch
+
 __all__ = ["Action", "Cast", "Copy", "Index", "Instruction", "Join", "Product", "Register", "Slide", "Sum"]
 
 Action = Callable[[], object]
 
+_TURNED = 1 << 14
+"""Bytes of weights of which a copy takes little; larger ones are multiplied as they lie, which is about as fast."""
 _COPIED = 1 << 18
 """Bytes of windows that are copied at a time: a part of a typical second-level cache."""
 
@@ -56,13 +60,16 @@ class Instruction(ABC):
     writes: int
     in_place: ClassVar[bool] = False
     """Whether it may write to the memory of its first operand."""
+    needs_scratch: ClassVar[bool] = False
+    """Whether its actions need memory beside the registers, `scratch`."""
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def bind(self, registers: Sequence[np.ndarray], scratch: Scratch) -> list[Action]:
         """Return the actions that compute it on arrays, bound once for all chunks."""
-        return self.actions(*map(registers.__getitem__, self.reads), registers[self.writes])
+        more = {"scratch": scratch} if self.needs_scratch else {}
+        return self.actions(*map(registers.__getitem__, self.reads), registers[self.writes], **more)
 
     @abstractmethod
-    def actions(self, *arrays: Any, **_: Any) -> list[Action]:
+    def actions(self, *arrays: Any, **more: Any) -> list[Action]:
         """Return the actions that compute it on the arrays that it reads and the one that it writes."""
 
 
@@ -119,8 +126,9 @@ class Product(Instruction):
 
     weights: np.ndarray
     windows: tuple[int, int] | None = None
+    needs_scratch: ClassVar[bool] = True
 
-    def actions(self, columns: np.ndarray, target: np.ndarray) -> list[Action]:
+    def actions(self, columns: np.ndarray, target: np.ndarray, *, scratch: Scratch) -> list[Action]:
         """Return one batched matrix product over all positions."""
         frames = target.shape[-1]
         if self.windows is not None:
@@ -137,13 +145,14 @@ class Product(Instruction):
         if frames > 1 or columns.ndim == 2:
             return [partial(np.matmul, self.weights, columns, out=target)]
         if self.weights.ndim == 2:
-            return _of_one(self._turned, columns[..., 0], target[..., 0])
+            return _of_one(self._turned, columns[..., 0], target[..., 0], scratch)
         matrices = self._turned.reshape(len(columns), *self._turned.shape[-2:])
-        return _of_groups(matrices, columns[..., 0], target[..., 0])
+        return _of_groups(matrices, columns[..., 0], target[..., 0], scratch)
 
     @cached_property
     def _turned(self) -> np.ndarray:
-        return np.ascontiguousarray(np.swapaxes(self.weights, -1, -2))
+        turned = np.swapaxes(self.weights, -1, -2)
+        return np.ascontiguousarray(turned) if turned.ndim > 2 or turned.nbytes <= _TURNED else turned
 
 
 @dataclass(frozen=True)
@@ -242,18 +251,18 @@ class Index(Instruction):
         return [find]
 
 
-def _of_one(matrix: np.ndarray, columns: np.ndarray, target: np.ndarray) -> list[Action]:
+def _of_one(matrix: np.ndarray, columns: np.ndarray, target: np.ndarray, scratch: Scratch) -> list[Action]:
     """Return products of all positions of a single frame, some rows at a time where windows must be copied."""
     *outer, count, entries = columns.shape
     if columns.flags.c_contiguous and target.flags.c_contiguous:
         columns, target = columns.reshape(-1, entries), target.reshape(-1, matrix.shape[-1])
         return [partial(np.matmul, columns, matrix, out=target)]
     if len(outer) > 1:
-        return [action for part in zip(columns, target, strict=True) for action in _of_one(matrix, *part)]
+        return [action for part in zip(columns, target, strict=True) for action in _of_one(matrix, *part, scratch)]
     rows = columns.reshape(-1, count, entries)
     result = target.reshape(len(rows), count, -1)
-    step = max(1, _COPIED // (count * entries * columns.itemsize))
-    buffer = np.empty((min(step, len(rows)), count, entries), columns.dtype)
+    step = min(len(rows), max(1, _COPIED // (count * entries * columns.itemsize)))
+    buffer = scratch.array(step * count * entries, columns.dtype).reshape(step, count, entries)
     actions: list[Action] = []
     for first in range(0, len(rows), step):
         part, into = rows[first : first + step], result[first : first + step]
@@ -263,27 +272,29 @@ def _of_one(matrix: np.ndarray, columns: np.ndarray, target: np.ndarray) -> list
     return actions
 
 
-def _of_groups(matrices: np.ndarray, columns: np.ndarray, target: np.ndarray) -> list[Action]:
+def _of_groups(matrices: np.ndarray, columns: np.ndarray, target: np.ndarray, scratch: Scratch) -> list[Action]:
     """Return products of all positions of a single frame in groups of channels, which the target has side by side."""
     groups, *outer, count, entries = columns.shape
     if len(outer) > 1 and not columns.flags.c_contiguous:
         parts = zip(np.moveaxis(columns, 1, 0), np.moveaxis(target, 1, 0), strict=True)
-        return [action for part in parts for action in _of_groups(matrices, *part)]
+        return [action for part in parts for action in _of_groups(matrices, *part, scratch)]
     positions = math.prod(target.shape[1:-1])
-    result = np.empty((groups, positions, target.shape[-1]), target.dtype)
     if columns.flags.c_contiguous:
+        result = scratch.array(groups * positions * target.shape[-1], target.dtype)
+        result = result.reshape(groups, positions, target.shape[-1])
         of_all = partial(np.matmul, columns.reshape(groups, positions, entries), matrices, out=result)
         return [of_all, partial(np.copyto, target, result.reshape(target.shape))]
     columns, target = (a.reshape(groups, -1, count, a.shape[-1]) if not outer else a for a in (columns, target))
     rows = columns.shape[1]
     step = min(rows, max(1, _COPIED // (groups * count * entries * columns.itemsize)))
-    buffer = np.empty(groups * step * count * entries, columns.dtype)
+    most = groups * step * count
+    buffer = scratch.array(most * (entries + target.shape[-1]), columns.dtype)
     actions: list[Action] = []
     for first in range(0, rows, step):
         part, into = columns[:, first : first + step], target[:, first : first + step]
         copy, product = (
-            block.reshape(-1)[: groups * part.shape[1] * count * last].reshape(groups, part.shape[1], count, last)
-            for block, last in ((buffer, entries), (result, target.shape[-1]))
+            block[: groups * part.shape[1] * count * last].reshape(groups, part.shape[1], count, last)
+            for block, last in ((buffer, entries), (buffer[most * entries :], target.shape[-1]))
         )
         actions.append(partial(np.copyto, copy, part))
         of_part = [each.reshape(groups, -1, each.shape[-1]) for each in (copy, product)]

@@ -255,7 +255,7 @@ class Kernel:
         if self._is_of_vectors and chunk > 1:  # as many positions of one frame: vectors lie as they come
             registers = [register.reshape(chunk, -1, 1) for register in registers]
             batch_first = partial(np.squeeze, axis=-1)
-        actions = [action for step in self.instructions for action in step.bind(registers)]
+        actions = [action for step in self.instructions for action in step.bind(registers, workspace.scratch)]
         loads = [batch_first(registers[r]) for *_, r in self.entries]
         stores = [batch_first(registers[e.register]) for e in self.exports]
         workspace.bound[key] = bound = _Bound(chunk, actions, loads, numbers, stores)

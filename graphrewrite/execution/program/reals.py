@@ -97,7 +97,7 @@ def channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, targe
         t.emit(Border((x.register,), source, x.pending, pads[:rank]))
     else:
         source = t.carried(x, kind).register
-    weights = np.ascontiguousarray(np.moveaxis(w[:, 0], 0, -1))
+    weights = np.moveaxis(w[:, 0], 0, -1)
     strides, dilations = (per_axis(a[name], rank, 1) for name in ("strides", "dilations"))
     t.emit(Channelwise((source,), target, weights, strides, dilations))
 

@@ -140,7 +140,8 @@ def multiplied_as_they_lie(
 ) -> list[str]:
     """Return the weights that kernels multiply without a copy, if they lie `in_kernel_order`.
 
-    Left out are those that something else reads, and those that a norm scales: kernels hold others in their place.
+    Left out are those that something else reads, those that a norm scales, as kernels hold others in their place, and
+    those of single entries, whose order kernels take.
     """
     readers: dict[str, list[Call]] = {}
     for call in calls:
@@ -152,7 +153,11 @@ def multiplied_as_they_lie(
         return is_weight and all(reader.op is not batch_norm for reader in readers.get(call.node, ()))
 
     weights = _weights(calls, constants) or {}
-    return [n for n, w in weights.items() if n not in wanted and w.ndim > 2 and all(is_plain(n, c) for c in readers[n])]
+    return [
+        n
+        for n, w in weights.items()
+        if n not in wanted and math.prod(w.shape[2:]) > 1 and all(is_plain(n, c) for c in readers[n])
+    ]
 
 
 def in_kernel_order(w: np.ndarray) -> np.ndarray:

@@ -106,8 +106,11 @@ class Geometry:
     def columns(self, weights: np.ndarray) -> np.ndarray:
         """Return weights [O, C/groups, kernel…] as matrices whose columns are in the order of a window's entries.
 
-        Those of one column lie side by side, as products of a single frame need them, unless a copy takes little.
+        Those of one column lie side by side, as products of a single frame need them, unless a copy takes little. The
+        weights of single entries are such matrices as they are.
         """
+        if self.groups == 1 and math.prod(self.kernel) == 1:
+            return weights.reshape(weights.shape[:2])
         outer, inner = weights.shape[0], weights.shape[1]
         rank = len(self.kernel)
         axes = (0, 1 + rank, *range(2, 1 + rank), 1)

@@ -7,8 +7,35 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-__all__ = ["Workspace", "Workspaces"]
+__all__ = ["Scratch", "Workspace", "Workspaces"]
+
+_LINE = 64
+"""Size in bytes of a cache line, at which arrays begin."""
+
+
+class Scratch:
+    """Memory that each instruction may fill anew: what it holds is read before the next instruction fills it.
+
+    Examples
+    --------
+    >>> scratch = Scratch()
+    >>> one, other = scratch.array(3, np.float32), scratch.array(2, np.float64)
+    >>> one.size, other.size, np.shares_memory(one, other)
+    (3, 2, True)
+    """
+
+    def __init__(self) -> None:
+        self._block = np.empty(0, np.uint8)
+
+    def array(self, count: int, dtype: DTypeLike) -> np.ndarray:
+        """Return so many entries; of larger and larger blocks each takes twice the room of the one before."""
+        size = count * np.dtype(dtype).itemsize
+        if self._block.size < size + _LINE:
+            self._block = np.empty((1 << (size - 1).bit_length()) + _LINE, np.uint8)
+        start = -self._block.ctypes.data % _LINE
+        return self._block[start : start + size].view(dtype)
 
 
 class Workspace:
@@ -18,6 +45,8 @@ class Workspace:
     ----------
     bound : dict
         What refers to the block, by what it is for.
+    scratch : Scratch
+        Memory for the time of an instruction.
 
     Examples
     --------
@@ -29,6 +58,7 @@ class Workspace:
 
     def __init__(self) -> None:
         self.bound: dict[Hashable, Any] = {}
+        self.scratch = Scratch()
         self._block = np.empty(0, np.uint8)
 
     def block(self, size: int) -> np.ndarray:

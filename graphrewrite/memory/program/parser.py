@@ -303,6 +303,11 @@ class _Parser:
             cursor.fail(
                 "an insert keeps what is around it; write 'insert @inout region, @in x'", at=line.columns["kind"]
             )
+        for mark, name, at in line.operands:
+            if mark == "inout" and kind != "insert":
+                cursor.fail(
+                    f"{kind} keeps nothing of what {name!r} holds; write '@out {name}', and '@in {name}' to read it", at=at
+                )
         for found, at in outs:
             if found.root in self.read_only:
                 cursor.fail(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -179,6 +181,42 @@ def test_kernels_and_their_program_hold_weights_once():
         np.testing.assert_array_equal(array, graph.nodes[node]["value"])
     x = random.standard_normal((1, 32, 32, 32), dtype=np.float32)
     assert_close(program(x), by_functions(graph, {"x": x}, ["y"]))
+
+
+@pytest.mark.parametrize(("frames", "more"), [(1, 250_000), (32, 400_000)])
+def test_a_run_allocates_little_beside_registers_and_results(frames, more):
+    random, graph = np.random.default_rng(0), Graph("g")
+    x = graph.input("x", Tensor("f32", ("N", 8, 32, 32)))
+    for _ in range(5):
+        w, v, u = (
+            graph.constant(random.standard_normal(s, np.float32)) for s in ((96, 8, 1, 1), (96, 1, 3, 3), (8, 96, 1, 1))
+        )
+        b = graph.constant(random.standard_normal(96, np.float32))
+        wide = op.conv(op.clip(op.conv(x, w, b), low=0.0, high=6.0), v, b, pads=(1, 1, 1, 1), groups=96)
+        x = op.conv(op.clip(wide, low=0.0, high=6.0), u)
+    graph.output("y", x)
+    inputs = {"x": random.standard_normal((frames, 8, 32, 32), np.float32)}
+    compile_graph(graph)(inputs)  # what is imported once
+    program = compile_graph(graph)
+    (only,) = kernels(program)
+    needed = only.memory.size * only._chunk(frames) + inputs["x"].nbytes
+    tracemalloc.start()
+    program(inputs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= needed + more
+
+
+def test_weights_of_single_entries_are_multiplied_as_they_lie():
+    random, graph = np.random.default_rng(0), Graph("g")
+    x = graph.input("x", Tensor("f32", ("N", 64, 32, 32)))
+    graph.output("y", op.conv(x, graph.constant(random.standard_normal((128, 64, 1, 1), np.float32), name="w")))
+    program = compile_graph(graph)
+    (only,) = kernels(program)
+    (product,) = only.instructions
+    frame = random.standard_normal((1, 64, 32, 32), np.float32)
+    assert_close(program(frame), by_functions(graph, {"x": frame}, ["y"]))
+    assert np.shares_memory(product._turned, graph.nodes["w"]["value"])
 
 
 def test_many_weights_are_left_to_the_functions():
