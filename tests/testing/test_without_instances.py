@@ -106,6 +106,14 @@ def test_the_number_of_results_must_be_known_and_the_error_names_the_rule():
             yield op.cond(condition, x, then=then, otherwise=then)
             return x
 
+    with pytest.raises(RuleError, match=r"rule 'any_operands'.*number of results of scan depends on its attributes"):
+
+        @rule
+        def any_operands(xs):
+            results = op.scan(*xs)
+            yield op.neg(results)
+            return results
+
 
 @rule
 def ignored_nan(x, c: Constant):

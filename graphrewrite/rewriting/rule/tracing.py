@@ -199,6 +199,7 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     # Names that a predicate or replacement uses tell which parts of a graph it may read.
     names = frozenset(name for inner in codes_of(code) for name in inner.co_names)
     try:
+        _ = pattern.unpacked  # matching asks for it
         template = read_template(function, pattern, complain)
     except TypeMismatchError as error:  # how many results an op has depends on attributes that are not known yet
         raise complain(str(error)) from None
