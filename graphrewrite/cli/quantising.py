@@ -46,9 +46,9 @@ def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step
         from graphrewrite.cli.finetuning import finetuned
 
         bits = _USUAL if options.bits is None else options.bits
-        chosen = {} if options.budget is None else {"budget": options.budget}
+        budget = {} if options.budget is None else {"budget": options.budget}
         tuned = finetuned(
-            graph, options.finetune, bits=bits, per_channel=options.per_channel, seed=options.seed, **chosen
+            graph, options.finetune, bits=bits, per_channel=options.per_channel, seed=options.seed, **budget
         )
         return tuned.graph, tuned.bits
     widths: Any = _USUAL if options.bits is None else options.bits

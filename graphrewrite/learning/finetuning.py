@@ -63,7 +63,7 @@ def finetune(
     budget: float = 4,
     per_channel: bool = False,
     sparsity: float = 0,
-    epochs: int = 40,
+    epochs: int = 80,
     learn_scales: bool = True,
     distil: bool = True,
     loss: str | Op | None = None,

@@ -197,8 +197,8 @@ def fit(
     }
     if checkpoint is not None and not Path(checkpoint).parent.is_dir():
         raise TrainingError(f"there is no folder {str(Path(checkpoint).parent)!r} for the checkpoint; make it first")
-    state = None if checkpoint is None else load_state(checkpoint, run)
-    state = trainer.start() if state is None else state
+    found = None if checkpoint is None else load_state(checkpoint, run)
+    state = trainer.start() if found is None else found
     if module is not None:
         _check_variables(module, state.arrays)
     total = epochs * trainer.count
@@ -304,7 +304,7 @@ def _parted(
     loss: str | Op | None,
     validation: float | tuple[Any, Any] | None,
     scores: Tensor,
-    seed: int,
+    seed: Any,
 ) -> tuple[Samples, Samples | None]:
     """Return samples to learn from, and samples of validation, if there are some."""
     if not isinstance(seed, int | np.integer) or seed < 0:

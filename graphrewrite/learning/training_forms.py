@@ -136,7 +136,7 @@ def training_form(graph: Graph) -> TrainingForm:
 def _norm_in_training(graph: Graph, node: str) -> list[Any]:
     """Add the training form of a norm, whose channels are on the second axis wherever its operand has them."""
     x, *rest = (graph.value(*source) for source in graph.operands(node))
-    layout, order = x.type.layout, op.batch_norm.arrangement([x.type])
+    layout, order = getattr(x.type, "layout", None), op.batch_norm.arrangement([x.type])
     if layout is not None:
         x = op.name_axes(x, layout=None)
     if order is not None:

@@ -184,13 +184,14 @@ class _Writer:
 
     def with_norm(self, node: str, weights: Any, shift: Any) -> Any:
         """Give a layer a norm that leaves its results as they are, and return its weights with the scale of that."""
-        (mean, variance), kind = self.statistics[node], self.folded.result_type(node)
+        mean, variance = self.statistics[node]
         starts = np.sqrt(variance + _EPSILON), mean, variance
         parts = zip(_Norm._fields, starts, strict=True)
         gain, middle, spread = (self.constant(f"{node}_{name}", array, shift) for name, array in parts)
         self.norms[node] = _Norm(gain.node, middle.node, spread.node)
         scale = op.div(gain, op.sqrt(op.add(spread, _EPSILON)))
-        shape = tuple(-1 if axis == channel_axis(kind) else 1 for axis in range(len(kind.shape)))
+        rank, channels = len(self.folded.result_type(node).shape), channel_axis(self.folded, node)
+        shape = tuple(-1 if axis == channels else 1 for axis in range(rank))
         sums = op.div(self.graph.value(node), op.reshape(scale, shape=shape))
         rewire(self.graph, node, Operand(sums.node))
         normed = op.batch_norm(sums, gain, shift, middle, spread, epsilon=_EPSILON)

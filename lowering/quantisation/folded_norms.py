@@ -23,8 +23,10 @@ class Statistics(NamedTuple):
     variance: np.ndarray
 
 
-def channel_axis(kind: Tensor) -> int:
+def channel_axis(graph: Graph, layer: str) -> int:
     """Return the axis of a layer's results that norms go by."""
+    kind = graph.result_type(layer)
+    assert isinstance(kind, Tensor)
     return (kind.layout or "NC").index("C")
 
 
@@ -47,7 +49,7 @@ def statistics_of(folded: Graph, layers: Iterable[str], inputs: Mapping[str, np.
     layers = list(layers)
     found = {}
     for node, values in evaluate_nodes(folded, inputs, layers, by_functions=False).items() if layers else ():
-        axis = channel_axis(folded.result_type(node))
+        axis = channel_axis(folded, node)
         rows = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1).astype(np.float64)
         bias = folded.nodes[folded.operands(node)[2].node]["value"]
         found[node] = Statistics(rows.mean(1) - bias, rows.var(1))
