@@ -306,7 +306,8 @@ class _Parser:
         for mark, name, at in line.operands:
             if mark == "inout" and kind != "insert":
                 cursor.fail(
-                    f"{kind} keeps nothing of what {name!r} holds; write '@out {name}', and '@in {name}' to read it", at=at
+                    f"{kind} keeps nothing of what {name!r} holds; write '@out {name}', and '@in {name}' to read it",
+                    at=at,
                 )
         for found, at in outs:
             if found.root in self.read_only:
