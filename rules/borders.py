@@ -9,6 +9,7 @@ from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.types import as_size
 
 __all__ = [
+    "BORDERS",
     "broadcast_constant",
     "broadcast_constant_in_order",
     "compute_before_expand",
@@ -174,3 +175,14 @@ def _with(x, repeated, result):
         return decline("slopes do not broadcast what they are slopes of", at=result)
     alone = result.op(*[x if o == repeated.operand else result.replay.bound(o) for o in operands], like=result)
     return alone if alone.type == result.type else decline("no other operand has that shape", at=result)
+
+
+BORDERS = (
+    merge_pads,
+    merge_expands,
+    broadcast_constant,
+    broadcast_constant_in_order,
+    compute_before_expand,
+    compute_before_expand_in_order,
+)
+"""Borders and repetitions: a part of `RULES`."""

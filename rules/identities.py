@@ -8,6 +8,7 @@ from graphrewrite.rules.slices import taken
 from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
+    "IDENTITIES",
     "choose_equal_branches",
     "drop_cast_to_fixed_and_back",
     "drop_crop",
@@ -280,3 +281,28 @@ def where_of_opposite(c, x, y):
     chosen = op.where(op.logical_not(c), x, y)
     yield chosen
     return op.where(c, y, x, like=chosen)
+
+
+IDENTITIES = (
+    drop_dropout,
+    drop_identity,
+    drop_factor_one,
+    drop_subtract_zero,
+    drop_repeated_relu,
+    drop_unchanged,
+    drop_crop,
+    drop_pad,
+    drop_resize,
+    drop_unit_pool,
+    reduce_one_as_reshape,
+    drop_slope_one,
+    drop_inverse_twice,
+    drop_repeated,
+    drop_equal_operands,
+    drop_neutral_one,
+    drop_neutral_zero,
+    choose_equal_branches,
+    where_as_truth,
+    where_of_opposite,
+)
+"""What does nothing, or what a shorter op does as well: a part of `RULES`."""

@@ -10,6 +10,7 @@ from graphrewrite import Constant, decline, op, rule
 from graphrewrite.types import symbols
 
 __all__ = [
+    "MOVEMENTS",
     "add_ones_before_transpose",
     "drop_ones_behind_transpose",
     "drop_reshape",
@@ -187,3 +188,18 @@ def permute_linear_weights(x, w: Constant, b):
     if not columns.size or columns.size != w.shape[1] or transposed.shape[0] != layer.shape[0]:
         return decline("the reshape between does more than flatten", at=layer)
     return op.linear(op.reshape(x, shape=(x.shape[0], columns.size)), w.value[:, columns.transpose(back).ravel()], b)
+
+
+MOVEMENTS = (
+    write_as_reshape,
+    drop_reshape,
+    merge_reshapes,
+    drop_transpose,
+    merge_transposes,
+    transpose_as_reshape,
+    merge_reshape_into_transpose,
+    merge_transpose_into_reshape,
+    add_ones_before_transpose,
+    drop_ones_behind_transpose,
+)
+"""Reshapes and transposes in one form: a part of `RULES`."""

@@ -59,7 +59,7 @@ def _part(graph: Graph, node: str) -> tuple[int, range] | None:
         return None
     ((axis, (start, end, step)),) = bounds.items()
     size = shape[axis]
-    if step != 1 or not all(isinstance(number, int) for number in (size, start, end)):
+    if step != 1 or not isinstance(size, int) or not isinstance(start, int) or not isinstance(end, int):
         return None
     places = range(size)[start:end]
     return (axis, places) if places else None

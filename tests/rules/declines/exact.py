@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Rule, Tensor, op, rules
+from graphrewrite.rules import borders, signs
 from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, ones, row, rows, stored, whole
 
 __all__ = ["DECLINES"]
@@ -169,17 +170,17 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.neg(op.add(x, op.mul(y, 2.0))), "f32[N,4]", "f32[N,4]"),
         (lambda x, y: op.neg(op.add(x, op.div(y, whole(3)))), "i32[N,4]", "i32[N,4]"),
     ),
-    rules.negate_sum_of_sums: (
+    signs.negate_sum_of_sums: (
         (lambda x, y: op.neg(op.add(x, op.add(y, op.mul(y, 2.0)))), "f32[N,4]", "f32[N,4]"),
         (lambda x, y: op.neg(op.add(x, op.add(y, op.div(y, whole(3))))), "i32[N,4]", "i32[N,4]"),
     ),
-    rules.turn_differences_before_even: (
+    signs.turn_differences_before_even: (
         (lambda x, y: op.abs(op.sub(op.sub(whole(3).astype(np.uint8), x), y)), "u8[N,4]", "u8[N,4]"),
     ),
-    rules.turn_differences_before_square: (
+    signs.turn_differences_before_square: (
         (lambda x, y: op.mul(*[op.sub(op.sub(2.0, x), y)] * 2), "f32[N,4]", "f32[N,4]"),
     ),
-    rules.turn_difference_before_square: ((lambda x: op.mul(*[op.sub(2.0, x)] * 2), SMALL),),
+    signs.turn_difference_before_square: ((lambda x: op.mul(*[op.sub(2.0, x)] * 2), SMALL),),
     rules.negate_operand: (
         (lambda x, y: op.neg(op.sub(x, y)), "f32[N,4]", "f32[N,4]"),
         (lambda x: op.neg(op.add(x, 1.0)), "f32[N,4]"),
@@ -283,11 +284,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.concat(rows(x, 1, 2), rows(x, 2, 4), axis=0), "f32[N]"),
         (_sizes, "f32[N,M]"),
     ),
-    rules.compute_before_expand: (
+    borders.compute_before_expand: (
         (lambda x, y: op.add(op.expand(constant(x, row(1, 2)), shape=(3, "N", 2)), y), "f32[N,1]", "f32[2]"),
         (_named_repetition, "f32[N,4]"),
     ),
-    rules.compute_before_expand_in_order: (
+    borders.compute_before_expand_in_order: (
         (lambda x, y: op.sub(op.expand(constant(x, row(1, 2)), shape=("N", 2)), y), "f32[N,1]", "f32[2]"),
         (lambda x: op.prelu(op.expand(constant(x, row(1, 2)), shape=("N", 2)), 0.5), "f32[N,1]"),
     ),

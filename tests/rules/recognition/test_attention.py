@@ -187,3 +187,31 @@ def test_a_target_without_attention_keeps_the_parts():
     parts = optimise(graph, Target("parts", fused=RECOGNISE_ATTENTION, ops=frozenset({"softmax"})), approximate=True)
     assert ops(parts).count("softmax") == 1
     assert "attention" not in ops(parts)
+
+
+@pytest.mark.parametrize("batch", [(), ("N",)])
+@pytest.mark.parametrize("mask", [None, (5, 6), (1, 6), ("N", 5, 6)])
+def test_fewer_axes_have_one_head(batch, mask):
+    graph = Graph("parts")
+    q, k, v = (graph.input(n, Tensor("f32", (*batch, steps, 4))) for n, steps in (("q", 5), ("k", 6), ("v", 6)))
+    scores = op.matmul(q, turned(k, (1, 0) if not batch else (0, 2, 1))) * np.float32(0.5)
+    if mask is not None:
+        scores = scores + graph.input("m", Tensor("f32", mask))
+    graph.output("y", op.matmul(op.softmax(scores), v))
+    repeats = mask is not None and len(mask) > len(graph.result_type("q").shape)
+    assert ("attention" in ops(recognised(graph))) != repeats
+
+
+def test_heads_beside_samples_leave_no_more_reshapes():
+    """As PyTorch's multi-head attention is exported: heads and samples are one axis, steps the first one."""
+    graph = Graph("parts")
+    x = graph.input("x", Tensor("f32", (5, 2, 8)))
+
+    def heads(y):
+        return op.transpose(op.reshape(y, shape=(5, 4, 4)), perm=(1, 0, 2))
+
+    q, k, v = heads(x), heads(op.relu(x)), heads(op.tanh(x))
+    y = op.matmul(op.softmax(op.matmul(q, turned(k, (0, 2, 1)))), v)
+    graph.output("y", op.reshape(op.transpose(y, perm=(1, 0, 2)), shape=(5, 2, 8)))
+    after = ops(recognised(graph))
+    assert (after.count("attention"), after.count("reshape"), after.count("transpose")) == (1, 4, 4)

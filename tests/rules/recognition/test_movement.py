@@ -27,3 +27,20 @@ def test_a_channel_shuffle_is_recognised(positions):
 def test_another_transpose_is_none():
     graph = shuffled(("N", 4, 2, 2), 2, (0, 1, 2, 4, 3))
     assert "channel_shuffle" not in ops(recognised(graph))
+
+
+def test_positions_may_be_one_axis_of_rows():
+    graph = Graph("parts")
+    x = graph.input("x", Tensor("f32", ("N", 6, 2, 5)))
+    swapped = op.transpose(op.reshape(x, shape=("N", 2, 3, 10)), perm=(0, 2, 1, 3))
+    graph.output("y", op.reshape(swapped, shape=("N", 6, 2, 5)))
+    assert ops(recognised(graph)) == ["channel_shuffle"]
+
+
+def test_channels_may_come_last_behind_a_transpose():
+    graph = Graph("parts")
+    x = op.transpose(graph.input("x", Tensor("f32", ("N", 6, 2, 5))), perm=(0, 2, 3, 1))
+    swapped = op.transpose(op.reshape(x, shape=("N", 2, 5, 2, 3)), perm=(0, 1, 2, 4, 3))
+    shuffle = op.reshape(swapped, shape=("N", 2, 5, 6))
+    graph.output("y", op.transpose(shuffle, perm=(0, 3, 1, 2)))
+    assert ops(recognised(graph)) == ["channel_shuffle"]

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import rewire
 from graphrewrite.lowering import optimise, to_onnx
 from graphrewrite.rewriting.facts import facts_of
 from graphrewrite.rules.recognition.rotary import (
@@ -124,3 +126,15 @@ def test_what_is_known_of_halves(line, known):
     inputs = "".join(f"{n} = input() : f32[{s}]\n" for n, s in zip("abde", ("3,2", "3,2", "3,4", "3,1"), strict=True))
     graph = Graph.parse(f"graph g\n{inputs}i = input() : i64[2]\n{line}\ny = output(z)")
     assert facts_of(graph, repeated)["z"] is known
+
+
+@pytest.mark.parametrize("form", [whole, halves])
+def test_halves_may_be_results_of_a_split(form):
+    graph = graph_of(form)
+    slices = [node for node in graph if graph.nodes[node]["type"] == "slice"]
+    split = op.split(graph.value("x"), sizes=(4, 4), axis=3)
+    for node in slices:
+        first = dict(graph.attributes(node))["starts"] == (0,)
+        rewire(graph, node, Operand(split[0].node, 0 if first else 1))
+        graph.remove_node(node)
+    assert "rotary_embedding" in ops(recognised(graph, folded=True))
