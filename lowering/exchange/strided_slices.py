@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
@@ -37,6 +39,7 @@ def strided_slice(
     if skipped < 0 or sum(has["ellipsis"]) > 1:
         raise Unfit(f"its {len(begin)} indices do not fit {x.type}")
     axis, starts, ends, axes, jumps = 0, [], [], [], []
+    picked: dict[int, int] = {}  # indices along axes of open sizes, of which a slice may be empty
     kept: list[str] = []  # what becomes of the result's axes, in order
     for place in range(len(begin)):
         if has["ellipsis"][place]:
@@ -54,6 +57,8 @@ def strided_slice(
             if not isinstance(index, int) or (isinstance(size, int) and not -size <= index < size):
                 raise Unfit(f"index {index} is outside of axis {axis} of {x.type}, or no number")
             first, last, step = index, index + 1 if index != -1 else None, 1
+            if not isinstance(size, int):
+                picked[axis], first, last = index, None, None
         kept.append("dropped" if has["shrink_axis"][place] else "axis")
         if (first, last, step) == (0, size, 1):
             whole(axis)
@@ -67,6 +72,9 @@ def strided_slice(
     if axes:
         y = op.slice(y, starts=tuple(starts), ends=tuple(ends), axes=tuple(axes), steps=tuple(jumps))
     old = [what for what in kept if what != "new"]
+    for at in sorted(picked, reverse=True):
+        y = op.gather(y, np.array(picked[at], np.int64), axis=at)
+        del old[at]
     if dropped := tuple(at for at, what in enumerate(old) if what == "dropped"):
         y = op.squeeze(y, axes=dropped)
     left = [what for what in kept if what != "dropped"]

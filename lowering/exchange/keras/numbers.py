@@ -169,9 +169,9 @@ def _attention(layer: Layer, query: Value, value: Value | None = None, key: Valu
     if mask is None:
         y = op.attention(parts["query"], parts["key"], parts["value"], scale=scale, is_causal=causal)
     else:
-        if causal:
+        if causal or mask.type.shape[1:] != (query.type.shape[1], value.type.shape[1]):
             square = layer.filled((query.type.shape[1], value.type.shape[1]), True, "bool")
-            mask = op.logical_and(mask, op.trilu(square, upper=False))
+            mask = op.logical_and(mask, op.trilu(square, upper=False) if causal else square)
         wide = op.unsqueeze(mask, axes=(1,))
         # Where nothing is left to attend to, all steps weigh the same; where weights drop out in training, none.
         query = parts["query"]

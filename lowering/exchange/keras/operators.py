@@ -102,6 +102,7 @@ def _item(layer: Layer, x: Value, index: Any) -> Any:
     """Numbers, slices and new axes, as in numpy."""
     listed = list(index) if isinstance(index, list | tuple) else [index]
     cuts, dropped, added, axis, place = [], [], [], 0, 0
+    picked: dict[int, int] = {}  # along axes of open sizes, of which a slice may be empty
     for each in listed:
         if each is None:
             added.append(place)
@@ -121,14 +122,20 @@ def _item(layer: Layer, x: Value, index: Any) -> Any:
                 )
             place += 1
         elif isinstance(each, int) and not isinstance(each, bool):
-            cuts.append((axis, each, each + 1 or LAST, 1))
-            dropped.append(axis)
+            if isinstance(x.type.shape[axis], int):
+                cuts.append((axis, each, each + 1 or LAST, 1))
+                dropped.append(axis)
+            else:
+                picked[axis] = each
         else:
             raise Unfit(f"an index {each!r} is not supported; there are numbers, slices and None")
         axis += 1
     if cuts:
         axes, starts, stops, steps = zip(*cuts, strict=True)
         x = op.slice(x, starts=starts, ends=stops, axes=axes, steps=steps)
+    for at in sorted(picked, reverse=True):
+        x = op.gather(x, np.array(picked[at], np.int64), axis=at)
+        dropped = [each - (each > at) for each in dropped]
     x = op.squeeze(x, axes=tuple(dropped)) if dropped else x
     return op.unsqueeze(x, axes=tuple(added)) if added else x
 

@@ -173,7 +173,7 @@ def consecutive(start: Operand, limit: Operand, delta: Operand, *, to: tuple[Res
     count = math.ceil((last.item() - first.item()) / step.item()) if step else 0
     if not step or count > _MOST_INDICES:
         raise Unfit(f"from {first} to {last} in steps of {step} there are too many numbers")
-    return start.value.graph.constant(np.arange(first, last, step, dtype=first.dtype))
+    return start.value.graph.constant(np.arange(first.item(), last.item(), step.item(), dtype=first.dtype))
 
 
 def scattered(indices: Operand, updates: Operand, shape: Operand, *, to: tuple[Result]) -> Any:

@@ -207,9 +207,9 @@ def _is_arithmetic(node: ast.AST, power: int = _MOST_POWER) -> bool:
             return name.isidentifier() and assumed
         case ast.Call(func=function, args=arguments, keywords=[]):
             name = ast.unparse(function).removeprefix("torch.utils._sympy.functions.")
-            if name in _POWERS and len(arguments) == 2:
-                return _is_power(*arguments, power)
-            return name in _FUNCTIONS - _POWERS and all(map(inner, arguments))
+            if name in _POWERS:
+                return len(arguments) == 2 and _is_power(arguments[0], arguments[1], power)
+            return name in _FUNCTIONS and all(map(inner, arguments))
         case ast.BinOp(left=left, op=ast.Pow() | ast.LShift(), right=right):
             return _is_power(left, right, power)
         case ast.BinOp(left=left, right=right):

@@ -341,6 +341,16 @@ def test_values_that_are_known_on_import():
     np.testing.assert_array_equal(from_tensorflow(frozen(*nodes))(x), x * [2, 10, 18])
 
 
+@pytest.mark.parametrize("index", [0, -2])
+def test_an_index_along_an_open_axis(index):
+    masks = {"begin_mask": 5, "end_mask": 5, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 2}
+    constants = [constant(n, i32(*v)) for n, v in (("b", (1, index, 1)), ("e", (9, 1, 9)), ("s", (1, 1, 2)))]
+    node = written("y", "StridedSlice", ["x", "b", "e", "s"], **masks)
+    graph = from_tensorflow(frozen(placeholder("x", (-1, -1, 6, 3)), *constants, node), shapes={"x": ("N", "T", 6, 3)})
+    for x in (X, X[:, :3]):
+        np.testing.assert_array_equal(graph(x), x[:, index, ::2])
+
+
 @pytest.mark.parametrize(("axis", "batch"), [(1, 1), (2, 1), (3, 2), (-1, -1)])
 def test_gather_has_indices_for_each_sample(axis, batch):
     lead = X.shape[: batch % 3]
