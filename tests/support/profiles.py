@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
+import pytest
 from hypothesis import settings
 
 from graphrewrite.testing import search
+from graphrewrite.testing.generation import exploring
 
 __all__ = ["default_examples", "fewer_examples", "fewer_graphs", "some_of", "some_seeds", "usual_examples"]
 
 T = TypeVar("T")
 FEW_GRAPHS = 10
 """In a round of a search."""
+FEW_PLANS, MORE_PLANS = 64, 160
+"""To ask a rule of beforehand, and where it has hardly fired until then."""
 
 
 @contextmanager
@@ -54,15 +59,17 @@ def usual_examples() -> Iterator[None]:
 
 @contextmanager
 def fewer_graphs() -> Iterator[None]:
-    """Try fewer graphs than any profile does where one rule is tested again; in the slow profile as many as ever."""
-    least = search._LEAST
-    with fewer_examples():
-        if settings.get_current_profile_name() != "slow":
-            search._LEAST = FEW_GRAPHS
-        try:
-            yield
-        finally:
-            search._LEAST = least
+    """Try fewer graphs than any profile does where there are many rules; in the slow profile as many as ever."""
+    if settings.get_current_profile_name() == "slow":
+        yield
+        return
+    with fewer_examples(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_LEAST", FEW_GRAPHS)
+        patch.setattr(exploring, "_ALL", FEW_PLANS)
+        patch.setattr(exploring, "_MOST", MORE_PLANS)
+        # What is found so is not kept for tests that look further, nor the other way round.
+        patch.setattr(exploring, "_FOUND", WeakKeyDictionary())
+        yield
 
 
 def some_of(cases: Sequence[T], share: int = 3) -> Sequence[T]:
