@@ -26,7 +26,7 @@ from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.richness import extent, is_like, least_telling, plainness, units
-from graphrewrite.testing.generation.steering import elements_in, mentioned_by, near, steer, with_arrays
+from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 
 __all__ = ["Telling", "explored", "telling_plans"]
 
@@ -99,7 +99,6 @@ def telling_plans(rule: Rule, *, every_type: bool = False) -> tuple[Plan, ...]:
 def _explored(rule: Rule, every_type: bool) -> Telling:
     branches = Branches([rule.function])
     followed, mentioned = watched(rule, branches), mentioned_by(rule)
-    by_type = len(elements_in(mentioned)) > 1
     answers: dict[_Answer, list[Plan]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
@@ -140,7 +139,7 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         if answer not in answers:
             since = 0
         same = answers.setdefault(answer, []) if len(answers) < _ANSWERS else answers.get(answer, [])
-        if any(is_like(plan, other, but_for_elements=not by_type) for other in same):
+        if any(is_like(plan, other) for other in same):
             continue
         same.append(plan)
         if len(same) > _KEPT:

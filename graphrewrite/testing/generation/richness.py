@@ -41,20 +41,11 @@ def extent(plan: Plan) -> int:
     return sum(size != 1 for kind in plan.types.values() for size in kind.shape)
 
 
-def is_like(plan: Plan, other: Plan, *, but_for_elements: bool) -> bool:
-    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart.
-
-    Parameters
-    ----------
-    but_for_elements : bool
-        Whether their element types may differ.
-    """
-    return (
-        _form(plan) == _form(other)
-        and (but_for_elements or _elements(plan) == _elements(other))
-        and [repr(need.attributes) for need in plan.cases.values()]
-        == [repr(need.attributes) for need in other.cases.values()]
-    )
+def is_like(plan: Plan, other: Plan) -> bool:
+    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart."""
+    return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.cases.values()] == [
+        repr(need.attributes) for need in other.cases.values()
+    ]
 
 
 def least_telling(plans: Sequence[Plan]) -> int:
@@ -72,7 +63,7 @@ def least_telling(plans: Sequence[Plan]) -> int:
 def _traits(plan: Plan) -> Iterator[Any]:
     """Yield what tells a plan from others: how sizes are related, element types, and attributes that do something."""
     yield "sizes", repr(_form(plan))
-    yield "elements", repr(_elements(plan))
+    yield "elements", repr([kind.element for kind in plan.types.values()])
     for node, name, plain in _attributes(plan):
         if plain < _NOTHING:
             yield node, name, plain
@@ -102,10 +93,6 @@ def _is_own_inverse(value: tuple[Any, ...]) -> bool:
     """Tell whether a value is a permutation that undoes itself."""
     places = range(len(value))
     return all(type(place) is int for place in value) and [*places] == sorted(value) == [value[p] for p in value]
-
-
-def _elements(plan: Plan) -> list[Any]:
-    return [kind.element for kind in plan.types.values()]
 
 
 def _form(plan: Plan) -> list[tuple[Any, ...]]:

@@ -23,9 +23,9 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.testing.generation.varying import is_open, vary, with_attribute, with_element
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
-from graphrewrite.types import NAMES, TEXT, Element, FixedPoint, Type, element_dtype, hold, integer_limits, out_of_range
+from graphrewrite.types import NAMES, TEXT, FixedPoint, Type, element_dtype, hold, out_of_range
 
-__all__ = ["elements_in", "mentioned_by", "near", "steer", "with_arrays"]
+__all__ = ["mentioned_by", "near", "steer", "with_arrays"]
 
 _COMMON = Mentioned((2, -1, 0.5))
 """What is tried where the code mentions nothing."""
@@ -45,10 +45,6 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """
     mentioned = mentioned or replace(_COMMON, moderate=mentioned.moderate)
     changes = _CHANGES if not _ODD_NUMBERS & mentioned.attributes else (*_CHANGES, *[_entries] * len(_CHANGES))
-    if "value" in mentioned.attributes:  # what a constant holds decides
-        changes = (*changes, _entries, _entries)
-    if len(elements_in(mentioned)) > 1 and _converting(plan):  # both what is converted and to what decides
-        changes = (*changes, *[_conversion] * len(_CHANGES))
     for _ in range(_TRIES):
         try:
             return pick(changes)(plan, pick, mentioned)
@@ -129,34 +125,11 @@ def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
 def _element(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Give leaves of one element type another: one that is mentioned, or that an attribute or another leaf has."""
     old = plan.types[pick(some(list(plan.types)))].element
-    named = elements_in(mentioned)
+    named = [other for other in mentioned.others if not isinstance(other, str) or other in NAMES]
     there = [kind.element for kind in plan.types.values()]
     there += [given["element"] for given in plan.attributes.values() if given.get("element") is not None]
     new = pick(some([element for element in (*named, *there) if element != old]))
     return with_element(plan, old, new, pick)
-
-
-def _conversion(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
-    """Give leaves of one element type another one that is mentioned, and what they are converted to as well."""
-    named = elements_in(mentioned)
-    old, new = plan.types[pick(some(list(plan.types)))].element, pick(named)
-    types = {leaf: retyped(kind, element=new) if kind.element == old else kind for leaf, kind in plan.types.items()}
-    first, alike = pick(named), pick((True, True, False))
-    said = {node: first if alike else pick(named) for node in _converting(plan)}
-    attributes = {
-        node: {**given, **({"element": said[node]} if node in said else {})} for node, given in plan.attributes.items()
-    }
-    return inferred(plan, types, attributes, pick)
-
-
-def _converting(plan: Plan) -> list[Node]:
-    """Return the nodes to which the plan, and not the pattern, says an element type."""
-    return [node for node in plan.reading.nodes if "element" in node.op.attributes and is_open(node, "element")]
-
-
-def elements_in(mentioned: Mentioned) -> list[Element]:
-    """Return the element types that code mentions."""
-    return [other for other in mentioned.others if not isinstance(other, str) or other in NAMES]
 
 
 def _values(old: Any, pick: Pick, numbers: Sequence[int | float], others: Sequence[Any]) -> Iterator[Any]:
@@ -195,13 +168,6 @@ def _widths(plan: Plan) -> list[int]:
     return sorted({sign * (bits + more) for bits in found for more in (0, 1) for sign in (1, -1) if bits + more})
 
 
-def _bits(plan: Plan) -> list[int]:
-    """How many bits the named integers of a plan have, and one less: by how many they are shifted at most."""
-    limits = [integer_limits(kind.element) for kind in plan.types.values() if isinstance(kind.element, str)]
-    found = {(high - low).bit_length() for low, high in filter(None, limits)}
-    return sorted({bits - less for bits in found for less in (0, 1)})
-
-
 def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Change a size wherever it is, or one of a leaf: the others follow, or it is broadcast."""
     leaf = pick(some(list(plan.types)))
@@ -233,8 +199,7 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     flat = constant_array(kind, 4 + rng.randrange(4), positive=is_positive).ravel().copy()
     if not flat.size:
         raise Unfit("a constant without entries")
-    named = rng.choice((mentioned.boundaries,) * 3 + (_bits(plan),)) or mentioned.boundaries
-    fitting = [n for n in named if _is_held(kind, n) and (n > 0 or not is_positive)]
+    fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or not is_positive)]
     asks = bool(_ODD_NUMBERS & mentioned.attributes)
     match 2 if asks and rng.randrange(2) else rng.randrange(8 if fitting else 5):
         case 0:

@@ -41,8 +41,6 @@ Trace = list[Suggestion]
 
 _LARGEST = 64
 """No generated size is larger."""
-_PARTS, _MANY = 3, 12
-"""How many parts an axis of several may have, and its size at most."""
 
 
 def _number(other: Any) -> int:
@@ -150,8 +148,7 @@ class Traced(int):
         left = int.__mod__(self, other)
         if isinstance(other, int) and left:  # it is a multiple that fits
             by = int(other)
-            several = by * (1 + (int(self) + by) % _PARTS)  # of one part, an op does as if there were no parts
-            for size in (int(self) - left + by, by, several if several <= _MANY else by):
+            for size in (int(self) - left + by, by):
                 self._note(size)
         return left
 
