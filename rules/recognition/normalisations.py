@@ -97,7 +97,7 @@ def recognise_variance(x):
     mean, squares = op.reduce_mean(x), op.reduce_mean(_square(x))
     variance = op.sub(squares, _square(mean))
     yield variance
-    if variance.type != squares.type or element_kind(x.type.element) != "float":
+    if not variance.type == squares.type == mean.type or element_kind(x.type.element) != "float":
         return decline("an exponent broadcasts it, or it is of no floats", at=variance)
     axis = _last_axes(x, mean)
     if axis is None or axis != _last_axes(x, squares):

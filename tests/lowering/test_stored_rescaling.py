@@ -13,7 +13,7 @@ from graphrewrite.lowering import LoweringError, from_tflite, partition, to_inte
 from graphrewrite.lowering.prequantised import stored_readings, stored_rescaling, stored_windows
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.testing import assert_preserves
-from tests.support.profiles import fewer_graphs
+from tests.support.profiles import fewer_examples
 from tests.support.tflite_files import Node, T, model
 from tests.support.tflite_more_cases import STORED
 from tests.support.tflite_networks import network
@@ -144,5 +144,5 @@ def test_what_reads_stored_numbers(rule: str, then: Callable[[Value], Value]) ->
     ids=lambda member: member.name,
 )
 def test_a_rule_is_right_in_any_graph(member: Rule) -> None:
-    with fewer_graphs():
+    with fewer_examples():
         assert_preserves(member)

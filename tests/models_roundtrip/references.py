@@ -68,7 +68,7 @@ class Run:
     runs = True
 
     def __init__(self, file: Path, optimise: bool) -> None:
-        self.file, self.session = file, session_of(file, optimise=optimise)
+        self.file, self.optimise, self.session = file, optimise, session_of(file, optimise=optimise)
 
     def rounds(self, graph: Graph, sizes: Mapping[str, Sequence[int]], below: Mapping[str, int]) -> Iterator[Arrays]:
         known = {**SIZES, **sizes}
@@ -95,7 +95,8 @@ class Run:
         if max(times, default=1) == 1:
             return self.session.run(None, given)
         try:
-            return session_of(with_open_batch(self.file).SerializeToString()).run(None, given)
+            model = with_open_batch(self.file).SerializeToString()
+            return session_of(model, optimise=self.optimise).run(None, given)
         except Exception:  # the model knows its batch elsewhere, as in a Reshape: then batch by batch
             axes = [free_axis(graph, name) for name in graph.outputs]
             if len(times) > 1 or None in axes:

@@ -56,7 +56,7 @@ from tests.support.matrix_products import (
     sums_of_signs,
 )
 from tests.support.plain_norms import plain_norms
-from tests.support.profiles import fewer_examples, fewer_graphs, some_of
+from tests.support.profiles import few_plans, fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.rotations import rotations
 from tests.support.stored_numbers import stored_again
@@ -258,7 +258,7 @@ OFTEN = some_of([n for n in ALWAYS if n not in OPTIONAL], 6)
 
 @pytest.mark.parametrize("name", [*ALWAYS, *some_of(OF_GRADIENTS, 4)])
 def test_a_rule_preserves_what_it_says(name):
-    with fewer_examples() if name in OFTEN else fewer_graphs():
+    with fewer_examples() if name in OFTEN else few_plans():
         assert_preserves(MEMBERS[name], on=ON.get(name))
 
 

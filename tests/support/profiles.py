@@ -13,7 +13,7 @@ from hypothesis import settings
 from graphrewrite.testing import search
 from graphrewrite.testing.generation import exploring
 
-__all__ = ["default_examples", "fewer_examples", "fewer_graphs", "some_of", "some_seeds", "usual_examples"]
+__all__ = ["default_examples", "few_plans", "fewer_examples", "fewer_graphs", "some_of", "some_seeds", "usual_examples"]
 
 T = TypeVar("T")
 FEW_GRAPHS = 10
@@ -59,16 +59,22 @@ def usual_examples() -> Iterator[None]:
 
 @contextmanager
 def fewer_graphs() -> Iterator[None]:
-    """Try fewer graphs than any profile does where there are many rules; in the slow profile as many as ever."""
-    if settings.get_current_profile_name() == "slow":
-        yield
-        return
+    """Try fewer graphs than any profile does where one rule is tested again; in the slow profile as many as ever."""
     with fewer_examples(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_LEAST", FEW_GRAPHS)
-        patch.setattr(exploring, "_ALL", FEW_PLANS)
-        patch.setattr(exploring, "_MOST", MORE_PLANS)
-        # What is found so is not kept for tests that look further, nor the other way round.
-        patch.setattr(exploring, "_FOUND", WeakKeyDictionary())
+        if settings.get_current_profile_name() != "slow":
+            patch.setattr(search, "_LEAST", FEW_GRAPHS)
+        yield
+
+
+@contextmanager
+def few_plans() -> Iterator[None]:
+    """Ask rules less beforehand, too, where there are very many of them."""
+    with fewer_graphs(), pytest.MonkeyPatch.context() as patch:
+        if settings.get_current_profile_name() != "slow":
+            patch.setattr(exploring, "_ALL", FEW_PLANS)
+            patch.setattr(exploring, "_MOST", MORE_PLANS)
+            # What is found so is not kept for tests that look further, nor the other way round.
+            patch.setattr(exploring, "_FOUND", WeakKeyDictionary())
         yield
 
 
