@@ -28,6 +28,7 @@ from graphrewrite.rules import (
     ROWS,
     RULES,
     SHARED_STEPS,
+    fold_input_norm,
     join_slices,
 )
 
@@ -122,7 +123,8 @@ class Target:
         """
         folding: Sequence[Rule | Pass] = (*FOLDING, *APPROXIMATE) if approximate else ()
         if not self.is_of_layers:
-            folding = [member for member in folding if member not in AS_LAYERS]
+            # A norm that stays one belongs to the layer behind it; elsewhere it is a layer of its own by then.
+            folding = [member for member in (*folding, *[fold_input_norm] * approximate) if member not in AS_LAYERS]
         fused = (member for member in self.fused if approximate or member.keeps == "exact")
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
         phases: list[Any] = [rules]
