@@ -318,7 +318,7 @@ def _parted(
             raise TrainingError(
                 f"validation is a share of the samples, from 0 to less than 1, or (inputs, targets), got {validation!r}"
             )
-        return given.parted(validation, seed)
+        return given.parted(validation, int(seed))
     labelled = given.targets.ndim < len(scores.shape)
     return given, samples(graph, validation, scores, labelled=labelled, what="the samples of validation")
 
