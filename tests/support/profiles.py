@@ -18,8 +18,8 @@ __all__ = ["default_examples", "few_plans", "fewer_examples", "fewer_graphs", "s
 T = TypeVar("T")
 FEW_GRAPHS = 10
 """In a round of a search."""
-FEW_PLANS, MORE_PLANS = 64, 160
-"""To ask a rule of beforehand, and where it has hardly fired until then."""
+FEW_PLANS = 64
+"""To ask a rule of beforehand, unless it has hardly fired until then."""
 
 
 @contextmanager
@@ -72,7 +72,6 @@ def few_plans() -> Iterator[None]:
     with fewer_graphs(), pytest.MonkeyPatch.context() as patch:
         if settings.get_current_profile_name() != "slow":
             patch.setattr(exploring, "_ALL", FEW_PLANS)
-            patch.setattr(exploring, "_MOST", MORE_PLANS)
             # What is found so is not kept for tests that look further, nor the other way round.
             patch.setattr(exploring, "_FOUND", WeakKeyDictionary())
         yield
