@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -17,14 +18,18 @@ pytest.importorskip("pydot")
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LEARNT = re.compile(r"-?\d+\.\d{4,}(e[+-]?\d+)?")
+"""Digits of weights that are learnt depend on how the processor adds."""
 
 
 def texts(notebook):
     """What each cell printed, in one piece: the kernel cuts it as it pleases. Pictures depend on Graphviz' version."""
-    return [
+    said = [
         "".join(out.get("text") or out.get("data", {}).get("text/plain", "") for out in cell.get("outputs", []))
         for cell in notebook.cells
     ]
+    trains = any("fit(" in cell.source or "finetune(" in cell.source for cell in notebook.cells)
+    return [LEARNT.sub("a number", text) for text in said] if trains else said
 
 
 def pictures(notebook):

@@ -38,6 +38,7 @@ from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, memory, outline_nodes
 from graphrewrite.rules.affine_before_moves import norm_before_names
 from graphrewrite.rules.recognition import RECOGNISE_ATTENTION, RECOGNISE_ROTARY_EMBEDDING
+from graphrewrite.rules.recognition.movement import recognise_channel_shuffle_behind_transpose
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
 from tests.support import programs
 from tests.support.attentions import attentions
@@ -275,6 +276,7 @@ APART = (
     rules.merge_transpose_into_reshape,
     merge_into_shuffle,
     norm_before_names,
+    recognise_channel_shuffle_behind_transpose,
 )
 """Rules for which the generator finds a graph that can be evaluated only by luck: sets are tested without them."""
 
