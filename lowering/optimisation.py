@@ -121,10 +121,13 @@ class Target:
         also : sequence of Rule and Pass
             Further rules, which apply in any case.
         """
-        folding: Sequence[Rule | Pass] = (*FOLDING, *APPROXIMATE) if approximate else ()
-        if not self.is_of_layers:
+        folding: Sequence[Rule | Pass] = ()
+        if approximate and self.is_of_layers:
+            folding = (*FOLDING, *APPROXIMATE)
+        elif approximate:
             # A norm that stays one belongs to the layer behind it; elsewhere it is a layer of its own by then.
-            folding = [member for member in (*folding, *[fold_input_norm] * approximate) if member not in AS_LAYERS]
+            others = (member for member in FOLDING if member not in AS_LAYERS)
+            folding = (*others, *APPROXIMATE, fold_input_norm)
         fused = (member for member in self.fused if approximate or member.keeps == "exact")
         rules = tuple(dict.fromkeys((*RULES, *folding, *fused, *also)))
         phases: list[Any] = [rules]
