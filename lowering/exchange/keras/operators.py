@@ -14,7 +14,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS, FUNCTIONS
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
-from graphrewrite.lowering.exchange.strided_slices import LAST
+from graphrewrite.lowering.exchange.strided_slices import strided_slice
 from graphrewrite.types import as_element, element_dtype
 
 __all__ = ["OPERATORS", "is_operator", "is_operator_known"]
@@ -101,43 +101,23 @@ def _filled(number: int) -> Row:
 def _item(layer: Layer, x: Value, index: Any) -> Any:
     """Numbers, slices and new axes, as in numpy."""
     listed = list(index) if isinstance(index, list | tuple) else [index]
-    cuts, dropped, added, axis, place = [], [], [], 0, 0
-    picked: dict[int, int] = {}  # along axes of open sizes, of which a slice may be empty
-    for each in listed:
+    begin, end, steps = ([usual] * len(listed) for usual in (0, 0, 1))
+    masks = dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
+    for place, each in enumerate(listed):
         if each is None:
-            added.append(place)
-            place += 1
-            continue
-        if isinstance(each, Mapping) and each.get("class_name") == "__slice__":
-            start, stop, step = (each["config"].get(key) for key in ("start", "stop", "step"))
-            step = 1 if step is None else int(step)
-            ends = (0, LAST) if step > 0 else (-1, -LAST)
-            if (start, stop, step) != (None, None, 1):
-                cuts.append(
-                    (
-                        axis,
-                        *(end if own is None else int(own) for own, end in zip((start, stop), ends, strict=True)),
-                        step,
-                    )
-                )
-            place += 1
+            masks["new_axis"] |= 1 << place
+        elif isinstance(each, Mapping) and each.get("class_name") == "__slice__":
+            given = [each["config"].get(key) for key in ("start", "stop", "step")]
+            masks["begin"] |= (given[0] is None) << place
+            masks["end"] |= (given[1] is None) << place
+            for own, bounds in zip(given, (begin, end, steps), strict=True):
+                bounds[place] = bounds[place] if own is None else int(own)
         elif isinstance(each, int) and not isinstance(each, bool):
-            if isinstance(x.type.shape[axis], int):
-                cuts.append((axis, each, each + 1 or LAST, 1))
-                dropped.append(axis)
-            else:
-                picked[axis] = each
+            masks["shrink_axis"] |= 1 << place
+            begin[place] = each
         else:
             raise Unfit(f"an index {each!r} is not supported; there are numbers, slices and None")
-        axis += 1
-    if cuts:
-        axes, starts, stops, steps = zip(*cuts, strict=True)
-        x = op.slice(x, starts=starts, ends=stops, axes=axes, steps=steps)
-    for at in sorted(picked, reverse=True):
-        x = op.gather(x, np.array(picked[at], np.int64), axis=at)
-        dropped = [each - (each > at) for each in dropped]
-    x = op.squeeze(x, axes=tuple(dropped)) if dropped else x
-    return op.unsqueeze(x, axes=tuple(added)) if added else x
+    return strided_slice(x, x.type.shape, begin, end, steps, masks)
 
 
 def _where(layer: Layer, condition: Value, x: Any = None, y: Any = None) -> Any:
