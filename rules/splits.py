@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 from graphrewrite import Graph, op, pass_
 from graphrewrite.graph import Operand
@@ -52,7 +51,7 @@ def _part(graph: Graph, node: str) -> tuple[int, range] | None:
     """Return the only axis that a slice cuts, and what it takes of it; None where it does something else."""
     ((source, result),) = graph.operands(node)
     shape = graph.result_type(source, result).shape
-    bounds = taken(SimpleNamespace(**graph.attributes(node)), shape)
+    bounds = taken(graph.node(node), shape)
     if len(bounds) != 1 or is_ordered(graph, node) or graph.predicate(node) is not None:
         return None
     if marks_in(graph.nodes[node], op.slice):

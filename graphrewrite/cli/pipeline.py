@@ -16,7 +16,7 @@ from graphrewrite import Graph, evaluate, trace
 from graphrewrite.cli import samples as sample_files
 from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
 from graphrewrite.cli.host_ops import cut_for, offering_the_host
-from graphrewrite.cli.quantising import causes, check_loss, loss_text, quantised, refuse_on_quantised
+from graphrewrite.cli.quantising import causes, check_loss, cleaning, loss_text, quantised, refuse_on_quantised
 from graphrewrite.cli.sources import network_in
 from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, predict
 from graphrewrite.hdl.component import Component
@@ -41,7 +41,6 @@ from graphrewrite.lowering.quantisation.agreement import Agreement, Reference
 from graphrewrite.lowering.quantisation.guards import Finding
 from graphrewrite.lowering.quantisation.sample_review import doubtful_labels, weak_samples
 from graphrewrite.rewriting.traces import Step
-from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.runtime.plugins import offered
 
 __all__ = ["Compiled", "Options", "compile_model"]
@@ -315,9 +314,7 @@ class _Run:
 
     def clean(self, graph: Graph, head: str) -> Graph:
         headed_graph = headed(graph, head)
-        # Folding into the weights of a quantised model would move them off their grid; norms are trained before it.
-        is_kept = is_quantised(graph) or self.options.finetune is not None
-        cleaned = trace(headed_graph, RULES if is_kept else (*FOLDING, *RULES))
+        cleaned = trace(headed_graph, cleaning(graph, self.options))
         self.steps.extend(cleaned.steps)
         return cleaned.graph
 

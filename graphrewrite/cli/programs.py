@@ -15,7 +15,7 @@ import numpy as np
 from graphrewrite import Graph, evaluate, rewrite
 from graphrewrite.cli import samples as sample_files
 from graphrewrite.cli.pipeline import Options, Progress
-from graphrewrite.cli.quantising import check_loss, loss_text, quantised, refuse_on_quantised
+from graphrewrite.cli.quantising import check_loss, cleaning, loss_text, quantised, refuse_on_quantised
 from graphrewrite.cli.sources import network_in
 from graphrewrite.cli.terminal import say
 from graphrewrite.errors import EvaluationError
@@ -28,7 +28,6 @@ from graphrewrite.lowering.memory.states import expose_states
 from graphrewrite.lowering.prequantised.quantisers import is_quantised
 from graphrewrite.lowering.quantisation.agreement import Reference
 from graphrewrite.rewriting.traces import Step
-from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.testing.comparison import difference_of_values, rounding_of
 from graphrewrite.types import symbols
 
@@ -157,7 +156,7 @@ def _integer(
 ) -> Graph:
     """Return a network at the integer level, quantised where it is not yet."""
     trained, steps = is_quantised(network), list[Step]()
-    cleaned = rewrite(network, RULES if trained or options.finetune is not None else (*FOLDING, *RULES))
+    cleaned = rewrite(network, cleaning(network, options))
     if trained:
         refuse_on_quantised(options)
         found.notes.append("the model is quantised already: its own grids are kept")

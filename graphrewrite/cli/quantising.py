@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphrewrite import Graph, evaluate
+from graphrewrite import Graph, Pass, Rule, evaluate
 from graphrewrite.cli.samples import Samples
 from graphrewrite.lowering import (
     QuantisationError,
@@ -18,14 +18,26 @@ from graphrewrite.lowering import (
     quantise,
     search_widths,
 )
+from graphrewrite.lowering.prequantised.quantisers import is_quantised
 from graphrewrite.lowering.quantisation.agreement import Agreement, Reference, greatest_loss
 from graphrewrite.lowering.quantisation.guards import Finding, findings
 from graphrewrite.rewriting.traces import Step
+from graphrewrite.rules import FOLDING, RULES
 
 if TYPE_CHECKING:
     from graphrewrite.cli.pipeline import Options
 
-__all__ = ["LIMIT", "SEARCHED", "as_text", "causes", "check_loss", "loss_text", "quantised", "refuse_on_quantised"]
+__all__ = [
+    "LIMIT",
+    "SEARCHED",
+    "as_text",
+    "causes",
+    "check_loss",
+    "cleaning",
+    "loss_text",
+    "quantised",
+    "refuse_on_quantised",
+]
 
 LIMIT = 0.05
 """The loss beyond which no hardware is made, unless another one is given."""
@@ -38,6 +50,13 @@ _NAMED = 2
 _MORE = 2
 _STRICTER = (1.0, 0.5, 0.25)
 """Shares of the limit with which a search is repeated if the test samples lose more than the calibration samples."""
+
+
+def cleaning(graph: Graph, options: Options) -> tuple[Rule | Pass, ...]:
+    """Return the rules that clean a network up before it is quantised."""
+    # Folding into the weights of a quantised model would move them off their grid; norms are trained before it.
+    is_kept = is_quantised(graph) or options.finetune is not None
+    return RULES if is_kept else (*FOLDING, *RULES)
 
 
 def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step]) -> tuple[Graph, Any]:
