@@ -10,8 +10,10 @@ from weakref import WeakKeyDictionary
 import pytest
 from hypothesis import settings
 
+from graphrewrite import Rule
 from graphrewrite.testing import search
 from graphrewrite.testing.generation import exploring
+from graphrewrite.testing.generation.exploring import Telling
 
 __all__ = ["default_examples", "few_plans", "fewer_examples", "fewer_graphs", "some_of", "some_seeds", "usual_examples"]
 
@@ -20,6 +22,8 @@ FEW_GRAPHS = 10
 """In a round of a search."""
 FEW_PLANS = 64
 """To ask a rule of beforehand, unless it has hardly fired until then."""
+_FEW_FOUND: WeakKeyDictionary[Rule, dict[bool, Telling]] = WeakKeyDictionary()
+"""What so few of them have shown."""
 
 
 @contextmanager
@@ -68,12 +72,12 @@ def fewer_graphs() -> Iterator[None]:
 
 @contextmanager
 def few_plans() -> Iterator[None]:
-    """Ask rules less beforehand, too, where there are very many of them."""
-    with fewer_graphs(), pytest.MonkeyPatch.context() as patch:
+    """Ask rules less beforehand where there are very many of them, and each of them once in a process."""
+    with pytest.MonkeyPatch.context() as patch:
         if settings.get_current_profile_name() != "slow":
             patch.setattr(exploring, "_ALL", FEW_PLANS)
             # What is found so is not kept for tests that look further, nor the other way round.
-            patch.setattr(exploring, "_FOUND", WeakKeyDictionary())
+            patch.setattr(exploring, "_FOUND", _FEW_FOUND)
         yield
 
 
