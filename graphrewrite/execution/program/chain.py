@@ -221,6 +221,8 @@ def _repeated(
 ) -> tuple[np.ndarray, list[Action]]:
     """Return constants of channels along a run, and what fills it each time, if it is not kept."""
     count = math.prod(shape)
+    if count == constant.size:
+        return constant.reshape(-1), []
     is_anew = count > _KEPT[runs < _RUNS]
     run = scratch.array(count, constant.dtype) if is_anew else np.empty(count, constant.dtype)
     fill = partial(np.copyto, run.reshape(shape), constant)
