@@ -21,7 +21,7 @@ and the most that are worth it.
 """
 _RUNS = 4
 """Number of runs from which it takes little to repeat constants each time."""
-_KEPT = 1 << 10, 1 << 13
+_KEPT = 1 << 11, 1 << 13
 """Entries of repeated constants up to which they are kept, of many runs and of few."""
 _FEW, _SOME = 1 << 12, 1 << 14
 """So many entries, and less, are limited faster by two functions, or by one, than by numpy's one for both limits."""
