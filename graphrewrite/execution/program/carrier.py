@@ -70,8 +70,8 @@ class Map(NamedTuple):
 
     def held(self, kind: np.dtype) -> Map:
         """Return the map whose arrays are of a carrier, in which it is computed."""
-        scale, offset = (by.astype(kind) if isinstance(by, np.ndarray) else by for by in (self.scale, self.offset))
-        return self._replace(scale=scale, offset=offset)
+        arrays = {name: by.astype(kind) for name, by in self._asdict().items() if isinstance(by, np.ndarray)}
+        return self._replace(**arrays)
 
     def then(self, other: Map) -> Map | None:
         """Return the map that computes this one and then the other, or None if a single one cannot."""

@@ -406,7 +406,7 @@ class _Parser:
             graph.nodes[after]["region"] = name
 
 
-def _of_a_region(cursor: Cursor, kind: Type, at: int) -> Tensor:
+def _of_a_region(cursor: Cursor, kind: Type | None, at: int) -> Tensor:
     """Return the type of a region, which may be no larger than a memory."""
     if not isinstance(kind, Tensor) or not all(isinstance(size, int) for size in kind.shape):
         cursor.fail(f"a region is a tensor whose sizes are numbers, got {kind}", at=at)
