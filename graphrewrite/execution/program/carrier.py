@@ -70,8 +70,9 @@ class Map(NamedTuple):
 
     def held(self, kind: np.dtype) -> Map:
         """Return the map whose arrays are of a carrier, in which it is computed."""
-        arrays = {name: by.astype(kind) for name, by in self._asdict().items() if isinstance(by, np.ndarray)}
-        return self._replace(**arrays)
+        scale = self.scale.astype(kind) if isinstance(self.scale, np.ndarray) else self.scale
+        offset = self.offset.astype(kind) if isinstance(self.offset, np.ndarray) else self.offset
+        return self._replace(scale=scale, offset=offset)
 
     def then(self, other: Map) -> Map | None:
         """Return the map that computes this one and then the other, or None if a single one cannot."""
