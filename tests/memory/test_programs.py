@@ -101,6 +101,7 @@ def program(*lines: str, declared: str = "@in x : f32[4]\n@out y : f32[4]") -> s
             "line 8, column 14",
             "the bytes 12 to 28 overlap those of 'a', 0 to 16",
         ),
+        (program("a = alloc : f32[4000000000,4000000000]"), "line 7, column 1", "less than 2\\*\\*63 bytes"),
         (program("v = view @in x, offset=3 : f32[2]"), "line 7", "the view reaches beyond 'x', which has 4 entries"),
         (program("copy @out y, @in x", "softmax @out y, @in y"), "line 8", "is read while 'y' is written over it"),
         (program("a = alloc : f32[3]", "relu @out a, @in x"), "line 8, column 1", "allocate regions of its types"),

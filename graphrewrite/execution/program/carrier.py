@@ -38,10 +38,10 @@ class Map(NamedTuple):
 
     Attributes
     ----------
-    scale : float or ndarray of float64
-        A power of two, or an array of shape [C, 1] with one per channel.
-    offset : float, ndarray of float64 or None
-        A number, or an array of shape [C, 1]; None adds nothing, while adding 0.0 makes every zero positive.
+    scale : float or ndarray
+        A power of two, or an array of shape [C, 1] with one per channel, in float64 until it is `held`.
+    offset : float, ndarray or None
+        A number, or such an array; None adds nothing, while adding 0.0 makes every zero positive.
     rounded : bool
         Whether the sum is rounded.
     low, high : float
@@ -67,6 +67,12 @@ class Map(NamedTuple):
     def limited(self) -> bool:
         """Whether it has a limit."""
         return self.low > -math.inf or self.high < math.inf
+
+    def held(self, kind: np.dtype) -> Map:
+        """Return the map whose arrays are of a carrier, in which it is computed."""
+        scale = self.scale.astype(kind) if isinstance(self.scale, np.ndarray) else self.scale
+        offset = self.offset.astype(kind) if isinstance(self.offset, np.ndarray) else self.offset
+        return self._replace(scale=scale, offset=offset)
 
     def then(self, other: Map) -> Map | None:
         """Return the map that computes this one and then the other, or None if a single one cannot."""

@@ -21,7 +21,7 @@ and the most that are worth it.
 """
 _RUNS = 4
 """Number of runs from which it takes little to repeat constants each time."""
-_KEPT = 1 << 10, 1 << 13
+_KEPT = 1 << 11, 1 << 13
 """Entries of repeated constants up to which they are kept, of many runs and of few."""
 _FEW, _SOME = 1 << 12, 1 << 14
 """So many entries, and less, are limited faster by two functions, or by one, than by numpy's one for both limits."""
@@ -221,6 +221,8 @@ def _repeated(
 ) -> tuple[np.ndarray, list[Action]]:
     """Return constants of channels along a run, and what fills it each time, if it is not kept."""
     count = math.prod(shape)
+    if count == constant.size:
+        return constant.reshape(-1), []
     is_anew = count > _KEPT[runs < _RUNS]
     run = scratch.array(count, constant.dtype) if is_anew else np.empty(count, constant.dtype)
     fill = partial(np.copyto, run.reshape(shape), constant)

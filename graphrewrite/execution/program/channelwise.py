@@ -75,8 +75,8 @@ class Channelwise(Instruction):
     def actions(self, source: np.ndarray, target: np.ndarray, *, scratch: Scratch) -> list[Action]:
         """Return one sum of products, in which channels and frames are one axis: numpy runs along the last.
 
-        Where that is short, several positions of a row lie in it, too. The weights are repeated along it, each time
-        anew: for all layers together they would take more than the weights themselves.
+        Where that is short, several positions of a row lie in it, too. Where the weights are repeated along it, that is
+        done each time anew: for all layers together they would take more than the weights themselves.
         """
         *kernel, channels = self.weights.shape
         *steps, _, item = source.strides
@@ -94,19 +94,18 @@ class Channelwise(Instruction):
             ),
             writeable=False,
         )
-        weights = scratch.array(math.prod(kernel) * several * entries, self.weights.dtype)
-        fill = partial(
-            np.copyto,
-            weights.reshape(*kernel, several, channels, frames),
-            self.weights.reshape(*kernel, 1, channels, 1),
-        )
-        weights = weights.reshape(*kernel, several * entries)
+        weights, fill = self.weights, []
+        if several * frames > 1:
+            weights = scratch.array(math.prod(kernel) * several * entries, self.weights.dtype)
+            repeated = weights.reshape(*kernel, several, channels, frames)
+            fill = [partial(np.copyto, repeated, self.weights.reshape(*kernel, 1, channels, 1))]
+            weights = weights.reshape(*kernel, several * entries)
         positions, taps, last = list(range(rank)), list(range(rank, 2 * rank)), 2 * rank
         result = target.reshape(*outer, along // several, several * entries)
         multiply = partial(
             np.einsum, windows, [*positions, *taps, last], weights, [*taps, last], [*positions, last], out=result
         )
-        return [fill, multiply]
+        return [*fill, multiply]
 
 
 @dataclass(frozen=True)

@@ -248,14 +248,18 @@ class Kernel:
         if isinstance(bound, _Bound) and bound.chunk == chunk:
             return bound
         block = workspace.block(self.memory.size * chunk + _LINE)
-        registers = self.memory.views(block[-block.ctypes.data % _LINE :], chunk)
+        block = block[-block.ctypes.data % _LINE :]
+        registers = self.memory.views(block, chunk)
         floats = [r for (*_, r), (*_, is_float) in zip(self.entries, self._kinds, strict=True) if is_float]
         numbers = [registers[r].reshape(-1) for r in floats]
         batch_first = _batch_first
         if self._is_of_vectors and chunk > 1:  # as many positions of one frame: vectors lie as they come
             registers = [register.reshape(chunk, -1, 1) for register in registers]
             batch_first = partial(np.squeeze, axis=-1)
-        actions = [action for step in self.instructions for action in step.bind(registers, workspace.scratch)]
+        actions: list[Action] = []
+        for step, (first, last) in zip(self.instructions, self.memory.free, strict=True):
+            workspace.scratch.take_from(block[first * chunk : last * chunk])
+            actions += step.bind(registers, workspace.scratch)
         loads = [batch_first(registers[r]) for *_, r in self.entries]
         stores = [batch_first(registers[e.register]) for e in self.exports]
         workspace.bound[key] = bound = _Bound(chunk, actions, loads, numbers, stores)

@@ -31,11 +31,15 @@ class Memory:
         Their offsets in bytes per frame.
     size : int
         Total size in bytes per frame.
+    free : tuple of (int, int)
+        For each instruction, from where to where the greatest room lies that no register takes meanwhile, in bytes per
+        frame.
     """
 
     registers: tuple[Register, ...]
     offsets: tuple[int, ...]
     size: int
+    free: tuple[tuple[int, int], ...]
 
     def views(self, block: np.ndarray, frames: int) -> list[np.ndarray]:
         """Return the registers' arrays in a block of at least ``size * frames`` bytes."""
@@ -59,8 +63,9 @@ def plan(
     >>> from graphrewrite.execution.program.carrier import FLOAT32, Map
     >>> from graphrewrite.execution.program.chain import Apply
     >>> steps = [Apply((i,), i + 1, Map(2.0)) for i in range(2)]
-    >>> plan([Register((4,), FLOAT32)] * 3, steps, [0], [2]).offsets
-    (0, 0, 0)
+    >>> memory = plan([Register((4,), FLOAT32)] * 4, steps, [0, 3], [2])
+    >>> memory.offsets, memory.free
+    ((0, 0, 0, 16), ((16, 32), (16, 32)))
     """
     end = len(instructions) + 1
     last = {r: time for time, step in enumerate(instructions, 1) for r in step.reads}
@@ -82,7 +87,28 @@ def plan(
         for i, register in enumerate(registers)
     ]
     placement = place(spans, align=_GRAIN, steps=_STEPS)
-    return Memory(tuple(registers), placement.offsets, placement.height)
+    taken: list[list[tuple[int, int]]] = [[] for _ in instructions]
+    for span, offset in zip(spans, placement.offsets, strict=True):
+        for time in range(max(span.begin, 1), min(span.end, end)):
+            taken[time - 1].append((offset, offset + span.size))
+    free = tuple(_greatest_gap(each, placement.height) for each in taken)
+    return Memory(tuple(registers), placement.offsets, placement.height, free)
+
+
+def _greatest_gap(taken: Iterable[tuple[int, int]], height: int) -> tuple[int, int]:
+    """Return the greatest room below a height that lies between parts of memory.
+
+    Examples
+    --------
+    >>> _greatest_gap([(12, 16), (0, 4), (2, 6)], 20)
+    (6, 12)
+    """
+    greatest, reached = (0, 0), 0
+    for first, last in (*sorted(taken), (height, height)):
+        if first - reached > greatest[1] - greatest[0]:
+            greatest = reached, first
+        reached = max(reached, last)
+    return greatest
 
 
 def _bytes(register: Register) -> int:

@@ -94,10 +94,11 @@ def channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, targe
             x = t.carried(x, kind)
         sizes = [p + size + q for p, size, q in zip(pads, x.shape[1:], pads[rank:], strict=False)]
         source = t.register((x.shape[0], *sizes), kind)
-        t.emit(Border((x.register,), source, x.pending, pads[:rank]))
+        by = x.pending.held(kind) if isinstance(x.pending, Map) else x.pending
+        t.emit(Border((x.register,), source, by, pads[:rank]))
     else:
         source = t.carried(x, kind).register
-    weights = np.moveaxis(w[:, 0], 0, -1)
+    weights = np.ascontiguousarray(np.moveaxis(w[:, 0], 0, -1))
     strides, dilations = (per_axis(a[name], rank, 1) for name in ("strides", "dilations"))
     t.emit(Channelwise((source,), target, weights, strides, dilations))
 

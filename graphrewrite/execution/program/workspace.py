@@ -24,18 +24,28 @@ class Scratch:
     >>> one, other = scratch.array(3, np.float32), scratch.array(2, np.float64)
     >>> one.size, other.size, np.shares_memory(one, other)
     (3, 2, True)
+    >>> scratch.take_from(room := np.empty(128, np.uint8))
+    >>> np.shares_memory(scratch.array(4, np.float32), room), np.shares_memory(scratch.array(40, np.float32), room)
+    (True, False)
     """
 
     def __init__(self) -> None:
-        self._block = np.empty(0, np.uint8)
+        self._room = self._block = np.empty(0, np.uint8)
+
+    def take_from(self, room: np.ndarray) -> None:
+        """Let arrays from now on lie in a room of bytes that nobody else uses meanwhile, if it is large enough."""
+        self._room = room
 
     def array(self, count: int, dtype: DTypeLike) -> np.ndarray:
         """Return so many entries; of larger and larger blocks each takes twice the room of the one before."""
         size = count * np.dtype(dtype).itemsize
-        if self._block.size < size + _LINE:
-            self._block = np.empty((1 << (size - 1).bit_length()) + _LINE, np.uint8)
-        start = -self._block.ctypes.data % _LINE
-        return self._block[start : start + size].view(dtype)
+        block = self._room
+        if block.size < size + _LINE:
+            if self._block.size < size + _LINE:
+                self._block = np.empty((1 << (size - 1).bit_length()) + _LINE, np.uint8)
+            block = self._block
+        start = -block.ctypes.data % _LINE
+        return block[start : start + size].view(dtype)
 
 
 class Workspace:

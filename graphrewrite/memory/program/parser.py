@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 
@@ -20,12 +21,14 @@ from graphrewrite.memory.program.state import Name, State
 from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.memory.pointwise import may_overwrite
 from graphrewrite.op.op import Op
-from graphrewrite.types import Tensor, element_dtype
+from graphrewrite.types import Tensor, Type, element_dtype
 
 __all__ = ["parse_program"]
 
 _NAMED = re.compile(r"\s*(?:@\w+\s+)?([A-Za-z_][\w.]*)\s*(?:->\s*([A-Za-z_][\w.]*)\s*)?[=:]")
 """A line that gives something a name."""
+_MOST = 1 << 63
+"""Bytes of which a memory has less."""
 _DECLARE = re.compile(r"declare\b")
 
 
@@ -134,9 +137,7 @@ class _Parser:
                 cursor.fail(
                     f"the region {name!r} is declared twice; give one of them another name", at=line.columns[column]
                 )
-        kind = line.type
-        if not isinstance(kind, Tensor) or not all(isinstance(size, int) for size in kind.shape):
-            cursor.fail(f"a region is a tensor whose sizes are numbers, got {kind}", at=line.columns["name"])
+        kind = _of_a_region(cursor, line.type, line.columns["name"])
         self.declared[line.name] = line
         if line.mark in ("out", "inout"):
             self.state.ports.update({line.name, line.after or line.name})
@@ -217,14 +218,13 @@ class _Parser:
         return found
 
     def _name(self, line: Instruction) -> None:
-        name, kind, cursor = line.name, line.type, line.cursor
+        name, cursor = line.name, line.cursor
         assert name is not None
         if name in self.names or name in self.result:
             cursor.fail(
                 f"the region {name!r} is declared twice; give one of them another name", at=line.columns["name"]
             )
-        if not isinstance(kind, Tensor) or not all(isinstance(size, int) for size in kind.shape):
-            cursor.fail(f"a region is a tensor whose sizes are numbers, got {kind}", at=line.columns["name"])
+        kind = _of_a_region(cursor, line.type, line.columns["name"])
         if line.kind == "alloc":
             if line.operands or line.attributes:
                 cursor.fail("an alloc reads nothing; write 'name = alloc : type'", at=line.columns["kind"])
@@ -404,3 +404,13 @@ class _Parser:
             after = line.after if line.after is not None else self.state.fresh(f"{name}_after")
             graph.output(after, value)
             graph.nodes[after]["region"] = name
+
+
+def _of_a_region(cursor: Cursor, kind: Type | None, at: int) -> Tensor:
+    """Return the type of a region, which may be no larger than a memory."""
+    if not isinstance(kind, Tensor) or not all(isinstance(size, int) for size in kind.shape):
+        cursor.fail(f"a region is a tensor whose sizes are numbers, got {kind}", at=at)
+    size = math.prod(map(int, kind.shape)) * element_dtype(kind.element).itemsize
+    if size >= _MOST:
+        cursor.fail(f"a region has less than 2**63 bytes, and {kind} takes {size:,}; split it", at=at)
+    return kind
