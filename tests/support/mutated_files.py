@@ -114,13 +114,10 @@ def _message(name: str, *, is_text: bool = False) -> Callable[[bytes, random.Ran
             read_message(data.decode(), message, "seed")
         else:
             message.ParseFromString(data)
+        names = [
+            text for each, field in sites(message) if field.type == field.TYPE_STRING for text in _texts(each, field)
+        ]
         for _ in range(draw.choice((1, 1, 1, 2, 4))):
-            names = [
-                text
-                for each, field in sites(message)
-                if field.type == field.TYPE_STRING
-                for text in _texts(each, field)
-            ]
             change_field(message, draw, names)
         return written(message).encode() if is_text else bytes(message.SerializePartialToString())
 

@@ -91,8 +91,8 @@ def _repeated(importer: Importer, operator: Operator, first: Value, values: Sequ
     child.graph.output("again", _scalar(again))
     for i in own:
         child.graph.output(f"value_{i}_next", results[i])
-    carried = {"carried": len(own)} if len(own) < len(order) else {}
-    made = op.loop(np.int64(ENDLESS), _scalar(first), *(values[i] for i in order), body=child.named(), **carried)
+    carried = len(own) if len(own) < len(order) else None
+    made = op.loop(np.int64(ENDLESS), _scalar(first), *(values[i] for i in order), body=child.named(), carried=carried)
     ends = dict(zip(own, made if isinstance(made, tuple) else (made,), strict=True))
     return [ends.get(i, values[i]) for i in range(len(values))]
 

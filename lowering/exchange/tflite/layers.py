@@ -349,7 +349,7 @@ def stored_sum(x: Operand, *, to: tuple[Result], axes: tuple[int, ...], keep_dim
     sums = op.cast(
         op.reduce_sum(op.cast(x.value, element="i32"), axes=tuple(every), keep_dims=keep_dims), element="f32"
     )
-    bias = product(-x.zero_point, ratio, count)
+    bias = product(-x.zero_point, float(ratio), count)
     return _rounded(op.add(op.mul(sums, ratio), bias), to[0], to[0].zero_point)
 
 
