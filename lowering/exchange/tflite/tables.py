@@ -10,7 +10,7 @@ from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, number, truth, whole
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.tables import by_op
-from graphrewrite.lowering.exchange.tflite import elementwise, hybrid, layers, movement, recurrent
+from graphrewrite.lowering.exchange.tflite import elementwise, hybrid, layers, movement, recurrent, resizing
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, are_hybrid, are_plain, are_stored, shown
 from graphrewrite.lowering.exchange.tflite.windows import CONVOLUTION, POOL
 from graphrewrite.types import Quantised
@@ -164,7 +164,7 @@ _NUMBERS: tuple[Entry, ...] = (
     ),
     _real("LOG_SOFTMAX", op.log_softmax),
     _real("NOT_EQUAL", _not_equal),
-    _real("RESIZE_BILINEAR", layers.resized_bilinear, _CORNERS),
+    _real("RESIZE_BILINEAR", resizing.resized_bilinear, _CORNERS),
     _real("RSQRT", _inverse_root),
     _real("SOFTMAX", layers.softmax, same_names(number, "beta")),
     _real("SVDF", recurrent.svdf, same_names(whole, "rank"), required=_AS_THEY_ARE),
@@ -224,7 +224,7 @@ _STORED: tuple[Entry, ...] = (
     Entry("QUANTIZE", elementwise.quantise, fits=_is_quantising),
     Entry("DEQUANTIZE", elementwise.dequantise, fits=_is_dequantising),
     Entry("DEQUANTIZE", movement.cast),
-    _of_stored("RESIZE_BILINEAR", layers.resized_stored, _CORNERS),
+    _of_stored("RESIZE_BILINEAR", resizing.resized_stored, _CORNERS),
     _of_stored("UNIDIRECTIONAL_SEQUENCE_LSTM", recurrent.stored_lstm, _LSTM, required=_LAYERED),
     _of_stored("SVDF", recurrent.stored_svdf, same_names(whole, "rank"), required=_AS_THEY_ARE),
     _of_stored("SOFTMAX", layers.stored_softmax, same_names(number, "beta")),
@@ -255,7 +255,7 @@ _MOVED: tuple[Entry, ...] = (
     _real("RANGE", movement.consecutive),
     Entry("RANK", movement.rank),
     Entry("RESHAPE", movement.reshaped, same_names(integers, "new_shape")),
-    Entry("RESIZE_NEAREST_NEIGHBOR", layers.resized_nearest, _CORNERS),
+    Entry("RESIZE_NEAREST_NEIGHBOR", resizing.resized_nearest, _CORNERS),
     Entry(
         "REVERSE_SEQUENCE",
         op.reverse_sequence,
