@@ -10,29 +10,32 @@ from __future__ import annotations
 
 import io
 import random
-import resource
-import subprocess
-import sys
+import re
 import tempfile
-import time
 import zipfile
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from graphrewrite import GraphRewriteError, load, models, save, verify
 from graphrewrite.lowering.exchange.rulesets import FrameworkOp, entries_of, onnx_ops, read_ruleset, skeleton
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message, written
+from tests.support.mutant_runs import main
+from tests.support.mutated_messages import change_field, sites
 
-__all__ = ["KINDS", "NEEDED", "SECONDS", "outcome", "try_many"]
+__all__ = ["KINDS", "NEEDED", "outcome"]
 
-SECONDS = 5.0
-_BYTES = 1 << 30
 _EXCHANGE = Path(__file__).parents[1] / "lowering" / "exchange"
 _RECORDED = _EXCHANGE / "recorded_keras.zip"
 _PROGRAM = _EXCHANGE / "recorded_torch.pt2"
 _WORDS = (b"", b"-1", b"0", b"99999999999", b"1e309", b"nan", b'"', b"{", b"}", b"[", b"\0", b"\xff", b"../x", b"\n")
+_VALUES = (
+    *("0", "1", "-1", "2", "3", "8", "17", "2147483648", "9223372036854775807", "99999999999999999999", "1e309", "nan"),
+    *("true", "null", "[0]", "{}", '""', "x"),
+)
+_TEXTS = ("", "x", "N", "-1", "[0]", "../../x", "/dev/zero", "__class__", "é", "\0")
+_WORD = re.compile(r'(?<=")[^"\n]*(?=")|-?\b\d[\w.+-]*|\w+')
 _FROZEN = """
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
   attr { key: "shape" value { shape { dim { size: -1 } dim { size: 5 } dim { size: 6 } dim { size: 3 } } } } }
@@ -77,14 +80,64 @@ def _mutated(data: bytes, draw: random.Random) -> bytes:
     return bytes(changed[: draw.randrange(max(len(changed), 1))] if draw.random() < 0.1 else changed)
 
 
+def _reworded(data: bytes, draw: random.Random) -> bytes:
+    """Return a text with a few words or lines changed, most of which can still be read."""
+    text = data.decode()
+    for _ in range(draw.choice((1, 1, 1, 2, 4))):
+        if draw.random() < 0.2:
+            lines = text.splitlines(keepends=True) or [""]
+            at, to = draw.randrange(len(lines)), draw.randrange(len(lines))
+            lines[at : at + draw.randrange(2)] = draw.choice((lines[to : to + 1], lines[to : to + 4], []))
+            text = "".join(lines)
+            continue
+        word, *others = (_WORD.search(text, draw.randrange(len(text) + 1)) for _ in range(9))
+        if word is not None:
+            is_quoted = text[: word.start()].endswith('"')
+            alike = [each[0] for each in others if each and text[: each.start()].endswith('"') == is_quoted]
+            new = draw.choice(alike if alike and draw.random() < 0.5 else _TEXTS if is_quoted else _VALUES)
+            text = f"{text[: word.start()]}{new}{text[word.end() :]}"
+    return text.encode()
+
+
+def _text(data: bytes, draw: random.Random) -> bytes:
+    return (_reworded if draw.random() < 0.7 else _mutated)(data, draw)
+
+
+def _message(name: str, *, is_text: bool = False) -> Callable[[bytes, random.Random], bytes]:
+    """What changes a few fields of a message of protobuf, or the bytes of its file."""
+
+    def change(data: bytes, draw: random.Random) -> bytes:
+        if draw.random() < 0.3:
+            return (_text if is_text else _mutated)(data, draw)
+        message = new_message(name)
+        if is_text:
+            read_message(data.decode(), message, "seed")
+        else:
+            message.ParseFromString(data)
+        names = [
+            text for each, field in sites(message) if field.type == field.TYPE_STRING for text in _texts(each, field)
+        ]
+        for _ in range(draw.choice((1, 1, 1, 2, 4))):
+            change_field(message, draw, names)
+        return written(message).encode() if is_text else bytes(message.SerializePartialToString())
+
+    return change
+
+
+def _texts(message: Any, field: Any) -> list[str]:
+    value = getattr(message, field.name)
+    return list(value) if field.is_repeated else [value]
+
+
 def _rezipped(data: bytes, draw: random.Random) -> bytes:
     """Return a zip file with one member mutated, so that its sums are right."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w") as new:
-        chosen = draw.choice(old.namelist())
+        chosen = draw.choice([*old.namelist(), *(name for name in old.namelist() if name.endswith(".json"))])
         for name in old.namelist():
             content = old.read(name)
-            new.writestr(name, _mutated(content, draw) if name == chosen else content)
+            change = _text if name.endswith(".json") else _mutated
+            new.writestr(name, change(content, draw) if name == chosen else content)
     return buffer.getvalue()
 
 
@@ -107,6 +160,19 @@ def _saved(ending: str) -> bytes:
         return path.read_bytes()
 
 
+def _h5(data: bytes, draw: random.Random) -> bytes:
+    """Return a file of Keras with another network than its weights are for, or other bytes."""
+    import h5py
+
+    if draw.random() < 0.5:
+        return _mutated(data, draw)
+    buffer = io.BytesIO(data)
+    with h5py.File(buffer, "r+") as file:
+        config = _reworded(str(file.attrs["model_config"]).encode(), draw)
+        file.attrs["model_config"] = config.decode().replace("\0", " ")
+    return buffer.getvalue()
+
+
 def _file(name: str, data: Callable[[], bytes], change: Callable[..., bytes] = _mutated) -> Callable[..., Path]:
     def write(folder: Path, draw: random.Random) -> Path:
         (folder / name).write_bytes(change(data(), draw))
@@ -124,7 +190,8 @@ def _saved_model(folder: Path, draw: random.Random) -> Path:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             data = archive.read(name)
-            target.write_bytes(_mutated(data, draw) if name == chosen else data)
+            change = _message("SavedModel") if name.endswith("saved_model.pb") else _mutated
+            target.write_bytes(change(data, draw) if name == chosen else data)
     return folder / names[0].split("saved_model/")[0] / "saved_model"
 
 
@@ -147,17 +214,17 @@ def _ruleset() -> bytes:
 
 
 KINDS: dict[str, Callable[[Path, random.Random], Path]] = {
-    "pb": _file("m.pb", _frozen),
-    "pbtxt": _file("m.pbtxt", _frozen_text),
+    "pb": _file("m.pb", _frozen, _message("GraphDef")),
+    "pbtxt": _file("m.pbtxt", _frozen_text, _message("GraphDef", is_text=True)),
     "saved model": _saved_model,
     "keras": _file("m.keras", lambda: _recorded("keras_3.keras"), _zip),
     "keras 2": _file("m.keras", lambda: _recorded("keras_2.keras"), _zip),
-    "h5": _file("m.h5", lambda: _recorded("keras_3.h5")),
+    "h5": _file("m.h5", lambda: _recorded("keras_3.h5"), _h5),
     "pt2": _file("m.pt2", _PROGRAM.read_bytes, _zip),
-    "json": _file("m.json", lambda: _saved(".json")),
+    "json": _file("m.json", lambda: _saved(".json"), _text),
     "npz": _file("m.npz", lambda: _saved(".npz"), _zip),
-    "graph": _file("m.graph", _TEXT.encode),
-    "ruleset": _file("rules.pbtxt", _ruleset),
+    "graph": _file("m.graph", _TEXT.encode, _text),
+    "ruleset": _file("rules.pbtxt", _ruleset, _message("MappingDefinitionSet", is_text=True)),
 }
 """What writes a mutant of each format."""
 NEEDED = {"keras": "h5py", "keras 2": "h5py", "h5": "h5py", "pt2": "torch"}
@@ -181,56 +248,5 @@ def outcome(kind: str, number: int, folder: Path) -> str:
     return "read"
 
 
-def _work(kind: str, numbers: range) -> None:
-    """Try mutants within a gigabyte of address space beyond what is in use."""
-    with tempfile.TemporaryDirectory() as folder:
-        outcome(kind, -1, Path(folder))  # all that is loaded later is loaded now
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + _BYTES, used + _BYTES))
-        for number in numbers:
-            print(f"start {number}", flush=True)
-            start = time.perf_counter()
-            try:
-                result = outcome(kind, number, Path(folder))
-            except BaseException as error:  # all else is what is looked for
-                result = f"FAULT {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            seconds = time.perf_counter() - start
-            print(f"{'SLOW ' if seconds > SECONDS else ''}{result} | {number} | {seconds:.2f} s", flush=True)
-
-
-def try_many(kind: str, numbers: range) -> tuple[Counter[str], list[str]]:
-    """Try mutants in a process of their own, in a further one after each that dies; return counts, and the faults."""
-    counts: Counter[str] = Counter()
-    faults: list[str] = []
-    at = numbers.start
-    while at < numbers.stop:
-        command = [sys.executable, "-W", "ignore", "-m", "tests.support.mutated_files", "work", kind]
-        worker = subprocess.Popen(
-            [*command, str(at), str(numbers.stop)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert worker.stdout is not None
-        for line in worker.stdout:
-            if line.startswith("start "):
-                at = int(line.split()[1])
-                continue
-            result = line.partition(" | ")[0]
-            if result.startswith(("FAULT", "SLOW")):
-                faults.append(line.rstrip("\n"))
-                result = "fault"
-            counts[result] += 1
-        errors = worker.communicate()[1]
-        if not worker.returncode:
-            break
-        counts["fault"] += 1
-        faults.append(f"DIED ({worker.returncode}) | {at} | {errors[-300:]}")
-        at += 1
-    return counts, faults
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "work":
-        _work(sys.argv[2], range(int(sys.argv[3]), int(sys.argv[4])))
-    else:
-        found, wrong = try_many(sys.argv[1], range(int(sys.argv[2]), int(sys.argv[3])))
-        print(*wrong, sep="\n")
-        print(dict(found.most_common()))
+    main("mutated_files", outcome)

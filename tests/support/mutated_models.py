@@ -10,13 +10,6 @@ from __future__ import annotations
 
 import math
 import random
-import resource
-import subprocess
-import sys
-import tempfile
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,19 +21,10 @@ from onnx import TensorProto, helper, numpy_helper, parser
 from graphrewrite import Graph, GraphRewriteError, evaluate, verify
 from graphrewrite.lowering import from_onnx, to_onnx
 from tests.support.lowering_networks import mlp, residual_cnn
+from tests.support.mutant_runs import main
+from tests.support.mutated_messages import INTEGERS, TEXTS, change_field, put, sites
 
-__all__ = ["SECONDS", "mutant", "outcome", "seeds", "try_many"]
-
-SECONDS = 5
-_BYTES = 1 << 30
-
-_INTEGERS = (0, 1, -1, 2, 3, 7, 8, 9, 16, 17, 23, 99, 2**31 - 1, 2**31, -(2**31), 2**40, 2**62, 2**63 - 1, -(2**63))
-_FLOATS = (0.0, -0.0, 1.0, -1.0, 1e-45, 3e38, math.inf, -math.inf, math.nan)
-_TEXTS = (
-    *("", " ", "x", "y", "N", "-1", "2*N", "N//0", "N+", "?1", "?a", "x:1", "a.b", "N" * 3000, "../../x", "/dev/zero"),
-    *("\u202etxt", "é", "\x00", "\n", "e\u0301", "'); drop", "__class__", "input", "constant", "{0}", "%s", "\ud7ff"),
-    *("weights.bin", ".", "..", "Relu", "If", "Loop", "Scan", "Reshape", "Constant", "ai.onnx", "com.microsoft", "f"),
-)
+__all__ = ["mutant", "outcome", "seeds"]
 
 
 # ---------------------------------------------------------------------- what is mutated
@@ -153,38 +137,6 @@ def seeds() -> tuple[bytes, ...]:
 
 # ---------------------------------------------------------------------- how
 
-_Site = tuple[Any, Any]
-
-
-def _sites(message: Any) -> Iterator[_Site]:
-    """Every message in a model with each of its fields, set or not."""
-    pending = [message]
-    while pending:
-        here = pending.pop()
-        for field in here.DESCRIPTOR.fields:
-            yield here, field
-        for field, value in here.ListFields():
-            if field.message_type is not None:
-                pending.extend(value if field.is_repeated else [value])
-
-
-def _scalar(field: Any, old: Any, rng: random.Random, names: list[str]) -> Any:
-    kind = field.cpp_type
-    if field.type == field.TYPE_BYTES:
-        cut = old[: rng.randrange(len(old) + 1)] if old else b""
-        return rng.choice([b"", cut, old + b"\0\1\2", b"\xff" * 4, rng.choice(_TEXTS).encode(), bytes(64)])
-    if kind == field.CPPTYPE_STRING:
-        return rng.choice([rng.choice(_TEXTS), rng.choice(names), rng.choice(names), old + "_", old[:-1]])
-    if kind in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
-        return rng.choice(_FLOATS)
-    value = rng.choice([*_INTEGERS, old + 1, old - 1, old * 2, rng.randrange(30)])
-    low, high = (-(2**63), 2**63 - 1) if kind == field.CPPTYPE_INT64 else (-(2**31), 2**31 - 1)
-    if kind == field.CPPTYPE_ENUM:
-        return rng.choice([value.number for value in field.enum_type.values])
-    if kind in (field.CPPTYPE_UINT32, field.CPPTYPE_UINT64):
-        low = 0
-    return min(max(value, low), high)
-
 
 def _change(model: onnx.ModelProto, rng: random.Random) -> str:
     """Change one thing in a model; return what."""
@@ -194,10 +146,14 @@ def _change(model: onnx.ModelProto, rng: random.Random) -> str:
     return how(model, rng)
 
 
+def _change_field(model: onnx.ModelProto, rng: random.Random) -> str:
+    return change_field(model, rng, _names(model))
+
+
 def _rename(model: onnx.ModelProto, rng: random.Random) -> str:
     """Give a value another name wherever it has one."""
-    old, new = rng.choice(_names(model)), rng.choice(_TEXTS)
-    for message, field in list(_sites(model.graph)):
+    old, new = rng.choice(_names(model)), rng.choice(TEXTS)
+    for message, field in list(sites(model.graph)):
         if field.cpp_type != field.CPPTYPE_STRING or field.type == field.TYPE_BYTES or field.name == "op_type":
             continue
         if field.is_repeated:
@@ -223,7 +179,7 @@ def _add_node(model: onnx.ModelProto, rng: random.Random) -> str:
     new = helper.make_node(rng.choice(_ops()), inputs, ["added"], name="added")
     if nodes[at].input:
         nodes[at].input[rng.randrange(len(nodes[at].input))] = "added"
-    _put(model.graph.node, [*nodes[:at], new, *nodes[at:]])
+    put(model.graph.node, [*nodes[:at], new, *nodes[at:]])
     return f"add {new.op_type} of {inputs}"
 
 
@@ -231,11 +187,11 @@ def _other_attribute(model: onnx.ModelProto, rng: random.Random) -> str:
     """Give a node an attribute of any kind."""
     node = rng.choice(model.graph.node)
     known = [*onnx.defs.get_schema(node.op_type).attributes] if onnx.defs.has(node.op_type) else []
-    name = rng.choice([*known, "axis", "perm", *_TEXTS[:4]])
-    values: list[Any] = [rng.choice(_INTEGERS[:-5]), [rng.choice(_INTEGERS) for _ in range(3)], 0.5, [math.nan], "text"]
+    name = rng.choice([*known, "axis", "perm", *TEXTS[:4]])
+    values: list[Any] = [rng.choice(INTEGERS[:-5]), [rng.choice(INTEGERS) for _ in range(3)], 0.5, [math.nan], "text"]
     value = rng.choice([*values, ["a", "b"], numpy_helper.from_array(np.zeros(rng.randrange(3)))])
     kept = [attribute for attribute in node.attribute if attribute.name != name]
-    _put(node.attribute, [*kept, helper.make_attribute(name, value)])
+    put(node.attribute, [*kept, helper.make_attribute(name, value)])
     return f"{node.op_type} has {name!r:.20} = {value!r:.40}"
 
 
@@ -246,82 +202,6 @@ def _ops() -> list[str]:
 
 def _names(model: onnx.ModelProto) -> list[str]:
     return [name for node in model.graph.node for name in (*node.input, *node.output)] or ["x"]
-
-
-def _put(values: Any, messages: list[Any]) -> None:
-    """Replace repeated messages by others, some perhaps of the same."""
-    copies = []
-    for message in messages:
-        copies.append(type(message)())
-        copies[-1].CopyFrom(message)
-    del values[:]
-    values.extend(copies)
-
-
-def _change_field(model: onnx.ModelProto, rng: random.Random) -> str:
-    # Fields that are set are more likely to matter than those that are not.
-    sites = list(_sites(model))
-    filled = [(m, f) for m, f in sites if (len(getattr(m, f.name)) if f.is_repeated else m.HasField(f.name))]
-    message, field = rng.choice(filled if filled and rng.random() < 0.85 else sites)
-    where = f"{message.DESCRIPTOR.name}.{field.name}"
-    names = _names(model)
-    if field.message_type is not None:
-        alike = [m for m, _ in sites if m.DESCRIPTOR is field.message_type]
-        other = type(alike[0])() if alike else None
-        if other is not None:
-            other.CopyFrom(rng.choice(alike))
-        if field.is_repeated:
-            return f"{_rearrange(getattr(message, field.name), other, rng)} {where}"
-        if other is None or rng.random() < 0.4:
-            message.ClearField(field.name)
-            return f"clear {where}"
-        getattr(message, field.name).CopyFrom(other)
-        return f"replace {where}"
-    if field.is_repeated:
-        values = list(getattr(message, field.name))
-        default = "" if field.cpp_type == field.CPPTYPE_STRING else 0
-        how = rng.choice(["set", "set", "drop", "double", "shuffle", "clear"])
-        if how == "set" or not values:
-            at = rng.randrange(len(values) + 1)
-            old = values[at] if at < len(values) else (b"" if field.type == field.TYPE_BYTES else default)
-            values[at : at + 1] = [_scalar(field, old, rng, names)]
-        elif how == "drop":
-            del values[rng.randrange(len(values))]
-        elif how == "double":
-            values *= 2
-        elif how == "shuffle":
-            rng.shuffle(values)
-        else:
-            values = []
-        del getattr(message, field.name)[:]
-        getattr(message, field.name).extend(values)
-        return f"{how} {where}"
-    if rng.random() < 0.15:
-        message.ClearField(field.name)
-        return f"clear {where}"
-    value = _scalar(field, getattr(message, field.name), rng, names)
-    setattr(message, field.name, value)
-    return f"set {where} = {value!r:.40}"
-
-
-def _rearrange(values: Any, other: Any, rng: random.Random) -> str:
-    how = rng.choice(["drop", "double", "shuffle", "insert", "swap"])
-    if how == "insert" or not values:
-        if other is not None:
-            values.append(other)
-        return "insert in"
-    at, to = rng.randrange(len(values)), rng.randrange(len(values))
-    changed = list(values)
-    if how == "drop":
-        del changed[at]
-    elif how == "double":
-        changed.append(changed[at])
-    elif how == "swap":
-        changed[at], changed[to] = changed[to], changed[at]
-    else:
-        rng.shuffle(changed)
-    _put(values, changed)
-    return f"{how} in"
 
 
 def mutant(number: int) -> tuple[bytes, str]:
@@ -377,69 +257,5 @@ def _results(kind: Any) -> tuple[Any, ...]:
     return kind if isinstance(kind, tuple) else () if kind is None else (kind,)
 
 
-# ---------------------------------------------------------------------- many, each with limits
-
-
-def _work(numbers: range, report: Callable[[str], None]) -> None:
-    """Try mutants within a gigabyte of address space beyond what is in use."""
-    with tempfile.TemporaryDirectory() as folder:
-        outcome(seeds()[0], Path(folder))  # all that is loaded later is loaded now
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + _BYTES, used + _BYTES))
-        for number in numbers:
-            report(f"start {number}")
-            data, what = mutant(number)
-            start = time.perf_counter()
-            try:
-                with np.errstate(all="ignore"):
-                    result = outcome(data, Path(folder))
-            except BaseException as error:  # all else is what is looked for
-                result = f"FAULT {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            seconds = time.perf_counter() - start
-            report(f"{'SLOW ' if seconds > SECONDS else ''}{result} | {number} | {what} | {seconds:.2f} s")
-
-
-def try_many(numbers: range) -> tuple[Counter[str], list[str]]:
-    """Try mutants in a process of their own, in a further one after each that dies; return counts, and the faults."""
-    counts: Counter[str] = Counter()
-    faults: list[str] = []
-    at = numbers.start
-    while at < numbers.stop:
-        command = [
-            sys.executable,
-            "-W",
-            "error",
-            "-m",
-            __spec__.name if __spec__ else __name__,
-            "work",
-            str(at),
-            str(numbers.stop),
-        ]
-        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert worker.stdout is not None
-        for line in worker.stdout:
-            if line.startswith("start "):
-                at = int(line.split()[1])
-                continue
-            result = line.partition(" | ")[0]
-            if result.startswith(("FAULT", "SLOW")):
-                faults.append(line.rstrip("\n"))
-                result = "fault"
-            counts[result] += 1
-        errors = worker.communicate()[1]
-        if worker.returncode:
-            counts["fault"] += 1
-            faults.append(f"DIED ({worker.returncode}) | {at} | {mutant(at)[1]} | {errors[-300:]}")
-            at += 1
-        else:
-            break
-    return counts, faults
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "work":
-        _work(range(int(sys.argv[2]), int(sys.argv[3])), lambda line: print(line, flush=True))
-    else:
-        found, wrong = try_many(range(int(sys.argv[1]), int(sys.argv[2])))
-        print(*wrong, sep="\n")
-        print(dict(found.most_common()))
+    main("mutated_models", lambda number, folder: outcome(mutant(number)[0] if number >= 0 else seeds()[0], folder))

@@ -10,28 +10,21 @@ from __future__ import annotations
 
 import math
 import random
-import resource
 import struct
-import subprocess
-import sys
-import time
-from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError, evaluate, verify
 from graphrewrite.lowering import from_tflite
+from tests.support.mutant_runs import main
 from tests.support.tflite_more_cases import PLAIN, STORED
 from tests.support.tflite_networks import network
 from tests.support.tflite_state_cases import lstm, svdf
 
-__all__ = ["SECONDS", "mutant", "outcome", "try_many"]
+__all__ = ["mutant", "outcome", "seeds"]
 
-SECONDS = 5
-_BYTES = 1 << 30
 _WORDS = (
     0,
     1,
@@ -126,57 +119,5 @@ def _is_small(graph: Graph) -> bool:
     return all(math.prod(d for d in kind.shape if isinstance(d, int)) < 1e6 for kind in every)
 
 
-def _work(numbers: range) -> None:
-    """Try mutants within a gigabyte of address space beyond what is in use."""
-    outcome(seeds()[0])  # all that is loaded later is loaded now
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + _BYTES, used + _BYTES))
-    for number in numbers:
-        print(f"start {number}", flush=True)
-        data, what = mutant(number)
-        start = time.perf_counter()
-        try:
-            with np.errstate(all="ignore"):
-                result = outcome(data)
-        except BaseException as error:  # all else is what is looked for
-            result = f"FAULT {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        seconds = time.perf_counter() - start
-        print(f"{'SLOW ' if seconds > SECONDS else ''}{result} | {number} | {what} | {seconds:.2f} s", flush=True)
-
-
-def try_many(numbers: range) -> tuple[Counter[str], list[str]]:
-    """Try mutants in a process of their own, in a further one after each that dies; return counts, and the faults."""
-    counts: Counter[str] = Counter()
-    faults: list[str] = []
-    at = numbers.start
-    while at < numbers.stop:
-        command = [sys.executable, "-W", "error", "-m", __name__ if __name__ != "__main__" else __spec__.name]
-        worker = subprocess.Popen(
-            [*command, "work", str(at), str(numbers.stop)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert worker.stdout is not None
-        for line in worker.stdout:
-            if line.startswith("start "):
-                at = int(line.split()[1])
-                continue
-            result = line.partition(" | ")[0]
-            if result.startswith(("FAULT", "SLOW")):
-                faults.append(line.rstrip("\n"))
-                result = "fault"
-            counts[result] += 1
-        errors = worker.communicate()[1]
-        if not worker.returncode:
-            break
-        counts["fault"] += 1
-        faults.append(f"DIED ({worker.returncode}) | {at} | {mutant(at)[1]} | {errors[-300:]}")
-        at += 1
-    return counts, faults
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "work":
-        _work(range(int(sys.argv[2]), int(sys.argv[3])))
-    else:
-        found, wrong = try_many(range(int(sys.argv[1]), int(sys.argv[2])))
-        print(*wrong, sep="\n")
-        print(dict(found.most_common()))
+    main("mutated_tflite", lambda number, _: outcome(mutant(number)[0] if number >= 0 else seeds()[0]))

@@ -33,18 +33,23 @@ def _window(
     return options, *(tuple(map(int, pair)) for pair in (image, kernel, out))  # type: ignore[return-value]
 
 
-def _weights(rng: Rng, shape: Sequence[int], axis: int, channels: int, x: float, *, real: bool) -> tuple[T, T]:
-    """Weights and a bias."""
-    if real:
-        w, b = rng.normal(size=shape), rng.normal(size=channels)
-        return T.of("w", w.astype(np.float32)), T.of("b", b.astype(np.float32))
+def _weights(
+    rng: Rng, shape: Sequence[int], axis: int, channels: int, x: float, *, real: bool, hybrid: bool = False
+) -> tuple[T, T]:
+    """Weights and a bias; of real operands, real ones or such that are stored."""
+    b = T.of("b", rng.normal(size=channels).astype(np.float32)) if real else None
+    if b is not None and not hybrid:
+        return T.of("w", rng.normal(size=shape).astype(np.float32)), b
     count = channels if rng.random() < 0.7 else 1
     scales = np.float32(np.exp(rng.uniform(-7, -2, count)))
+    if b is not None:
+        scales = np.resize(scales, channels) if len(shape) == 4 else scales  # which such kernels want
+        return T.of("w", rng.integers(-127, 128, shape).astype(np.int8), scale=scales, axis=axis), b
     w8, b32 = rng.integers(-127, 128, shape).astype(np.int8), rng.integers(-3000, 3000, channels).astype(np.int32)
     return T.of("w", w8, scale=scales, axis=axis), T.of("b", b32, scale=scales * np.float32(x))
 
 
-def conv(rng: Rng, kind: str = "CONV_2D", *, real: bool = False) -> Case:
+def conv(rng: Rng, kind: str = "CONV_2D", *, real: bool = False, hybrid: bool = False) -> Case:
     options, image, kernel, out = _window(rng)
     channels, more = int(rng.integers(1, 5)), int(rng.integers(1, 5))
     if kind == "CONV_2D":
@@ -57,30 +62,32 @@ def conv(rng: Rng, kind: str = "CONV_2D", *, real: bool = False) -> Case:
         options["depth_multiplier"] = more
     make = f if real else lambda name, shape: q(rng, name, shape)
     x, y = make("x", (1, *image, channels)), make("y", (1, *out, outputs))
-    w, b = _weights(rng, shape, axis, outputs, x.scale or 1, real=real)
+    w, b = _weights(rng, shape, axis, outputs, x.scale or 1, real=real, hybrid=hybrid)
     return case(rng, [x, w, b, y], [Node(kind, ["x", "w", "b"], ["y"], {**options, **activation(rng)})])
 
 
-def transpose_conv(rng: Rng, *, real: bool = False) -> Case:
+def transpose_conv(rng: Rng, *, real: bool = False, hybrid: bool = False) -> Case:
     options, image, kernel, out = _window(rng, dilated=False)
     channels, outputs = rng.integers(1, 4, 2)
     make = f if real else lambda name, shape: q(rng, name, shape)
     x, y = make("x", (1, *out, channels)), make("y", (1, *image, outputs))
-    w, b = _weights(rng, (outputs, *kernel, channels), 0, outputs, x.scale or 1, real=real)
+    w, b = _weights(rng, (outputs, *kernel, channels), 0, outputs, x.scale or 1, real=real, hybrid=hybrid)
     size = T.of("size", ints(1, *image, outputs))
     return case(rng, [x, w, b, size, y], [Node("TRANSPOSE_CONV", ["size", "w", "x", "b"], ["y"], options, version=3)])
 
 
-def fully_connected(rng: Rng, *, real: bool = False) -> Case:
+def fully_connected(rng: Rng, *, real: bool = False, hybrid: bool = False) -> Case:
     inputs, outputs = map(int, rng.integers(1, 40, 2))
     lead = sizes(rng, int(rng.integers(1, 4)))
     keep = bool(rng.integers(0, 2))
     rows = int(np.prod(lead))
     make = f if real else lambda name, shape: q(rng, name, shape)
     x, y = make("x", (*lead, inputs)), make("y", (*(lead if keep else (rows,)), outputs))
-    w, b = _weights(rng, (outputs, inputs), 0, outputs, x.scale or 1, real=real)
+    w, b = _weights(rng, (outputs, inputs), 0, outputs, x.scale or 1, real=real, hybrid=hybrid)
     names = ["x", "w", "b"] if rng.random() < 0.8 else ["x", "w", None]
     options = {"keep_num_dims": keep, **activation(rng)}
+    if hybrid:
+        options["asymmetric_quantize_inputs"] = bool(rng.integers(0, 2))
     return case(rng, [x, w, b, y], [Node("FULLY_CONNECTED", names, ["y"], options)])
 
 
@@ -96,13 +103,18 @@ def pool(rng: Rng, kind: str, *, real: bool = False) -> Case:
     return case(rng, [x, y], [Node(kind, ["x"], ["y"], options)])
 
 
-def batch_matmul(rng: Rng, *, real: bool = False) -> Case:
+def batch_matmul(rng: Rng, *, real: bool = False, hybrid: bool = False) -> Case:
     lead, (m, k, n) = sizes(rng, 2), rng.integers(1, 6, 3)
     adj = rng.integers(0, 2, 2).astype(bool).tolist()
     make = f if real else lambda name, shape: q(rng, name, shape)
     x = make("x", (*lead, *((k, m) if adj[0] else (m, k))))
     y = make("z", (*lead, *((n, k) if adj[1] else (k, n))))
     options = {"adj_x": adj[0], "adj_y": adj[1]}
+    if hybrid:
+        options["asymmetric_quantize_inputs"] = bool(rng.integers(0, 2))
+        stored = rng.integers(-127, 128, y.shape).astype(np.int8)
+        w = T.of("z", stored, scale=scale(rng))
+        return case(rng, [x, w, make("y", (*lead, m, n))], [Node("BATCH_MATMUL", ["x", "z"], ["y"], options)])
     return case(rng, [x, y, make("y", (*lead, m, n))], [Node("BATCH_MATMUL", ["x", "z"], ["y"], options)], inputs=2)
 
 
@@ -236,6 +248,7 @@ CASES: Mapping[str, Callable[[Rng], Case]] = {
     "SQUARED_DIFFERENCE": lambda rng: binary(rng, "SQUARED_DIFFERENCE"),
     "ABS": lambda rng: unary(rng, "ABS"),
     "MEAN": lambda rng: reduction(rng, "MEAN"),
+    "SUM": lambda rng: reduction(rng, "SUM"),
     "REDUCE_MAX": lambda rng: reduction(rng, "REDUCE_MAX", same=True),
     "REDUCE_MIN": lambda rng: reduction(rng, "REDUCE_MIN", same=True),
     "RESIZE_NEAREST_NEIGHBOR": lambda rng: resize(rng, "RESIZE_NEAREST_NEIGHBOR"),
@@ -253,6 +266,11 @@ REAL: Mapping[str, Callable[[Rng], Case]] = {
     "DEPTHWISE_CONV_2D": lambda rng: conv(rng, "DEPTHWISE_CONV_2D", real=True),
     "TRANSPOSE_CONV": lambda rng: transpose_conv(rng, real=True),
     "FULLY_CONNECTED": lambda rng: fully_connected(rng, real=True),
+    "CONV_2D of stored weights": lambda rng: conv(rng, real=True, hybrid=True),
+    "DEPTHWISE_CONV_2D of stored weights": lambda rng: conv(rng, "DEPTHWISE_CONV_2D", real=True, hybrid=True),
+    "TRANSPOSE_CONV of stored weights": lambda rng: transpose_conv(rng, real=True, hybrid=True),
+    "FULLY_CONNECTED of stored weights": lambda rng: fully_connected(rng, real=True, hybrid=True),
+    "BATCH_MATMUL of stored weights": lambda rng: batch_matmul(rng, real=True, hybrid=True),
     "AVERAGE_POOL_2D": lambda rng: pool(rng, "AVERAGE_POOL_2D", real=True),
     "MAX_POOL_2D": lambda rng: pool(rng, "MAX_POOL_2D", real=True),
     "L2_POOL_2D": lambda rng: pool(rng, "L2_POOL_2D", real=True),

@@ -158,17 +158,44 @@ def _options_table(node: Node) -> str | None:
     return name if name in _OPTIONS else None
 
 
+Part = tuple[Sequence[T], Sequence[Node], Sequence[str], Sequence[str]]
+"""Tensors, operators, inputs and outputs of a subgraph."""
+
+
 def model(
     tensors: Sequence[T],
     nodes: Sequence[Node],
     inputs: Sequence[str],
     outputs: Sequence[str],
     *,
-    subgraphs: Sequence[Mapping[str, Any]] = (),
+    subgraphs: Sequence[Part] = (),
 ) -> bytes:
-    """A model of one subgraph."""
-    index = {tensor.name: at for at, tensor in enumerate(tensors)}
+    """A model, with further subgraphs that branches and loops run."""
+    parts: list[Part] = [(tensors, nodes, inputs, outputs), *subgraphs]
     buffers: list[dict[str, Any]] = [{}]
+    kinds = list(dict.fromkeys((node.kind, node.version) for part in parts for node in part[1]))
+    tables = [_subgraph(part, buffers, kinds, f"part_{at}" if at else "main") for at, part in enumerate(parts)]
+    codes = []
+    for kind, version in kinds:
+        custom = kind.startswith("CUSTOM ")
+        number = OPERATORS.index("CUSTOM" if custom else kind)
+        code = {"deprecated_builtin_code": min(number, 127), "builtin_code": number, "version": version}
+        codes.append({**code, "custom_code": kind[8:-1]} if custom else code)
+    return flatbuffer(
+        "Model",
+        {
+            "version": 3,
+            "operator_codes": codes,
+            "subgraphs": tables,
+            "description": "made by a test",
+            "buffers": buffers,
+        },
+    )
+
+
+def _subgraph(part: Part, buffers: list[dict[str, Any]], kinds: Sequence[tuple[str, int]], name: str) -> dict[str, Any]:
+    tensors, nodes, inputs, outputs = part
+    index = {tensor.name: at for at, tensor in enumerate(tensors)}
     records = []
     for tensor in tensors:
         record: dict[str, Any] = {"shape": tensor.shape, "type": _NUMBERS.get(tensor.element, 13), "name": tensor.name}
@@ -188,13 +215,6 @@ def model(
         if tensor.variable:
             record["is_variable"] = True
         records.append(record)
-    kinds = list(dict.fromkeys((node.kind, node.version) for node in nodes))
-    codes = []
-    for kind, version in kinds:
-        custom = kind.startswith("CUSTOM ")
-        number = OPERATORS.index("CUSTOM" if custom else kind)
-        code = {"deprecated_builtin_code": min(number, 127), "builtin_code": number, "version": version}
-        codes.append({**code, "custom_code": kind[8:-1]} if custom else code)
     operators = []
     for node in nodes:
         record = {
@@ -207,20 +227,10 @@ def model(
         if (table := _options_table(node)) is not None:
             record |= {"builtin_options_type": _OPTIONS[table], "builtin_options": (table, node.options)}
         operators.append(record)
-    main = {
+    return {
         "tensors": records,
         "inputs": [index[name] for name in inputs],
         "outputs": [index[name] for name in outputs],
         "operators": operators,
-        "name": "main",
+        "name": name,
     }
-    return flatbuffer(
-        "Model",
-        {
-            "version": 3,
-            "operator_codes": codes,
-            "subgraphs": [main, *subgraphs],
-            "description": "made by a test",
-            "buffers": buffers,
-        },
-    )

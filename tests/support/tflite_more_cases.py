@@ -9,7 +9,8 @@ import numpy as np
 from tests.support.tflite_cases import CASES, REAL
 from tests.support.tflite_files import Node, T
 from tests.support.tflite_movement_cases import moved
-from tests.support.tflite_tensors import Case, Rng, case, f, ints, q, sizes
+from tests.support.tflite_state_cases import branch, loop
+from tests.support.tflite_tensors import Case, Rng, case, f, ints, q, scale, sizes
 
 __all__ = ["PLAIN", "STORED"]
 
@@ -171,6 +172,22 @@ def rows(rng: Rng) -> Case:
     return case(rng, [T("x", (5,), "i32"), table, f("y", (5, 3))], [Node("EMBEDDING_LOOKUP", ["x", "table"], ["y"])])
 
 
+def stored_rows(rng: Rng) -> Case:
+    table = T.of("table", rng.integers(-127, 128, (4, 3)).astype(np.int8), scale=0.03)
+    return case(rng, [T("x", (5,), "i32"), table, f("y", (5, 3))], [Node("EMBEDDING_LOOKUP", ["x", "table"], ["y"])])
+
+
+def response(rng: Rng) -> Case:
+    shape = sizes(rng, 4)
+    options = {
+        "radius": int(rng.integers(0, 4)),
+        "bias": 1.5,
+        "alpha": scale(rng),
+        "beta": float(rng.choice([0.5, 0.75])),
+    }
+    return case(rng, [f("x", shape), f("y", shape)], [Node("LOCAL_RESPONSE_NORMALIZATION", ["x"], ["y"], options)])
+
+
 def zeros(rng: Rng) -> Case:
     shape = sizes(rng, 3)
     tensors = [f(name, shape) for name in ("x", "z", "y")]
@@ -220,6 +237,11 @@ _WHOLE: Mapping[str, Callable[[Rng], Case]] = {
     "REDUCE_ALL": lambda rng: every(rng, "REDUCE_ALL"),
     "REDUCE_ANY": lambda rng: every(rng, "REDUCE_ANY"),
     "EMBEDDING_LOOKUP": rows,
+    "EMBEDDING_LOOKUP of stored rows": stored_rows,
+    "LOCAL_RESPONSE_NORMALIZATION": response,
+    "IF": branch,
+    "WHILE": loop,
+    "WHILE of other sizes in each step": lambda rng: loop(rng, by_step=True),
     "ZEROS_LIKE": zeros,
     "RANK": axes,
 }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.tflite_files import Node, T
-from tests.support.tflite_tensors import Case, Rng, case, f, ints, q, scale
+from tests.support.tflite_files import Node, Part, T, model
+from tests.support.tflite_tensors import Case, Rng, case, f, inputs_of, ints, q, scale
 
-__all__ = ["lstm", "svdf"]
+__all__ = ["branch", "loop", "lstm", "svdf"]
 
 
 def svdf(rng: Rng, *, real: bool = False) -> Case:
@@ -58,3 +58,51 @@ def lstm(rng: Rng, *, real: bool = False) -> Case:
         "UNIDIRECTIONAL_SEQUENCE_LSTM", [*names, *[None] * 4], ["y"], options, intermediates=[t.name for t in inner]
     )
     return case(rng, [x, *held, h, c, *inner, y], [node])
+
+
+def branch(rng: Rng) -> Case:
+    """IF: one of two sums, by an input."""
+    ends = [f("x", (2, 3)), f("y", (2, 3))]
+    numbers = [T.of("n", np.float32(value)) for value in (2, -3)]
+    parts: list[Part] = [
+        ([*ends, n], [Node(kind, ["x", "n"], ["y"])], ["x"], ["y"])
+        for n, kind in zip(numbers, ("MUL", "ADD"), strict=True)
+    ]
+    c = T("c", (), "bool")
+    node = Node("IF", ["c", "x"], ["y"], {"then_subgraph_index": 1, "else_subgraph_index": 2})
+    data = model([c, *ends], [node], ["c", "x"], ["y"], subgraphs=parts)
+    return data, inputs_of(rng, [c, ends[0]])
+
+
+def loop(rng: Rng, *, by_step: bool = False) -> Case:
+    """WHILE: so many steps as an input says; or three, with sizes in them that depend on the number of the step."""
+    i, x, y = T("i", (), "i32"), f("x", (4, 2)), f("y", (4, 2))
+    limit = T.of("n", np.int32(3))
+    condition: Part = ([i, x, limit, T("go", (), "bool")], [Node("LESS", ["i", "n"], ["go"])], ["i", "x"], ["go"])
+    tensors = [i, x, T.of("one", np.int32(1)), T("i_next", (), "i32"), y, T.of("half", np.float32(0.5))]
+    nodes = [Node("ADD", ["i", "one"], ["i_next"])]
+    if by_step:  # the first rows are halved, and the others kept
+        tensors += [T.of("shape", ints(1)), T.of("tail", ints(-1)), T.of("zeros", ints(0, 0)), T.of("none", ints(0))]
+        tensors += [T("row", (1,), "i32"), T("upper", (2,), "i32"), T("lower", (2,), "i32"), T.of("all", ints(-1, -1))]
+        tensors += [f("a", (1, 2)), f("b", (1, 2)), f("c", (1, 2))]
+        nodes += [
+            Node("RESHAPE", ["i", "shape"], ["row"]),
+            Node("CONCATENATION", ["row", "tail"], ["upper"]),
+            Node("CONCATENATION", ["row", "none"], ["lower"]),
+            Node("SLICE", ["x", "zeros", "upper"], ["a"]),
+            Node("SLICE", ["x", "lower", "all"], ["b"]),
+            Node("MUL", ["a", "half"], ["c"]),
+            Node("CONCATENATION", ["c", "b"], ["y"]),
+        ]
+        for t in tensors[-3:]:
+            t.signature = (-1, 2)
+    else:
+        nodes.append(Node("MUL", ["x", "half"], ["y"]))
+    body: Part = (tensors, nodes, ["i", "x"], ["i_next", "y"])
+    node = Node("WHILE", ["i", "x"], ["last", "y"], {"cond_subgraph_index": 1, "body_subgraph_index": 2})
+    start = T.of("i", np.int32(0)) if by_step else i
+    inputs = [x] if by_step else [i, x]
+    data = model(
+        [start, x, T("last", (), "i32"), y], [node], [t.name for t in inputs], ["y"], subgraphs=[condition, body]
+    )
+    return data, inputs_of(rng, inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -155,7 +156,11 @@ def read_message(text: str, message: Message, source: str) -> Any:
     from google.protobuf import text_format
 
     try:
-        return text_format.Parse(text, message)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # Python's, of a backslash before any letter
+            return text_format.Parse(text, message)
+    except DeprecationWarning as error:
+        raise ModelError(f"{source}: {error}; expected the text form of a {message.DESCRIPTOR.name}") from None
     except text_format.ParseError as error:
         line, column = error.GetLine(), error.GetColumn()
         place = f", line {line}, column {column}" if line is not None else ""

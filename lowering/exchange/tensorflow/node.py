@@ -59,6 +59,8 @@ def dtype_of_element(element: str) -> np.dtype:
 
 def array_of(tensor: Any) -> tuple[np.ndarray, str]:
     """Return the array of a tensor that a node holds, and its element type."""
+    if not hasattr(tensor, "DESCRIPTOR"):
+        raise ModelError(f"it holds {tensor!r:.50} where a tensor is expected")
     words = tensor.DESCRIPTOR.fields_by_name["dtype"].enum_type.values_by_number
     element = element_of_type(words[tensor.dtype].name)
     shape = tuple(dim.size for dim in tensor.tensor_shape.dim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -16,6 +16,7 @@ from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.hooks import Hooks, ModelNode
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
+from graphrewrite.lowering.exchange.tflite.control_flow import CONTROL_FLOW, bodies
 from graphrewrite.lowering.exchange.tflite.elementwise import ACTIVATIONS
 from graphrewrite.lowering.exchange.tflite.model import Network, Operator, Stored
 from graphrewrite.lowering.exchange.tflite.operands import MOST_NUMBERS, Operand, Result
@@ -29,20 +30,39 @@ __all__ = ["Importer"]
 
 _MOST_LISTED = 50
 """Operators that an error lists."""
+_MOST_RUN = 1 << 14
+"""Operators of further subgraphs that are written out, at most: a short file cannot ask for more."""
+_DEEPEST = 8
+"""Subgraphs that run each other."""
 _LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 _ACTIVATION = "fused_activation_function"
 
 
 class Importer:
-    """Import of the first subgraph of a model."""
+    """Import of a subgraph of a model: of the first one, or of one that an operator of another runs."""
 
     def __init__(
-        self, networks: Sequence[Network], table: Mapping[str, tuple[Entry, ...]], hooks: Hooks | None = None
+        self,
+        networks: Sequence[Network],
+        table: Mapping[str, tuple[Entry, ...]],
+        hooks: Hooks | None = None,
+        *,
+        running: tuple[int, ...] = (0,),
+        graph: Graph | None = None,
     ) -> None:
-        network, *_ = networks
+        self.running = running
+        """The subgraph, after those that run it."""
+        self.networks = networks
+        network = networks[running[-1]]
         self.network, self.table, self.hooks = network, table, hooks
         self.tensors = network.tensors
-        self.graph = Graph(network.name or "model")
+        self.graph = Graph(network.name or "model") if graph is None else graph
+        self.within: list[Importer] = []
+        """Subgraphs whose nodes stand in the same graph."""
+        self.rows_of: dict[int, tuple[list[tuple[Entry, dict[str, Any]] | None], list[str]]] = {}
+        """Rows of the operators of each subgraph, and which have none."""
+        self.budget = [_MOST_RUN]
+        """Operators of further subgraphs that may still be written out."""
         self.values: dict[int, Value] = {}
         ends = {self.tensors[index].name for index in (*network.inputs, *network.outputs)}
         self.variables = Variables(self.graph, networks, ends)
@@ -64,13 +84,7 @@ class Importer:
             name = self.graph.fresh(tensor.name) if tensor.name in self.graph else tensor.name
             self.values[index] = self.graph.input(name, Tensor(self.element(tensor), tensor.shape))
             self.annotate(name, tensor)
-        for operator, row in zip(operators, rows, strict=True):
-            if self.hooks is not None and self.hooks.are_for(operator.kind, operator.label):
-                self.hooked(operator)
-            elif row is None:
-                self.vary(operator)
-            else:
-                self.translate(operator, *row)
+        self.translate_all(operators, rows)
         for index in self.network.outputs:
             tensor = self.tensors[index]
             name = self.graph.fresh(tensor.name) if tensor.name in self.graph else tensor.name
@@ -79,6 +93,18 @@ class Importer:
         self.variables.finish()
         remove_consumed(self.graph, self.consumed)
         return self.named()
+
+    def translate_all(self, operators: Iterable[Operator], rows: Sequence[tuple[Entry, dict[str, Any]] | None]) -> None:
+        """Add the nodes of operators."""
+        for operator, row in zip(operators, rows, strict=True):
+            if self.hooks is not None and self.hooks.are_for(operator.kind, operator.label):
+                self.hooked(operator)
+            elif row is not None:
+                self.translate(operator, *row)
+            elif operator.kind in CONTROL_FLOW:
+                self.branch(operator)
+            else:
+                self.vary(operator)
 
     def element(self, tensor: Stored) -> str:
         """Return the element type of a tensor that has one."""
@@ -94,8 +120,8 @@ class Importer:
     def named(self) -> Graph:
         """Give nodes the names of the tensors that they compute, where these are free."""
         taken = set(self.graph)
-        for index, value in self.values.items():
-            tensor, node, result = self.tensors[index], value.node, value.result
+        for tensor, value in self.computed():
+            node, result = value.node, value.result
             kind = self.graph.nodes[node]["type"] if node in self.graph else "constant"
             if kind in ("input", "constant") or result or node in self.names:
                 continue
@@ -105,8 +131,19 @@ class Importer:
                 self.names[node] = tensor.name
         return self.graph.renamed(self.names)
 
+    def computed(self) -> Iterator[tuple[Stored, Value]]:
+        """Yield tensors with their values, those of further subgraphs last."""
+        yield from ((self.tensors[index], value) for index, value in self.values.items())
+        for child in self.within:
+            yield from child.computed()
+
     def freed(self, graph: Graph, freed: Graph) -> Graph:
-        """Return a graph for any batch, but where the size of the batch became a number in it: then the other one."""
+        """Return a graph for any batch, but where the size of the batch became a number in it: then the other one.
+
+        Graphs of branches and loops are written for one size.
+        """
+        if any(data["type"] in ("cond", "loop") for data in graph._node.values()):
+            return graph
         for value, axes in self.fixed:
             node = self.names.get(value.node, value.node)
             shape = freed.result_type(node, value.result).shape if node in freed else ()
@@ -121,16 +158,7 @@ class Importer:
 
         Those that handle variables need none.
         """
-        rows: list[tuple[Entry, dict[str, Any]] | None] = []
-        missing = []
-        for operator in self.network.operators:
-            try:
-                rows.append(None if operator.kind in VARYING else self.row(operator))
-            except Unfit as reason:
-                if self.hooks is not None and self.hooks.are_for(operator.kind, operator.label, before=True):
-                    rows.append(None)
-                    continue
-                missing.append(f"{operator.label!r} ({operator.kind}): {reason}")
+        rows, missing = self.matched()
         if missing:
             listed = missing[:_MOST_LISTED] + [f"and {len(missing) - _MOST_LISTED} more"] * (
                 len(missing) > _MOST_LISTED
@@ -140,6 +168,26 @@ class Importer:
                 f"{many} not supported: {'; '.join(listed)}; entries=[Entry(...)] can give a meaning to your own"
             )
         return rows
+
+    def matched(self) -> tuple[list[tuple[Entry, dict[str, Any]] | None], list[str]]:
+        """Return the rows of operators, and which have none, those of further subgraphs with them, each once."""
+        if self.running[-1] in self.rows_of:
+            return self.rows_of[self.running[-1]][0], []
+        rows, missing = self.rows_of.setdefault(self.running[-1], ([], []))
+        for operator in self.network.operators:
+            try:
+                if operator.kind in CONTROL_FLOW:
+                    for index in bodies(operator, len(self.networks)):
+                        missing += self.child(index, self.graph).matched()[1]
+                elif operator.kind in VARYING and len(self.running) > 1:
+                    raise Unfit("variables inside of branches and loops are not supported")
+                is_row = operator.kind not in VARYING and operator.kind not in CONTROL_FLOW
+                rows.append(self.row(operator) if is_row else None)
+            except Unfit as reason:
+                rows.append(None)
+                if self.hooks is None or not self.hooks.are_for(operator.kind, operator.label, before=True):
+                    missing.append(f"{operator.label!r} ({operator.kind}): {reason}")
+        return rows, missing
 
     def row(self, operator: Operator) -> tuple[Entry, dict[str, Any]]:
         """Return the first entry that fits an operator, and its attributes; raise why the last one does not."""
@@ -256,6 +304,64 @@ class Importer:
         if read is not None:
             self.write(operator.outputs[0], read, operator)
 
+    # ---------------------------------------------------------------------- further subgraphs
+
+    def branch(self, operator: Operator) -> None:
+        """Add the nodes of an operator that runs further subgraphs."""
+        before = len(self.graph)
+        try:
+            values = [self.value(index) for index in operator.inputs]
+            found = CONTROL_FLOW[operator.kind](self, operator, values)
+            self.check(found, operator)
+        except (GraphRewriteError, Unfit, ValueError, TypeError, OverflowError) as error:
+            raise ModelError(f"operator {operator.label!r} ({operator.kind}): {error}") from error
+        for data in islice(reversed(self.graph._node.values()), len(self.graph) - before):  # nodes are in order
+            data.setdefault("origin", (operator.label,))
+        for index, value in zip(operator.outputs, found, strict=False):
+            self.write(index, value, operator)
+
+    def child(self, index: int, graph: Graph) -> Importer:
+        """Return the import of a further subgraph into a graph."""
+        if index in self.running:
+            raise Unfit(f"subgraph {index} runs itself")
+        if len(self.running) > _DEEPEST:
+            raise Unfit(f"branches and loops are nested in each other more than {_DEEPEST} times")
+        child = Importer(self.networks, self.table, self.hooks, running=(*self.running, index), graph=graph)
+        child.budget, child.rows_of = self.budget, self.rows_of
+        return child
+
+    def called(self, index: int, values: Sequence[Value]) -> list[Value]:
+        """Return the results of a subgraph whose nodes are added to this graph."""
+        child = self.child(index, self.graph)
+        self.within.append(child)
+        found = child.results(values)
+        self.fixed += child.fixed
+        self.consumed += child.consumed
+        return found
+
+    def results(self, values: Sequence[Value]) -> list[Value]:
+        """Return the results of the subgraph for values of its inputs."""
+        if len(values) != len(self.network.inputs):
+            raise Unfit(
+                f"{len(values)} values are passed to {self.network.name!r}, which takes {len(self.network.inputs)}"
+            )
+        self.budget[0] -= len(self.network.operators) + 1
+        if self.budget[0] < 0:
+            raise Unfit(f"its branches and loops have more than {_MOST_RUN} operators, written out")
+        for index, value in zip(self.network.inputs, values, strict=True):
+            if value.type.element != self.element(self.tensors[index]):
+                raise Unfit(f"{value.type} is passed for {self.tensors[index].name!r} of {self.network.name!r}")
+            self.values[index] = value
+        self.translate_all(self.network.operators, self.rows())
+        return [self.value(index) for index in self.network.outputs]
+
+    def static(self, value: Value) -> np.ndarray | None:
+        """Return the array of a value that does not depend on inputs; what computes it may be without readers then."""
+        array = self.known.array(value)
+        if array is not None:
+            self.consumed.append(value.node)
+        return array
+
     def keep_states(self, states: Sequence[Value], operator: Operator) -> None:
         """Note what the variables that an operator reads become."""
         names = [self.tensors[index] for index in operator.inputs if index >= 0 and self.tensors[index].is_variable]
@@ -335,11 +441,7 @@ class Importer:
         tensor = self.tensors[index]
         if tensor.array is not None or index not in self.values:
             return tensor.array
-        value = self.values[index]
-        array = self.known.array(value)
-        if array is not None:
-            self.consumed.append(value.node)
-        return array
+        return self.static(self.values[index])
 
     def value(self, index: int) -> Value:
         """Return the value of a tensor; a constant is added when it is read first."""

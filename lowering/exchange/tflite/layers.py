@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, half_away, rescaled, shown
+from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, rescaled, shown
 from graphrewrite.lowering.exchange.tflite.windows import channels_last, channels_second, transposed_window, window
 from graphrewrite.op.quantised.softmax import quantised_multiplier
 
@@ -18,7 +18,10 @@ __all__ = [
     "batch_matmul",
     "conv",
     "depthwise_conv",
+    "depthwise_weights",
     "fully_connected",
+    "groups",
+    "image",
     "l2_normalised",
     "max_pool",
     "mean",
@@ -26,37 +29,44 @@ __all__ = [
     "pooled_maximum",
     "pooled_square",
     "product",
-    "resized_bilinear",
-    "resized_nearest",
-    "resized_stored",
+    "response_normalised",
+    "rows_of",
     "softmax",
     "stored_batch_matmul",
     "stored_conv",
     "stored_depthwise_conv",
     "stored_fully_connected",
     "stored_softmax",
+    "stored_sum",
     "stored_transpose_conv",
     "transpose_conv",
+    "transposed",
+    "turned",
+    "unrowed",
 ]
 
+_FEW = 1 << 15
 
-def _image(x: Operand) -> tuple[int, int]:
+
+def image(x: Operand) -> tuple[int, int]:
+    """Return height and width of an operand."""
     if len(x.shape) != 4:
         raise Unfit(f"images have four axes, and its operand is {x.value.type}")
     return x.shape[1], x.shape[2]
 
 
-def _groups(x: Operand, w: Operand) -> int:
+def groups(x: Operand, w: Operand) -> int:
+    """Return in how many groups of channels weights read an operand."""
     if len(w.shape) != 4 or not w.shape[3] or x.shape[3] % w.shape[3]:
         raise Unfit(f"weights {list(w.shape)} do not fit an image of {x.shape[3]} channels")
     return x.shape[3] // w.shape[3]
 
 
-def _depthwise(x: Operand, w: Operand) -> Any:
+def depthwise_weights(x: Operand, w: Operand, element: str | None = None) -> Any:
     """Return depthwise weights [1, H, W, C*m] as those of a grouped convolution [C*m, 1, H, W]."""
     if len(w.shape) != 4 or w.shape[0] != 1 or not x.shape[3] or w.shape[3] % x.shape[3]:
         raise Unfit(f"depthwise weights {list(w.shape)} do not fit an image of {x.shape[3]} channels")
-    return w.moved(3, 0, 1, 2)
+    return w.moved(3, 0, 1, 2, element=element)
 
 
 # ---------------------------------------------------------------------- real numbers
@@ -64,14 +74,14 @@ def _depthwise(x: Operand, w: Operand) -> Any:
 
 def conv(x: Operand, w: Operand, b: Operand | None = None, *, to: tuple[Result], **options: Any) -> Any:
     """CONV_2D."""
-    sizes = window(_image(x), w.shape[1:3], **options)
-    return _convolved(x, w.moved(0, 3, 1, 2), b, groups=_groups(x, w), **sizes)
+    sizes = window(image(x), w.shape[1:3], **options)
+    return _convolved(x, w.moved(0, 3, 1, 2), b, groups=groups(x, w), **sizes)
 
 
 def depthwise_conv(x: Operand, w: Operand, b: Operand | None = None, *, to: tuple[Result], **options: Any) -> Any:
     """DEPTHWISE_CONV_2D: output channel ``c*m + j`` reads input channel c."""
-    sizes = window(_image(x), w.shape[1:3], **options)
-    return _convolved(x, _depthwise(x, w), b, groups=x.shape[3], **sizes)
+    sizes = window(image(x), w.shape[1:3], **options)
+    return _convolved(x, depthwise_weights(x, w), b, groups=x.shape[3], **sizes)
 
 
 def _convolved(x: Operand, w: Any, b: Operand | None, **attributes: Any) -> Any:
@@ -82,20 +92,20 @@ def transpose_conv(
     shape: Operand, w: Operand, x: Operand, b: Operand | None = None, *, to: tuple[Result], **options: Any
 ) -> Any:
     """TRANSPOSE_CONV."""
-    attributes = _transposed(shape, w, x, options)
+    attributes = transposed(shape, w, x, options)
     bias = None if b is None else b.value
     return channels_last(op.conv_transpose(channels_second(x.value), w.moved(3, 0, 1, 2), bias, **attributes))
 
 
-def _transposed(shape: Operand, w: Operand, x: Operand, options: dict[str, Any]) -> dict[str, Any]:
+def transposed(shape: Operand, w: Operand, x: Operand, options: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of the window of a transposed convolution."""
     wanted = shape.numbers()
     if len(wanted) != 4 or len(w.shape) != 4 or w.shape[3] != x.shape[3]:
         raise Unfit(f"weights {list(w.shape)} and the wanted shape {wanted} do not fit")
-    return transposed_window(_image(x), wanted[1:3], w.shape[1:3], **options)
+    return transposed_window(image(x), wanted[1:3], w.shape[1:3], **options)
 
 
-def _rows(x: Operand, inputs: int, keep: bool) -> tuple[Any, tuple[int, ...]]:
+def rows_of(x: Operand, inputs: int, keep: bool) -> tuple[Any, tuple[int, ...]]:
     """Return an operand of a fully-connected layer as rows, and the axes of the result before the last one."""
     count = math.prod(x.shape)
     if not inputs or count % inputs or (keep and x.shape[-1:] != (inputs,)):
@@ -105,7 +115,8 @@ def _rows(x: Operand, inputs: int, keep: bool) -> tuple[Any, tuple[int, ...]]:
     return x.value if len(x.shape) == 2 and x.shape[1] == inputs else op.reshape(x.value, shape=(*rows, inputs)), kept
 
 
-def _unrowed(y: Any, kept: tuple[int, ...]) -> Any:
+def unrowed(y: Any, kept: tuple[int, ...]) -> Any:
+    """Return rows as values with the axes of a result."""
     return y if len(kept) == 1 else op.reshape(y, shape=(*kept, y.type.shape[-1]))
 
 
@@ -113,16 +124,17 @@ def fully_connected(
     x: Operand, w: Operand, b: Operand | None = None, *, to: tuple[Result], keep_num_dims: bool = False
 ) -> Any:
     """FULLY_CONNECTED."""
-    rows, kept = _rows(x, w.shape[1], keep_num_dims)
-    return _unrowed(op.linear(rows, w.value, None if b is None else b.value), kept)
+    rows, kept = rows_of(x, w.shape[1], keep_num_dims)
+    return unrowed(op.linear(rows, w.value, None if b is None else b.value), kept)
 
 
 def batch_matmul(x: Operand, y: Operand, *, to: tuple[Result], adj_x: bool = False, adj_y: bool = False) -> Any:
     """BATCH_MATMUL."""
-    return op.matmul(_turned(x.value, adj_x), _turned(y.value, adj_y))
+    return op.matmul(turned(x.value, adj_x), turned(y.value, adj_y))
 
 
-def _turned(x: Any, turn: bool) -> Any:
+def turned(x: Any, turn: bool) -> Any:
+    """Return matrices, transposed if it is asked for."""
     rank = len(x.type.shape)
     return op.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2)) if turn else x
 
@@ -131,14 +143,14 @@ def pooled(x: Operand, *, to: tuple[Result], filter_height: int, filter_width: i
     """AVERAGE_POOL_2D: the border does not count."""
     kernel = (filter_height, filter_width)
     return channels_last(
-        op.average_pool(channels_second(x.value), kernel=kernel, **window(_image(x), kernel, **options))
+        op.average_pool(channels_second(x.value), kernel=kernel, **window(image(x), kernel, **options))
     )
 
 
 def pooled_maximum(x: Operand, *, to: tuple[Result], filter_height: int, filter_width: int, **options: Any) -> Any:
     """MAX_POOL_2D."""
     kernel = (filter_height, filter_width)
-    return channels_last(op.max_pool(channels_second(x.value), kernel=kernel, **window(_image(x), kernel, **options)))
+    return channels_last(op.max_pool(channels_second(x.value), kernel=kernel, **window(image(x), kernel, **options)))
 
 
 def pooled_square(x: Operand, *, to: tuple[Result], **options: Any) -> Any:
@@ -156,53 +168,6 @@ def l2_normalised(x: Operand, *, to: tuple[Result]) -> Any:
     """L2_NORMALIZATION along the last axis; a norm below 1e-6 counts as that."""
     norm = op.sqrt(op.reduce_sum(op.mul(x.value, x.value), axes=(-1,)))
     return op.div(x.value, op.maximum(norm, np.float32(1e-6)))
-
-
-def resized_bilinear(
-    x: Operand, size: Operand, *, to: tuple[Result], align_corners: bool = False, half_pixel_centers: bool = False
-) -> Any:
-    """RESIZE_BILINEAR."""
-    wanted = _wanted(size)
-    if min(_image(x)) < 1:
-        raise Unfit("there is nothing to resize")
-    matrices = [_weights(n, m, align_corners, half_pixel_centers) for n, m in zip(_image(x), wanted, strict=True)]
-    return _resized(x.value, *matrices)
-
-
-def _wanted(size: Operand) -> tuple[int, int]:
-    height, width = size.numbers()
-    if min(height, width) < 1:
-        raise Unfit(f"an image of {height} by {width} is asked for")
-    return height, width
-
-
-_MOST_WEIGHTS = 1 << 24
-_FEW = 1 << 15
-
-
-def _weights(n: int, m: int, align_corners: bool, half_pixel: bool) -> np.ndarray:
-    """Return the matrix [M, N] that interpolates along an axis, in float32."""
-    _check_matrix(n, m)
-    scale = np.float32(n - 1) / np.float32(m - 1) if align_corners and m > 1 else np.float32(n) / np.float32(m)
-    half = np.float32(0.5 if half_pixel else 0)
-    at = (np.arange(m, dtype=np.float32) + half) * scale - half
-    lower = np.maximum(np.floor(at), 0).astype(np.int64)
-    upper = np.minimum(np.floor(at).astype(np.int64) + 1, n - 1)
-    found = np.zeros((m, n), np.float32)
-    np.add.at(found, (np.arange(m), np.minimum(lower, n - 1)), np.float32(1) - (at - lower))
-    np.add.at(found, (np.arange(m), np.maximum(upper, 0)), at - lower)
-    return found
-
-
-def _check_matrix(n: int, m: int) -> None:
-    if n * m > _MOST_WEIGHTS:
-        raise Unfit(f"{n} positions become {m}, more than can be interpolated")
-
-
-def _resized(x: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
-    """Multiply an image by a matrix along its height, and by another along its width."""
-    second = channels_second(x)
-    return channels_last(op.matmul(op.matmul(np.ascontiguousarray(rows), second), np.ascontiguousarray(columns.T)))
 
 
 # ---------------------------------------------------------------------- stored numbers
@@ -226,18 +191,18 @@ def _factors(x: Operand, w: Operand, to: Result, axis: int) -> np.ndarray:
 
 def stored_conv(x: Operand, w: Operand, b: Operand | None = None, *, to: tuple[Result], **options: Any) -> Any:
     """CONV_2D of stored numbers: sums are rescaled with two roundings; weights have no zero point."""
-    sizes = window(_image(x), w.shape[1:3], **options)
+    sizes = window(image(x), w.shape[1:3], **options)
     w.known()
-    return _stored_sums(x, w.moved(0, 3, 1, 2), b, _factors(x, w, to[0], 0), to[0], groups=_groups(x, w), **sizes)
+    return _stored_sums(x, w.moved(0, 3, 1, 2), b, _factors(x, w, to[0], 0), to[0], groups=groups(x, w), **sizes)
 
 
 def stored_depthwise_conv(
     x: Operand, w: Operand, b: Operand | None = None, *, to: tuple[Result], **options: Any
 ) -> Any:
     """DEPTHWISE_CONV_2D of stored numbers."""
-    sizes = window(_image(x), w.shape[1:3], **options)
+    sizes = window(image(x), w.shape[1:3], **options)
     w.known()
-    return _stored_sums(x, _depthwise(x, w), b, _factors(x, w, to[0], 3), to[0], groups=x.shape[3], **sizes)
+    return _stored_sums(x, depthwise_weights(x, w), b, _factors(x, w, to[0], 3), to[0], groups=x.shape[3], **sizes)
 
 
 def _stored_sums(x: Operand, w: Any, b: Operand | None, factors: np.ndarray, to: Result, **attributes: Any) -> Any:
@@ -251,7 +216,7 @@ def stored_transpose_conv(
 ) -> Any:
     """TRANSPOSE_CONV of stored numbers: its sums are exact in float64."""
     w.known()
-    attributes = _transposed(shape, w, x, options)
+    attributes = transposed(shape, w, x, options)
     wide = op.cast(channels_second(x.value), element="f64")
     distance = op.sub(wide, np.float64(x.zero_point)) if x.zero_point else wide
     sums = op.conv_transpose(distance, w.moved(3, 0, 1, 2, element="f64"), **attributes)
@@ -263,13 +228,13 @@ def stored_fully_connected(
     x: Operand, w: Operand, b: Operand | None = None, *, to: tuple[Result], keep_num_dims: bool = False
 ) -> Any:
     """FULLY_CONNECTED of stored numbers: sums are rescaled in float64 and rounded once, half away from zero."""
-    rows, kept = _rows(x, w.shape[1], keep_num_dims)
+    rows, kept = rows_of(x, w.shape[1], keep_num_dims)
     factors = _factors(x, w, to[0], 0)
     w.known()
     own = [] if len(w.scales) > 1 or not w.zero_points.any() else [np.array(w.zero_point, np.int8)]
     sums = _bias(op.matmul_integer(rows, w.moved(1, 0), np.array(x.zero_point, np.int8), *own), b, 0)
     scales = factors[0] if (factors == factors[0]).all() else factors
-    return _unrowed(_rounded(op.mul(op.cast(sums, element="f64"), scales), to[0], to[0].zero_point), kept)
+    return unrowed(_rounded(op.mul(op.cast(sums, element="f64"), scales), to[0], to[0].zero_point), kept)
 
 
 def _rounded(x: Any, to: Result, zero_point: int = 0) -> Any:
@@ -279,7 +244,7 @@ def _rounded(x: Any, to: Result, zero_point: int = 0) -> Any:
 def stored_batch_matmul(x: Operand, y: Operand, *, to: tuple[Result], adj_x: bool = False, adj_y: bool = False) -> Any:
     """BATCH_MATMUL of stored numbers."""
     zeros = (np.array(each.zero_point, np.int8) for each in (x, y))
-    sums = op.matmul_integer(_turned(x.value, adj_x), _turned(y.value, adj_y), *zeros)
+    sums = op.matmul_integer(turned(x.value, adj_x), turned(y.value, adj_y), *zeros)
     return rescaled(sums, x.scale * y.scale / to[0].scale, to[0])
 
 
@@ -323,43 +288,34 @@ def mean(x: Operand, *, to: tuple[Result], axes: tuple[int, ...], keep_dims: boo
     return op.multiply_fixed_point(sums, *parts, input_zero_point=count * x.zero_point, zero_point=to[0].zero_point)
 
 
+def stored_sum(x: Operand, *, to: tuple[Result], axes: tuple[int, ...], keep_dims: bool = False) -> Any:
+    """SUM of stored numbers: scaled in float32, and rounded once, half away from zero."""
+    if (x.scale, x.zero_point) == (to[0].scale, to[0].zero_point):
+        raise Unfit(
+            "its operand and result have one format, where the kernel adds stored numbers with their zero points"
+        )
+    every = sorted({axis % len(x.shape) for axis in axes})
+    count = math.prod(x.shape[axis] for axis in every)
+    to[0].fix(x.value, every)
+    ratio = np.float32(x.scale) / np.float32(to[0].scale)
+    sums = op.cast(
+        op.reduce_sum(op.cast(x.value, element="i32"), axes=tuple(every), keep_dims=keep_dims), element="f32"
+    )
+    bias = product(-x.zero_point, float(ratio), count)
+    return _rounded(op.add(op.mul(sums, ratio), bias), to[0], to[0].zero_point)
+
+
+def response_normalised(
+    x: Operand, *, to: tuple[Result], radius: int = 0, bias: float = 0.0, alpha: float = 0.0, beta: float = 0.0
+) -> Any:
+    """LOCAL_RESPONSE_NORMALIZATION: squares are summed, where ONNX takes their mean."""
+    size = 2 * radius + 1
+    return channels_last(op.lrn(channels_second(x.value), size=size, alpha=alpha * size, beta=beta, bias=bias))
+
+
 def product(*factors: float) -> np.float32:
     """Return a product of which each step is rounded to float32."""
     result = np.float32(1)
     for factor in factors:
         result = np.float32(result * np.float32(factor))
     return result
-
-
-def resized_nearest(
-    x: Operand, size: Operand, *, to: tuple[Result], align_corners: bool = False, half_pixel_centers: bool = False
-) -> Any:
-    """RESIZE_NEAREST_NEIGHBOR, with positions in float32."""
-    y = x.value
-    for axis, (n, m) in enumerate(zip(_image(x), _wanted(size), strict=True), start=1):
-        if not n or m > _MOST_WEIGHTS:
-            raise Unfit(f"{n} positions cannot become {m}")
-        scale = np.float32(n - 1) / np.float32(m - 1) if align_corners and m > 1 else np.float32(n) / np.float32(m)
-        at = (np.arange(m, dtype=np.float32) + np.float32(0.5 if half_pixel_centers else 0)) * scale
-        index = np.minimum(half_away(at) if align_corners else np.floor(at), n - 1).astype(np.int64)
-        y = op.gather(y, index, axis=axis)
-    return y
-
-
-def resized_stored(
-    x: Operand, size: Operand, *, to: tuple[Result], align_corners: bool = False, half_pixel_centers: bool = False
-) -> Any:
-    """RESIZE_BILINEAR of stored numbers: weights have 10 bits right of the point, and sums are exact in float64."""
-    matrices = []
-    for n, m in zip(_image(x), _wanted(size), strict=True):
-        _check_matrix(n, m)
-        scale = ((n - 1 << 10) + (m - 1) // 2) // (m - 1) if align_corners and m > 1 else ((n << 10) + m // 2) // m
-        at = np.arange(m) * scale + (scale // 2 - 512 if half_pixel_centers else 0)
-        lower = np.maximum(np.trunc(at / 1024).astype(np.int64), 0)
-        upper = np.clip(np.trunc((at + 1023) / 1024).astype(np.int64), 0, n - 1)
-        found = np.zeros((m, n))
-        np.add.at(found, (np.arange(m), np.minimum(lower, n - 1)), 1024 - (at - 1024 * lower))
-        np.add.at(found, (np.arange(m), upper), at - 1024 * lower)
-        matrices.append(found)
-    sums = _resized(op.cast(x.value, element="f64"), *matrices)
-    return _rounded(op.mul(sums, 2.0**-20), to[0])

@@ -17,6 +17,7 @@ __all__ = [
     "MOST_NUMBERS",
     "Operand",
     "Result",
+    "are_hybrid",
     "are_plain",
     "are_stored",
     "half_away",
@@ -205,10 +206,21 @@ def are_plain(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | N
     return "it is not supported for quantised numbers" if any(isinstance(k.element, Quantised) for k in every) else None
 
 
+def are_hybrid(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
+    """Tell why an operand is not real, or its weights are not stored in 8 bits."""
+    element = kinds[1].element if len(kinds) > 1 else None
+    is_stored = isinstance(element, Quantised) and element.storage == _STORED
+    fits = is_stored and all(kind.element == "f32" for kind in (kinds[0], *kinds[2:], *attributes["to"]))
+    return None if fits else "weights of real operands are supported as i8"
+
+
 def are_stored(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
     """Tell why the first operand and the results are no quantised numbers of 8 bits with a sign."""
     if str(kinds[0].element).startswith("f") and any(isinstance(kind.element, Quantised) for kind in kinds[1:]):
-        return "its weights are stored and its operand is real, which such kernels quantise as they run; quantise both"
+        return (
+            "its weights are stored and its operand is real, which is supported of convolutions and products with "
+            "weights of i8; quantise both"
+        )
     for kind in (*kinds[:1], *attributes["to"]):
         if kind.element != "bool" and not (isinstance(kind.element, Quantised) and kind.element.storage == _STORED):
             return f"quantised numbers are supported as i8, and an operand or result is {shown(kind)}"

@@ -96,6 +96,8 @@ OPTIONS: Mapping[int, str] = {
     77: "MirrorPadOptions",
     79: "SplitVOptions",
     87: "ReverseSequenceOptions",
+    92: "IfOptions",
+    93: "WhileOptions",
     94: "DepthToSpaceOptions",
     101: "BatchMatMulOptions",
     102: "CumsumOptions",
@@ -141,6 +143,7 @@ TABLES: Mapping[str, str] = {
     "quantized_bias_type:i8",
     "GatherOptions": "axis:i32 batch_dims:i32",
     "GeluOptions": "approximate:bool",
+    "IfOptions": "then_subgraph_index:i32 else_subgraph_index:i32",
     "L2NormOptions": _ACTIVATED,
     "LeakyReluOptions": "alpha:f32",
     "LocalResponseNormalizationOptions": "radius:i32 bias:f32 alpha:f32 beta:f32",
@@ -169,6 +172,7 @@ TABLES: Mapping[str, str] = {
     "asymmetric_quantize_inputs:bool diagonal_recurrent_tensors:bool",
     "UnpackOptions": "num:i32 axis:i32",
     "VarHandleOptions": "container:str shared_name:str",
+    "WhileOptions": "cond_subgraph_index:i32 body_subgraph_index:i32",
 }
 """Fields of tables in the order of their slots: name, type, and default if that is not zero."""
 

@@ -10,8 +10,8 @@ from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, number, truth, whole
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.tables import by_op
-from graphrewrite.lowering.exchange.tflite import elementwise, layers, movement, recurrent
-from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, are_plain, are_stored, shown
+from graphrewrite.lowering.exchange.tflite import elementwise, hybrid, layers, movement, recurrent, resizing
+from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, are_hybrid, are_plain, are_stored, shown
 from graphrewrite.lowering.exchange.tflite.windows import CONVOLUTION, POOL
 from graphrewrite.types import Quantised
 
@@ -23,7 +23,8 @@ _KEPT: dict[str, Any] = {"keep_dims": ("keep_dims", truth)}
 _DROPPED = {"keep_dims": False}
 _CORNERS = same_names(truth, "align_corners", "half_pixel_centers")
 _BIAS = ("quantized_bias_type",)
-_AS_THEY_ARE = {"asymmetric_quantize_inputs": (False, 0, True)}
+_ASYMMETRIC = "asymmetric_quantize_inputs"
+_AS_THEY_ARE = {_ASYMMETRIC: (False, 0, True)}
 _LSTM: dict[str, Any] = {**same_names(truth, "time_major"), **same_names(number, "cell_clip", "proj_clip")}
 _LAYERED = {**_AS_THEY_ARE, "diagonal_recurrent_tensors": (False, 0)}
 _DENSE: dict[str, Any] = {"keep_num_dims": ("keep_num_dims", truth)}
@@ -52,8 +53,21 @@ def _is_dequantising(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> 
     return None if isinstance(kinds[0].element, Quantised) else f"{kinds[0]} has no scale"
 
 
+def _is_hybrid_table(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
+    real = [to.element for to in attributes["to"]] == ["f32"]
+    return (
+        are_hybrid(attributes, (attributes["to"][0], kinds[1])) if real and len(kinds) > 1 else "its rows are not real"
+    )
+
+
+def _is_hybrid_transposed(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
+    _, w, *rest = kinds
+    return are_hybrid(attributes, (*rest[:1], w, *rest[1:]))
+
+
 _real = partial(Entry, fits=are_plain)
 _of_stored = partial(Entry, fits=are_stored)
+_of_both = partial(Entry, fits=are_hybrid)
 
 
 def _inverse_root(x: Operand, *, to: tuple[Result]) -> Any:
@@ -143,9 +157,14 @@ _NUMBERS: tuple[Entry, ...] = (
     _real("L2_NORMALIZATION", layers.l2_normalised),
     _real("L2_POOL_2D", layers.pooled_square, POOL),
     _real("LEAKY_RELU", op.leaky_relu, same_names(number, "alpha")),
+    _real(
+        "LOCAL_RESPONSE_NORMALIZATION",
+        layers.response_normalised,
+        {**same_names(whole, "radius"), **same_names(number, "bias", "alpha", "beta")},
+    ),
     _real("LOG_SOFTMAX", op.log_softmax),
     _real("NOT_EQUAL", _not_equal),
-    _real("RESIZE_BILINEAR", layers.resized_bilinear, _CORNERS),
+    _real("RESIZE_BILINEAR", resizing.resized_bilinear, _CORNERS),
     _real("RSQRT", _inverse_root),
     _real("SOFTMAX", layers.softmax, same_names(number, "beta")),
     _real("SVDF", recurrent.svdf, same_names(whole, "rank"), required=_AS_THEY_ARE),
@@ -154,6 +173,22 @@ _NUMBERS: tuple[Entry, ...] = (
     _real("SQUARED_DIFFERENCE", _squared_difference),
 )
 """Of plain numbers."""
+
+_HYBRID: tuple[Entry, ...] = (
+    _of_both("BATCH_MATMUL", hybrid.hybrid_batch_matmul, same_names(truth, "adj_x", "adj_y", _ASYMMETRIC)),
+    _of_both("CONV_2D", hybrid.hybrid_conv, CONVOLUTION, ignored=_BIAS),
+    Entry("EMBEDDING_LOOKUP", hybrid.hybrid_rows, fits=_is_hybrid_table),
+    _of_both("DEPTHWISE_CONV_2D", hybrid.hybrid_depthwise_conv, CONVOLUTION, ignored=("depth_multiplier",)),
+    Entry("TRANSPOSE_CONV", hybrid.hybrid_transpose_conv, CONVOLUTION, fits=_is_hybrid_transposed, ignored=_BIAS),
+    _of_both(
+        "FULLY_CONNECTED",
+        hybrid.hybrid_fully_connected,
+        {**_DENSE, **same_names(truth, _ASYMMETRIC)},
+        required={"weights_format": (0,)},
+        ignored=_BIAS,
+    ),
+)
+"""Of real numbers and stored weights."""
 
 _STORED: tuple[Entry, ...] = (
     *(_of_stored(name, elementwise.stored_relu(each)) for name, each in _ACTIVATIONS.items()),
@@ -183,12 +218,13 @@ _STORED: tuple[Entry, ...] = (
     _of_stored("HARD_SWISH", elementwise.stored_hard_swish),
     _of_stored("LEAKY_RELU", elementwise.stored_leaky_relu, same_names(number, "alpha")),
     _of_stored("MEAN", layers.mean, _KEPT, _AXES),
+    _of_stored("SUM", layers.stored_sum, _KEPT, _AXES),
     _of_stored("PRELU", elementwise.stored_prelu),
     Entry("QUANTIZE", elementwise.requantise, fits=_is_requantising),
     Entry("QUANTIZE", elementwise.quantise, fits=_is_quantising),
     Entry("DEQUANTIZE", elementwise.dequantise, fits=_is_dequantising),
     Entry("DEQUANTIZE", movement.cast),
-    _of_stored("RESIZE_BILINEAR", layers.resized_stored, _CORNERS),
+    _of_stored("RESIZE_BILINEAR", resizing.resized_stored, _CORNERS),
     _of_stored("UNIDIRECTIONAL_SEQUENCE_LSTM", recurrent.stored_lstm, _LSTM, required=_LAYERED),
     _of_stored("SVDF", recurrent.stored_svdf, same_names(whole, "rank"), required=_AS_THEY_ARE),
     _of_stored("SOFTMAX", layers.stored_softmax, same_names(number, "beta")),
@@ -219,7 +255,7 @@ _MOVED: tuple[Entry, ...] = (
     _real("RANGE", movement.consecutive),
     Entry("RANK", movement.rank),
     Entry("RESHAPE", movement.reshaped, same_names(integers, "new_shape")),
-    Entry("RESIZE_NEAREST_NEIGHBOR", layers.resized_nearest, _CORNERS),
+    Entry("RESIZE_NEAREST_NEIGHBOR", resizing.resized_nearest, _CORNERS),
     Entry(
         "REVERSE_SEQUENCE",
         op.reverse_sequence,
@@ -254,5 +290,5 @@ _MOVED: tuple[Entry, ...] = (
 )
 """Of any numbers."""
 
-TFLITE: Mapping[str, tuple[Entry, ...]] = by_op((*_NUMBERS, *_STORED, *_MOVED))
+TFLITE: Mapping[str, tuple[Entry, ...]] = by_op((*_NUMBERS, *_HYBRID, *_STORED, *_MOVED))
 """Entries by operator."""

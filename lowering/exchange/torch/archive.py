@@ -129,9 +129,12 @@ def _check_pickle(data: bytes, where: str) -> None:
 
 def _check_payloads(config: Any, where: str) -> None:
     """Weights are plain bytes; pickles and objects are refused."""
-    for name, payload in config["config"].items():
-        path = str(payload["path_name"])
-        if payload["use_pickle"] is not False or not re.fullmatch(r"(weight|tensor)_\d+", path):
+    payloads = config.get("config") if isinstance(config, dict) else None
+    if not isinstance(payloads, dict) or not all(isinstance(payload, dict) for payload in payloads.values()):
+        raise ModelError(f"{where}: it does not say where weights are; save the program again")
+    for name, payload in payloads.items():
+        path = str(payload.get("path_name"))
+        if payload.get("use_pickle") is not False or not re.fullmatch(r"(weight|tensor)_\d+", path):
             raise ModelError(
                 f"{where}: {name!r} is stored as a pickle or an object ({path!r}), and reading it would run code; "
                 "save the program with plain tensors as weights and constants"
@@ -145,7 +148,7 @@ def _check_model(model: Any, where: str) -> None:
         if key == "expr_str" and not _is_expression(value):
             raise ModelError(f"{where}: {str(value)[:60]!r} is no arithmetic of sizes, and would be run as Python")
         if key == "range_constraints":
-            for each in value:
+            for each in value if isinstance(value, list | dict) else [value]:
                 if not _is_expression(each):
                     raise ModelError(f"{where}: {str(each)[:60]!r} is no symbol, and would be run as Python")
     for node in _nodes(model):

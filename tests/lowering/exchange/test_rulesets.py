@@ -110,6 +110,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
     [
         ("mappings {", r"line 1, column"),
         ('mappings {\n  opNames: "x"\n}', r"rules.pbtxt, line 2.*opNames"),
+        ('mappings {\n  opName: "\\m"\n}', "rules.pbtxt: .*escape.*expected the text form"),
         (RULES + RULES, "maps 'Conv' twice"),
         (RULES + RULES.replace('"onnx"', '"tensorflow"'), "onnx and tensorflow"),
     ],

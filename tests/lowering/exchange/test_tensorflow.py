@@ -458,6 +458,12 @@ def test_what_is_missing_in_a_body_is_named():
         from_tensorflow(frozen(*nodes))
 
 
+def test_a_constant_that_is_no_tensor():
+    node = 'node { name: "c" op: "Const" attr { key: "value" value { f: 1.5 } } }'
+    with pytest.raises(ModelError, match=r"node 'c' .Const.: it holds 1.5 where a tensor is expected"):
+        from_tensorflow(frozen(node), outputs=["c"])
+
+
 def test_a_short_file_makes_no_huge_array():
     tensor = "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 1000000000 } } float_val: 1 }"
     node = f'node {{ name: "c" op: "Const" attr {{ key: "value" value {{ {tensor} }} }} }}'
