@@ -94,7 +94,7 @@ def finetune(
         that of inputs and of the first and last layer, too. By "auto" they are chosen from 2 to 8, one by one, by how
         much noise a bit less adds to the outputs. By "learnt" they begin so, and are learnt like binary points.
     budget : float
-        For both: the widths cost no more than this many bits everywhere, where a product costs the width of its
+        For "auto" and "learnt": what widths cost at most, as so many bits everywhere; a product costs the width of its
         weight times that of its value.
     per_channel : bool
         Whether each output channel of a layer's weights has a binary point of its own.
@@ -148,9 +148,11 @@ def finetune(
     is_flexible = bits == "learnt" and epochs > 1
     if is_flexible and not learn_scales:
         raise TrainingError("widths are learnt with binary points; leave out learn_scales=False, or give bits='auto'")
+    begun: dict[str, tuple[int, int]] = {}
     if isinstance(bits, str):
-        bits = chosen_widths(plain, inputs, bits, budget=budget, per_channel=per_channel)
-    widths = Widths(plain, bits, least=_LEAST)
+        begun = chosen_widths(plain, inputs, bits, budget=budget, per_channel=per_channel)
+    used: Bits = begun if isinstance(bits, str) else bits
+    widths = Widths(plain, used, least=_LEAST)
     _, plain = with_scaled_channels(plain, inputs, widths, per_channel=per_channel, fit=True)
     norms = statistics_of(plain, layers_with_norms(flat, plain), inputs) if epochs > 1 else {}
     network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel, norms=norms, is_flexible=is_flexible)
@@ -159,11 +161,11 @@ def finetune(
     rest: dict[str, Any] = {"loss": loss, "batch": batch, "seed": seed, "augment": augment, "watch": watch}
     rest["teacher"] = flat if distil else None
     history: tuple[Mapping[str, Any], ...] = ()
-    shares = LearntWidths.of(network, plain, Budget.of(plain, budget), bits) if is_flexible else None
+    shares = LearntWidths.of(network, plain, Budget.of(plain, budget), begun) if is_flexible and begun else None
 
     def rounded(trained: Graph) -> tuple[Bits, Graph, FakeNetwork]:
         """Return the widths, and what was learnt: the prepared network, and it with formats that are fixed."""
-        own, choices = bits, network.choices_in(trained)
+        own, choices = used, network.choices_in(trained)
         if shares is not None and network.reaches:
             own, choices = shares.settled(trained)
         learnt = network.learnt(plain, trained)
@@ -191,7 +193,7 @@ def finetune(
                 way = Pruning(way, of_weights, steps=steps * part if is_first else 0)
             checked = {"validation": None} if is_first else {"validation": held_out, "patience": patience}
             done = fit(network.graph, given, optimiser=way, epochs=part, wrt=learnt, **checked, **rest)
-            bits, plain, network = rounded(done.graph)
+            used, plain, network = rounded(done.graph)
             history, done = history + done.history, Fit(network.graph, ())
     except KeyboardInterrupt as stop:
         done = stop.fit if isinstance(stop, Interrupted) else done

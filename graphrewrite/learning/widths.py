@@ -162,7 +162,8 @@ class LearntWidths:
         cls, network: FakeNetwork, folded: Graph, budget: Budget, bits: Mapping[str, tuple[int, int]]
     ) -> LearntWidths:
         """Return the widths of a network, which are some to begin with."""
-        names, nodes = layer_names(folded), {}
+        names = layer_names(folded)
+        nodes: dict[tuple[str, int], Place] = {}
         ends: dict[Place, tuple[str, str, int]] = {}
         for (node, part), reach in network.reaches.items():
             place = _name(folded, node, names) or node, part
