@@ -22,7 +22,6 @@ from graphrewrite.types import element_dtype
 
 __all__ = ["differentiate", "gradient_graph"]
 
-_NO_RULE = "it has no rule yet; write it by other ops, or give a rule: rules=[…]"
 WITHOUT: Mapping[str, str] = {
     **dict.fromkeys(("cond", "loop", "scan"), "write its steps one after the other, and a choice with op.where"),
     **dict.fromkeys(
@@ -37,8 +36,9 @@ WITHOUT: Mapping[str, str] = {
     **dict.fromkeys(
         ("grid_sample", "roi_align", "deform_conv"), "positions that are computed have no rule yet; give one: rules=[…]"
     ),
-    **dict.fromkeys(("affine_grid", "compress", "unique", "tensor_scatter"), _NO_RULE),
-    **dict.fromkeys(("dft", "stft", "det", "linear_attention"), _NO_RULE),
+    "compress": "only run time tells how many entries it gives; keep all of them, with op.where",
+    "unique": "how many entries it gives depends on their values, which have no slope where two are equal",
+    "linear_attention": "it has no rule yet; write it by other ops, or give a rule: rules=[…]",
     **dict.fromkeys(
         ("rand_like", "randn_like", "eye_like", "encode_labels", "bit_cast"), "numbers do not pass through it"
     ),

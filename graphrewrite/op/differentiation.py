@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.op import Op
-from graphrewrite.types import Tensor, Type
+from graphrewrite.types import Tensor, Type, symbols
 
 __all__ = ["DIFFERENTIABLE", "Vjp", "vjp_of"]
 
@@ -112,12 +112,21 @@ def _inference(op: Op) -> Callable[..., Tensor]:
         for kind in (results[of_result], along):
             if kind.element not in DIFFERENTIABLE:
                 raise TypeMismatchError(f"gradients are of f32 and f64, got {kind}; cast it first")
-        if g != results[of_result]:
+        if not _is_of(g, results[of_result]):
             raise TypeMismatchError(f"the gradient of a result {results[of_result]} is of that type, got {g}")
         assert isinstance(along, Tensor)
         return along
 
     return infer
+
+
+def _is_of(g: Type, result: Type) -> bool:
+    """Tell whether a gradient has the type of a result, whose sizes may be such as only run time tells."""
+    if not isinstance(g, Tensor) or not isinstance(result, Tensor) or not result.unknowns:
+        return g == result
+    pairs = list(zip(g.shape, result.shape, strict=False))
+    fits = all(own == size or not {*symbols(size)}.isdisjoint(result.unknowns) for own, size in pairs)
+    return fits and g.element == result.element and len(g.shape) == len(result.shape)
 
 
 def _quotient(op: Op) -> Callable[..., np.ndarray]:

@@ -90,6 +90,25 @@ def differentiate_scatter_nd(g, x, at, updates):
 
 
 @rule(keeps="rounding")
+def differentiate_tensor_scatter(g, x, updates, at=None):
+    """What was written over has no gradient, and what was written has it."""
+    d = op.tensor_scatter.vjp(g, x, updates, at)
+    yield d
+    rank, axis = len(x.shape), d.axis % len(x.shape)
+    if d.wrt == 0:
+        operands = (g, zeros(updates)) if at is None else (g, zeros(updates), at)
+        return op.tensor_scatter(*operands, mode=d.mode, axis=axis)
+    steps = op.range(limit=updates.shape[axis], element="i64")
+    places = op.unsqueeze(steps, axes=tuple(i for i in range(rank) if i != axis))
+    if at is not None:
+        places = places + op.unsqueeze(converted(at, "i64"), axes=tuple(range(1, rank)))
+    if d.mode == "circular":
+        sizes = op.slice(op.shape(x), starts=(axis,), ends=(axis + 1,))
+        places = op.mod(places, op.squeeze(sizes, axes=(0,)))
+    return op.gather_elements(g, repeated(places, updates.shape), axis=axis)
+
+
+@rule(keeps="rounding")
 def differentiate_top_k(g, x):
     """The entries that were taken have the gradient."""
     d = op.top_k.vjp(g, x)
@@ -145,6 +164,7 @@ DIFFERENTIATE_INDEXING = (
     differentiate_gather_nd,
     differentiate_scatter_elements,
     differentiate_scatter_nd,
+    differentiate_tensor_scatter,
     differentiate_top_k,
     differentiate_one_hot,
     differentiate_nll_loss,

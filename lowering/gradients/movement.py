@@ -11,7 +11,7 @@ from graphrewrite.lowering.composite.axes import reshaped, unsaid
 from graphrewrite.lowering.gradients.shapes import added_along, summed
 from graphrewrite.types import as_size
 
-__all__ = ["DIFFERENTIATE_MOVEMENT"]
+__all__ = ["DIFFERENTIATE_MOVEMENT", "placed"]
 
 
 _FAR = 2**31 - 1
@@ -94,10 +94,11 @@ def differentiate_split(g, x):
     axis = d.axis % len(x.shape)
     if any(isinstance(size, str) for size in d.sizes):
         return decline("a size along its axis is symbolic", at=d)
-    return _placed(g, axis, sum(d.sizes[: d.of_result]), sum(d.sizes[d.of_result + 1 :]))
+    return placed(g, axis, sum(d.sizes[: d.of_result]), sum(d.sizes[d.of_result + 1 :]))
 
 
-def _placed(g: Any, axis: int, before: Any, after: Any) -> Any:
+def placed(g: Any, axis: int, before: Any, after: Any) -> Any:
+    """Return a gradient with so many zeros before and after it along an axis."""
     rank = len(g.shape)
     pads: list[Any] = [0] * (2 * rank)
     pads[axis], pads[rank + axis] = before, after
@@ -120,7 +121,7 @@ def differentiate_slice(g, x):
             if step != 1 or (backwards and (isinstance(end, str) or end < _FAR)):
                 return decline("a size along an axis that it cuts is symbolic", at=d)
             rest = as_size(size) - as_size(g.shape[at])
-            g = _placed(g, at, *((rest, 0) if backwards else (as_size(start), rest - as_size(start))))
+            g = placed(g, at, *((rest, 0) if backwards else (as_size(start), rest - as_size(start))))
             shape[at] = size
             continue
         places = np.arange(size)[start:end:step]
@@ -128,7 +129,7 @@ def differentiate_slice(g, x):
             continue
         shape[at] = size
         if step == 1 and len(places):
-            g = _placed(g, at, int(places[0]), size - 1 - int(places[-1]))
+            g = placed(g, at, int(places[0]), size - 1 - int(places[-1]))
         else:
             g = added_along(g, shape, at, places)
     return g

@@ -1,4 +1,4 @@
-"""Gradients of matrix products and of sums of products in Einstein's notation."""
+"""Gradients of matrix products, of sums of products in Einstein's notation, and of determinants."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from graphrewrite import decline, op, rule
-from graphrewrite.lowering.gradients.shapes import repeated, summed
+from graphrewrite.lowering.gradients.shapes import number, repeated, summed
 
 __all__ = ["DIFFERENTIATE_PRODUCTS"]
 
@@ -115,5 +117,27 @@ def _letters(equation: str, ranks: Sequence[int], rank: int) -> tuple[list[str],
     return [written(part, count) for part, count in zip(parts, ranks, strict=True)], written(result, rank)
 
 
-DIFFERENTIATE_PRODUCTS = (differentiate_matmul, differentiate_linear, differentiate_gemm, differentiate_einsum)
-"""Gradients of matrix products and of sums of products."""
+@rule(keeps="rounding")
+def differentiate_det(g, x):
+    """Each entry has its cofactor: the determinant without its row and column, and a sign (Jacobi 1841)."""
+    d = op.det.vjp(g, x)
+    yield d
+    size, rank = x.shape[-1], len(x.shape)
+    if isinstance(size, str):
+        return decline("only run time tells how large the matrices are", at=d)
+    others = np.array([[k for k in range(size) if k != i] for i in range(size)], np.int64).reshape(size, -1)
+    rows = op.gather(x, others, axis=rank - 2)  # […, i, k, column]
+    minors = op.gather(rows, others, axis=rank)  # […, i, k, j, l]
+    order = (*range(rank - 1), rank, rank - 1, rank + 1)
+    signs = number((-1.0) ** np.add.outer(np.arange(size), np.arange(size)), x)
+    return op.det(op.transpose(minors, perm=order)) * signs * op.unsqueeze(g, axes=(rank - 2, rank - 1))
+
+
+DIFFERENTIATE_PRODUCTS = (
+    differentiate_matmul,
+    differentiate_linear,
+    differentiate_gemm,
+    differentiate_einsum,
+    differentiate_det,
+)
+"""Gradients of matrix products, of sums of products, and of determinants, which are such sums."""

@@ -1,4 +1,4 @@
-"""The gradient of a resized image."""
+"""Gradients of resized images, and of grids of positions in them."""
 
 from __future__ import annotations
 
@@ -66,5 +66,20 @@ def _weights(d: Any, x: Any, changed: list[int], axis: int) -> np.ndarray:
     return np.stack(rows, axis=1)
 
 
-DIFFERENTIATE_RESIZING = (differentiate_resize,)
-"""The gradient of a resized image."""
+@rule(keeps="rounding")
+def differentiate_affine_grid(g, theta):
+    """Each position is the product of a map and the position that it brings there: so is the gradient of the map."""
+    d = op.affine_grid.vjp(g, theta)
+    yield d
+    sizes, rank = g.shape[1:-1], theta.shape[1]
+    if any(isinstance(size, str) for size in sizes):
+        return decline("only run time tells the size of the image", at=d)
+    plain = np.eye(rank, rank + 1)[None]
+    grid = op.affine_grid.function(plain, size=(1, 1, *sizes), align_corners=d.align_corners).reshape(-1, rank)
+    positions = number(np.append(grid, np.ones((len(grid), 1)), axis=1), theta)
+    each = op.reshape(g, shape=(0, len(grid), rank))
+    return op.matmul(op.transpose(each, perm=(0, 2, 1)), positions)
+
+
+DIFFERENTIATE_RESIZING = (differentiate_resize, differentiate_affine_grid)
+"""Gradients of resized images and of grids of positions."""

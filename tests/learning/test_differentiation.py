@@ -236,9 +236,15 @@ def test_a_query_that_sees_nothing_has_no_gradient():
             "the node 'y' has no gradient: there is no rule for rnn here: .*only run time tells how many steps",
         ),
         (
-            "x = input() : f32[2,2]\nr = det(x)\nloss = output(r)",
+            "x = input() : f32[4]\nr = unique(x)\ns = reduce_sum(r, keep_dims=False)\nloss = output(s)",
             {},
-            "the node 'r' has no gradient: there is no rule for det here: it has no rule yet",
+            "the node 'r' has no gradient: there is no rule for unique here: how many entries it gives",
+        ),
+        (
+            "x = input() : f32[N]\nc = input() : bool[N]\nr = compress(x, c)\ns = reduce_sum(r, keep_dims=False)\n"
+            "loss = output(s)",
+            {},
+            "the node 'r' has no gradient: there is no rule for compress here: only run time tells how many entries",
         ),
     ],
 )

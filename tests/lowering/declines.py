@@ -59,9 +59,10 @@ from graphrewrite.lowering.gradients.pools import (
     differentiate_lp_pool,
     differentiate_max_pool,
 )
-from graphrewrite.lowering.gradients.products import differentiate_einsum
+from graphrewrite.lowering.gradients.products import differentiate_det, differentiate_einsum
 from graphrewrite.lowering.gradients.reductions import differentiate_cum_prod
-from graphrewrite.lowering.gradients.resizing import differentiate_resize
+from graphrewrite.lowering.gradients.resizing import differentiate_affine_grid, differentiate_resize
+from graphrewrite.lowering.gradients.spectra import differentiate_dft, differentiate_stft
 from graphrewrite.lowering.preparation.broadcasting import spread_operand
 from graphrewrite.lowering.preparation.position_means import (
     write_average_pool_by_counts,
@@ -450,6 +451,18 @@ GRADIENTS: dict[Rule, tuple[Case, ...]] = {
             "f32[2]",
             "f32[4]",
         ),
+    ),
+    differentiate_affine_grid: (
+        (lambda g, x: op.affine_grid.vjp(g, x, size=("N", 1, "H", 2)), "f32[N,H,2,2]", "f32[N,2,3]"),
+    ),
+    differentiate_det: ((op.det.vjp, "f32[]", "f32[M,M]"),),
+    differentiate_dft: (
+        (op.dft.vjp, "f32[N,2]", "f32[N,1]"),
+        (lambda g, x: op.dft.vjp(g, x, length="L"), "f32[L,2]", "f32[3,1]"),
+    ),
+    differentiate_stft: (
+        (lambda g, x: op.stft.vjp(g, x, step=1, length="L", wrt=0), "f32[N,9-L,L//2+1,2]", "f32[N,8,1]"),
+        (lambda g, x: op.stft.vjp(g, x, step=1, length=3, wrt=0), "f32[N,T-2,2,2]", "f32[N,T,1]"),
     ),
     differentiate_attention: (
         (attended, "f32[N,2,3,D]", "f32[N,2,3,D]", "f32[N,2,3,D]", "f32[N,2,3,D]"),

@@ -74,6 +74,26 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
     return reduce
 
 
+def _transformed(x: Any, length: Any, axis: int, inverse: bool, onesided: bool) -> Any:
+    values = x[..., 0] if x.shape[-1] == 1 else torch.view_as_complex(x.contiguous())
+    if inverse and onesided:
+        return torch.fft.irfft(values, length, axis)[..., None]
+    transform = torch.fft.rfft if onesided else torch.fft.ifft if inverse else torch.fft.fft
+    return torch.view_as_real(transform(values, length, axis))
+
+
+def _of_frames(x: Any, window: Any = None, *, step: int, length: Any, onesided: bool) -> Any:
+    frames = x.unfold(1, length or len(window), step)  # N, frames, parts, entries
+    weighted = frames if window is None else frames * window
+    return _transformed(weighted.swapaxes(2, 3), None, 2, inverse=False, onesided=onesided)
+
+
+def _into_cache(x: Any, updates: Any, first: Any = None, *, mode: str, axis: int) -> Any:
+    steps = torch.arange(updates.shape[axis]) + (torch.zeros(len(x), 1).long() if first is None else first[:, None])
+    at = (steps % x.shape[axis])[:, :, None].expand(updates.shape)
+    return x.scatter(axis, at, updates)
+
+
 def _product(x: Any, axes: Any, keep: bool) -> Any:
     for axis in sorted((axis % x.ndim for axis in axes), reverse=True):
         x = x.prod(axis, keepdim=keep)
@@ -425,6 +445,35 @@ CASES = [
             {"scales": (1.0, 1.0, 2.0, 2.0), "mode": mode},
         )
         for mode in ("nearest", "linear")
+    ],
+    *[
+        Case("dft", _transformed, ((2, 5, parts),), {"axis": 1, "length": length, "inverse": inverse, "onesided": half})
+        for parts, inverse, half in ((1, False, False), (2, False, False), (2, True, False), (1, False, True))
+        for length in (None, 3, 8)
+    ],
+    *[
+        Case("dft", _transformed, ((2, 5, 2),), {"axis": 1, "length": length, "inverse": True, "onesided": True})
+        for length in (None, 5, 8, 10)
+    ],
+    *[
+        Case("stft", _of_frames, ((2, 7, parts), *window), {"step": 2, "length": length, "onesided": half})
+        for parts, half in ((1, False), (2, False), (1, True))
+        for window, length in ((((4,),), None), ((), 3))
+    ],
+    *[Case("det", torch.linalg.det, ((2, n, n),), kinks=False) for n in (1, 2, 3, 4)],
+    *[
+        Case(
+            "affine_grid",
+            lambda theta, size, align_corners: F.affine_grid(theta, list(size), align_corners),
+            ((2, rank, rank + 1),),
+            {"size": (2, 1, 3, 4, 2)[: rank + 2], "align_corners": align},
+        )
+        for rank in (2, 3)
+        for align in (False, True)
+    ],
+    *[
+        Case("tensor_scatter", _into_cache, ((2, 5, 3), (2, 2, 3), *first), {"mode": mode})
+        for mode, first in (("circular", (_index(4, 1),)), ("linear", (_index(3, 0),)), ("linear", ()))
     ],
     Case("cast", lambda x, element, **_: x.float(), (X,), {"element": "f32"}),
 ]
