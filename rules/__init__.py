@@ -32,6 +32,7 @@ from graphrewrite.rules.affine import (
     fold_input_scale,
     fold_scale,
     subtract_as_add,
+    subtract_repeated_as_add,
 )
 from graphrewrite.rules.affine_before_moves import constant_before_reshape, norm_before_reshape
 from graphrewrite.rules.arithmetic import (
@@ -144,6 +145,7 @@ from graphrewrite.rules.shapes import (
     permute_linear_weights,
     transpose_as_reshape,
     write_as_reshape,
+    write_sizes_of_reshape,
 )
 from graphrewrite.rules.signs import (
     SIGNS,
@@ -319,6 +321,7 @@ __all__ = [
     "slice_of_pad",
     "slice_of_sizes",
     "subtract_as_add",
+    "subtract_repeated_as_add",
     "transpose_as_reshape",
     "turn_difference_before_even",
     "turn_difference_before_factor",
@@ -328,6 +331,7 @@ __all__ = [
     "write_as_reshape",
     "write_difference",
     "write_difference_as_sum",
+    "write_sizes_of_reshape",
 ]
 
 RULES = (
@@ -335,6 +339,7 @@ RULES = (
     drop_minus_zero,
     constant_last,
     subtract_as_add,
+    subtract_repeated_as_add,
     *SIGNS,
     merge_constants,
     merge_integer_offsets,

@@ -7,10 +7,13 @@ better than differences, and sums than differences of what has a factor.
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rewriting.facts.queries import readers_of
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rules.arithmetic import Integers
-from graphrewrite.rules.operands import first_operand
+from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
@@ -58,6 +61,15 @@ def _no_negative(x):
     return "its numbers have no negative" if str(x.type.element).startswith("u") else ""
 
 
+def _is_negative(y):
+    """Whether a number is written as the negative of another one, or as what becomes that."""
+    if y.op is not op.sub or not first_operand(y).is_constant:
+        return y.op is op.neg
+    zero, x = operands_of(y)
+    is_float = element_kind(x.type.element) == "float"
+    return x.type == y.type and not zero.value.any() and (not is_float or bool(np.signbit(zero.value).all()))
+
+
 def _forms(x, y, c):
     """The patterns of what takes a sign, besides sums with a constant: products with one, quotients and differences."""
     return (op.mul | op.div)(x, c), op.div(c, x), op.sub(x, y)
@@ -70,6 +82,8 @@ def _negative(forms, x, y, c):
         return decline("its numbers are computed", at=part)
     if reason := _no_sign(part):
         return decline(reason, at=part)
+    if part.op is op.sub and _is_negative(y):
+        return decline("the sign of what is subtracted goes first", at=part)
     if part.op in (op.sub, op.add) and element_kind(part.type.element) == "float":
         return decline("the sign of a zero would differ", at=part)
     if part is forms[0]:
@@ -79,12 +93,50 @@ def _negative(forms, x, y, c):
     return op.sub(y, x) if part.op is op.sub else op.sub(op.neg(c), x)
 
 
+_LOWER = "its sign goes into what is below it, for all of its readers"
+
+
+_ALONE = "the negative of a negative is the number itself"
+
+
+def _is_negated(sign):
+    """Whether another negative reads a negative."""
+    return any(sign.graph.nodes[reader]["type"] == "neg" for reader in readers_of(sign))
+
+
+def _goes_lower(*negatives):
+    """Whether one of some negatives has several readers and vanishes: what it is of takes its sign."""
+    return any(
+        sign.op is op.neg and len(readers_of(sign)) > 1 and _takes_sign(first_operand(sign), 2) for sign in negatives
+    )
+
+
+def _takes_sign(x, depth):
+    """Whether `negate_operand`, `negate_sum` or `negate_sum_of_sums` fits at the negative of a number."""
+    if len(readers_of(x)) > 1 or x.op not in (op.mul, op.div, op.sub, op.add) or _no_sign(x):
+        return False
+    operands = operands_of(x)
+    are_constant = [each.is_constant for each in operands]
+    if all(are_constant):
+        return False
+    if x.op in (op.mul, op.div):
+        return any(are_constant)
+    if element_kind(x.type.element) == "float":
+        return False
+    if x.op is op.sub:
+        return not _is_negative(operands[1])
+    return any(are_constant) or (depth > 0 and any(_takes_sign(each, depth - 1) for each in operands))
+
+
 @rule
 def negate_operand(x, y, c: Constant):
     """The negative of a product with a constant is one with its negative; -(x - y) of integers is y - x."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    yield op.neg(product | quotient | difference | total)
+    sign = op.neg(product | quotient | difference | total)
+    yield sign
+    if _is_negated(sign):
+        return decline(_ALONE, at=sign)
     return _negative(forms, x, y, c)
 
 
@@ -93,7 +145,10 @@ def negate_sum(z: Integers, x, y, c: Constant):
     """The negative of a sum of integers, of which one takes a sign, is its negative less the other one."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    yield op.neg(op.add(z, product | quotient | difference | total))
+    sign = op.neg(op.add(z, product | quotient | difference | total))
+    yield sign
+    if _is_negated(sign):
+        return decline(_ALONE, at=sign)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.sub(negative, z)
 
@@ -103,7 +158,10 @@ def negate_sum_of_sums(z: Integers, w, x, y, c: Constant):
     """So is that of a sum in which such a sum is added."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    yield op.neg(op.add(z, op.add(w, product | quotient | difference | total)))
+    sign = op.neg(op.add(z, op.add(w, product | quotient | difference | total)))
+    yield sign
+    if _is_negated(sign):
+        return decline(_ALONE, at=sign)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.sub(op.sub(negative, w), z)
 
@@ -111,24 +169,30 @@ def negate_sum_of_sums(z: Integers, w, x, y, c: Constant):
 @rule(shared="keep")
 def write_difference(x, y):
     """X + -y is x - y (IEEE 754-2019, 5.4.1); integers wrap around alike."""
-    total = op.add(x, op.neg(y))
+    sign = op.neg(y)
+    total = op.add(x, sign)
     yield total
     if y.is_constant:
         return decline("the negative of a constant is computed", at=total)
     if y.type.element in SMALL_FLOATS:
         return decline(_SMALL, at=total)
+    if _goes_lower(sign):
+        return decline(_LOWER, at=sign)
     return op.sub(x, y)
 
 
 @rule(shared="keep")
 def write_difference_as_sum(x, y):
     """X - -y is x + y."""
-    difference = op.sub(x, op.neg(y))
+    sign = op.neg(y)
+    difference = op.sub(x, sign)
     yield difference
     if y.is_constant:
         return decline("the negative of a constant is computed", at=difference)
     if y.type.element in SMALL_FLOATS:
         return decline(_SMALL, at=difference)
+    if _goes_lower(sign):
+        return decline(_LOWER, at=sign)
     return op.add(x, y)
 
 
@@ -148,32 +212,41 @@ def add_negative(z, x, y, c: Constant):
 @rule(shared="keep")
 def multiply_without_signs(x, y):
     """The product of two negatives is that of the numbers, and so is the quotient of floats."""
-    product = (op.mul | op.div)(op.neg(x), op.neg(y))
+    sign, other = op.neg(x), op.neg(y)
+    product = (op.mul | op.div)(sign, other)
     yield product
-    if "neg" in (x.op_name, y.op_name):
-        return decline("the negative of a negative is the number itself", at=product)
+    if _is_negative(x) or _is_negative(y):
+        return decline(_ALONE, at=product)
     if reason := _no_sign(product):
         return decline(reason, at=product)
+    if _goes_lower(sign, other):
+        return decline(_LOWER, at=product)
     return product.op(x, y)
 
 
 @rule(shared="keep")
 def fold_sign_before(x, c: Constant):
     """The product of a negative with a constant is that of the number with its negative."""
-    product = (op.mul | op.div)(op.neg(x), c)
+    sign = op.neg(x)
+    product = (op.mul | op.div)(sign, c)
     yield product
     if reason := _no_sign(product):
         return decline(reason, at=product)
+    if _goes_lower(sign):
+        return decline(_LOWER, at=sign)
     return product.op(x, op.neg(c))
 
 
 @rule(shared="keep")
 def fold_sign_of_divisor(x, c: Constant):
     """So is a constant that is divided by a negative."""
-    quotient = op.div(c, op.neg(x))
+    sign = op.neg(x)
+    quotient = op.div(c, sign)
     yield quotient
     if reason := _no_sign(quotient):
         return decline(reason, at=quotient)
+    if _goes_lower(sign):
+        return decline(_LOWER, at=sign)
     return op.div(op.neg(c), x)
 
 
@@ -211,6 +284,8 @@ def drop_sign_before_square(x):
     yield square
     if x.type.element in SMALL_FLOATS:
         return decline(_SMALL, at=square)
+    if _goes_lower(signed):
+        return decline(_LOWER, at=signed)
     return square.op(x, x)
 
 
@@ -228,22 +303,24 @@ def turn_difference_before_square(x, c: Constant):
 
 @rule(shared="keep")
 def turn_differences_before_even(x: Integers, y, c: Constant):
-    """So are those of such a difference less another integer, before either."""
-    differences = op.sub(op.sub(c, x), y)
+    """So are those of such a difference, or of a negative, less another integer, before either."""
+    difference, negative = op.sub(c, x), op.neg(x)
+    differences = op.sub(difference | negative, y)
     even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(differences)
     yield even
     if reason := _no_negative(x):
         return decline(reason, at=x)
-    return even.op(op.add(op.add(x, op.neg(c)), y), like=even)
+    return even.op(op.add(x if negative else op.add(x, op.neg(c)), y), like=even)
 
 
 @rule(shared="keep")
 def turn_differences_before_square(x: Integers, y, c: Constant):
     """The same before a square."""
-    differences = op.sub(op.sub(c, x), y)
+    difference, negative = op.sub(c, x), op.neg(x)
+    differences = op.sub(difference | negative, y)
     square = (op.mul | op.div)(differences, differences)
     yield square
-    turned = op.add(op.add(x, op.neg(c)), y)
+    turned = op.add(x if negative else op.add(x, op.neg(c)), y)
     return square.op(turned, turned)
 
 
@@ -272,7 +349,10 @@ def negate_integer_from_zero(x: Integers):
 @rule
 def negate_integer_sum(x: Integers, y):
     """-x - y is -(x + y), which wraps around alike; of floats, the sign of a zero would differ."""
-    yield op.sub(op.neg(x), y)
+    difference = op.sub(op.neg(x), y)
+    yield difference
+    if y.is_constant:
+        return decline("the negative of the constant is added", at=difference)
     return op.neg(op.add(x, y))
 
 
@@ -291,10 +371,13 @@ def negate_from_minus_zero(x):
 @rule(shared="keep")
 def drop_sign_before_even(x):
     """An absolute value, and a sum of such or of squares, is that of the negative."""
-    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)((op.neg | op.abs)(x))
+    signed = (op.neg | op.abs)(x)
+    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(signed)
     yield even
     if reason := _no_negative(x):
         return decline(reason, at=x)
+    if _goes_lower(signed):
+        return decline(_LOWER, at=signed)
     return even.op(x, like=even)
 
 

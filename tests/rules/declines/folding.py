@@ -32,6 +32,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.sub(x, 1.0), SMALL),
         (lambda x: op.sub(x, named(x, ones(1, 4))), "f32[N,4]"),
     ),
+    affine.subtract_repeated_as_add: (
+        "x = input() : f8e4m3fn[N,4]\nc = constant(value=1) : f8e4m3fn[]\ne = expand(c, shape=['N', 4])\nr = sub(x, e)",
+        (lambda x: op.sub(x, op.expand(named(x, ones(1, 4)), shape=("N", 4))), "f32[N,4]"),
+    ),
     affine.fold_bias: ((lambda x: op.add(layer(x), COLUMN), "f32[2,4]"),),
     affine.fold_scale: ((lambda x: op.mul(layer(x), COLUMN), "f32[2,4]"),),
     affine.subtract_layer: ((lambda x: op.sub(COLUMN, layer(x)), "f32[2,4]"),),
