@@ -289,7 +289,7 @@ def drop_sign_before_square(x):
     return square.op(x, x)
 
 
-@rule(shared="keep")
+@rule
 def turn_difference_before_square(x, c: Constant):
     """So is that of a constant less a number, and its quotient by itself."""
     difference = op.sub(c, x)
@@ -301,26 +301,24 @@ def turn_difference_before_square(x, c: Constant):
     return square.op(turned, turned)
 
 
-@rule(shared="keep")
+@rule
 def turn_differences_before_even(x: Integers, y, c: Constant):
-    """So are those of such a difference, or of a negative, less another integer, before either."""
-    difference, negative = op.sub(c, x), op.neg(x)
-    differences = op.sub(difference | negative, y)
+    """So are those of such a difference less another integer, before either."""
+    differences = op.sub(op.sub(c, x), y)
     even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(differences)
     yield even
     if reason := _no_negative(x):
         return decline(reason, at=x)
-    return even.op(op.add(x if negative else op.add(x, op.neg(c)), y), like=even)
+    return even.op(op.add(op.add(x, op.neg(c)), y), like=even)
 
 
-@rule(shared="keep")
+@rule
 def turn_differences_before_square(x: Integers, y, c: Constant):
     """The same before a square."""
-    difference, negative = op.sub(c, x), op.neg(x)
-    differences = op.sub(difference | negative, y)
+    differences = op.sub(op.sub(c, x), y)
     square = (op.mul | op.div)(differences, differences)
     yield square
-    turned = op.add(x if negative else op.add(x, op.neg(c)), y)
+    turned = op.add(op.add(x, op.neg(c)), y)
     return square.op(turned, turned)
 
 
@@ -388,7 +386,7 @@ def turn_difference_before_factor(x: Integers, c: Constant, d: Constant):
     return op.mul(op.add(x, op.neg(c)), op.neg(d))
 
 
-@rule(shared="keep")
+@rule
 def turn_difference_before_even(x, c: Constant):
     """So is that of a constant less a number, for which the constant is subtracted."""
     difference = op.sub(c, x)
