@@ -20,8 +20,8 @@ __all__ = [
     "per_channel",
     "scale_of",
     "subtract_as_add",
-    "subtract_repeated_as_add",
     "subtract_layer",
+    "subtract_repeated_as_add",
     "with_axes",
 ]
 
