@@ -32,7 +32,6 @@ from graphrewrite.rules.affine import (
     fold_input_scale,
     fold_scale,
     subtract_as_add,
-    subtract_repeated_as_add,
 )
 from graphrewrite.rules.affine_before_moves import constant_before_reshape, norm_before_reshape
 from graphrewrite.rules.arithmetic import (
@@ -321,7 +320,6 @@ __all__ = [
     "slice_of_pad",
     "slice_of_sizes",
     "subtract_as_add",
-    "subtract_repeated_as_add",
     "transpose_as_reshape",
     "turn_difference_before_even",
     "turn_difference_before_factor",
@@ -339,7 +337,6 @@ RULES = (
     drop_minus_zero,
     constant_last,
     subtract_as_add,
-    subtract_repeated_as_add,
     *SIGNS,
     merge_constants,
     merge_integer_offsets,

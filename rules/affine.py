@@ -21,7 +21,6 @@ __all__ = [
     "scale_of",
     "subtract_as_add",
     "subtract_layer",
-    "subtract_repeated_as_add",
     "with_axes",
 ]
 
@@ -50,19 +49,6 @@ def subtract_as_add(x, c: Constant):
     if c.type.element in SMALL_FLOATS:
         return decline("floats of 8 or 4 bits need not have a negative", at=c)
     return op.add(x, -c.value)
-
-
-@rule
-def subtract_repeated_as_add(x, c: Constant):
-    """So it is where the constant is repeated."""
-    repeated = op.expand(c)
-    difference = op.sub(x, repeated)
-    yield difference
-    if _names_axes(x, c):
-        return decline("only the constant has named axes", at=c)
-    if c.type.element in SMALL_FLOATS:
-        return decline("floats of 8 or 4 bits need not have a negative", at=c)
-    return op.add(x, op.expand(op.neg(c), shape=repeated.shape))
 
 
 def _names_axes(x, c):

@@ -57,9 +57,13 @@ def _turned(x: Any, first: Any, perm: Any, last: Any) -> Any:
     return op.reshape(op.transpose(op.reshape(x, shape=first), perm=perm), shape=last)
 
 
-def _named_repetition(x: Any) -> Any:
+def _named(x: Any) -> Any:
     two = x.graph.constant(ones(1, 2), type=Tensor("f32", (1, 2), "NC"))
-    return op.add(op.expand(two, shape=("N", 2)), row(1, 2))
+    return op.expand(two, shape=("N", 2))
+
+
+def _named_repetition(x: Any) -> Any:
+    return op.add(_named(x), row(1, 2))
 
 
 def _by_blocks(x: Any) -> Any:
@@ -305,6 +309,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (_other_readers, "f32[N,4]", "f32[N,1]"),
         (lambda x: op.concat(rows(x, 1, 2), rows(x, 2, 4), axis=0), "f32[N]"),
         (_sizes, "f32[N,M]"),
+    ),
+    borders.subtract_repeated_as_add: (
+        "x = input() : f8e4m3fn[N,4]\nc = constant(value=1) : f8e4m3fn[]\ne = expand(c, shape=['N', 4])\nr = sub(x, e)",
+        (
+            lambda x: op.sub(
+                x, op.expand(x.graph.constant(ones(1, 4), type=Tensor("f32", (1, 4), "NC")), shape=("N", 4))
+            ),
+            "f32[N,4]",
+        ),
     ),
     borders.compute_before_expand: (
         (lambda x, y: op.add(op.expand(constant(x, row(1, 2)), shape=(3, "N", 2)), y), "f32[N,1]", "f32[2]"),
