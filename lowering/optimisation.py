@@ -184,7 +184,8 @@ def _enlarged(graph: Graph, rules: Sequence[Rule | Pass], sets: Sequence[Sequenc
 
 def _operations(graph: Graph) -> int:
     """Return the number of ops, with those that compute shapes."""
-    return sum(graph.nodes[node]["type"] != "constant" for node in graph) + _computed_sizes(graph)
+    computing = [node for node in graph if graph.nodes[node]["type"] != "constant"]
+    return len(computing) + _computed_sizes(graph)
 
 
 def _computed_sizes(graph: Graph) -> int:

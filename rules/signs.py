@@ -7,13 +7,11 @@ better than differences, and sums than differences of what has a factor.
 
 from __future__ import annotations
 
-import numpy as np
-
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.rewriting.facts.queries import readers_of
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rules.arithmetic import Integers
-from graphrewrite.rules.operands import first_operand, operands_of
+from graphrewrite.rules.negatives import SMALL, goes_lower, is_negated, is_negative, no_sign
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
@@ -43,31 +41,11 @@ __all__ = [
 ]
 
 
-_SMALL = "floats of 8 or 4 bits need not have a negative"
-
-
-def _no_sign(product):
-    """The reason why the sign of an operand is not that of a product or quotient, or an empty text."""
-    if product.type.element in SMALL_FLOATS:
-        return _SMALL
-    is_whole = product.op is op.div and element_kind(product.type.element) != "float"
-    return "the least integer has no negative" if is_whole else ""
-
-
 def _no_negative(x):
     """The reason why numbers are not told from their negatives by size alone, or an empty text."""
     if x.type.element in SMALL_FLOATS:
-        return _SMALL
+        return SMALL
     return "its numbers have no negative" if str(x.type.element).startswith("u") else ""
-
-
-def _is_negative(y):
-    """Whether a number is written as the negative of another one, or as what becomes that."""
-    if y.op is not op.sub or not first_operand(y).is_constant:
-        return y.op is op.neg
-    zero, x = operands_of(y)
-    is_float = element_kind(x.type.element) == "float"
-    return x.type == y.type and not zero.value.any() and (not is_float or bool(np.signbit(zero.value).all()))
 
 
 def _forms(x, y, c):
@@ -80,9 +58,9 @@ def _negative(forms, x, y, c):
     part = next(form for form in forms if form)
     if x.is_constant and (part is not forms[2] or y.is_constant):
         return decline("its numbers are computed", at=part)
-    if reason := _no_sign(part):
+    if reason := no_sign(part):
         return decline(reason, at=part)
-    if part.op is op.sub and _is_negative(y):
+    if part.op is op.sub and is_negative(y):
         return decline("the sign of what is subtracted goes first", at=part)
     if part.op in (op.sub, op.add) and element_kind(part.type.element) == "float":
         return decline("the sign of a zero would differ", at=part)
@@ -99,35 +77,6 @@ _LOWER = "its sign goes into what is below it, for all of its readers"
 _ALONE = "the negative of a negative is the number itself"
 
 
-def _is_negated(sign):
-    """Whether another negative reads a negative."""
-    return any(sign.graph.nodes[reader]["type"] == "neg" for reader in readers_of(sign))
-
-
-def _goes_lower(*negatives):
-    """Whether one of some negatives has several readers and vanishes: what it is of takes its sign."""
-    return any(
-        sign.op is op.neg and len(readers_of(sign)) > 1 and _takes_sign(first_operand(sign), 2) for sign in negatives
-    )
-
-
-def _takes_sign(x, depth):
-    """Whether `negate_operand`, `negate_sum` or `negate_sum_of_sums` fits at the negative of a number."""
-    if len(readers_of(x)) > 1 or x.op not in (op.mul, op.div, op.sub, op.add) or _no_sign(x):
-        return False
-    operands = operands_of(x)
-    are_constant = [each.is_constant for each in operands]
-    if all(are_constant):
-        return False
-    if x.op in (op.mul, op.div):
-        return any(are_constant)
-    if element_kind(x.type.element) == "float":
-        return False
-    if x.op is op.sub:
-        return not _is_negative(operands[1])
-    return any(are_constant) or (depth > 0 and any(_takes_sign(each, depth - 1) for each in operands))
-
-
 @rule
 def negate_operand(x, y, c: Constant):
     """The negative of a product with a constant is one with its negative; -(x - y) of integers is y - x."""
@@ -135,7 +84,7 @@ def negate_operand(x, y, c: Constant):
     product, quotient, difference, total = forms
     sign = op.neg(product | quotient | difference | total)
     yield sign
-    if _is_negated(sign):
+    if is_negated(sign):
         return decline(_ALONE, at=sign)
     return _negative(forms, x, y, c)
 
@@ -147,7 +96,7 @@ def negate_sum(z: Integers, x, y, c: Constant):
     product, quotient, difference, total = forms
     sign = op.neg(op.add(z, product | quotient | difference | total))
     yield sign
-    if _is_negated(sign):
+    if is_negated(sign):
         return decline(_ALONE, at=sign)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.sub(negative, z)
@@ -160,7 +109,7 @@ def negate_sum_of_sums(z: Integers, w, x, y, c: Constant):
     product, quotient, difference, total = forms
     sign = op.neg(op.add(z, op.add(w, product | quotient | difference | total)))
     yield sign
-    if _is_negated(sign):
+    if is_negated(sign):
         return decline(_ALONE, at=sign)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.sub(op.sub(negative, w), z)
@@ -175,8 +124,8 @@ def write_difference(x, y):
     if y.is_constant:
         return decline("the negative of a constant is computed", at=total)
     if y.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=total)
-    if _goes_lower(sign):
+        return decline(SMALL, at=total)
+    if goes_lower(sign):
         return decline(_LOWER, at=sign)
     return op.sub(x, y)
 
@@ -190,8 +139,8 @@ def write_difference_as_sum(x, y):
     if y.is_constant:
         return decline("the negative of a constant is computed", at=difference)
     if y.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=difference)
-    if _goes_lower(sign):
+        return decline(SMALL, at=difference)
+    if goes_lower(sign):
         return decline(_LOWER, at=sign)
     return op.add(x, y)
 
@@ -215,11 +164,11 @@ def multiply_without_signs(x, y):
     sign, other = op.neg(x), op.neg(y)
     product = (op.mul | op.div)(sign, other)
     yield product
-    if _is_negative(x) or _is_negative(y):
+    if is_negative(x) or is_negative(y):
         return decline(_ALONE, at=product)
-    if reason := _no_sign(product):
+    if reason := no_sign(product):
         return decline(reason, at=product)
-    if _goes_lower(sign, other):
+    if goes_lower(sign, other):
         return decline(_LOWER, at=product)
     return product.op(x, y)
 
@@ -230,9 +179,9 @@ def fold_sign_before(x, c: Constant):
     sign = op.neg(x)
     product = (op.mul | op.div)(sign, c)
     yield product
-    if reason := _no_sign(product):
+    if reason := no_sign(product):
         return decline(reason, at=product)
-    if _goes_lower(sign):
+    if goes_lower(sign):
         return decline(_LOWER, at=sign)
     return product.op(x, op.neg(c))
 
@@ -243,9 +192,9 @@ def fold_sign_of_divisor(x, c: Constant):
     sign = op.neg(x)
     quotient = op.div(c, sign)
     yield quotient
-    if reason := _no_sign(quotient):
+    if reason := no_sign(quotient):
         return decline(reason, at=quotient)
-    if _goes_lower(sign):
+    if goes_lower(sign):
         return decline(_LOWER, at=sign)
     return op.div(op.neg(c), x)
 
@@ -257,7 +206,7 @@ def move_sign(z, x, y, c: Constant):
     product, quotient, difference, total = forms
     result = (op.mul | op.div)(op.neg(z), product | quotient | difference | total)
     yield result
-    if reason := _no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
+    if reason := no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else result.op(z, negative)
@@ -270,7 +219,7 @@ def move_sign_of_divisor(z, x, y, c: Constant):
     product, quotient, difference, total = forms
     result = op.div(product | quotient | difference | total, op.neg(z))
     yield result
-    if reason := _no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
+    if reason := no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.div(negative, z)
@@ -283,8 +232,8 @@ def drop_sign_before_square(x):
     square = (op.mul | op.div)(signed, signed)
     yield square
     if x.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=square)
-    if _goes_lower(signed):
+        return decline(SMALL, at=square)
+    if goes_lower(signed):
         return decline(_LOWER, at=signed)
     return square.op(x, x)
 
@@ -296,7 +245,7 @@ def turn_difference_before_square(x, c: Constant):
     square = (op.mul | op.div)(difference, difference)
     yield square
     if x.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=square)
+        return decline(SMALL, at=square)
     turned = x if x.type == difference.type and not c.value.any() else op.add(x, op.neg(c))
     return square.op(turned, turned)
 
@@ -329,7 +278,7 @@ def factor_as_sign(x):
     yield product
     if x.type != product.type:
         return decline("the constant broadcasts the other operand, or the type changes", at=product)
-    if reason := _no_sign(product):
+    if reason := no_sign(product):
         return decline(reason, at=product)
     return op.neg(x)
 
@@ -362,7 +311,7 @@ def negate_from_minus_zero(x):
     if x.type != difference.type:
         return decline("the constant broadcasts the other operand", at=difference)
     if x.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=difference)
+        return decline(SMALL, at=difference)
     return op.neg(x)
 
 
@@ -374,7 +323,7 @@ def drop_sign_before_even(x):
     yield even
     if reason := _no_negative(x):
         return decline(reason, at=x)
-    if _goes_lower(signed):
+    if goes_lower(signed):
         return decline(_LOWER, at=signed)
     return even.op(x, like=even)
 

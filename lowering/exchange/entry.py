@@ -129,12 +129,12 @@ class Entry:
         for name, allowed in self.required.items():
             if name in attributes and attributes[name] not in allowed:
                 raise Unfit(f"{name}={attributes[name]!r} is not supported, only {' or '.join(map(repr, allowed))}")
-        is_op = isinstance(self.op, Op)
-        most = self.op.results or used if is_op else self.outputs
+        known = self.op if isinstance(self.op, Op) else None
+        most = self.outputs if known is None else known.results or used
         if used > most:
             raise Unfit(f"its {used} outputs are not supported, only the first {most}")
         read: dict[str, Any] = {}
-        defaults = self.op.attributes if is_op else {}
+        defaults = {} if known is None else known.attributes
         for name, (ours, convert, *_) in self.attributes.items():
             if name not in attributes:
                 continue

@@ -94,14 +94,14 @@ def cast(x: np.ndarray, *, element: ElementName, saturate: bool = True, round_mo
         return hold(element, x)
 
 
-def _text_of(number: float) -> str:
+def _text_of(number: int | float) -> str:
     """Return a number as onnxruntime writes it."""
-    if not isinstance(number, float):
+    if isinstance(number, int):
         return str(int(number))
     return f"{number:.8g}" if np.isfinite(number) else {"inf": "INF", "-inf": "-INF", "nan": "NaN"}[str(number)]
 
 
-def _numbers_of(texts: np.ndarray, element: Element) -> np.ndarray:
+def _numbers_of(texts: np.ndarray, element: ElementName) -> np.ndarray:
     """Return the numbers that texts stand for, of 64 bits; integers wrap around."""
     is_whole = integer_limits(element) is not None and element != "bool"
     try:
