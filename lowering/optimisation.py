@@ -158,23 +158,46 @@ class _Changes:
 
 
 def _if_fewer(rules: Sequence[Rule | Pass], sets: Sequence[Sequence[Rule | Pass]]) -> Callable[[Graph], Graph]:
-    """Return a phase that makes larger ops by sets of rules, and keeps what they give only where it has fewer ops."""
+    """Return a phase that makes larger ops by sets of rules, and keeps what they give only where it has fewer ops.
+
+    Where what the first set makes needs sizes that are computed, it is tried to do without it.
+    """
 
     def enlarge(graph: Graph) -> Graph:
         """Make larger ops, where fewer are left."""
-        larger = graph
-        for each in sets:
-            changes = _Changes()
-            begun = rewrite(larger, each, watcher=changes)
-            if changes.any:  # else there is nothing for the other rules to do: they have been applied
-                larger = rewrite(begun, (*rules, *each))
-        return larger if _operations(larger) < _operations(graph) else graph
+        found = [graph, _enlarged(graph, rules, sets)]
+        if _computed_sizes(found[1]):
+            found.append(_enlarged(graph, rules, sets[1:]))
+        return min(found, key=_operations)
 
     return enlarge
 
 
+def _enlarged(graph: Graph, rules: Sequence[Rule | Pass], sets: Sequence[Sequence[Rule | Pass]]) -> Graph:
+    for each in sets:
+        changes = _Changes()
+        begun = rewrite(graph, each, watcher=changes)
+        if changes.any:  # else there is nothing for the other rules to do: they have been applied
+            graph = rewrite(begun, (*rules, *each))
+    return graph
+
+
 def _operations(graph: Graph) -> int:
-    return sum(graph.nodes[node]["type"] != "constant" for node in graph)
+    """Return the number of ops, with those that compute shapes."""
+    computing = [node for node in graph if graph.nodes[node]["type"] != "constant"]
+    return len(computing) + _computed_sizes(graph)
+
+
+def _computed_sizes(graph: Graph) -> int:
+    """Return the number of different shapes of several open sizes that reshapes do not find in their operands."""
+    shapes = set()
+    for node in graph:
+        if graph.nodes[node]["type"] == "reshape":
+            before, after = (graph.result_type(*each).shape for each in (graph.operands(node)[0], (node, 0)))
+            new = [size for i, size in enumerate(after) if isinstance(size, str) and before[i : i + 1] != (size,)]
+            if len(new) > 1:  # that of one follows from the others
+                shapes.add(after)
+    return len(shapes)
 
 
 ONNX = Target(

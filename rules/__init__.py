@@ -144,6 +144,7 @@ from graphrewrite.rules.shapes import (
     permute_linear_weights,
     transpose_as_reshape,
     write_as_reshape,
+    write_sizes_of_reshape,
 )
 from graphrewrite.rules.signs import (
     SIGNS,
@@ -328,6 +329,7 @@ __all__ = [
     "write_as_reshape",
     "write_difference",
     "write_difference_as_sum",
+    "write_sizes_of_reshape",
 ]
 
 RULES = (

@@ -23,6 +23,7 @@ __all__ = [
     "merge_integer_offsets",
     "merge_offsets",
     "merge_quotients",
+    "merge_scale_of_line",
 ]
 
 
@@ -186,6 +187,20 @@ def merge_quotients(x: Floats, c: Constant, d: Constant):
     if right and right.op is op.div:
         return _multiplied(None, x, op.mul, d, c)
     return _multiplied(None if right else op.mul, x, op.div, d, c)
+
+
+@rule(keeps="rounding")
+def merge_scale_of_line(x: Floats, a: Constant, b: Constant, c: Constant):
+    """A line that is scaled is another line: (x · a + b) · c is x · (a · c) + b · c, but for rounding."""
+    scaled = op.mul(op.add(op.mul(x, a), b), c)
+    yield scaled
+    if reason := _no_constant(x, a, c) or _no_constant(x, b, c):
+        return decline(reason, at=scaled)
+    with np.errstate(all="ignore"):
+        factor, offset = a * c, b * c
+    if not all(map(_is_normal, (factor.value, offset.value, a.value, b.value, c.value))):
+        return decline("a product of its constants is 0, too small, or not finite", at=scaled)
+    return op.add(op.mul(x, factor), offset)
 
 
 def _multiplied(by, x, combine, c, d):

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rules.operands import first_operand, operands_of
-from graphrewrite.types import as_size
+from graphrewrite.types import SMALL_FLOATS, as_size
 
 __all__ = [
     "BORDERS",
@@ -19,6 +19,7 @@ __all__ = [
     "merge_expands",
     "merge_pads",
     "merge_tiles",
+    "subtract_repeated_as_add",
     "tile_as_expand",
 ]
 
@@ -144,6 +145,19 @@ def _computed_once(result):
     return op.expand(result.op(*operands, like=result), shape=result.shape)
 
 
+@rule
+def subtract_repeated_as_add(x, c: Constant):
+    """Subtracting a constant that is repeated is adding its negative, as that of one that is not."""
+    repeated = op.expand(c)
+    difference = op.sub(x, repeated)
+    yield difference
+    if x.type.layout is None and c.type.layout is not None:
+        return decline("only the constant has named axes", at=c)
+    if c.type.element in SMALL_FLOATS:
+        return decline("floats of 8 or 4 bits need not have a negative", at=c)
+    return op.add(x, op.expand(op.neg(c), shape=repeated.shape))
+
+
 def _once(x):
     return first_operand(x) if x.op_name == "expand" else x
 
@@ -184,5 +198,6 @@ BORDERS = (
     broadcast_constant_in_order,
     compute_before_expand,
     compute_before_expand_in_order,
+    subtract_repeated_as_add,
 )
 """Borders and repetitions: a part of `RULES`."""

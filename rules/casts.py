@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rules.known_values import is_held
-from graphrewrite.types import SMALL_FLOATS, element_kind, integer_limits
+from graphrewrite.types import SMALL_FLOATS, TEXT, element_kind, integer_limits
 
 __all__ = ["merge_bit_casts", "merge_casts"]
 
@@ -18,6 +18,8 @@ def merge_casts(x):
     if outer.type == inner.type and outer.type.element not in SMALL_FLOATS:
         return decline("the second one does nothing", at=outer)
     own, between, last = (each.type.element for each in (x, inner, outer))
+    if TEXT in (own, last) and own != between:
+        return decline("the text of a number depends on its type", at=outer)
     if not is_held(between, own, x.fact()) and not _keeps_lower_bits(own, between, last):
         return decline(f"{inner.type.element} does not hold every number; known is: {x.fact()}", at=x)
     limits = integer_limits(last)

@@ -1,7 +1,7 @@
 """Products that share an operand as one: more is computed at once, and split.
 
-A sum behind a product is to belong to its layer before, as `graphrewrite.rules.FOLDING` and `ROWS` make it: a layer
-that is one with others takes up no more.
+A sum behind a layer is to belong to it before, as `graphrewrite.rules.FOLDING` and `ROWS` make it: a layer that is one
+with others takes up no more.
 """
 
 from __future__ import annotations
@@ -9,13 +9,43 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rewriting.facts.queries import readers_of
 
 __all__ = [
     "MERGE_PRODUCTS",
     "merge_layers_of_one_operand",
     "merge_products_of_one_matrix",
     "merge_products_of_one_operand",
+    "merge_sums_of_one_operand",
 ]
+
+
+@rule(keeps="rounding")
+def merge_sums_of_one_operand(x):
+    """Products of one operand with several weights, each with its own addends, are one with all of them, split."""
+
+    def total(w: Constant, b: Constant):
+        return op.add(op.matmul(x, w), b)
+
+    sums = rule.every(x, total, least=2)
+    yield sums
+    if any(w.value.ndim != 2 or b.shape != w.shape[1:] for w, b in zip(sums.w, sums.b, strict=True)):
+        return decline("the weights are no matrices, or their addends not one a column", at=x)
+    w, b = (np.concatenate([each.value for each in several], axis=-1) for several in (sums.w, sums.b))
+    whole = op.add(op.matmul(x, w), b)
+    return list(op.split(whole, axis=len(x.shape) - 1, sizes=tuple(each.shape[1] for each in sums.w)))
+
+
+def _has_addends(product, w):
+    """Whether all that is done with a product is to add as many numbers as it has columns."""
+    readers = readers_of(product)
+    if len(readers) != 1 or product.graph.nodes[readers[0]]["type"] != "add":
+        return False
+    others = [each for each in product.graph.operands(readers[0]) if each.node != product.node]
+    return any(
+        product.graph.nodes[each.node]["type"] == "constant" and product.graph.result_type(*each).shape == w.shape[1:]
+        for each in others
+    )
 
 
 @rule(keeps="rounding")
@@ -29,6 +59,8 @@ def merge_products_of_one_operand(x):
     yield products
     if any(w.value.ndim != 2 for w in products.w):
         return decline("the weights are no matrices", at=x)
+    if sum(_has_addends(product, w) for product, w in zip(products.nodes, products.w, strict=True)) > 1:
+        return decline("they are merged with what is added to them", at=x)
     whole = op.matmul(x, np.concatenate([w.value for w in products.w], axis=1))
     return list(op.split(whole, axis=len(x.shape) - 1, sizes=tuple(w.shape[1] for w in products.w)))
 
@@ -64,5 +96,10 @@ def merge_products_of_one_matrix(w):
     return list(op.split(whole, axis=0, sizes=tuple(x.shape[0] for x in products.x)))
 
 
-MERGE_PRODUCTS = (merge_products_of_one_operand, merge_layers_of_one_operand, merge_products_of_one_matrix)
+MERGE_PRODUCTS = (
+    merge_sums_of_one_operand,
+    merge_products_of_one_operand,
+    merge_layers_of_one_operand,
+    merge_products_of_one_matrix,
+)
 """Larger products, of all that share an operand; opt-in, after those that fold."""

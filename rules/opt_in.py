@@ -38,7 +38,13 @@ from graphrewrite.rules.approximations import (
     power_as_square,
     subtract_itself,
 )
-from graphrewrite.rules.arithmetic import merge_differences, merge_factors, merge_offsets, merge_quotients
+from graphrewrite.rules.arithmetic import (
+    merge_differences,
+    merge_factors,
+    merge_offsets,
+    merge_quotients,
+    merge_scale_of_line,
+)
 from graphrewrite.rules.borders import drop_repetition, drop_repetition_in_order, merge_tiles, tile_as_expand
 from graphrewrite.rules.concats import concat_before_step, slice_after_pair, slice_after_step
 from graphrewrite.rules.layer_forms import (
@@ -157,6 +163,7 @@ APPROXIMATE = (
     merge_differences,
     merge_factors,
     merge_quotients,
+    merge_scale_of_line,
     drop_zero_addend,
     multiply_by_zero,
     divide_zero,

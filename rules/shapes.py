@@ -23,6 +23,7 @@ __all__ = [
     "reshaped",
     "transpose_as_reshape",
     "write_as_reshape",
+    "write_sizes_of_reshape",
 ]
 
 
@@ -55,6 +56,17 @@ def drop_reshape(x):
     same = op.reshape(x)
     yield same
     return x if x.type == same.type else decline(f"the shape changes from {x.type} to {same.type}", at=same)
+
+
+@rule
+def write_sizes_of_reshape(x):
+    """A reshape says the sizes of its result, rather than by -1 and 0 how they are found."""
+    same = op.reshape(x)
+    yield same
+    sizes = same.type.shape
+    if tuple(same.data["shape"]) == sizes and same.data.get("allow_zero", False) == (0 in sizes):
+        return decline("it says its sizes", at=same)
+    return reshaped(x, same)
 
 
 @rule(shared="keep")
@@ -193,6 +205,7 @@ def permute_linear_weights(x, w: Constant, b):
 MOVEMENTS = (
     write_as_reshape,
     drop_reshape,
+    write_sizes_of_reshape,
     merge_reshapes,
     drop_transpose,
     merge_transposes,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rules.arithmetic import Integers
+from graphrewrite.rules.negatives import SMALL, goes_lower, is_negated, is_negative, no_sign
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
@@ -40,21 +41,10 @@ __all__ = [
 ]
 
 
-_SMALL = "floats of 8 or 4 bits need not have a negative"
-
-
-def _no_sign(product):
-    """The reason why the sign of an operand is not that of a product or quotient, or an empty text."""
-    if product.type.element in SMALL_FLOATS:
-        return _SMALL
-    is_whole = product.op is op.div and element_kind(product.type.element) != "float"
-    return "the least integer has no negative" if is_whole else ""
-
-
 def _no_negative(x):
     """The reason why numbers are not told from their negatives by size alone, or an empty text."""
     if x.type.element in SMALL_FLOATS:
-        return _SMALL
+        return SMALL
     return "its numbers have no negative" if str(x.type.element).startswith("u") else ""
 
 
@@ -68,8 +58,10 @@ def _negative(forms, x, y, c):
     part = next(form for form in forms if form)
     if x.is_constant and (part is not forms[2] or y.is_constant):
         return decline("its numbers are computed", at=part)
-    if reason := _no_sign(part):
+    if reason := no_sign(part):
         return decline(reason, at=part)
+    if part.op is op.sub and is_negative(y):
+        return decline("the sign of what is subtracted goes first", at=part)
     if part.op in (op.sub, op.add) and element_kind(part.type.element) == "float":
         return decline("the sign of a zero would differ", at=part)
     if part is forms[0]:
@@ -79,12 +71,21 @@ def _negative(forms, x, y, c):
     return op.sub(y, x) if part.op is op.sub else op.sub(op.neg(c), x)
 
 
+_LOWER = "its sign goes into what is below it, for all of its readers"
+
+
+_ALONE = "the negative of a negative is the number itself"
+
+
 @rule
 def negate_operand(x, y, c: Constant):
     """The negative of a product with a constant is one with its negative; -(x - y) of integers is y - x."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    yield op.neg(product | quotient | difference | total)
+    sign = op.neg(product | quotient | difference | total)
+    yield sign
+    if is_negated(sign):
+        return decline(_ALONE, at=sign)
     return _negative(forms, x, y, c)
 
 
@@ -93,7 +94,10 @@ def negate_sum(z: Integers, x, y, c: Constant):
     """The negative of a sum of integers, of which one takes a sign, is its negative less the other one."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    yield op.neg(op.add(z, product | quotient | difference | total))
+    sign = op.neg(op.add(z, product | quotient | difference | total))
+    yield sign
+    if is_negated(sign):
+        return decline(_ALONE, at=sign)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.sub(negative, z)
 
@@ -103,7 +107,10 @@ def negate_sum_of_sums(z: Integers, w, x, y, c: Constant):
     """So is that of a sum in which such a sum is added."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    yield op.neg(op.add(z, op.add(w, product | quotient | difference | total)))
+    sign = op.neg(op.add(z, op.add(w, product | quotient | difference | total)))
+    yield sign
+    if is_negated(sign):
+        return decline(_ALONE, at=sign)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.sub(op.sub(negative, w), z)
 
@@ -111,24 +118,30 @@ def negate_sum_of_sums(z: Integers, w, x, y, c: Constant):
 @rule(shared="keep")
 def write_difference(x, y):
     """X + -y is x - y (IEEE 754-2019, 5.4.1); integers wrap around alike."""
-    total = op.add(x, op.neg(y))
+    sign = op.neg(y)
+    total = op.add(x, sign)
     yield total
     if y.is_constant:
         return decline("the negative of a constant is computed", at=total)
     if y.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=total)
+        return decline(SMALL, at=total)
+    if goes_lower(sign):
+        return decline(_LOWER, at=sign)
     return op.sub(x, y)
 
 
 @rule(shared="keep")
 def write_difference_as_sum(x, y):
     """X - -y is x + y."""
-    difference = op.sub(x, op.neg(y))
+    sign = op.neg(y)
+    difference = op.sub(x, sign)
     yield difference
     if y.is_constant:
         return decline("the negative of a constant is computed", at=difference)
     if y.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=difference)
+        return decline(SMALL, at=difference)
+    if goes_lower(sign):
+        return decline(_LOWER, at=sign)
     return op.add(x, y)
 
 
@@ -148,32 +161,41 @@ def add_negative(z, x, y, c: Constant):
 @rule(shared="keep")
 def multiply_without_signs(x, y):
     """The product of two negatives is that of the numbers, and so is the quotient of floats."""
-    product = (op.mul | op.div)(op.neg(x), op.neg(y))
+    sign, other = op.neg(x), op.neg(y)
+    product = (op.mul | op.div)(sign, other)
     yield product
-    if "neg" in (x.op_name, y.op_name):
-        return decline("the negative of a negative is the number itself", at=product)
-    if reason := _no_sign(product):
+    if is_negative(x) or is_negative(y):
+        return decline(_ALONE, at=product)
+    if reason := no_sign(product):
         return decline(reason, at=product)
+    if goes_lower(sign, other):
+        return decline(_LOWER, at=product)
     return product.op(x, y)
 
 
 @rule(shared="keep")
 def fold_sign_before(x, c: Constant):
     """The product of a negative with a constant is that of the number with its negative."""
-    product = (op.mul | op.div)(op.neg(x), c)
+    sign = op.neg(x)
+    product = (op.mul | op.div)(sign, c)
     yield product
-    if reason := _no_sign(product):
+    if reason := no_sign(product):
         return decline(reason, at=product)
+    if goes_lower(sign):
+        return decline(_LOWER, at=sign)
     return product.op(x, op.neg(c))
 
 
 @rule(shared="keep")
 def fold_sign_of_divisor(x, c: Constant):
     """So is a constant that is divided by a negative."""
-    quotient = op.div(c, op.neg(x))
+    sign = op.neg(x)
+    quotient = op.div(c, sign)
     yield quotient
-    if reason := _no_sign(quotient):
+    if reason := no_sign(quotient):
         return decline(reason, at=quotient)
+    if goes_lower(sign):
+        return decline(_LOWER, at=sign)
     return op.div(op.neg(c), x)
 
 
@@ -184,7 +206,7 @@ def move_sign(z, x, y, c: Constant):
     product, quotient, difference, total = forms
     result = (op.mul | op.div)(op.neg(z), product | quotient | difference | total)
     yield result
-    if reason := _no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
+    if reason := no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else result.op(z, negative)
@@ -197,7 +219,7 @@ def move_sign_of_divisor(z, x, y, c: Constant):
     product, quotient, difference, total = forms
     result = op.div(product | quotient | difference | total, op.neg(z))
     yield result
-    if reason := _no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
+    if reason := no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.div(negative, z)
@@ -210,23 +232,25 @@ def drop_sign_before_square(x):
     square = (op.mul | op.div)(signed, signed)
     yield square
     if x.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=square)
+        return decline(SMALL, at=square)
+    if goes_lower(signed):
+        return decline(_LOWER, at=signed)
     return square.op(x, x)
 
 
-@rule(shared="keep")
+@rule
 def turn_difference_before_square(x, c: Constant):
     """So is that of a constant less a number, and its quotient by itself."""
     difference = op.sub(c, x)
     square = (op.mul | op.div)(difference, difference)
     yield square
     if x.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=square)
+        return decline(SMALL, at=square)
     turned = x if x.type == difference.type and not c.value.any() else op.add(x, op.neg(c))
     return square.op(turned, turned)
 
 
-@rule(shared="keep")
+@rule
 def turn_differences_before_even(x: Integers, y, c: Constant):
     """So are those of such a difference less another integer, before either."""
     differences = op.sub(op.sub(c, x), y)
@@ -237,7 +261,7 @@ def turn_differences_before_even(x: Integers, y, c: Constant):
     return even.op(op.add(op.add(x, op.neg(c)), y), like=even)
 
 
-@rule(shared="keep")
+@rule
 def turn_differences_before_square(x: Integers, y, c: Constant):
     """The same before a square."""
     differences = op.sub(op.sub(c, x), y)
@@ -254,7 +278,7 @@ def factor_as_sign(x):
     yield product
     if x.type != product.type:
         return decline("the constant broadcasts the other operand, or the type changes", at=product)
-    if reason := _no_sign(product):
+    if reason := no_sign(product):
         return decline(reason, at=product)
     return op.neg(x)
 
@@ -272,7 +296,10 @@ def negate_integer_from_zero(x: Integers):
 @rule
 def negate_integer_sum(x: Integers, y):
     """-x - y is -(x + y), which wraps around alike; of floats, the sign of a zero would differ."""
-    yield op.sub(op.neg(x), y)
+    difference = op.sub(op.neg(x), y)
+    yield difference
+    if y.is_constant:
+        return decline("the negative of the constant is added", at=difference)
     return op.neg(op.add(x, y))
 
 
@@ -284,17 +311,20 @@ def negate_from_minus_zero(x):
     if x.type != difference.type:
         return decline("the constant broadcasts the other operand", at=difference)
     if x.type.element in SMALL_FLOATS:
-        return decline(_SMALL, at=difference)
+        return decline(SMALL, at=difference)
     return op.neg(x)
 
 
 @rule(shared="keep")
 def drop_sign_before_even(x):
     """An absolute value, and a sum of such or of squares, is that of the negative."""
-    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)((op.neg | op.abs)(x))
+    signed = (op.neg | op.abs)(x)
+    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(signed)
     yield even
     if reason := _no_negative(x):
         return decline(reason, at=x)
+    if goes_lower(signed):
+        return decline(_LOWER, at=signed)
     return even.op(x, like=even)
 
 
@@ -305,7 +335,7 @@ def turn_difference_before_factor(x: Integers, c: Constant, d: Constant):
     return op.mul(op.add(x, op.neg(c)), op.neg(d))
 
 
-@rule(shared="keep")
+@rule
 def turn_difference_before_even(x, c: Constant):
     """So is that of a constant less a number, for which the constant is subtracted."""
     difference = op.sub(c, x)

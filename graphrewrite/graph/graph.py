@@ -202,15 +202,16 @@ class Graph(GraphMethods, Dataflow, Body):
         attributes = op.as_attributes(attributes or {})
         operands = op.completed(operands, attributes)
         op.check(len(operands), attributes)
-        values = [x for x in operands if isinstance(x, Value)]
-        for value in values:
-            check_value(self, value, op.name)
+        kinds: list[Type | None] = []
+        for x in operands:
+            if isinstance(x, Value):
+                check_value(self, x, op.name)
+            kinds.append(x.type if isinstance(x, Value) else None)
         # Types first: if they do not fit, no constant has been added yet.
-        kinds = [x.type if isinstance(x, Value) else None for x in operands]
-        like = met_by(op, operands, kinds, attributes) if len(values) < len(operands) else None
+        like = met_by(op, operands, kinds, attributes) if None in kinds else None
         constants = {i: as_constant(x, like) for i, x in enumerate(operands) if not isinstance(x, Value)}
         types = [
-            x.type if isinstance(x, Value) else constant_type(constants[i], x, like) for i, x in enumerate(operands)
+            constant_type(constants[i], operands[i], like) if kind is None else kind for i, kind in enumerate(kinds)
         ]
         attributes = op.settled(attributes, types)
         results = op.result_types(tuple(types), attributes)
@@ -218,9 +219,7 @@ class Graph(GraphMethods, Dataflow, Body):
             results = numbered(results, first_free_number(self))
         name = self.fresh(op.stem) if name is None else self._free(name)
         self.adopt(op)
-        values = [
-            x if isinstance(x, Value) else self.constant(constants[i], type=types[i]) for i, x in enumerate(operands)
-        ]
+        values = [self.constant(constants[i], type=types[i]) if i in constants else x for i, x in enumerate(operands)]
         data = {
             "type": op.name,
             **op.stored(attributes),

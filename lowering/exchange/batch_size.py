@@ -101,7 +101,7 @@ class _Trial:
             results = tuple(self.with_batch(kind) if before[0].shape[:1] == (self.number,) else kind for kind in old)
         else:
             data.update(self.general(data, before[0].shape, types[0].shape, old[0].shape))
-            results = op.infer(*types, **attributes_in(data, op))
+            results = op.result_types(tuple(types), attributes_in(data, op))
             if data["type"] in ("expand", "reshape"):
                 data["shape"] = results[0].shape  # as the import says it where a size is symbolic
         if any(tuple(map(self.at_number, n.shape)) != o.shape for n, o in zip(results, old, strict=True)):

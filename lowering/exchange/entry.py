@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -97,10 +97,12 @@ class Entry:
     fits: Callable[[Mapping[str, Any], Sequence[Tensor]], str | None] | None = None
     shown: Callable[[dict[str, Any], Sequence[Tensor]], dict[str, Any]] | None = None
 
-    def neutral(self) -> Iterator[Neutral | None]:
-        """Return what stands in for each operand that is missing, None where nothing does; without end."""
-        known = map(self.op.neutral.get, self.op.operands) if isinstance(self.op, Op) else ()
-        return chain(known, repeat(None))
+    @cached_property
+    def neutral(self) -> tuple[Neutral | None, ...]:
+        """What stands in for each operand that is missing, None where nothing does."""
+        if not isinstance(self.op, Op) or not self.op.neutral:
+            return ()
+        return tuple(map(self.op.neutral.get, self.op.operands))
 
     def read_attributes(self, attributes: Mapping[str, Any], used: int) -> dict[str, Any]:
         """Convert the attributes of an ONNX node that uses so many outputs, or raise `Unfit`.
@@ -127,16 +129,16 @@ class Entry:
         for name, allowed in self.required.items():
             if name in attributes and attributes[name] not in allowed:
                 raise Unfit(f"{name}={attributes[name]!r} is not supported, only {' or '.join(map(repr, allowed))}")
-        most = self.op.results or used if isinstance(self.op, Op) else self.outputs
+        known = self.op if isinstance(self.op, Op) else None
+        most = self.outputs if known is None else known.results or used
         if used > most:
             raise Unfit(f"its {used} outputs are not supported, only the first {most}")
-        for name, (ours, *_) in self.attributes.items():
-            if ours == self.counted and attributes.get(name, used) != used:
+        read: dict[str, Any] = {}
+        defaults = {} if known is None else known.attributes
+        for name, (ours, convert, *_) in self.attributes.items():
+            if name not in attributes:
+                continue
+            if ours == self.counted and attributes[name] != used:
                 raise Unfit(f"{name}={attributes[name]}, and it has {used} outputs")
-        defaults = self.op.attributes if isinstance(self.op, Op) else {}
-        read = {
-            ours: _or_default(convert(attributes[name]), defaults.get(ours))
-            for name, (ours, convert, *_) in self.attributes.items()
-            if name in attributes
-        }
+            read[ours] = _or_default(convert(attributes[name]), defaults.get(ours))
         return {**self.defaults, **({self.counted: used} if self.counted else {}), **read}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -216,7 +217,7 @@ class Exporter:
         )
         inputs = {
             position: self.name(*operand)
-            for position, operand, neutral in zip(indices, operands, entry.neutral(), strict=False)
+            for position, operand, neutral in zip(indices, operands, chain(entry.neutral, repeat(None)), strict=False)
             if not (neutral is not None and self.is_neutral(operand.node))
             and not (position in entry.zeros and self.is_spread(node, operand.node))
         }

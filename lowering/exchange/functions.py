@@ -27,6 +27,12 @@ _MOST_CALLS = 100
 _MOST_DEFINITIONS = 4
 """Definitions within definitions."""
 
+_WITHOUT_NODES = frozenset((1, 2, 3, 4, 6, 7, 8))
+"""Kinds of attributes, as `AttributeProto` numbers them, that are no graphs: numbers, texts, tensors and lists of them.
+
+Those of old files have none.
+"""
+
 _Key = tuple[str, str, str]
 
 
@@ -37,6 +43,8 @@ def all_nodes(nodes: Iterable[Any]) -> Iterator[Any]:
         node = pending.pop()
         yield node
         for attribute in node.attribute:
+            if attribute.type in _WITHOUT_NODES:
+                continue
             for graph in (attribute.g, *attribute.graphs):
                 pending.extend(reversed(graph.node))
 

@@ -179,6 +179,8 @@ class Importer:
         """Add the translation of a node of the model, with its annotations."""
         label = node.name or next(filter(None, node.output), node.op_type)
         self.translate(node, label)
+        if not getattr(node, "metadata_props", ()):
+            return
         made = self.values.get(next(filter(None, node.output), ""))
         if made is not None and self.graph.origin(made.node) == (label,):
             keep_annotations(self.graph, made.node, node)
@@ -322,23 +324,25 @@ class Importer:
     ) -> tuple[dict[str, Any], list[Value | np.ndarray]]:
         """Return the attributes and operands of a node by an entry, or raise `Unfit`."""
         attributes = entry.read_attributes(onnx_attributes, used)
+        count = len(inputs)
         for index, (ours, convert, *_) in entry.constants.items():
-            value = inputs[index] if index < len(inputs) else None
+            value = inputs[index] if index < count else None
             if value is not None:
                 attributes[ours] = convert(self.static(value, index, ours))
                 if holds_symbols(attributes[ours]):
                     raise Unfit(f"its input {index} ({ours}) must be a number, and is the open size {attributes[ours]}")
         attributes = {ours: value for ours, value in attributes.items() if value is not None}
-        indices = entry.operands or tuple(i for i in range(len(inputs)) if i not in entry.constants)
-        operands: list[Any] = [inputs[i] if i < len(inputs) else None for i in indices]
-        types = [x.type if x is not None and isinstance(x.type, Tensor) else None for x in operands]
+        indices = entry.operands or tuple([i for i in range(count) if i not in entry.constants])
+        operands: list[Any] = [inputs[i] if i < count else None for i in indices]
+        kinds = [None if x is None else x.type for x in operands]
+        types = [kind if isinstance(kind, Tensor) else None for kind in kinds]
         present = [kind for kind in types if kind is not None]
         if entry.complete is not None:
             attributes = entry.complete(attributes, present)
         reason = entry.fits(attributes, present) if entry.fits is not None else None
         if reason is not None:
             raise Unfit(reason)
-        for position, (index, neutral_of) in enumerate(zip(indices, entry.neutral(), strict=False)):
+        for position, (index, neutral_of) in enumerate(zip(indices, entry.neutral, strict=False)):
             operand = operands[position]
             if neutral_of is None or (operand is not None and index not in entry.zeros):
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import stat
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +163,7 @@ def _check(proto: onnx.ModelProto, name: str) -> None:
             f"{name} has no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} "
             "outputs; is it an ONNX file?"
         )
-    if any(isinstance(text, bytes) for text in _texts(proto.graph)):
+    if bytes in set(map(type, _texts(proto.graph))):
         raise ModelError(f"{name} is corrupt: some of its names are not text; export it again")
     try:
         onnx.checker.check_model(_with_shapes(proto))
@@ -204,16 +204,18 @@ def _import_domains(proto: onnx.ModelProto) -> None:
                     part.opset_import.add(domain=domain, version=1)
 
 
-def _texts(graph: onnx.GraphProto) -> Iterator[str | bytes]:
-    """Every name in a model; protobuf gives bytes where one is not UTF-8."""
-    yield graph.name
-    yield from (tensor.name for tensor in graph.initializer)
+def _texts(graph: onnx.GraphProto) -> list[str | bytes]:
+    """Return every name in a model; protobuf gives bytes where one is not UTF-8."""
+    texts = [graph.name, *(tensor.name for tensor in graph.initializer)]
     for value in (*graph.input, *graph.output, *graph.value_info):
-        yield value.name
-        yield from (dimension.dim_param for dimension in value.type.tensor_type.shape.dim)
+        texts.append(value.name)
+        texts += [dimension.dim_param for dimension in value.type.tensor_type.shape.dim]
     for node in graph.node:
-        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
-        yield from (attribute.name for attribute in node.attribute)
+        texts += (node.name, node.op_type, node.domain)
+        texts += node.input
+        texts += node.output
+        texts += [attribute.name for attribute in node.attribute]
+    return texts
 
 
 def _version(proto: onnx.ModelProto | onnx.FunctionProto) -> int | None:

@@ -37,7 +37,7 @@ def has_symbols(value: Any) -> bool:
 
 
 class SizeNodes:
-    """Writer of nodes that compute sizes; each size is computed once.
+    """Writer of nodes that compute sizes; each size, and each vector of sizes, is computed once.
 
     A size comes from an axis that has it: of an input, of an operand, or of the first value whose type has it. What no
     axis has is computed from the symbols in it.
@@ -60,6 +60,7 @@ class SizeNodes:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.written: dict[str, str] = {}
+        self.vectors: dict[tuple[int | str, ...], str] = {}
         inputs = ((str(size), (node, 0, axis)) for node in graph.inputs for axis, size in _sizes(graph, node, 0))
         self.inputs: dict[str, Axis] = {}
         for size, axis in inputs:
@@ -68,6 +69,13 @@ class SizeNodes:
 
     def vector(self, sizes: Sequence[int | str], node: str) -> str:
         """Return the name of a vector of sizes that a node needs."""
+        key = tuple(size if isinstance(size, int) else str(size) for size in sizes)
+        if key not in self.vectors:
+            self.vectors[key] = self.joined(key, node)
+        return self.vectors[key]
+
+    def joined(self, sizes: Sequence[int | str], node: str) -> str:
+        """Add nodes that join sizes that a node needs."""
         parts: list[str] = []
         numbers: list[int] = []
         for size in (*sizes, None):
@@ -78,7 +86,7 @@ class SizeNodes:
                 parts.append(self.constant(numbers))
                 numbers = []
             if size is not None:
-                parts.append(self.value(str(size), node))
+                parts.append(self.value(size, node))
         return parts[0] if len(parts) == 1 else self.add("Concat", parts, axis=0)
 
     def scalar(self, size: str, node: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.rules.affine import per_channel
+from graphrewrite.rules.affine import per_channel, with_axes
 from graphrewrite.rules.norms import add_to_layer_norm, add_to_norm, scale_layer_norm, scale_norm
 from graphrewrite.types import element_dtype, element_kind
 
@@ -48,31 +48,40 @@ def _scale(power, gain):
 
 
 def _rms_norm(x, mean, epsilon, result, gain=None):
-    """The norm of a mean of squares, if it is one over the last axes."""
+    """The norm of a mean of squares; of other axes than the last ones, which come last for it, between transposes."""
     if x.type != result.type or x.type.layout is not None:
         return decline("a constant broadcasts its operand, or its axes have names", at=result)
-    axes = _last_axes(x, mean)
-    if axes is None or element_kind(x.type.element) != "float":
-        return decline("its mean is not one over the last axes, or of no floats", at=mean)
+    axes = _reduced_axes(x, mean)
+    if not axes or element_kind(x.type.element) != "float":
+        return decline("its mean is one over no axes, or does not keep them, or is of no floats", at=mean)
     if epsilon.value.size != 1 or not epsilon.value.item() > 0:
         return decline("what is added to the mean is not one number above 0", at=epsilon)
-    normalised = x.shape[axes:]
+    normalised = tuple(x.shape[axis] for axis in axes)
+    perm = (*(axis for axis in range(len(x.shape)) if axis not in axes), *axes)
     if gain is None:
         if any(isinstance(size, str) for size in normalised):
             return decline("a size of its normalised axes is symbolic", at=result)
         gain = np.ones(normalised, element_dtype(x.type.element))
-    elif (gain := _parameter(gain, normalised)) is None:
+    elif (gain := _parameter(gain, normalised, np.argsort(perm))) is None:
         return decline("its factor does not broadcast to the normalised axes", at=result)
-    return op.rms_norm(x, gain, axis=axes - len(x.shape), epsilon=epsilon.value.item())
+    attributes = {"axis": -len(axes), "epsilon": epsilon.value.item()}
+    if perm == tuple(sorted(perm)):
+        return op.rms_norm(x, gain, **attributes)
+    norm = op.rms_norm(op.transpose(x, perm=perm), gain, **attributes)
+    return op.transpose(norm, perm=tuple(int(axis) for axis in np.argsort(perm)))
+
+
+def _reduced_axes(x, mean):
+    """The axes of a mean, in order, if they stay; else none."""
+    if mean.axes is None or not mean.keep_dims or 0 in x.shape:
+        return ()
+    return tuple(sorted(axis % len(x.shape) for axis in mean.axes))
 
 
 def _last_axes(x, mean):
     """The first of the axes of a mean, if these are the last ones and stay; else None."""
-    if mean.axes is None or not mean.keep_dims or 0 in x.shape:
-        return None
-    rank = len(x.shape)
-    axes = sorted(axis % rank for axis in mean.axes)
-    return axes[0] if axes == list(range(rank - len(axes), rank)) and axes else None
+    axes, rank = _reduced_axes(x, mean), len(x.shape)
+    return axes[0] if axes and axes == tuple(range(rank - len(axes), rank)) else None
 
 
 def _broadcasts(shape, whole):
@@ -80,12 +89,20 @@ def _broadcasts(shape, whole):
     return len(shape) <= len(whole) and all(a in (1, b) for a, b in zip(shape, last, strict=True))
 
 
-def _parameter(c, whole):
-    """A factor or addend of normalised entries as a parameter of a norm; None where it does not broadcast to them."""
+def _parameter(c, whole, back=None):
+    """A factor or addend of normalised entries as a parameter of a norm; None where it does not broadcast to them.
+
+    Parameters
+    ----------
+    back : sequence of int, optional
+        Where each axis of the norm is in what is multiplied or added, if that is transposed.
+    """
+    is_moved = back is not None and list(back) != sorted(back)
     if not c.is_constant:
-        return c if _broadcasts(c.shape, whole) else None
-    more = max(c.value.ndim - len(whole), 0)
-    entries = c.value.reshape(c.value.shape[more:]) if set(c.value.shape[:more]) <= {1} else c.value
+        return c if _broadcasts(c.shape, whole) and not is_moved else None
+    value = with_axes(c, len(back)).transpose(np.argsort(back)) if is_moved else c.value
+    more = max(value.ndim - len(whole), 0)
+    entries = value.reshape(value.shape[more:]) if set(value.shape[:more]) <= {1} else value
     if not _broadcasts(entries.shape, whole):
         return None
     return entries if any(isinstance(size, str) for size in whole) else np.broadcast_to(entries, whole)
@@ -99,9 +116,9 @@ def recognise_variance(x):
     yield variance
     if not variance.type == squares.type == mean.type or element_kind(x.type.element) != "float":
         return decline("an exponent broadcasts it, or it is of no floats", at=variance)
-    axis = _last_axes(x, mean)
-    if axis is None or axis != _last_axes(x, squares):
-        return decline("its means are not over the same last axes", at=squares)
+    axes = _reduced_axes(x, mean)
+    if not axes or axes != _reduced_axes(x, squares):
+        return decline("its means are not over the same axes", at=squares)
     centred = op.sub(x, mean)
     return op.reduce_mean(op.mul(centred, centred), like=squares)
 
@@ -161,13 +178,15 @@ def recognise_layer_norm(x, gain):
     """The root-mean-square norm of deviations from a mean is a layer norm (Ba et al. 2016)."""
     mean = op.reduce_mean(x)
     centred = op.sub(x, mean)
-    norm = op.rms_norm(centred, gain)
+    moved = op.transpose(centred)
+    norm = op.rms_norm(centred | moved, gain)
     yield norm
     if x.type != centred.type:
         return decline("its mean broadcasts it", at=centred)
-    if _last_axes(x, mean) != norm.axis % len(x.shape):
+    perm = moved.perm if moved else range(len(x.shape))
+    if _reduced_axes(x, mean) != tuple(sorted(perm[norm.axis % len(perm) :])):
         return decline("its mean is not one over the axes of the norm", at=mean)
-    return op.layer_norm(x, gain, like=norm)
+    return op.layer_norm(op.transpose(x, perm=perm) if moved else x, gain, like=norm)
 
 
 @rule(keeps="rounding")
@@ -210,24 +229,28 @@ def recognise_norm_of_narrow(x, gain: Constant, shift: Constant | None = None):
 def recognise_gain(x, c):
     """A factor of normalised entries is the gain of a norm that has none, also where it is no constant."""
     norm = (op.layer_norm | op.rms_norm)(x, 1)
-    product = op.mul(norm, c)
+    moved = op.transpose(norm)
+    product = op.mul(norm | moved, c)
     yield product
-    factor = _parameter(c, x.shape[norm.axis % len(x.shape) :])
-    if x.type != product.type or factor is None:
+    factor = _parameter(c, x.shape[norm.axis % len(x.shape) :], moved.perm if moved else None)
+    if (moved or norm).type != product.type or factor is None:
         return decline("the factor does not broadcast to the normalised axes", at=c)
-    return norm.op(x, factor, like=norm)
+    scaled = norm.op(x, factor, like=norm)
+    return op.transpose(scaled, perm=moved.perm) if moved else scaled
 
 
 @rule(keeps="rounding")
 def recognise_shift(x, gain, c):
     """So is an addend the shift of a norm that has none."""
     norm = op.layer_norm(x, gain)
-    total = op.add(norm, c)
+    moved = op.transpose(norm)
+    total = op.add(norm | moved, c)
     yield total
-    term = _parameter(c, x.shape[norm.axis % len(x.shape) :])
-    if x.type != total.type or term is None:
+    term = _parameter(c, x.shape[norm.axis % len(x.shape) :], moved.perm if moved else None)
+    if (moved or norm).type != total.type or term is None:
         return decline("the addend does not broadcast to the normalised axes", at=c)
-    return op.layer_norm(x, gain, term, like=norm)
+    shifted = op.layer_norm(x, gain, term, like=norm)
+    return op.transpose(shifted, perm=moved.perm) if moved else shifted
 
 
 @rule(keeps="rounding")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, evaluate, models
+from graphrewrite import Graph, Tensor, evaluate, models, op
 from graphrewrite.errors import RuleError
 from graphrewrite.lowering import HARDWARE, INTEGER, ONNX, TARGETS, C, Target, from_onnx, optimise, quantise
 
@@ -63,3 +63,17 @@ def test_a_target_says_what_code_is_written_and_of_which_level():
     assert TARGETS["hardware"].level == "stream"
     with pytest.raises(RuleError, match="no level 'integr'; did you mean 'integer'"):
         Target("mine", level="integr")
+
+
+def test_products_of_samples_and_steps_that_are_open_are_merged_without_computed_sizes():
+    network, random = Graph("queries_and_keys"), np.random.default_rng(0)
+    x = network.input("x", Tensor("f32", ("N", "T", 4)))
+    for name, step in {"q": op.relu, "k": op.tanh, "v": op.exp}.items():
+        w, b = random.normal(size=(4, 4)).astype(np.float32), random.normal(size=4).astype(np.float32)
+        network.output(name, step(op.add(op.matmul(x, w), b)))
+    smaller = optimise(network, approximate=True)
+    assert kinds(smaller) == {"matmul", "add", "split", "relu", "tanh", "exp"}
+    given = {"x": random.normal(size=(2, 3, 4)).astype(np.float32)}
+    found = evaluate(smaller, given)
+    for name, array in evaluate(network, given).items():
+        np.testing.assert_allclose(found[name], array, rtol=1e-4, atol=1e-6)

@@ -68,6 +68,7 @@ ROUNDED = {
     "a constant less them": (lambda x: op.sub(3.0, op.add(x, C)), ["sub"]),
     "a constant less that of one": (lambda x: op.sub(3.0, op.sub(C, x)), ["add"]),
     "factors": (lambda x: op.mul(op.mul(x, 2.0), C), ["mul"]),
+    "line that is scaled": (lambda x: op.mul(op.sub(op.mul(x, C), 2.0), 4.0), ["mul", "add"]),
     "factor and divisor": (lambda x: op.div(op.mul(x, C), 4.0), ["mul"]),
     "divisors": (lambda x: op.div(op.div(x, 2.0), C), ["div"]),
     "quotient of a constant": (lambda x: op.mul(op.div(2.0, x), C), ["div"]),

@@ -19,6 +19,22 @@ def test_products_of_one_operand_are_one_whoever_else_reads_it():
     assert sorted(ops(rewritten(graph, MERGE_PRODUCTS))) == ["matmul", "relu", "split"]
 
 
+def test_sums_of_products_of_one_operand_are_one():
+    def three(x):
+        return tuple(op.add(op.matmul(x, weights(4, n)), weights(n)) for n in (2, 3, 5))
+
+    assert ops(rewritten(graph_of(three, SEQUENCES), MERGE_PRODUCTS)) == ["matmul", "add", "split"]
+
+
+def test_products_without_addends_are_merged_with_those_that_have_some():
+    def three(x):
+        first, second, third = (op.matmul(x, weights(4, n)) for n in (2, 3, 5))
+        return op.add(first, weights(2)), op.relu(second), op.add(third, weights(5))
+
+    found = ops(rewritten(graph_of(three, SEQUENCES), MERGE_PRODUCTS))
+    assert sorted(found) == ["add", "matmul", "relu", "split", "split"]
+
+
 def test_products_of_one_matrix_are_one():
     graph = graph_of(lambda x, y, z, w: tuple(op.matmul(each, w) for each in (x, y, z)), (2, 4), (3, 4), (1, 4), (4, 6))
     assert ops(rewritten(graph, MERGE_PRODUCTS)) == ["concat", "matmul", "split"]

@@ -11,6 +11,7 @@ from graphrewrite.op.precision import truncated
 from graphrewrite.types import (
     SHORT_INTEGERS,
     SMALL_FLOATS,
+    TEXT,
     Element,
     ElementName,
     FixedPoint,
@@ -50,6 +51,7 @@ def cast(x: np.ndarray, *, element: ElementName, saturate: bool = True, round_mo
     Floats round to the nearest, ties to even; to integers they are truncated. Integers wrap around, in two's
     complement. True is 1, and all but 0 is True. What ONNX leaves open: floats beyond an integer type give its nearest
     number, NaN gives 0; those beyond one of less than 8 bits, which numpy has not, go through 64 bits and wrap around.
+    The text of a float has 8 digits, that of True is 1, and as floats or integers texts are read as Python reads them.
 
     Parameters
     ----------
@@ -74,8 +76,14 @@ def cast(x: np.ndarray, *, element: ElementName, saturate: bool = True, round_mo
     [0.10009765625]
     >>> cast(np.array([500.0]), element="f8e4m3fn").tolist(), cast(np.array([5.0]), element="f8e8m0").tolist()
     ([448.0], [8.0])
+    >>> cast(np.array([0.1, 2.0]), element="string").tolist(), cast(np.array(["1e3", "-2"]), element="f32").tolist()
+    (['0.1', '2'], [1000.0, -2.0])
     """
     x = np.asarray(x)
+    if x.dtype.kind == "U" and element != TEXT:
+        x = _numbers_of(x, element)
+    elif x.dtype.kind != "U" and element == TEXT:
+        x = np.array([_text_of(number) for number in x.ravel().tolist()], np.str_).reshape(x.shape)
     if element in SMALL_FLOATS:
         return nearest_small(element, narrowed(x), saturate=saturate, infinities=not saturate, mode=round_mode)
     if element == "bool":
@@ -84,6 +92,23 @@ def cast(x: np.ndarray, *, element: ElementName, saturate: bool = True, round_mo
         x = truncated(x, np.dtype(np.int64) if element in SHORT_INTEGERS else element_dtype(element))
     with np.errstate(over="ignore", under="ignore"):  # a number beyond the range of a float type becomes infinite
         return hold(element, x)
+
+
+def _text_of(number: int | float) -> str:
+    """Return a number as onnxruntime writes it."""
+    if isinstance(number, int):
+        return str(int(number))
+    return f"{number:.8g}" if np.isfinite(number) else {"inf": "INF", "-inf": "-INF", "nan": "NaN"}[str(number)]
+
+
+def _numbers_of(texts: np.ndarray, element: ElementName) -> np.ndarray:
+    """Return the numbers that texts stand for, of 64 bits; integers wrap around."""
+    is_whole = integer_limits(element) is not None and element != "bool"
+    try:
+        numbers = [int(text) % 2**64 if is_whole else float(text) for text in texts.ravel().tolist()]
+    except ValueError as error:
+        raise ValueError(f"{error}; texts that are cast to {element} are numbers") from None
+    return np.array(numbers, np.uint64 if is_whole else np.float64).reshape(texts.shape)
 
 
 def _infer_name_axes(x: Tensor, *, layout: str | None) -> Tensor:

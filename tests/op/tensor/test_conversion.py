@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as npst
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.testing import types
-from graphrewrite.types import NAMES, Quantised, contradiction, element_dtype, element_kind, hold, integer_limits
+from graphrewrite.types import NAMES, TEXT, Quantised, contradiction, element_dtype, element_kind, hold, integer_limits
 from tests.support.sessions import session_of
 
 ONNX = {
@@ -63,6 +63,23 @@ def test_a_cast_is_that_of_onnx(given_, to):
         whole = np.trunc(x.astype(np.float64))
         x = x[(whole >= limits[0]) & (whole <= limits[1])]
     np.testing.assert_array_equal(op.cast(x, element=to), in_onnx("Cast", {"x": x}, to=ONNX[to]))
+
+
+@pytest.mark.parametrize("given_", ["f16", "f32", "f64", "i8", "i64", "u64", "bool"])
+def test_the_text_of_a_number_is_that_of_onnxruntime(given_):
+    beyond = [np.inf, -np.inf, np.nan, 1 / 3, 1e30] if given_ in ("f32", "f64") else []
+    x = np.concatenate([numbers(given_), np.array(beyond, element_dtype(given_))])
+    texts = op.cast(x, element=TEXT)
+    assert texts.tolist() == in_onnx("Cast", {"x": x}, to=onnx.TensorProto.STRING).tolist()
+    np.testing.assert_array_equal(op.cast(texts, element="f64"), np.array([float(text) for text in texts]))
+
+
+@pytest.mark.parametrize("to", ["f32", "f64", "i8", "u8", "i32", "u64", "bool"])
+def test_the_number_of_a_text_is_that_of_onnxruntime(to):
+    texts = np.array([" 7 ", "-5", "+300", "1e3", "NaN", "-INF"][: 6 if to in ("f32", "f64") else 3])
+    np.testing.assert_array_equal(op.cast(texts, element=to), in_onnx("Cast", {"x": texts}, to=ONNX[to]))
+    with pytest.raises(ValueError, match=f"'one'; texts that are cast to {to} are numbers"):
+        op.cast(np.array(["one"]), element=to)
 
 
 @pytest.mark.parametrize("to", NAMES)

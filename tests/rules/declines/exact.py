@@ -57,9 +57,13 @@ def _turned(x: Any, first: Any, perm: Any, last: Any) -> Any:
     return op.reshape(op.transpose(op.reshape(x, shape=first), perm=perm), shape=last)
 
 
-def _named_repetition(x: Any) -> Any:
+def _named(x: Any) -> Any:
     two = x.graph.constant(ones(1, 2), type=Tensor("f32", (1, 2), "NC"))
-    return op.add(op.expand(two, shape=("N", 2)), row(1, 2))
+    return op.expand(two, shape=("N", 2))
+
+
+def _named_repetition(x: Any) -> Any:
+    return op.add(_named(x), row(1, 2))
 
 
 def _by_blocks(x: Any) -> Any:
@@ -67,6 +71,17 @@ def _by_blocks(x: Any) -> Any:
     return op.quantize_linear(
         op.dequantize_linear(x, scales, axis=1, block_size=2), scales, axis=1, block_size=2, element="u8"
     )
+
+
+def _with_sign(result: str) -> str:
+    """A negative with another reader, which goes into the product that it is of, or into a sum of one."""
+    return f"""x = input() : i32[N,4]
+        c = constant(value=3) : i32[]
+        m = mul(x, c)
+        a = add(m, x)
+        n = neg(a)
+        r = {result}
+        z = output(n)"""
 
 
 DECLINES: dict[Rule, tuple[Case, ...]] = {
@@ -152,10 +167,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.write_difference: (
         (lambda x, y: op.add(x, op.neg(y)), SMALL, SMALL),
         (lambda x: op.add(x, op.neg(constant(x, row(1, 2, 3, 4)))), "f32[N,4]"),
+        _with_sign("add(x, n)"),
     ),
     rules.write_difference_as_sum: (
         (lambda x, y: op.sub(x, op.neg(y)), SMALL, SMALL),
         (lambda x: op.sub(x, op.neg(constant(x, row(1, 2, 3, 4)))), "f32[N,4]"),
+        _with_sign("sub(x, n)"),
     ),
     rules.negate_integer_from_zero: (
         (lambda x: op.sub(np.zeros((2, 1), np.int32), x), "i32[4]"),
@@ -165,12 +182,17 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.sub(-0.0 * COLUMN, x), "f32[4]"),
         (lambda x: op.sub(-0.0, x), SMALL),
     ),
-    rules.negate_integer_sum: ((lambda x, y: op.sub(op.neg(x), y), "f32[N,4]", "f32[N,4]"),),
+    rules.negate_integer_sum: (
+        (lambda x, y: op.sub(op.neg(x), y), "f32[N,4]", "f32[N,4]"),
+        (lambda x: op.sub(op.neg(x), whole(3)), "i32[N,4]"),
+    ),
     rules.negate_sum: (
+        (lambda x, y: op.neg(op.neg(op.add(x, op.mul(y, whole(3))))), "i32[N,4]", "i32[N,4]"),
         (lambda x, y: op.neg(op.add(x, op.mul(y, 2.0))), "f32[N,4]", "f32[N,4]"),
         (lambda x, y: op.neg(op.add(x, op.div(y, whole(3)))), "i32[N,4]", "i32[N,4]"),
     ),
     signs.negate_sum_of_sums: (
+        (lambda x, y: op.neg(op.neg(op.add(x, op.add(y, op.mul(y, whole(3)))))), "i32[N,4]", "i32[N,4]"),
         (lambda x, y: op.neg(op.add(x, op.add(y, op.mul(y, 2.0)))), "f32[N,4]", "f32[N,4]"),
         (lambda x, y: op.neg(op.add(x, op.add(y, op.div(y, whole(3))))), "i32[N,4]", "i32[N,4]"),
     ),
@@ -187,6 +209,8 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.neg(op.div(x, whole(3))), "i32[N,4]"),
         (lambda x: op.neg(op.mul(x, x)), "f32[N,4]"),
         (lambda x: op.neg(op.mul(x, 2.0)), SMALL),
+        (lambda x: op.neg(op.neg(op.mul(x, 2.0))), "f32[N,4]"),
+        (lambda x, y: op.neg(op.sub(x, op.neg(y))), "i32[N,4]", "i32[N,4]"),
     ),
     rules.add_negative: (
         (lambda x, y: op.sub(x, op.sub(x, y)), "f32[N,4]", "f32[N,4]"),
@@ -214,17 +238,19 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.div(op.neg(x), op.neg(y)), "i32[N,4]", "i32[N,4]"),
         (lambda x, y: op.mul(op.neg(x), op.neg(y)), SMALL, SMALL),
         (lambda x, y: op.mul(op.neg(op.neg(x)), op.neg(y)), "f32[N,4]", "f32[N,4]"),
+        _with_sign("mul(p, n)").replace("m = ", "p = neg(x)\n        m = "),
     ),
-    rules.drop_sign_before_square: ((lambda x: op.mul(*[op.neg(x)] * 2), SMALL),),
+    rules.drop_sign_before_square: ((lambda x: op.mul(*[op.neg(x)] * 2), SMALL), _with_sign("mul(n, n)")),
     rules.factor_as_sign: (
         (lambda x: op.mul(x, -COLUMN), "f32[4]"),
         (lambda x: op.mul(x, -1.0), SMALL),
         (lambda x: op.div(x, whole(-1)), "i32[N,4]"),
     ),
-    rules.drop_sign_before_even: ((lambda x: op.abs(op.neg(x)), "u8[N,4]"),),
+    rules.drop_sign_before_even: ((lambda x: op.abs(op.neg(x)), "u8[N,4]"), _with_sign("abs(n)")),
     rules.fold_sign_before: (
         (lambda x: op.div(op.neg(x), whole(3)), "i32[N,4]"),
         (lambda x: op.mul(op.neg(x), 2.0), SMALL),
+        _with_sign("mul(n, c)"),
     ),
     rules.constant_last: ((lambda x: op.add(x, 2.0), "f32[N,4]"),),
     rules.merge_constants: (
@@ -283,6 +309,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (_other_readers, "f32[N,4]", "f32[N,1]"),
         (lambda x: op.concat(rows(x, 1, 2), rows(x, 2, 4), axis=0), "f32[N]"),
         (_sizes, "f32[N,M]"),
+    ),
+    borders.subtract_repeated_as_add: (
+        "x = input() : f8e4m3fn[N,4]\nc = constant(value=1) : f8e4m3fn[]\ne = expand(c, shape=['N', 4])\nr = sub(x, e)",
+        (
+            lambda x: op.sub(
+                x, op.expand(x.graph.constant(ones(1, 4), type=Tensor("f32", (1, 4), "NC")), shape=("N", 4))
+            ),
+            "f32[N,4]",
+        ),
     ),
     borders.compute_before_expand: (
         (lambda x, y: op.add(op.expand(constant(x, row(1, 2)), shape=(3, "N", 2)), y), "f32[N,1]", "f32[2]"),
@@ -370,6 +405,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.cast(op.cast(x, element="i8"), element="i32"), "i16[N,4]"),
         (lambda x: op.cast(op.cast(x, element="f32"), element="i8"), "i16[N,4]"),
         (lambda x: op.cast(op.cast(x, element="f16"), element="f16"), "i8[N,4]"),
+        (lambda x: op.cast(op.cast(x, element="f64"), element="string"), "f32[N,4]"),
     ),
     rules.merge_bit_casts: ((lambda x: op.bit_cast(op.bit_cast(x, element="bool"), element="i8"), "u8[N,4]"),),
     rules.clip_as_relu: ((lambda x: op.clip(x, low=0.0, high=6.0), "f32[N,4]"),),
@@ -391,6 +427,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.reshape(op.reduce_max(x, axes=(1,), keep_dims=False), shape=("N", 3, 1)), "f32[N,4,3]"),
     ),
     rules.drop_reshape: ((lambda x: op.reshape(x, shape=("N", 4, 1)), "f32[N,4]"),),
+    rules.write_sizes_of_reshape: ((lambda x: op.reshape(x, shape=("N", 2, 2)), "f32[N,4]"),),
     rules.merge_reshapes: (
         (lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=("N", "M*K")), "f32[N,M,K]"),
         (lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=(0,)), "f32[N,4]"),

@@ -140,6 +140,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     approximations.divide_by_reciprocal: ((lambda x, y: op.div(x, op.div(COLUMN, y)), "f32[4]", "f32[4]"),),
     arithmetic.merge_offsets: ((lambda x: op.add(op.add(x, 3e38), 3e38), "f32[N,4]"),),
     arithmetic.merge_differences: ((lambda x: op.sub(np.float32(-3e38), op.add(x, 3e38)), "f32[N,4]"),),
+    arithmetic.merge_scale_of_line: (
+        (lambda x: op.mul(op.add(op.mul(x, ones(4)), ones(4)), COLUMN), "f32[2,4]"),
+        (lambda x: op.mul(op.add(op.mul(x, 1e30), 1.0), 1e30), "f32[N,4]"),
+    ),
     arithmetic.merge_factors: ((lambda x: op.mul(op.mul(x, 1e30), 1e30), "f32[N,4]"),),
     arithmetic.merge_quotients: ((lambda x: op.div(np.float32(1e-30), op.mul(x, 1e30)), "f32[N,4]"),),
 }

@@ -46,8 +46,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, b: op.add(op.matmul(x, ones(4, 3)), b), "f32[N,4]", "f32[3]"),
         (lambda x, w, b: op.add(op.matmul(x, w), b), "f32[2,4] NC", "f32[4,3]", "f32[3]"),
     ),
+    merging.merge_sums_of_one_operand: (
+        (lambda x: op.mul(*(op.add(op.matmul(x, ones(4, 3)), each) for each in (ones(1), ones(3)))), "f32[N,4]"),
+    ),
     merging.merge_products_of_one_operand: (
         (lambda x: op.add(op.matmul(x, SEVERAL), op.matmul(x, -SEVERAL)), "f32[2,5,4]"),
+        (lambda x: op.mul(*(op.add(op.matmul(x, ones(4, 3)), each) for each in (ones(3), -ones(3)))), "f32[N,4]"),
     ),
     merging.merge_products_of_one_matrix: (
         (lambda x, w: op.matmul(op.matmul(x, w), w), "f32[3,4]", "f32[4,4]"),

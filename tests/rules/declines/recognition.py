@@ -40,7 +40,7 @@ def _root(x: Any, **attributes: Any) -> Any:
 
 
 def _rms(x: Any) -> Any:
-    return _root(x, axes=(0,))
+    return _root(x, axes=(0,), keep_dims=False)
 
 
 def _shares(x: Any, divided: Callable[..., Any], axes: tuple[int, ...]) -> Any:
@@ -169,8 +169,8 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: _line(x, ones(3, 1)), "f32[3,4]"),
     ),
     normalisations.recognise_variance: (
+        (lambda x: op.sub(op.reduce_mean(op.mul(x, x), axes=(0, 1)), _squared_mean(x, 1)), "f32[1,4]"),
         (lambda x: op.sub(op.reduce_mean(op.mul(x, x), axes=(1,)), _squared_mean(x, 0)), "f32[4,4]"),
-        (lambda x: op.sub(op.reduce_mean(op.mul(x, x), axes=(0,)), _squared_mean(x, 0)), "f32[4,4]"),
         (lambda x: op.sub(op.reduce_mean(op.mul(x, x), axes=(1,)), _squared_mean(x, 1)), "i32[4,4]"),
     ),
     normalisations.recognise_norm_of_narrow: (

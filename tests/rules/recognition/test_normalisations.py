@@ -56,7 +56,8 @@ def of_dynamo(x):
     return deviation(x) / op.sqrt(op.reshape(variance, shape=(0, 3, 1)) + 1e-5) * line(x, 4) + line(x, 4)
 
 
-LAST, POSITIONS = ("N", 3, 4), ("N", 4, 6)
+LAST, POSITIONS, PICTURES = ("N", 3, 4), ("N", 4, 6), ("N", 4, 3, 2)
+BETWEEN = ["transpose", "layer_norm", "transpose"]
 FORMS = {
     "layer norm, PyTorch": (["layer_norm"], LAST, of_torch),
     "layer norm, no parameters": (["layer_norm"], LAST, lambda x: over_root(deviation(x))),
@@ -75,12 +76,27 @@ FORMS = {
         lambda x: over_root(deviation(x, (2,)), (2,)) * line(x, 4, 1) + line(x, 1, 4, 1),
     ),
     "layer norm, dynamo": (["layer_norm"], LAST, of_dynamo),
+    "layer norm, channels first": (
+        BETWEEN,
+        PICTURES,
+        lambda x: line(x, 4, 1, 1) * over_root(deviation(x, (1,)), (1,)) + line(x, 4, 1, 1),
+    ),
+    "layer norm, inner axes": (
+        BETWEEN,
+        PICTURES,
+        lambda x: line(x, 4, 3, 1) * over_root(deviation(x, (1, 2)), (2, 1)) + line(x, 1, 3, 1),
+    ),
+    "rms norm, channels first": (
+        ["transpose", "rms_norm", "transpose"],
+        PICTURES,
+        lambda x: x * (op.reciprocal(root(x, (1,))) * line(x, 1, 4, 1, 1)),
+    ),
     "group norm": (["group_norm"], POSITIONS, of_groups),
     "group norm, by hand": (["group_norm"], POSITIONS, of_rows),
 }
 OTHERS = {
     "two axes, and one": (LAST, lambda x: deviation(x) / root(deviation(x), (1, 2))),
-    "the first axes": (LAST, lambda x: over_root(deviation(x, (1,)), (1,))),
+    "another axis": (LAST, lambda x: over_root(deviation(x, (1,)), (2,))),
     "another mean": (LAST, lambda x: over_root(x - op.reduce_mean(op.relu(x), axes=(-1,)))),
     "a root of another": (LAST, lambda x: deviation(x) / root(x)),
 }

@@ -1,0 +1,64 @@
+"""Negatives: what is one, what takes its sign, and where that goes for all of its readers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import op
+from graphrewrite.rewriting.facts.queries import Query, readers_of
+from graphrewrite.rules.operands import first_operand, operands_of
+from graphrewrite.types import SMALL_FLOATS, element_kind
+
+__all__ = ["SMALL", "goes_lower", "is_negated", "is_negative", "no_sign", "takes_sign"]
+
+SMALL = "floats of 8 or 4 bits need not have a negative"
+"""Why their signs stay."""
+
+
+def no_sign(product):
+    """The reason why the sign of an operand is not that of a product or quotient, or an empty text."""
+    if product.type.element in SMALL_FLOATS:
+        return SMALL
+    is_whole = product.op is op.div and element_kind(product.type.element) != "float"
+    return "the least integer has no negative" if is_whole else ""
+
+
+def is_negative(y):
+    """Whether a number is written as the negative of another one, or as what becomes that."""
+    if y.op is not op.sub or not first_operand(y).is_constant:
+        return y.op is op.neg
+    zero, x = operands_of(y)
+    is_float = element_kind(x.type.element) == "float"
+    return x.type == y.type and not zero.value.any() and (not is_float or bool(np.signbit(zero.value).all()))
+
+
+@Query
+def is_negated(sign):
+    """Whether another negative reads a negative."""
+    return any(sign.graph.nodes[reader]["type"] == "neg" for reader in readers_of(sign))
+
+
+@Query
+def goes_lower(*negatives):
+    """Whether one of some negatives has several readers and vanishes: what it is of takes its sign."""
+    return any(
+        sign.op is op.neg and len(readers_of(sign)) > 1 and takes_sign(first_operand(sign), 2) for sign in negatives
+    )
+
+
+@Query
+def takes_sign(x, depth):
+    """Whether `negate_operand`, `negate_sum` or `negate_sum_of_sums` fits at the negative of a number."""
+    if len(readers_of(x)) > 1 or x.op not in (op.mul, op.div, op.sub, op.add) or no_sign(x):
+        return False
+    operands = operands_of(x)
+    are_constant = [each.is_constant for each in operands]
+    if all(are_constant):
+        return False
+    if x.op in (op.mul, op.div):
+        return any(are_constant)
+    if element_kind(x.type.element) == "float":
+        return False
+    if x.op is op.sub:
+        return not is_negative(operands[1])
+    return any(are_constant) or (depth > 0 and any(takes_sign(each, depth - 1) for each in operands))
