@@ -105,6 +105,20 @@ def gather_twice(x, i, j):
     return op.gather(x, op.gather(i, j, axis=0), axis=0)
 
 
+@rule
+def sign_lost(x):
+    """Wrong of any number."""
+    yield op.neg(x)
+    return op.identity(x)
+
+
+EMPTY = Graph.parse("""
+graph g
+x = input() : f32[N,0]
+n = neg(x) : f32[N,0]
+a = abs(n) : f32[N,0]
+y = output(a)
+""")
 DEAD = Graph.parse("""
 graph g
 x = input() : f32[N,1,5,5]
@@ -128,8 +142,9 @@ y = output(b)
     [
         (drop_dilations, DEAD, "where no output depends on it"),
         (gather_twice, OUT_OF_RANGE, "cannot be evaluated, such as node 'b': gather.* is outside of axis 0"),
+        (sign_lost, EMPTY, "where it has no entries"),
     ],
-    ids=["dead", "undefined"],
+    ids=["dead", "undefined", "empty"],
 )
 def test_what_has_no_values_to_compare_is_not_compared(subject, on, told):
     with fewer_examples():
