@@ -139,8 +139,8 @@ class Evidence:
 
     @property
     def judged(self) -> int:
-        """Graphs on which the verdict rests: those compared; of what does nothing but clean up, those that it left."""
-        return self.compared or self.cleared
+        """Graphs on which the verdict rests: those compared, else those that it cleaned up, else those without entries."""
+        return self.compared or self.cleared or self.empty
 
     @property
     def apart(self) -> str:
@@ -243,6 +243,8 @@ def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> It
     if evidence.judged < least:
         yield f"it was compared on {evidence.judged} of {graphs} graphs"
         return
+    if not (evidence.compared or evidence.cleared):
+        yield "what it changed never had an entry, so that types alone were compared"
     failed = evidence.failed.total()
     if evidence.judged < _COMPARABLE * (evidence.judged + failed):
         reason, _ = _by_count(evidence.failed)[0]

@@ -106,7 +106,11 @@ def _firing(
     touched = _touched(edit)
     kinds = [kind for data in found for kind in _types(data) if isinstance(kind, Tensor | Stream)]
     is_alive = _reaches_output(graph, touched)
-    is_empty = is_alive and any(0 in kind.shape for kind in kinds) and not _reaches_output(graph, _told(graph, edit), told=True)
+    is_empty = (
+        is_alive
+        and any(0 in kind.shape for kind in kinds)
+        and not _reaches_output(graph, _told(graph, edit), told=True)
+    )
     return Firing(
         name,
         is_alive,

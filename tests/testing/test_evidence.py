@@ -142,9 +142,8 @@ y = output(b)
     [
         (drop_dilations, DEAD, "where no output depends on it"),
         (gather_twice, OUT_OF_RANGE, "cannot be evaluated, such as node 'b': gather.* is outside of axis 0"),
-        (sign_lost, EMPTY, "where it has no entries"),
     ],
-    ids=["dead", "undefined", "empty"],
+    ids=["dead", "undefined"],
 )
 def test_what_has_no_values_to_compare_is_not_compared(subject, on, told):
     with fewer_examples():
@@ -153,6 +152,14 @@ def test_what_has_no_values_to_compare_is_not_compared(subject, on, told):
         assert report.evidence[subject.name].compared == 0
         with pytest.raises(AssertionError, match=f"(?s)not compared.*{told}"):
             assert_preserves(subject, on=on)
+
+
+def test_of_what_has_no_entries_types_alone_are_compared():
+    with fewer_examples():
+        report = check(sign_lost, on=st.just(EMPTY), seed=0)
+    assert (report.verdict, report.evidence["sign_lost"].compared) == ("weak", 0)
+    assert report.gaps == ("what it changed never had an entry, so that types alone were compared",)
+    assert f"0 graphs; {report.graphs} where it has no entries" in str(report)
 
 
 @pass_

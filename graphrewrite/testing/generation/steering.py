@@ -219,7 +219,9 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     flat = constant_array(kind, 4 + rng.randrange(4), positive=is_positive).ravel().copy()
     if not flat.size:
         raise Unfit("a constant without entries")
-    fitting = [n for n in (*mentioned.boundaries, *_shifted(plan, leaf)) if _is_held(kind, n) and (n > 0 or not is_positive)]
+    fitting = [
+        n for n in (*mentioned.boundaries, *_shifted(plan, leaf)) if _is_held(kind, n) and (n > 0 or not is_positive)
+    ]
     asks = bool(_ODD_NUMBERS & mentioned.attributes)
     match 2 if asks and rng.randrange(2) else rng.randrange(8 if fitting else 5):
         case 0:
