@@ -139,7 +139,7 @@ class Evidence:
 
     @property
     def judged(self) -> int:
-        """Graphs on which the verdict rests: those compared, else those that it cleaned up, else those without entries."""
+        """Graphs on which the verdict rests: compared, else those that it cleaned up, else those without entries."""
         return self.compared or self.cleared or self.empty
 
     @property
