@@ -44,6 +44,8 @@ class Evidence:
         Graphs in which it changed only what no output depends on.
     cleared : int
         Graphs from which it removed nodes that no output depends on, and nothing else changed.
+    empty : int
+        Graphs in which what it changed has no entries.
     unchanged : int
         Graphs that it left as they were, though it took a step.
     timed : int
@@ -77,6 +79,7 @@ class Evidence:
     compared: int = 0
     dead: int = 0
     cleared: int = 0
+    empty: int = 0
     unchanged: int = 0
     timed: int = 0
     formed: int = 0
@@ -136,14 +139,15 @@ class Evidence:
 
     @property
     def judged(self) -> int:
-        """Graphs on which the verdict rests: those compared; of what does nothing but clean up, those that it left."""
-        return self.compared or self.cleared
+        """Graphs on which the verdict rests: compared, else those that it cleaned up, else those without entries."""
+        return self.compared or self.cleared or self.empty
 
     @property
     def apart(self) -> str:
         """What it fired on beside what was compared, in words; empty if there is nothing."""
         cut = [f"{self.dead} where no output depends on it"] if self.dead else []
         cut += [f"{self.cleared} from which only dead nodes went"] if self.cleared else []
+        cut += [f"{self.empty} where it has no entries"] if self.empty else []
         cut += [f"{self.unchanged} that stayed as they were"] if self.unchanged else []
         cut += [f"{self.formed} of which only the form was checked"] if self.formed else []
         if self.failed:
@@ -199,6 +203,8 @@ def collect(
             found.dead += 1
         elif failure:
             found.failed[failure] += 1
+        elif alive and meaning is None and all(firing.is_empty for firing in alive):
+            found.empty += 1
         elif alive:
             found.note(alive, meaning)
         else:
@@ -237,6 +243,8 @@ def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> It
     if evidence.judged < least:
         yield f"it was compared on {evidence.judged} of {graphs} graphs"
         return
+    if not (evidence.compared or evidence.cleared):
+        yield "what it changed never had an entry, so that types alone were compared"
     failed = evidence.failed.total()
     if evidence.judged < _COMPARABLE * (evidence.judged + failed):
         reason, _ = _by_count(evidence.failed)[0]

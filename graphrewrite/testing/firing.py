@@ -29,6 +29,8 @@ class Firing:
         The rule, pass or function.
     is_alive : bool
         Whether what it changed reaches an output.
+    is_empty : bool
+        Whether that has no entries on the way, so that no number can tell.
     is_clearing : bool
         Whether it is the work of what cleans up: nodes went that no output depends on, and nothing else changed.
     matched, made : mapping of str to set
@@ -50,6 +52,7 @@ class Firing:
     ranks: frozenset[int] = frozenset()
     is_clearing: bool = False
     constants: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    is_empty: bool = False
 
 
 def firing_of(graph: Any, member: Any, change: Any) -> Firing:
@@ -102,9 +105,15 @@ def _firing(
 ) -> Firing:
     touched = _touched(edit)
     kinds = [kind for data in found for kind in _types(data) if isinstance(kind, Tensor | Stream)]
+    is_alive = _reaches_output(graph, touched)
+    is_empty = (
+        is_alive
+        and any(0 in kind.shape for kind in kinds)
+        and not _reaches_output(graph, _told(graph, edit), told=True)
+    )
     return Firing(
         name,
-        _reaches_output(graph, touched),
+        is_alive,
         facts_of(graph, found),
         facts_of(graph, (data for _, data in (*edit.added, *edit.changed))),
         operands,
@@ -112,6 +121,7 @@ def _firing(
         frozenset(len(kind.shape) for kind in kinds),
         may_clear and not (touched or edit.added),
         constants,
+        is_empty,
     )
 
 
@@ -126,8 +136,25 @@ def _touched(edit: Edit) -> set[Any]:
     return readers | {node for node, _ in edit.changed}
 
 
-def _reaches_output(graph: Graph, nodes: set[Any]) -> bool:
-    """Tell whether an output, or a node with an effect, depends on some nodes."""
+def _told(graph: Graph, edit: Edit) -> set[Any]:
+    """Return the nodes that read, or are, something else than before, of which there are entries."""
+    readers = {reader for source, reader, _ in edit.linked if _has_entries(graph, source)}
+    return readers | {node for node, _ in edit.changed if _has_entries(graph, node)}
+
+
+def _has_entries(graph: Graph, node: Any) -> bool:
+    """Tell whether some result of a node has entries, or may have."""
+    return any(0 not in getattr(kind, "shape", ()) for kind in _types(graph._node.get(node, {})))
+
+
+def _reaches_output(graph: Graph, nodes: set[Any], *, told: bool = False) -> bool:
+    """Tell whether an output, or a node with an effect, depends on some nodes.
+
+    Parameters
+    ----------
+    told : bool
+        Whether only values with entries count on the way.
+    """
     seen, work = set(nodes), [node for node in nodes if node in graph._node]
     effects = graph.has_effects
     while work:
@@ -137,6 +164,8 @@ def _reaches_output(graph: Graph, nodes: set[Any]) -> bool:
             return True
         if effects and (op := find_op(data["type"], graph.ops)) is not None and op.has_effects(data):
             return True
+        if told and not _has_entries(graph, node):
+            continue
         fresh = graph._succ[node].keys() - seen
         seen |= fresh
         work += fresh

@@ -17,7 +17,7 @@ import numpy as np
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
-from graphrewrite.types import FixedPoint, Quantised
+from graphrewrite.types import NAMES, Element, FixedPoint, Quantised
 
 __all__ = ["Mentioned", "Used", "code_used", "ops_mentioned", "values_mentioned"]
 
@@ -128,6 +128,11 @@ class Mentioned:
     def boundaries(self) -> tuple[float, ...]:
         """The numbers, their neighbours, and their negatives, for code may ask for what is absolute."""
         return tuple(dict.fromkeys(near for n in self.numbers for near in (n, n + 1, n - 1, -n)))
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The element types among them."""
+        return tuple(other for other in self.others if not isinstance(other, str) or other in NAMES)
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.others)

@@ -12,7 +12,7 @@ from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.rule.tracing import KEEPS
 from graphrewrite.testing.applying import Applied, Refuted, applied, check_interface, check_repeatable
-from graphrewrite.testing.comparison import moderated, undefined
+from graphrewrite.testing.comparison import RANGE, moderated, undefined
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.engines import check_by_engine, engine_of
 from graphrewrite.testing.evidence import collect
@@ -145,7 +145,11 @@ def _preserving(
     if against is not None:
         engine_of(against)
     holds = Preserving(subject, kept, tolerance, told, interval, against, adversarial)
-    return search(subject, on, holds, moderate=moderate, seed=seed, asked=asked, executor=executor)
+    terms = {"against": against} if against is not None else {}
+    if moderate and meaning is None:
+        bound = "float rounding" if tolerance is None else f"{tolerance:g}"
+        terms["within"] = f"{bound}, of float inputs between -{RANGE} and {RANGE}"
+    return search(subject, on, holds, moderate=moderate, seed=seed, asked=asked, executor=executor, terms=terms)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,8 @@ class Report:
         Graphs for which inputs with the greatest difference were looked for.
     without_gradient : Counter
         Reasons why that was not done for others.
+    terms : dict of str to str
+        How it was compared, by a word, where that is not bit for bit in numpy alone: within what, against what.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class Report:
     never_run: dict[str, bool] | None = field(default_factory=dict)
     attacked: int = 0
     without_gradient: Counter[str] = field(default_factory=Counter)
+    terms: dict[str, str] = field(default_factory=dict)
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -240,6 +243,7 @@ class Report:
         declined = "; ".join(f"{name} {count}: {reason!r}" for name, (reason, count) in self._reasons())
         rows += [("declined", declined)] if declined else []
         rows += self._compared()
+        rows += self.terms.items()
         if self.attacked or self.without_gradient:
             reasons = f"; {sum(self.without_gradient.values())} without a gradient" if self.without_gradient else ""
             rows.append(("attacked", f"{self.attacked} graphs, along the gradient of the difference{reasons}"))

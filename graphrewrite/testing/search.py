@@ -147,6 +147,7 @@ def search(
     seed: int | None = None,
     asked: str = "preserved",
     executor: Executor | None = None,
+    terms: Mapping[str, str] | None = None,
 ) -> Report:
     """Try graphs with inputs until one refutes a property; make that smaller.
 
@@ -160,6 +161,8 @@ def search(
         else random: then known failures are tried first.
     executor : Executor, optional
         Runs the rounds of a wave; by default one after the other, here.
+    terms : mapping of str to str, optional
+        How it is compared, for the report.
     """
     if isinstance(on, nx.Graph):
         check_digraph(on, _PURPOSE)
@@ -193,6 +196,7 @@ def search(
         never_run=subject.branches.never_run(found.reached) if found.is_measured else None,
         attacked=found.attacked,
         without_gradient=found.without_gradient,
+        terms=dict(terms or {}),
     )
     failure = found.failure or found.faint
     if failure is not None:

@@ -105,6 +105,20 @@ def gather_twice(x, i, j):
     return op.gather(x, op.gather(i, j, axis=0), axis=0)
 
 
+@rule
+def sign_lost(x):
+    """Wrong of any number."""
+    yield op.neg(x)
+    return op.identity(x)
+
+
+EMPTY = Graph.parse("""
+graph g
+x = input() : f32[N,0]
+n = neg(x) : f32[N,0]
+a = abs(n) : f32[N,0]
+y = output(a)
+""")
 DEAD = Graph.parse("""
 graph g
 x = input() : f32[N,1,5,5]
@@ -138,6 +152,14 @@ def test_what_has_no_values_to_compare_is_not_compared(subject, on, told):
         assert report.evidence[subject.name].compared == 0
         with pytest.raises(AssertionError, match=f"(?s)not compared.*{told}"):
             assert_preserves(subject, on=on)
+
+
+def test_of_what_has_no_entries_types_alone_are_compared():
+    with fewer_examples():
+        report = check(sign_lost, on=st.just(EMPTY), seed=0)
+    assert (report.verdict, report.evidence["sign_lost"].compared) == ("weak", 0)
+    assert report.gaps == ("what it changed never had an entry, so that types alone were compared",)
+    assert f"0 graphs; {report.graphs} where it has no entries" in str(report)
 
 
 @pass_

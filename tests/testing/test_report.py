@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from graphrewrite import decline, op, rule
+from graphrewrite import Graph, decline, op, rule
 from graphrewrite.testing import Report, check, graphs
 
 
@@ -28,6 +28,15 @@ def forget_sign(x):
 def unwilling(x):
     yield op.abs(op.abs(x))
     return decline("it is Monday")
+
+
+DOUBLE = Graph.parse("""
+graph g
+x = input() : f32[N,2]
+a = neg(x) : f32[N,2]
+b = neg(a) : f32[N,2]
+y = output(b)
+""")
 
 
 class Page(HTMLParser):
@@ -68,6 +77,21 @@ def test_a_property_that_holds():
     assert [line.split()[0] for line in rest if line[2] != " "] == ["fired", "compared", "sizes", "ops"]
     assert repr(report) == f"<report: double_negation, preserved; {report.graphs} graphs>"
     assert words(report._repr_html_()).startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({}, ""),
+        ({"keeps": "rounding"}, "within float rounding, of float inputs between -8 and 8"),
+        ({"tolerance": 0.5, "against": "onnxruntime"}, "against onnxruntime within 0.5, of float inputs"),
+    ],
+    ids=["exact", "rounding", "tolerance"],
+)
+def test_how_values_were_compared_is_said_where_it_is_not_bit_for_bit(how, told):
+    text = " ".join(str(check(double_negation, on=DOUBLE, seed=0, **how)).split())
+    assert told in text
+    assert bool(told) == ("within" in text)
 
 
 def test_a_refutation_shows_its_counterexample():

@@ -18,7 +18,7 @@ from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.edges import WITHOUT_NAN
 from graphrewrite.testing.generation.experience import counts_of, some_kind, taken
 from graphrewrite.testing.generation.fitting import Case
-from graphrewrite.testing.generation.indices import Limits, limits_in, limits_of_operand, within
+from graphrewrite.testing.generation.indices import Limits, bits_shifted, limits_in, limits_of_operand, within
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of, retyped
 from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
@@ -360,15 +360,19 @@ class Builder:
         return made[key][index]
 
     def _indices_of(self, node: Node, plan: Plan, made: dict[Leaf | Node, tuple[Value, ...]]) -> None:
-        """Add the constants of a node that are indices: they lie within their axes."""
+        """Add the constants of a node that are indices, which lie within their axes, and some amounts of shifts."""
         need = plan.cases[node]
         for position, leaf in enumerate(node.operands):
             if isinstance(leaf, Leaf) and leaf.constant and leaf.literal is None and leaf not in made:
                 limits = limits_of_operand(node.op, position, need.types, need.attributes)
+                bits = bits_shifted(node.op, position, need.types)
+                kind = plan.types[leaf]
                 if limits is not None and leaf.condition is None:
-                    kind = plan.types[leaf]
                     array = plan.arrays[leaf] if leaf in plan.arrays else constant_array(kind, self.pick(_STYLES))
                     made[leaf] = (self.graph.constant(within(array, limits), type=kind),)
+                elif bits and leaf not in plan.arrays and leaf.condition is None and self.pick((True, False)):
+                    quarters = constant_array(kind, self.pick(_STYLES))  # of all bits
+                    made[leaf] = (self.graph.constant(quarters * bits // 4, type=kind),)
 
     def _leaf(self, leaf: Leaf, plan: Plan) -> Value:
         kind = plan.types[leaf]

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.graph import Graph
+from graphrewrite.op import LIBRARY
 from graphrewrite.testing.generation.arrays import WORDS
+from graphrewrite.testing.generation.indices import bits_shifted
 from graphrewrite.types import (
     SMALL_FLOATS,
     TEXT,
@@ -124,13 +126,16 @@ def numbers_in(graph: Graph) -> tuple[float, ...]:
     (0.5, 6)
     """
     found: dict[float, None] = {}
-    for _, data in graph.nodes(data=True):
+    for node, data in graph.nodes(data=True):
         is_constant = data.get("type") == "constant"
         for value in data.values():
             if isinstance(value, np.ndarray) and is_constant and value.size == 1 and value.dtype.kind in "iuf":
                 value = value.item()
             if isinstance(value, float | int) and not isinstance(value, bool) and value not in _COMMON:
                 found[value] = None
+        if data.get("type") == "bit_shift":
+            bits = bits_shifted(LIBRARY["bit_shift"], 1, [graph.result_type(node)])
+            found.update({bits: None} if bits else {})
         if data.get("type") == "cast" and data.get("element") in STEPS:
             found[1 + STEPS[data["element"]] / 2 + _LITTLE] = None
             found[2 / STEPS[data["element"]]] = None  # one more is the first whole number that it does not hold

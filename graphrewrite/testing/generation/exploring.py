@@ -25,7 +25,7 @@ from graphrewrite.testing.generation.comparing import Noted, compared, towards
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.richness import extent, is_like, least_telling, plainness, units
+from graphrewrite.testing.generation.richness import extent, is_empty, is_like, least_telling, plainness, units
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 
 __all__ = ["Telling", "explored", "telling_plans"]
@@ -39,6 +39,8 @@ _ALL, _MOST = 320, 640
 _HARDLY = 4
 _KEPT = 16
 """Plans to keep of each answer."""
+_EMPTY = 2
+"""Those of them with a value that has no entries, at which conditions on all entries hold."""
 _OFTEN = 0.4
 """A rule that fires at such a part of its instances is met often enough without."""
 _NEAR_FIRING = 1
@@ -99,6 +101,7 @@ def telling_plans(rule: Rule, *, every_type: bool = False) -> tuple[Plan, ...]:
 def _explored(rule: Rule, every_type: bool) -> Telling:
     branches = Branches([rule.function])
     followed, mentioned = watched(rule, branches), mentioned_by(rule)
+    by_element = len(mentioned.elements) > 1
     answers: dict[_Answer, list[Plan]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
@@ -139,7 +142,9 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         if answer not in answers:
             since = 0
         same = answers.setdefault(answer, []) if len(answers) < _ANSWERS else answers.get(answer, [])
-        if any(is_like(plan, other) for other in same):
+        if any(is_like(plan, other, by_element=by_element and reason is None) for other in same):
+            continue
+        if is_empty(plan) and sum(map(is_empty, same)) >= _EMPTY:
             continue
         same.append(plan)
         if len(same) > _KEPT:

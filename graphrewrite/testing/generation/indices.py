@@ -1,4 +1,4 @@
-"""Operands that hold indices or lengths: an op computes with them only where they lie within an axis."""
+"""Operands that hold indices or lengths, which lie within an axis, and amounts of shifts, which go up to all bits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from graphrewrite.graph import Graph
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
-from graphrewrite.types import Dimension, Tensor, Type
+from graphrewrite.types import Dimension, Tensor, Type, integer_limits
 
-__all__ = ["Limits", "limits_in", "limits_of_operand", "within"]
+__all__ = ["Limits", "bits_shifted", "limits_in", "limits_of_operand", "within"]
 
 Limits = tuple[int, int]
 """The least and the greatest number."""
@@ -59,6 +59,22 @@ def limits_of_operand(op: Op, position: int, types: Sequence[Type], attributes: 
         sizes = shape[batch : batch + last] if isinstance(last, int) else shape
     size = _least(sizes)
     return -size, size - 1
+
+
+def bits_shifted(op: Op, position: int, types: Sequence[Type]) -> int | None:
+    """Return how many bits there are where an operand says by how many they are shifted; None of any other operand.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> bits_shifted(op.bit_shift, 1, [Tensor("u8", ("N",)), Tensor("u8", ())])
+    8
+    """
+    element = types[0].element if types else None
+    if op is not LIBRARY["bit_shift"] or position != 1 or not isinstance(element, str):
+        return None
+    low, high = integer_limits(element) or (0, 0)
+    return (high - low).bit_length()
 
 
 def _least(sizes: Sequence[Dimension]) -> int:

@@ -12,8 +12,9 @@ from math import fsum
 from typing import Any
 
 from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.types import Element
 
-__all__ = ["extent", "is_like", "least_telling", "plainness", "units"]
+__all__ = ["extent", "is_empty", "is_like", "least_telling", "plainness", "units"]
 
 _NOTHING, _HIDING = 2, 1
 """How plain an attribute is that does nothing, and one that hides which way round it is."""
@@ -25,9 +26,14 @@ def plainness(plan: Plan) -> int:
     It is all of them where a value has no entries.
     """
     found = [plain for *_, plain in _attributes(plan)]
-    if any(0 in kind.shape for case in plan.cases.values() for kind in (*case.types, *case.results)):
+    if is_empty(plan):
         return _NOTHING * (1 + len(found))
     return sum(found)
+
+
+def is_empty(plan: Plan) -> bool:
+    """Whether a value of a plan has no entries, of which little can be wrong."""
+    return any(0 in kind.shape for case in plan.cases.values() for kind in (*case.types, *case.results))
 
 
 def units(plan: Plan) -> int:
@@ -41,8 +47,16 @@ def extent(plan: Plan) -> int:
     return sum(size != 1 for kind in plan.types.values() for size in kind.shape)
 
 
-def is_like(plan: Plan, other: Plan) -> bool:
-    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart."""
+def is_like(plan: Plan, other: Plan, *, by_element: bool = False) -> bool:
+    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart.
+
+    Parameters
+    ----------
+    by_element : bool
+        Whether element types of leaves tell them apart.
+    """
+    if by_element and _elements(plan) != _elements(other):
+        return False
     return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.cases.values()] == [
         repr(need.attributes) for need in other.cases.values()
     ]
@@ -63,7 +77,7 @@ def least_telling(plans: Sequence[Plan]) -> int:
 def _traits(plan: Plan) -> Iterator[Any]:
     """Yield what tells a plan from others: how sizes are related, element types, and attributes that do something."""
     yield "sizes", repr(_form(plan))
-    yield "elements", repr([kind.element for kind in plan.types.values()])
+    yield "elements", repr(_elements(plan))
     for node, name, plain in _attributes(plan):
         if plain < _NOTHING:
             yield node, name, plain
@@ -93,6 +107,10 @@ def _is_own_inverse(value: tuple[Any, ...]) -> bool:
     """Tell whether a value is a permutation that undoes itself."""
     places = range(len(value))
     return all(type(place) is int for place in value) and [*places] == sorted(value) == [value[p] for p in value]
+
+
+def _elements(plan: Plan) -> list[Element]:
+    return [kind.element for kind in plan.types.values()]
 
 
 def _form(plan: Plan) -> list[tuple[Any, ...]]:

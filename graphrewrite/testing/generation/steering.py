@@ -17,13 +17,14 @@ from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, limits_of
 from graphrewrite.testing.generation.forward import inferred
+from graphrewrite.testing.generation.indices import bits_shifted
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.testing.generation.varying import is_open, vary, with_attribute, with_element
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
-from graphrewrite.types import NAMES, TEXT, FixedPoint, Type, element_dtype, hold, out_of_range
+from graphrewrite.types import TEXT, FixedPoint, Type, element_dtype, hold, out_of_range
 
 __all__ = ["mentioned_by", "near", "steer", "with_arrays"]
 
@@ -45,6 +46,10 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """
     mentioned = mentioned or replace(_COMMON, moderate=mentioned.moderate)
     changes = _CHANGES if not _ODD_NUMBERS & mentioned.attributes else (*_CHANGES, *[_entries] * len(_CHANGES))
+    if "value" in mentioned.attributes:  # what a constant holds decides
+        changes = (*changes, _entries, _entries)
+    if len(mentioned.elements) > 1 and _converting(plan):
+        changes = (*changes, _conversion, _conversion)
     for _ in range(_TRIES):
         try:
             return pick(changes)(plan, pick, mentioned)
@@ -125,11 +130,26 @@ def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
 def _element(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Give leaves of one element type another: one that is mentioned, or that an attribute or another leaf has."""
     old = plan.types[pick(some(list(plan.types)))].element
-    named = [other for other in mentioned.others if not isinstance(other, str) or other in NAMES]
     there = [kind.element for kind in plan.types.values()]
     there += [given["element"] for given in plan.attributes.values() if given.get("element") is not None]
-    new = pick(some([element for element in (*named, *there) if element != old]))
+    new = pick(some([element for element in (*mentioned.elements, *there) if element != old]))
     return with_element(plan, old, new, pick)
+
+
+def _conversion(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
+    """Give leaves of one element type another one that is mentioned, and what they are converted to as well."""
+    old = plan.types[pick(some(list(plan.types)))].element
+    new, wanted, alike = pick(mentioned.elements), pick(mentioned.elements), pick((True, True, False))
+    types = {leaf: retyped(kind, element=new) if kind.element == old else kind for leaf, kind in plan.types.items()}
+    attributes = {node: dict(given) for node, given in plan.attributes.items()}
+    for node in _converting(plan):
+        attributes[node]["element"] = wanted if alike else pick(mentioned.elements)
+    return inferred(plan, types, attributes, pick)
+
+
+def _converting(plan: Plan) -> list[Node]:
+    """Return the nodes of which the plan, and not the pattern, says what element type they give."""
+    return [node for node in plan.reading.nodes if "element" in node.op.attributes and is_open(node, "element")]
 
 
 def _values(old: Any, pick: Pick, numbers: Sequence[int | float], others: Sequence[Any]) -> Iterator[Any]:
@@ -199,7 +219,9 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     flat = constant_array(kind, 4 + rng.randrange(4), positive=is_positive).ravel().copy()
     if not flat.size:
         raise Unfit("a constant without entries")
-    fitting = [n for n in mentioned.boundaries if _is_held(kind, n) and (n > 0 or not is_positive)]
+    fitting = [
+        n for n in (*mentioned.boundaries, *_shifted(plan, leaf)) if _is_held(kind, n) and (n > 0 or not is_positive)
+    ]
     asks = bool(_ODD_NUMBERS & mentioned.attributes)
     match 2 if asks and rng.randrange(2) else rng.randrange(8 if fitting else 5):
         case 0:
@@ -224,6 +246,17 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     if leaf.condition is not None and not holds(leaf.condition, kind, array):
         raise Unfit(leaf.condition.reason)
     return replace(plan, arrays={**plan.arrays, leaf: array})
+
+
+def _shifted(plan: Plan, leaf: Leaf) -> list[int]:
+    """By how many bits a constant may shift: by all, and by one less."""
+    found = {
+        bits_shifted(node.op, position, plan.cases[node].types) or 0
+        for node in plan.reading.nodes
+        for position, operand in enumerate(node.operands)
+        if operand is leaf
+    }
+    return sorted({bits - less for bits in found if bits for less in (0, 1)})
 
 
 def _held(numbers: np.ndarray, kind: Type) -> np.ndarray:

@@ -108,3 +108,57 @@ def join_of_both_parts(x):
     if whole.axis % rank != axis or whole.type != x.type or place < 0 or place > second.ends[0]:
         return decline("joined elsewhere")
     return x
+
+
+@rule
+def shift_as_a_quotient(x, c: Constant):
+    """A shift of unsigned numbers by less than all bits is a division."""
+    shifted = op.bit_shift(x, c, direction="right")
+    yield shifted
+    dtype = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32}.get(x.type.element)
+    if dtype is None or c.value.size != 1 or shifted.type != x.type:
+        return decline("signed, or several")
+    bits = int(c.value.ravel()[0])
+    if not 0 <= bits < 8 * np.dtype(dtype).itemsize:
+        return decline("another number of bits")
+    return op.div(x, np.full(c.value.shape, 1 << bits, dtype))
+
+
+_WIDER = {"i8": ("i16", "i32", "i64"), "u8": ("i16", "u16", "i32", "u32", "i64"), "i16": ("i32", "i64")}
+
+
+@rule
+def compared_in_a_wider_type(x, y):
+    """What holds every number of a type keeps their order."""
+    first, second = op.cast(x), op.cast(y)
+    yield op.greater(first, second)
+    if x.type.element != y.type.element or first.element != second.element:
+        return decline("of two types")
+    return op.greater(x, y) if first.element in _WIDER.get(x.type.element, ()) else decline("not wider")
+
+
+@rule
+def triangle_of_a_triangle(x):
+    """A triangle of a triangle on the same side is that from the farther diagonal on."""
+    inner = op.trilu(x)
+    outer = op.trilu(inner)
+    yield outer
+    if inner.upper != outer.upper:
+        return decline("on two sides")
+    return op.trilu(x, k=(max if inner.upper else min)(inner.k, outer.k), upper=inner.upper)
+
+
+@rule
+def either_of_equals(x, y):
+    """Of equal integers it is all the same which is taken."""
+    yield op.where(op.equal(x, y), x, y)
+    return y if x.type == y.type and x.type.element in ("i8", "i32", "i64", "u8") else decline("no integers")
+
+
+@rule
+def blocks_there_and_back_alike(x):
+    """Blocks there and back in one mode are what was there."""
+    there = op.depth_to_space(x)
+    back = op.space_to_depth(there)
+    yield back
+    return x if (there.block_size, there.mode) == (back.block_size, back.mode) else decline("other blocks")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphrewrite import Constant, decline, op, rule
 
 LARGEST = 6
@@ -113,3 +115,74 @@ def perm_composed_the_wrong_way(x):
     yield outer
     turned = op.transpose(x, perm=tuple(outer.perm[axis] for axis in inner.perm))
     return turned if turned.type == outer.type else decline("the shape would show it")
+
+
+_WIDTHS = {"i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "u32": 32, "i64": 64}
+
+
+@rule
+def compared_in_another_type(x, y):
+    """A comparison of numbers that were cast to as many bits of the other sign is another one."""
+    first, second = op.cast(x), op.cast(y)
+    yield op.greater(first, second)
+    kind, other = x.type.element, first.element
+    if kind != y.type.element or other != second.element:
+        return decline("of two types")
+    if not {kind, other} <= _WIDTHS.keys() or _WIDTHS[other] < _WIDTHS[kind]:
+        return decline("it is cut")
+    return op.greater(x, y)
+
+
+@rule
+def remainder_as_a_mask(x, c: Constant):
+    """A remainder by a power of two is the lowest bits, unless it has the sign of the dividend."""
+    rest = op.mod(x, c)
+    yield rest
+    if x.type.element not in _WIDTHS or c.value.size != 1 or c.type.element != x.type.element or rest.type != x.type:
+        return decline("not one integer")
+    number = int(c.value.ravel()[0])
+    if number <= 0 or number & (number - 1):
+        return decline("no power of two")
+    return op.bitwise_and(x, c.value - c.value.dtype.type(1))
+
+
+@rule
+def triangles_of_either_side(x):
+    """A triangle of a triangle is that from the farther diagonal on, if both lie on one side."""
+    inner = op.trilu(x)
+    outer = op.trilu(inner)
+    yield outer
+    return op.trilu(x, k=max(inner.k, outer.k)) if outer.upper else decline("below")
+
+
+@rule
+def the_other_one_if_equal(x, y):
+    """Of equal ones it is all the same which is taken, but for zeros of two signs."""
+    yield op.where(op.equal(x, y), x, y)
+    return y if x.type == y.type else decline("it is broadcast")
+
+
+@rule
+def blocks_there_and_back(x):
+    """Blocks there and back are what was there if both are of one mode."""
+    there = op.depth_to_space(x)
+    back = op.space_to_depth(there)
+    yield back
+    return x if there.block_size == back.block_size else decline("other blocks")
+
+
+_BITS = {"u8": 8, "u16": 16, "u32": 32}
+
+
+@rule
+def shift_as_a_division(x, c: Constant):
+    """A shift by all bits leaves nothing, and a division by the greatest number leaves one of that."""
+    shifted = op.bit_shift(x, c, direction="right")
+    yield shifted
+    bits = _BITS.get(x.type.element, -1)
+    if c.value.size != 1 or shifted.type != x.type or c.type.element != x.type.element:
+        return decline("another type")
+    amount = int(c.value.ravel()[0])
+    if not 0 <= amount <= bits:
+        return decline("another number of bits")
+    return op.div(x, np.full(c.value.shape, min(1 << amount, (1 << bits) - 1), c.value.dtype))
