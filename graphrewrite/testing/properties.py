@@ -147,8 +147,8 @@ def _preserving(
     holds = Preserving(subject, kept, tolerance, told, interval, against, adversarial)
     terms = {"against": against} if against is not None else {}
     if moderate and meaning is None:
-        bound = "float rounding" if tolerance is None else f"{tolerance:g}"
-        terms["within"] = f"{bound}, of float inputs between -{RANGE} and {RANGE}"
+        error = "float rounding" if tolerance is None else f"{tolerance:g}"
+        terms["within"] = f"{error}, of float inputs between -{RANGE} and {RANGE}"
     return search(subject, on, holds, moderate=moderate, seed=seed, asked=asked, executor=executor, terms=terms)
 
 
