@@ -38,6 +38,7 @@ from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, memory, outline_nodes
 from graphrewrite.rules.affine_before_moves import norm_before_names
+from graphrewrite.rules.arithmetic import merge_scale_of_line
 from graphrewrite.rules.recognition import RECOGNISE_ATTENTION, RECOGNISE_ROTARY_EMBEDDING
 from graphrewrite.rules.recognition.movement import recognise_channel_shuffle_behind_transpose
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, check, graphs
@@ -172,7 +173,7 @@ ON = {
     "rules.opt_in.slice_after_step": cut_values(joined=False),
     "rules.join_slices": cut_values(joined=False),
     "rules.opt_in.divide_zero": tame_arithmetic(FORMS[:1]),
-    "rules.APPROXIMATE": st.deferred(lambda: tame_arithmetic() | stored_again()),
+    "rules.APPROXIMATE": _on_each((merge_scale_of_line,), tame_arithmetic(), stored_again()),
     "rules.opt_in.slice_after_pair": cut_pairs(),
     "rules.opt_in.concat_of_rows": joined_rows(),
     "rules.SHARED_STEPS": joined_values() | cut_values(joined=False) | cut_pairs() | joined_rows(),

@@ -46,8 +46,6 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """
     mentioned = mentioned or replace(_COMMON, moderate=mentioned.moderate)
     changes = _CHANGES if not _ODD_NUMBERS & mentioned.attributes else (*_CHANGES, *[_entries] * len(_CHANGES))
-    if "value" in mentioned.attributes:  # what a constant holds decides
-        changes = (*changes, _entries, _entries)
     if len(mentioned.elements) > 1 and _converting(plan):
         changes = (*changes, _conversion, _conversion)
     for _ in range(_TRIES):
