@@ -72,8 +72,6 @@ def _negative(forms, x, y, c):
 
 
 _LOWER = "its sign goes into what is below it, for all of its readers"
-
-
 _ALONE = "the negative of a negative is the number itself"
 
 

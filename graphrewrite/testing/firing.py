@@ -109,7 +109,7 @@ def _firing(
     is_empty = (
         is_alive
         and any(0 in kind.shape for kind in kinds)
-        and not _reaches_output(graph, _told(graph, edit), told=True)
+        and not _reaches_output(graph, _changed_entries(graph, edit), entries=True)
     )
     return Firing(
         name,
@@ -136,7 +136,7 @@ def _touched(edit: Edit) -> set[Any]:
     return readers | {node for node, _ in edit.changed}
 
 
-def _told(graph: Graph, edit: Edit) -> set[Any]:
+def _changed_entries(graph: Graph, edit: Edit) -> set[Any]:
     """Return the nodes that read, or are, something else than before, of which there are entries."""
     readers = {reader for source, reader, _ in edit.linked if _has_entries(graph, source)}
     return readers | {node for node, _ in edit.changed if _has_entries(graph, node)}
@@ -147,12 +147,12 @@ def _has_entries(graph: Graph, node: Any) -> bool:
     return any(0 not in getattr(kind, "shape", ()) for kind in _types(graph._node.get(node, {})))
 
 
-def _reaches_output(graph: Graph, nodes: set[Any], *, told: bool = False) -> bool:
+def _reaches_output(graph: Graph, nodes: set[Any], *, entries: bool = False) -> bool:
     """Tell whether an output, or a node with an effect, depends on some nodes.
 
     Parameters
     ----------
-    told : bool
+    entries : bool
         Whether only values with entries count on the way.
     """
     seen, work = set(nodes), [node for node in nodes if node in graph._node]
@@ -164,7 +164,7 @@ def _reaches_output(graph: Graph, nodes: set[Any], *, told: bool = False) -> boo
             return True
         if effects and (op := find_op(data["type"], graph.ops)) is not None and op.has_effects(data):
             return True
-        if told and not _has_entries(graph, node):
+        if entries and not _has_entries(graph, node):
             continue
         fresh = graph._succ[node].keys() - seen
         seen |= fresh

@@ -103,12 +103,12 @@ def predicate_of(proto: onnx.NodeProto) -> str | None:
 
 def keep_annotations(graph: Graph, node: str, proto: Any) -> None:
     """Give a node the annotations that `write_annotations` has written, but for names that are attributes here."""
+    op = graph.op(node)
     for entry in getattr(proto, "metadata_props", ()):
         if not entry.key.startswith(_OURS):
             continue
         path = JsonPath() / "nodes" / node / entry.key
         try:
-            op = graph.op(node)
             key = name_of(entry.key.removeprefix(_OURS), path)
             value = Decoder().decode(json.loads(entry.value), path)
             if not is_attribute(key, op):

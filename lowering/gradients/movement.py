@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import reshaped, unsaid
-from graphrewrite.lowering.gradients.shapes import added_along, summed
+from graphrewrite.lowering.gradients.shapes import added_along, placed, summed
 from graphrewrite.types import as_size
 
-__all__ = ["DIFFERENTIATE_MOVEMENT", "placed"]
+__all__ = ["DIFFERENTIATE_MOVEMENT"]
 
 
 _FAR = 2**31 - 1
@@ -95,14 +93,6 @@ def differentiate_split(g, x):
     if any(isinstance(size, str) for size in d.sizes):
         return decline("a size along its axis is symbolic", at=d)
     return placed(g, axis, sum(d.sizes[: d.of_result]), sum(d.sizes[d.of_result + 1 :]))
-
-
-def placed(g: Any, axis: int, before: Any, after: Any) -> Any:
-    """Return a gradient with so many zeros before and after it along an axis."""
-    rank = len(g.shape)
-    pads: list[Any] = [0] * (2 * rank)
-    pads[axis], pads[rank + axis] = before, after
-    return op.pad(g, pads=tuple(pads)) if before or after else g
 
 
 @rule(keeps="rounding")

@@ -17,6 +17,7 @@ __all__ = [
     "integers",
     "number",
     "numbered",
+    "placed",
     "repeated",
     "spread",
     "summed",
@@ -81,6 +82,14 @@ def fitted(image: Any, begins: Sequence[int], ends: Sequence[int]) -> Any:
             rank = len(begins)
             image = op.pad(image, pads=(0, 0, *border[:rank], 0, 0, *border[rank:]))
     return image
+
+
+def placed(g: Any, axis: int, before: Any, after: Any) -> Any:
+    """Return a gradient with so many zeros before and after it along an axis."""
+    rank = len(g.shape)
+    pads: list[Any] = [0] * (2 * rank)
+    pads[axis], pads[rank + axis] = before, after
+    return op.pad(g, pads=tuple(pads)) if before or after else g
 
 
 def added_along(g: Any, shape: Sequence[Any], axis: int, places: np.ndarray) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import decline, op, rule
-from graphrewrite.lowering.gradients.movement import placed
-from graphrewrite.lowering.gradients.shapes import added_along, number
+from graphrewrite.lowering.gradients.shapes import added_along, number, placed
 
 __all__ = ["DIFFERENTIATE_SPECTRA"]
 

@@ -59,6 +59,10 @@ class Chain(NamedTuple):
     is_wide: bool = False
     is_increasing: bool = True
 
+    def held(self, kind: np.dtype) -> Chain:
+        """Return the chain itself, which says its carrier (`is_wide`)."""
+        return self
+
     def then(self, *links: Link) -> Chain:
         """Return the chain with more links at its end."""
         return self._replace(links=(*self.links, *links))

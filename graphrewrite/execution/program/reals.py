@@ -94,7 +94,7 @@ def channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, targe
             x = t.carried(x, kind)
         sizes = [p + size + q for p, size, q in zip(pads, x.shape[1:], pads[rank:], strict=False)]
         source = t.register((x.shape[0], *sizes), kind)
-        by = x.pending.held(kind) if isinstance(x.pending, Map) else x.pending
+        by = None if x.pending is None else x.pending.held(kind)
         t.emit(Border((x.register,), source, by, pads[:rank]))
     else:
         source = t.carried(x, kind).register

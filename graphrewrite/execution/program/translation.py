@@ -182,7 +182,7 @@ class Translation:
         kind = self.registers[x.register].dtype
         if isinstance(x.pending, Chain):
             kind = FLOAT64 if x.pending.is_wide else FLOAT32
-        by = x.pending.held(kind) if isinstance(x.pending, Map) else x.pending
+        by = x.pending.held(kind)
         register = self.emit(Apply((x.register,), self.register(x.shape, kind), by))
         narrow = kind if x.low is None else carrier(x.bound)
         x = x._replace(register=register, pending=None)
