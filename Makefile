@@ -14,11 +14,11 @@ demo: .venv/cli.stamp ## compile the two shipped networks down to VHDL, into bui
 	$(BIN)/graphrewrite compile graphrewrite/models/digits.onnx -o build/digits
 	$(BIN)/graphrewrite compile graphrewrite/models/classes.onnx -o build/classes
 
-test: .venv/dev.stamp ## format, lint, types and all tests (PROFILE=slow searches further, PYTEST=... adds options)
+test: .venv/dev.stamp ## format, lint, types and tests (CASES=all: all cases of slow ones, PROFILE=slow: further ones, PYTEST=... adds options)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto --hypothesis-profile=$(PROFILE) $(PYTEST)
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=$(PROFILE) $(if $(CASES),,-p tests.support.some_cases) $(PYTEST)
 
 quick: .venv/dev.stamp ## the tests that take a moment: nothing slow, no VHDL simulation, no browser, few seeds
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=quick -m "not slow and not ghdl and not browser" \

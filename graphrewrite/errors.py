@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -205,5 +206,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     if len(word) > _LONG:  # long names are rarely typed by hand, and comparing them is slow
         return ""
-    near = difflib.get_close_matches(word, sorted(known), n=1)
+    return _suggestion(word, tuple(sorted(known)))
+
+
+@lru_cache(maxsize=256)  # where several readings of a value are tried, each says the same of it again and again
+def _suggestion(word: str, known: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from graphrewrite import op as ops
@@ -117,6 +117,8 @@ def looks_around(function: Any) -> bool:
             try:
                 found = cells[name].cell_contents if name in cells else here.__globals__.get(name)
             except ValueError:  # not there yet
+                continue
+            if isinstance(found, ModuleType):  # asking one for a name that it lacks looks for names like it
                 continue
             if getattr(found, "looks_around", False) is True or getattr(found, "__module__", None) == here.__module__:
                 work.append(found)
