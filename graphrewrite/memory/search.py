@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 __all__ = ["Outcome", "Problem", "search"]
 
@@ -32,8 +33,9 @@ class Problem:
     sizes: tuple[int, ...]
     sections: tuple[int, ...]
 
+    @cached_property
     def members(self) -> list[list[int]]:
-        """Return the sections of each item."""
+        """The sections of each item."""
         found: list[list[int]] = [[] for _ in self.sizes]
         for section, items in enumerate(self.sections):
             while items:
@@ -41,12 +43,22 @@ class Problem:
                 items &= items - 1
         return found
 
+    @cached_property
     def loads(self) -> list[int]:
-        """Return the sum of sizes in each section."""
+        """The sum of sizes in each section."""
         found = [0] * len(self.sections)
-        for size, sections in zip(self.sizes, self.members(), strict=True):
+        for size, sections in zip(self.sizes, self.members, strict=True):
             for section in sections:
                 found[section] += size
+        return found
+
+    @cached_property
+    def beside(self) -> list[int]:
+        """The items that live together with each item, itself among them."""
+        found = [0] * len(self.sizes)
+        for item, sections in enumerate(self.members):
+            for section in sections:
+                found[item] |= self.sections[section]
         return found
 
 
@@ -114,16 +126,14 @@ class _Search:
     def __init__(self, problem: Problem, height: int) -> None:
         # Bits in the order of sizes: the lowest bit of a set is its smallest item.
         self.names = sorted(range(len(problem.sizes)), key=lambda i: (problem.sizes[i], i))
-        bit = {name: 1 << i for i, name in enumerate(self.names)}
         self.sizes = [problem.sizes[name] for name in self.names]
-        members = problem.members()
-        self.members = [members[name] for name in self.names]
-        self.cover = [sum(bit[i] for i in bit if items >> i & 1) for items in problem.sections]
-        self.beside = [0] * len(self.sizes)
+        self.members = [problem.members[name] for name in self.names]
+        self.cover = [0] * len(problem.sections)
         for i, sections in enumerate(self.members):
             for section in sections:
-                self.beside[i] |= self.cover[section]
-        self.loads = problem.loads()
+                self.cover[section] |= 1 << i
+        self.beside = Problem(tuple(self.sizes), tuple(self.cover)).beside
+        self.loads = problem.loads
         self.slack = [height - load for load in self.loads]
         self.weight = [1.0] * len(self.cover)
         # Items of the same size and life are interchangeable: they come in order.
