@@ -19,17 +19,13 @@ def first_fit(
     >>> first_fit(Problem((1, 2, 2), (0b011, 0b110)), (2, 1, 0), (1, 1, 1), (None, None, None))
     (0, 2, 0)
     """
-    beside = [0] * len(problem.sizes)
-    for item, sections in enumerate(problem.members()):
-        for section in sections:
-            beside[item] |= problem.sections[section]
     offsets = [0 if offset is None else offset for offset in fixed]
     placed = sum(1 << item for item, offset in enumerate(fixed) if offset is not None)
     for item in order:
         if placed >> item & 1:
             continue
         size, align, start = problem.sizes[item], aligns[item], 0
-        taken, others = [], beside[item] & placed
+        taken, others = [], problem.beside[item] & placed
         while others:
             other = others.bit_length() - 1
             others ^= 1 << other
@@ -53,7 +49,7 @@ def orders(problem: Problem) -> Iterator[list[int]]:
     >>> next(orders(Problem((1, 2, 2), (0b011, 0b110))))
     [1, 2, 0]
     """
-    sizes, members, loads = problem.sizes, problem.members(), problem.loads()
+    sizes, members, loads = problem.sizes, problem.members, problem.loads
     every = range(len(sizes))
     fullest = [max(loads[s] for s in sections) for sections in members]
     width = [len(sections) for sections in members]

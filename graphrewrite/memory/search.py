@@ -9,12 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 __all__ = ["Outcome", "Problem", "search"]
 
-_FIRST_LIMIT = 250
+_FIRST_LIMIT = 3
 _GROWTH = 1.1
-"""Steps until the first restart, and by what factor more after each round of orders."""
+"""Steps for each item until the first restart, and by what factor more after each round of orders."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,9 @@ class Problem:
     sizes: tuple[int, ...]
     sections: tuple[int, ...]
 
+    @cached_property
     def members(self) -> list[list[int]]:
-        """Return the sections of each item."""
+        """The sections of each item."""
         found: list[list[int]] = [[] for _ in self.sizes]
         for section, items in enumerate(self.sections):
             while items:
@@ -41,12 +43,22 @@ class Problem:
                 items &= items - 1
         return found
 
+    @cached_property
     def loads(self) -> list[int]:
-        """Return the sum of sizes in each section."""
+        """The sum of sizes in each section."""
         found = [0] * len(self.sections)
-        for size, sections in zip(self.sizes, self.members(), strict=True):
+        for size, sections in zip(self.sizes, self.members, strict=True):
             for section in sections:
                 found[section] += size
+        return found
+
+    @cached_property
+    def beside(self) -> list[int]:
+        """The items that live together with each item, itself among them."""
+        found = [0] * len(self.sizes)
+        for item, sections in enumerate(self.members):
+            for section in sections:
+                found[item] |= self.sections[section]
         return found
 
 
@@ -114,12 +126,14 @@ class _Search:
     def __init__(self, problem: Problem, height: int) -> None:
         # Bits in the order of sizes: the lowest bit of a set is its smallest item.
         self.names = sorted(range(len(problem.sizes)), key=lambda i: (problem.sizes[i], i))
-        bit = {name: 1 << i for i, name in enumerate(self.names)}
         self.sizes = [problem.sizes[name] for name in self.names]
-        members = problem.members()
-        self.members = [members[name] for name in self.names]
-        self.cover = [sum(bit[i] for i in bit if items >> i & 1) for items in problem.sections]
-        self.loads = problem.loads()
+        self.members = [problem.members[name] for name in self.names]
+        self.cover = [0] * len(problem.sections)
+        for i, sections in enumerate(self.members):
+            for section in sections:
+                self.cover[section] |= 1 << i
+        self.beside = Problem(tuple(self.sizes), tuple(self.cover)).beside
+        self.loads = problem.loads
         self.slack = [height - load for load in self.loads]
         self.weight = [1.0] * len(self.cover)
         # Items of the same size and life are interchangeable: they come in order.
@@ -136,12 +150,13 @@ class _Search:
     def run(self, limit: int) -> Outcome:
         if min(self.slack, default=0) < 0:
             return Outcome(None, proved=True, steps=0)
-        noise, steps, allowed = random.Random(0), 0, float(_FIRST_LIMIT)
+        noise, steps = random.Random(0), 0
+        allowed = first = float(_FIRST_LIMIT * len(self.sizes))
         while True:
             for order in self._orders():
                 self.rank = (
                     order
-                    if allowed == _FIRST_LIMIT
+                    if allowed == first
                     else [tuple(value * (1 + noise.random()) for value in each) for each in order]
                 )
                 self.weight = [(1 + weight) / 2 for weight in self.weight]
@@ -243,12 +258,19 @@ class _Search:
         return cause
 
     def _branches(self, state: _State) -> _Branches | int:
-        """Raise floors as far as items allow, and return those of a section with few branches, or what conflicts.
+        """Raise floors as far as items allow, and return those of a section with few branches, or what conflicts."""
+        while True:
+            found = self._scan(state)
+            if found is not None:
+                return found
+
+    def _scan(self, state: _State) -> _Branches | int | None:
+        """Raise floors once; return the branches of a section where there is nothing to raise, or what conflicts.
 
         An item lies at the greatest floor of its sections or above it; a section's floor rises to where its first item
         can lie, which is waste. Where all items that can lie at the floor of a section have all of their sections at
-        this height, nothing comes below them any more: the section has one of them there, or wastes at least what the
-        smallest item would fill.
+        this height, nothing comes below them any more: the section has one of them there that lies on something, or
+        its first item lies on one of another section that is still to come.
         """
         cover, floor, top, left = self.cover, state.floor, state.top, state.left
         slack, causes = state.slack, state.causes
@@ -272,8 +294,8 @@ class _Search:
             if top[s] == levels[-1]:
                 held[-1] |= cover[s]
         smallest = self.sizes[(left & -left).bit_length() - 1]
-        best: tuple[float, int, int, int] | None = None
-        below, weight = 0, self.weight
+        best: tuple[float, int, int, int] | None = None  # its urgency, section, level and gap
+        below, weight, raised = 0, self.weight, False
         for level in range(len(levels) - 1, -1, -1):
             height, here = levels[level], 0
             for s in groups[level]:
@@ -294,30 +316,42 @@ class _Search:
                 here |= items
                 if rest & below:
                     continue
-                waste = 0
+                resting, gap, may_waste = rest & held[level], 0, False
                 if slack[s]:
                     while above >= 0 and not lying[above] & items:
                         above -= 1
-                    waste = smallest if above < 0 else min(smallest, levels[above] - height)
-                    if waste > slack[s]:
-                        waste = 0
-                urgency = ((rest & held[level]).bit_count() + (waste > 0) - 0.9) / weight[s] ** 0.5
+                    gap = levels[above] - height if above >= 0 else slack[s] + 1
+                    may_waste = min(gap, smallest) <= slack[s]
+                    if may_waste and not resting:
+                        waste, smaller = self._waste(rest, items, left, gap)
+                        if waste <= slack[s]:
+                            causes[s] |= self._blocking(state, items & left & ~rest, groups[:level])
+                            causes[s] |= self._lying(state, rest) | self._placing(smaller)
+                            floor[s] += waste
+                            slack[s] -= waste
+                            raised = True
+                            continue
+                        may_waste = False
+                urgency = (resting.bit_count() + may_waste - 0.9) / weight[s] ** 0.5
                 if best is None or urgency < best[0]:
-                    best = urgency, s, level, waste
+                    best = urgency, s, level, gap
                     if urgency < 0:
                         break
             if best is not None and best[0] < 0:
                 break
             below |= here
+        if raised and (best is None or best[0] >= 0):
+            return None
         assert best is not None, "an item lies at the lowest height at which any can"
-        _, s, level, waste = best
+        _, s, level, gap = best
         rest = lying[level] & cover[s]
         conflict = causes[s] | self._blocking(state, cover[s] & left & ~rest, groups[:level])
-        waste_cause = 0
+        waste = waste_cause = 0
         if slack[s]:
-            waste_cause = self._lying(state, rest)
-            for item in range((left & -left).bit_length() - 1):
-                waste_cause |= 1 << self.depths[item]
+            waste, smaller = self._waste(rest, cover[s], left, gap)
+            waste_cause = self._lying(state, rest) | self._placing(smaller)
+            if waste > slack[s]:
+                waste = 0
         conflict |= waste_cause | self._lying(state, rest & ~held[level])
         rest &= held[level]
         if not rest and not waste:
@@ -332,3 +366,29 @@ class _Search:
         return _Branches(
             state, s, sorted(items_here, key=self.rank.__getitem__), waste, waste_cause | conflict, conflict
         )
+
+    def _waste(self, rest: int, items: int, left: int, gap: int) -> tuple[int, int]:
+        """Return what a section wastes at least if none of the items that can lie at its floor does, and the cause.
+
+        Its first item lies a gap higher, where others can lie, or on an item that is still to come, beside it in
+        another section. The cause is a set of items: smaller ones, which are placed already.
+        """
+        others = 0
+        while rest:
+            item = rest.bit_length() - 1
+            others |= self.beside[item]
+            rest ^= 1 << item
+        others &= ~items
+        smallest = others & left
+        smallest &= -smallest
+        if smallest:
+            gap = min(gap, self.sizes[smallest.bit_length() - 1])
+        return gap, others & (smallest - 1)
+
+    def _placing(self, items: int) -> int:
+        """Return the decisions that placed items."""
+        cause = 0
+        while items:
+            cause |= 1 << self.depths[items.bit_length() - 1]
+            items ^= 1 << items.bit_length() - 1
+        return cause

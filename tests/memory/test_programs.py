@@ -80,6 +80,12 @@ def program(*lines: str, declared: str = "@in x : f32[4]\n@out y : f32[4]") -> s
         ("program p\ndeclare {\n", "line 3", "expected '}'"),
         (program("relu @out z, @in x"), "line 7, column 11", "nothing declares the region 'z'"),
         (program("relu @out y, @in xx"), "line 7", "did you mean 'x'"),
+        (
+            program("relu @out a, @in x", "a = alloc : f32[4]"),
+            "line 7, column 11",
+            "used before line 8, which gives it",
+        ),
+        ("declare {\n@in x : f32[4]\nprogram {\n}", "line 3, column 1", "or '}' after the last one"),
         (program("rellu @out y, @in x"), "line 7, column 1", "unknown op 'rellu'; did you mean 'relu'"),
         (program("relu @out y @in x"), "line 7, column 13", "expected ','"),
         (program("relu @out x, @in y"), "line 7, column 11", "lies in the input 'x', which is only read"),

@@ -74,7 +74,9 @@ def read_declaration(cursor: Cursor) -> Declaration:
     start = cursor.at
     mark = cursor.take(_MARK)
     if mark is None or mark[1] == "if":
-        cursor.fail("expected @in, @out, @inout or @const, and a name with its type", at=start)
+        cursor.fail(
+            "expected @in, @out, @inout or @const and a name with its type, or '}' after the last one", at=start
+        )
     columns = {"name": cursor.at}
     name, after = _name(cursor), None
     if mark[1] == "inout" and cursor.takes("->"):

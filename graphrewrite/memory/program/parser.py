@@ -206,6 +206,13 @@ class _Parser:
     def _known(self, line: Instruction, name: str, column: int) -> Name:
         """Return the memory of a name that is declared, and not free yet."""
         if name not in self.names:
+            given = re.compile(rf"\s*{re.escape(name)}\s*=")
+            for later in self.lines[self.lines.index(line.cursor) + 1 :]:
+                if given.match(later.text):
+                    line.cursor.fail(
+                        f"the region {name!r} is used before line {later.number}, which gives it memory; move that up",
+                        at=column,
+                    )
             line.cursor.fail(
                 f"nothing declares the region {name!r}{did_you_mean(name, self.names) or '; declare or allocate it'}",
                 at=column,
