@@ -219,7 +219,7 @@ def _magnitudes(plan: Plan, leaves: Sequence[Leaf], pick: Pick) -> Plan:
     for leaf in leaves:
         kind = plan.types[leaf]
         numbers = [n for n in large_numbers(kind.element) if n > 0 or leaf not in plan.positive]
-        array = np.full(kind.shape, pick(some(numbers)), element_dtype(kind.element))
+        array = np.full(tuple(map(int, kind.shape)), pick(some(numbers)), element_dtype(kind.element))
         if leaf.condition is None or holds(leaf.condition, kind, array):
             found[leaf] = array
     return replace(plan, arrays=found)
@@ -229,7 +229,7 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Let a constant have mentioned numbers or edge values as entries, everywhere or among others, or be in order."""
     constants = _constants(plan)
     integers = [leaf for leaf in constants if element_kind(plan.types[leaf].element) in ("integer", "fixed")]
-    if integers and pick(_SELDOM):
+    if bool(integers) and pick(_SELDOM):
         return _magnitudes(plan, integers, pick)
     leaf = pick(some(constants))
     kind = plan.types[leaf]
