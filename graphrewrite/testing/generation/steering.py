@@ -229,7 +229,7 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Let a constant have mentioned numbers or edge values as entries, everywhere or among others, or be in order."""
     constants = _constants(plan)
     integers = [leaf for leaf in constants if element_kind(plan.types[leaf].element) in ("integer", "fixed")]
-    if bool(integers) and pick(_SELDOM):
+    if bool(integers) and pick((False, True) if len(integers) > 1 else _SELDOM):
         return _magnitudes(plan, integers, pick)
     leaf = pick(some(constants))
     kind = plan.types[leaf]
