@@ -8,8 +8,11 @@ import pytest
 from graphrewrite import Constant, FixedPoint, Graph, decline, op, rule
 from graphrewrite.testing import check
 from graphrewrite.testing.generation.comparing import compared
+from graphrewrite.testing.generation.demand import seeded
 from graphrewrite.testing.generation.exploring import explored, telling_plans
+from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.richness import plainness
+from graphrewrite.testing.generation.steering import mentioned_by, steer
 from graphrewrite.testing.mentioning import values_mentioned
 from graphrewrite.types import tensor
 from tests.support.profiles import default_examples
@@ -173,3 +176,41 @@ def test_what_is_found_beforehand_does_something(fault):
     assert found.seldom
     assert plainness(found.plans[0]) < sum(map(plainness, found.plans)) / len(found.plans)
     assert check(fault, seed=3).verdict == "refuted"
+
+
+@rule
+def slice_of_a_slice(x):
+    """Right where nothing is left for a step to leave out."""
+    inner = op.slice(x)
+    outer = op.slice(inner)
+    yield outer
+    return decline("never")
+
+
+def test_of_a_slice_enough_is_left_for_slices_with_steps():
+    plans = [plan_instance(slice_of_a_slice.pattern, seeded(seed)) for seed in range(100)]
+    of_outer = [plan.cases[plan.reading.nodes[-1]] for plan in plans]
+    steps = {
+        (size, abs(step))
+        for case in of_outer
+        for axis, step in zip(case.attributes["axes"] or (), case.attributes["steps"] or (), strict=False)
+        if isinstance(size := case.types[0].shape[axis], int)
+    }
+    assert any(size > step > 1 and size % step for size, step in steps)
+
+
+@rule
+def sum_of_constants(x, a: Constant, b: Constant):
+    """Right where it does not wrap."""
+    yield op.less(op.sub(x, a), b)
+    return op.less(x, op.add(a, b))
+
+
+def test_constants_are_large_together():
+    plan = next(p for p in map(seeded_plan, range(99)) if {t.element for t in p.types.values()} == {"i64"})
+    drawn = [steer(plan, seeded(seed), mentioned_by(sum_of_constants)).arrays for seed in range(150)]
+    assert any(len(found) == 2 and all((abs(array) > 1 << 30).all() for array in found.values()) for found in drawn)
+
+
+def seeded_plan(seed):
+    return plan_instance(sum_of_constants.pattern, seeded(seed))

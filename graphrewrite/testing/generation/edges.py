@@ -25,7 +25,17 @@ from graphrewrite.types import (
     small_float,
 )
 
-__all__ = ["REFUSES_NAN", "STEPS", "WITHOUT_NAN", "edges_of", "formats_in", "limits_of", "numbers_in", "shifts_in"]
+__all__ = [
+    "REFUSES_NAN",
+    "STEPS",
+    "WITHOUT_NAN",
+    "edges_of",
+    "formats_in",
+    "large_numbers",
+    "limits_of",
+    "numbers_in",
+    "shifts_in",
+]
 
 _LARGEST_BF16 = float(np.array([0x7F7F0000], np.uint32).view(np.float32)[0])
 _COMMON = (0, 1, -1)
@@ -75,6 +85,20 @@ def limits_of(element: Element) -> tuple[Any, Any]:
         return 0, 1  # texts and objects
     most = float(np.finfo(dtype).max)
     return -most, most
+
+
+def large_numbers(element: Element) -> tuple[int, ...]:
+    """Return numbers of a type of integers whose sums, differences and products leave it, or just fit, and small ones.
+
+    Examples
+    --------
+    >>> large_numbers("i8"), large_numbers("u4")
+    ((127, -128, 11, 12, -12, 64, 126, -127, 2, -1), (15, 3, 4, 8, 14, 1, 2))
+    """
+    low, high = limits_of(element)
+    root = math.isqrt(high)
+    found = (high, low, root, root + 1, -root - 1, high // 2 + 1, high - 1, low + 1, 2, -1)
+    return tuple(dict.fromkeys(number for number in found if number and low <= number <= high))
 
 
 def formats_in(graph: Graph) -> tuple[FixedPoint | Quantised, ...]:

@@ -45,6 +45,8 @@ _OFTEN = 0.4
 """A rule that fires at such a part of its instances is met often enough without."""
 _NEAR_FIRING = 1
 """Of four turns, the one that looks near to where the rule fires."""
+_VARIED = 5
+"""Of eight turns, the one of these at which no comparison is followed."""
 _STEPS = (1, 1, 2, 3, 4)
 """Comparisons to follow one after the other."""
 _ANSWERS = 48
@@ -119,7 +121,8 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
                 known = good if good and turn % 4 == _NEAR_FIRING else list(answers)
                 seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
                 plan = min(pick(answers[seldom]), pick(answers[seldom]), key=plainness)
-                plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
+                is_led = turn % 2 and turn % 8 != _VARIED
+                plan = _led(rule, plan, pick, turn) if is_led else near(plan, pick, every_type=every_type)
             else:
                 plan = plan_instance(rule.pattern, pick, every_type=every_type)
             plan = steer(plan, pick, mentioned) if turn % 2 == 0 and turn % 8 else plan
@@ -202,7 +205,7 @@ def _comparisons(rule: Rule, graph: Graph) -> list[Noted]:
 
 
 def _answer(rule: Rule, graph: Graph) -> str | None:
-    """Why the rule declines at its instance; None where it fires."""
+    """Why the rule declines at its instance; None where it fires, or fails."""
     said = "no match"
     try:
         with observing(graph), np.errstate(all="ignore"):  # rules compute with generated constants
@@ -212,6 +215,6 @@ def _answer(rule: Rule, graph: Graph) -> str | None:
                     if not isinstance(outcome, Declined):
                         return None
                     said = outcome.reason
-    except Exception as error:  # whatever a user's rule raises: it is found again, and then reported
-        return type(error).__name__
+    except Exception:  # whatever a user's rule raises: it is found again, and then reported
+        return None
     return said

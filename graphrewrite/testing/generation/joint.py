@@ -15,6 +15,7 @@ import numpy as np
 
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.bodies import bodies
+from graphrewrite.testing.generation.kinds import LONG
 from graphrewrite.testing.generation.sequences import Recipe, shape_of
 from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
 
@@ -25,6 +26,9 @@ _CHOICES = 48
 _FAR = 2**31 - 1
 _ALONG_LAST = 0.3
 """How often a slice is along the last axis alone, as it is where two of them meet."""
+_BEFORE, _BEYOND = 0.05, 0.2
+"""How often a slice forwards begins before its axis, and how often it ends beyond it, as those of exporters do."""
+_STEPS, _LONG_STEPS = (1, 1, 1, 2, -1, -2), (1, 1, 2, 3, -1, -2)
 
 
 def governed(op: Op) -> tuple[str, ...]:
@@ -117,16 +121,15 @@ def _slice(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
 def _cut(size: Dimension, rng: random.Random) -> tuple[int, int, int]:
     if isinstance(size, str):
         return (0, _FAR, 1) if rng.random() < 0.7 else (-1, -_FAR, -1)
-    step = rng.choice((1, 1, 1, 2, -1, -2))
-    start, end = sorted((rng.randrange(size + 1), rng.randint(0, size + 1)))
+    step = rng.choice(_STEPS if size < LONG[0] else _LONG_STEPS)
+    cuts = [sorted((rng.randrange(size + 1), rng.randint(0, size + 1))) for _ in range(2)]
+    start, end = max(cuts, key=lambda cut: cut[1] - cut[0])  # of long parts, others can take parts
     if step > 0:
         end = max(end, start + 1)
         way = rng.random()  # from the end of the axis: where it begins, where it ends, or both
-        return (
-            start - size if way < 0.4 and start < size else start,
-            end - size if 0.25 < way < 0.55 and end < size else end,
-            step,
-        )
+        start = start - size if way < 0.4 and start < size else start
+        end = end - size if 0.25 < way < 0.55 and end < size else end
+        return -_FAR if rng.random() < _BEFORE else start, _FAR if rng.random() < _BEYOND else end, step
     return rng.choice((end, -1)), rng.choice((start - size - 1, -_FAR)), step
 
 

@@ -13,6 +13,7 @@ __all__ = [
     "FAMILIES",
     "FORMATS",
     "LAYOUTS",
+    "LONG",
     "POSITIVE",
     "QUANTISED",
     "RANKS",
@@ -64,6 +65,8 @@ RANKS = (2, 4, 1, 3, 5, 0)
 """Numbers of axes of generated values, the usual ones first."""
 SIZES = (1, 2, 3)
 """Sizes of generated tensors: small ones show everything."""
+LONG = (5, 6, 8, 9)
+"""Sizes of axes of which something is left where several nodes take a part, and of which a step leaves a rest."""
 LAYOUTS = {2: ("NC", "CN"), 3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
 """Layouts by number of axes."""
 POSITIVE = frozenset({"var", "variance"})

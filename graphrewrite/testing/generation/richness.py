@@ -14,10 +14,12 @@ from typing import Any
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.types import Element
 
-__all__ = ["extent", "is_empty", "is_like", "least_telling", "plainness", "units"]
+__all__ = ["FACTORS", "extent", "is_empty", "is_like", "least_telling", "plainness", "units"]
 
 _NOTHING, _HIDING = 2, 1
 """How plain an attribute is that does nothing, and one that hides which way round it is."""
+FACTORS = frozenset({"dilations", "repeats", "scales", "steps", "strides"})
+"""Attributes that do nothing where all their numbers are 1."""
 
 
 def plainness(plan: Plan) -> int:
@@ -87,7 +89,9 @@ def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:
     """Yield the attributes of all nodes, by the node's number, each with how plain it is."""
     for number, (node, case) in enumerate(plan.cases.items()):
         for name, default in node.op.attributes.items():
-            yield number, name, _plain(case.attributes.get(name, default), default)
+            value = case.attributes.get(name, default)
+            is_one = name in FACTORS and isinstance(value, tuple) and set(value) == {1}
+            yield number, name, _NOTHING if is_one else _plain(value, default)
 
 
 def _plain(value: Any, default: Any) -> int:

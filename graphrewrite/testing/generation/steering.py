@@ -15,7 +15,7 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
-from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, limits_of
+from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, large_numbers, limits_of
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.indices import bits_shifted
 from graphrewrite.testing.generation.kinds import retyped
@@ -24,7 +24,7 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.testing.generation.varying import is_open, vary, with_attribute, with_element
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
-from graphrewrite.types import TEXT, FixedPoint, Type, element_dtype, hold, out_of_range
+from graphrewrite.types import TEXT, FixedPoint, Type, element_dtype, element_kind, hold, out_of_range
 
 __all__ = ["mentioned_by", "near", "steer", "with_arrays"]
 
@@ -208,9 +208,30 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     return inferred(plan, types, plan.attributes, pick, kept=kept)
 
 
+def _constants(plan: Plan) -> list[Leaf]:
+    """Return the constants whose entries the pattern leaves open."""
+    return [leaf for leaf in plan.types if leaf.constant and leaf.literal is None]
+
+
+def _magnitudes(plan: Plan, leaves: Sequence[Leaf], pick: Pick) -> Plan:
+    """Let each of some constants of integers be one large number: what is made of them leaves their type, or fits."""
+    found = dict(plan.arrays)
+    for leaf in leaves:
+        kind = plan.types[leaf]
+        numbers = [n for n in large_numbers(kind.element) if n > 0 or leaf not in plan.positive]
+        array = np.full(tuple(map(int, kind.shape)), pick(some(numbers)), element_dtype(kind.element))
+        if leaf.condition is None or holds(leaf.condition, kind, array):
+            found[leaf] = array
+    return replace(plan, arrays=found)
+
+
 def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Let a constant have mentioned numbers or edge values as entries, everywhere or among others, or be in order."""
-    leaf = pick(some([leaf for leaf in plan.types if leaf.constant and leaf.literal is None]))
+    constants = _constants(plan)
+    integers = [leaf for leaf in constants if element_kind(plan.types[leaf].element) in ("integer", "fixed")]
+    if bool(integers) and pick((False, True) if len(integers) > 1 else _SELDOM):
+        return _magnitudes(plan, integers, pick)
+    leaf = pick(some(constants))
     kind = plan.types[leaf]
     rng = random.Random(pick(range(256)))
     is_positive = leaf in plan.positive

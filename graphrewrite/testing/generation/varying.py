@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
 from typing import Any
@@ -17,11 +17,12 @@ from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, some
 from graphrewrite.testing.generation.experience import accepted
 from graphrewrite.testing.generation.forward import inferred, stretched
-from graphrewrite.testing.generation.joint import joint_recipes, together
-from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, USUAL, kind_of, retyped
+from graphrewrite.testing.generation.joint import governed, joint_recipes, together
+from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, LONG, USUAL, kind_of, retyped
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.richness import FACTORS
 from graphrewrite.testing.generation.sequences import VARIED, Recipe, values_made
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node, Output
 from graphrewrite.types import EdgeType, Element, Tensor, Type, element_kind, sizes_in
@@ -53,7 +54,8 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False, stirs: Sequence[bo
         return plan  # what a dialect's ops accept is not known
     if pick(stirs):
         plan = stirred(plan, pick)
-    changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
+    parts = [_long for node in plan.reading.nodes if governed(node.op)]
+    changes = (*_CHANGES, *parts, *_RARE) if every_type else (*_CHANGES, *parts, _element)
     for _ in range(pick(_COUNTS)):
         try:
             plan = pick(changes)(plan, pick)
@@ -114,8 +116,14 @@ def _open(node: Node) -> Iterator[tuple[str, ...]]:
     yield from ((name,) for name in node.op.attributes if name not in joint and is_open(node, name))
 
 
-def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Change:
-    """Return other values of attributes, and of those that must be the same."""
+def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Collection[str] = ()) -> Change:
+    """Return other values of attributes, and of those that must be the same.
+
+    Parameters
+    ----------
+    kept : collection of str
+        Names of those that stay, where several are drawn at once.
+    """
     kinds, own = plan.cases[node].types, plan.cases[node].attributes
     first = kinds[0] if kinds else None
     if len(names) > 1:
@@ -130,8 +138,10 @@ def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Chan
     for _ in range(_LOOKS):
         if bool(alike) and pick((False, False, True)):
             return _change(plan, [node], {names[0]: pick(alike)})
-        if len(names) > 1 and pick((True, False)):
-            values = _nearest(options, first, {name: own.get(name, node.op.attributes[name]) for name in names}, pick)
+        if len(names) > 1 and (kept or pick((True, False))):
+            held = {name: own.get(name, node.op.attributes[name]) for name in names}
+            nudges = not kept and pick((True, False))
+            values = _nudged(held, pick) if nudges else _nearest(options, first, held, pick, kept or names)
         else:
             values = values_made(pick((*options, *options[1:])), first, random.Random(pick(range(256))))
         if values is not None and repr(values) != there:
@@ -143,13 +153,36 @@ def _redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick) -> Chan
 
 
 def _nearest(
-    options: Sequence[Mapping[str, Recipe]], first: Type | None, old: Mapping[str, Any], pick: Pick
+    options: Sequence[Mapping[str, Recipe]],
+    first: Type | None,
+    old: Mapping[str, Any],
+    pick: Pick,
+    kept: Collection[str],
 ) -> dict[str, Any] | None:
-    """Return values of which most are as they are: what a rule asks of these still holds."""
+    """Return values of which most of some names are as they are: what a rule asks of these still holds."""
     rng = random.Random(pick(range(256)))
     drawn = [values_made(rng.choice(options), first, rng) for _ in range(_MANY_LOOKS)]
     found = [values for values in drawn if values is not None and repr(values) != repr(dict(old))]
-    return max(found, key=lambda values: sum(repr(values[name]) == repr(old[name]) for name in old), default=None)
+    return max(
+        found,
+        key=lambda values: sum(repr(values[name]) == repr(old[name]) for name in old if name in kept),
+        default=None,
+    )
+
+
+def _nudged(old: Mapping[str, Any], pick: Pick) -> dict[str, Any] | None:
+    """Return values of which one entry is another number: what a rule asks of the others still holds."""
+    count = max([len(value) for value in old.values() if isinstance(value, tuple)], default=0)
+    held = {name: (1,) * count if value is None and name in FACTORS else value for name, value in old.items()}
+    numbers = {
+        name for name, value in held.items() if isinstance(value, tuple) and value and set(map(type, value)) == {int}
+    }
+    if not numbers:
+        return None
+    name = pick(sorted(numbers))
+    values, at = list(held[name]), pick(range(len(held[name])))
+    values[at] = pick((values[at] + 1, values[at] - 1, 2 * values[at], -values[at]))
+    return {**old, name: tuple(values)}
 
 
 def _dealt(plan: Plan, pick: Pick) -> Plan:
@@ -267,6 +300,22 @@ def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
 
 
+def _long(plan: Plan, pick: Pick) -> Plan:
+    """Make one size larger wherever it is, and take other parts along the same axes: some of it is left for others."""
+    taking = [node for node in plan.reading.nodes if governed(node.op)]
+    shapes = [(plan.cases[node].types[0].shape, plan.cases[node].results[0].shape) for node in taking]
+    cut = {
+        d for whole, part in shapes for d, left in zip(whole, part, strict=False) if d != left and isinstance(d, int)
+    }
+    sizes = {d for kind in plan.types.values() for d in kind.shape if isinstance(d, int)}
+    old, new = pick(some(sorted(sizes & cut or sizes))), pick(LONG)
+    plan = _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
+    for node in taking:
+        with suppress(Unfit):
+            plan = _changed(plan, _redrawn(plan, node, governed(node.op), pick, kept=("axes", "axis")), pick)
+    return plan
+
+
 def _empty(plan: Plan, pick: Pick) -> Plan:
     """Make one size 0 wherever it is."""
     old = pick(some(sorted({d for kind in plan.types.values() for d in kind.shape if isinstance(d, int)})))
@@ -369,7 +418,7 @@ def _moved(shape: Sequence[Any], old: str, new: str, *, moves: bool) -> tuple[An
 
 _CHANGES = (
     *(_attribute, _attribute, _attribute, _dealt, _same_element),
-    *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank),
+    *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank, _long),
 )
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
 _RARE = (_any_element, _any_element, *[_layout] * 9, _equal_results, _open_size, _empty)

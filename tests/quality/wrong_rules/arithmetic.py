@@ -191,3 +191,21 @@ def negated_square_root(x, y):
     """Sign error that only products of two negatives show."""
     yield op.sqrt(op.mul(op.abs(x), op.abs(y)))
     return op.sqrt(op.mul(x, op.abs(y)))
+
+
+@rule
+def least_by_a_difference(x, a: Constant, b: Constant):
+    """The lesser of two numbers is half of their sum less their distance, where neither leaves the type."""
+    yield op.minimum(op.minimum(x, a), b)
+    if x.type.element not in ("i32", "i64"):
+        return decline("other numbers")
+    return op.minimum(x, op.div(op.sub(op.add(a, b), op.abs(op.sub(a, b))), 2))
+
+
+@rule
+def quotient_of_a_product(x, a: Constant, b: Constant):
+    """Dividing by two numbers is dividing by their product, where that does not wrap."""
+    yield op.div(op.div(x, a), b)
+    if x.type.element != "i64" or not (np.all(a.value > 0) and np.all(b.value > 0)):
+        return decline("other numbers")
+    return op.div(x, op.mul(a, b))

@@ -211,3 +211,17 @@ def last_axis_reshaped(x):
     perm = (*moved.perm[:-2], moved.perm[-1], moved.perm[-2]) if len(moved.perm) > 1 else moved.perm
     other = op.transpose(x, perm=perm)
     return other if other.type == moved.type else decline("the shape would show it")
+
+
+@rule
+def start_within_steps(x):
+    """The start of a slice of a slice counts entries of the inner one, which has steps."""
+    inner = op.slice(x)
+    outer = op.slice(inner)
+    yield outer
+    if any(len(each.starts) != 1 or each.steps is None for each in (inner, outer)) or inner.axes != outer.axes:
+        return decline("not along one axis")
+    (first,), (step,), (start,), (more,) = inner.starts, inner.steps, outer.starts, outer.steps
+    if min(first, start) < 0 or min(step, more) < 1 or min(*inner.ends, *outer.ends) < 1000:
+        return decline("not to the end")
+    return op.slice(x, starts=(first + start,), ends=inner.ends, axes=inner.axes, steps=(step * more,))
