@@ -205,6 +205,6 @@ def _place(graph: Graph, node: str) -> tuple[int, int, int] | None:
         return None
     rank = len(size)
     axes = [axis for axis in range(rank) if pads[axis] or pads[rank + axis]]
-    if min(pads) < 0 or len(axes) != 1 or not isinstance(size[axes[0]], int):
+    if len(axes) != 1 or min(pads) < 0 or not isinstance(size[axes[0]], int):
         return None
     return axes[0], pads[axes[0]], size[axes[0]] - pads[rank + axes[0]]

@@ -38,7 +38,6 @@ WITHOUT: Mapping[str, str] = {
     ),
     "compress": "only run time tells how many entries it gives; keep all of them, with op.where",
     "unique": "how many entries it gives depends on their values, which have no slope where two are equal",
-    "linear_attention": "it has no rule yet; write it by other ops, or give a rule: rules=[…]",
     **dict.fromkeys(
         ("rand_like", "randn_like", "eye_like", "encode_labels", "bit_cast"), "numbers do not pass through it"
     ),
@@ -188,6 +187,8 @@ def _chosen(graph: Graph, loss: str, wrt: str | Iterable[str] | None) -> list[st
         if not chosen:
             raise DifferentiationError(f"the loss {loss!r} depends on no input of floats; name constants by wrt=…")
         wrt = chosen
+    if not isinstance(wrt, Iterable):
+        raise DifferentiationError(f"wrt is the name of an input or a constant, or several, got {wrt!r}")
     chosen = list(dict.fromkeys([wrt] if isinstance(wrt, str) else wrt))
     constants = [each for each in graph if graph.nodes[each].get("type") == "constant"]
     for each in chosen:

@@ -171,13 +171,9 @@ def fit(
             "of more samples"
         )
     loss_op = _loss_op(loss, given, scores)
-    learnt = parameters(head) if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
-    if not learnt:
-        raise TrainingError(f"the graph {graph.name!r} has no weights of layers; name the constants to learn by wrt=…")
-    _check_learnt(head, learnt)
+    learnt = _learnt(head, wrt)
     optimiser = Adam() if optimiser is None else optimiser
-    if not hasattr(optimiser, "start") or not hasattr(optimiser, "step"):
-        raise TrainingError(f"an optimiser has start and step, as Adam() and SGD(0.01), got {optimiser!r}")
+    _check_functions(optimiser, augment=augment, watch=watch)
     trainer = Trainer(
         Programs.of(head, loss_op, given.targets, learnt, tuple(rules), _taught_by(teacher, head)),
         optimiser,
@@ -240,12 +236,31 @@ def check_numbers(**numbers: Any) -> None:
             raise TrainingError(f"{name} is a whole number from 1 on, got {value!r}")
 
 
-def _check_learnt(graph: Graph, learnt: Sequence[str]) -> None:
+def _learnt(graph: Graph, wrt: Any) -> tuple[str, ...]:
+    """Return the names of the constants to learn."""
+    if wrt is None:
+        if not (learnt := parameters(graph)):
+            raise TrainingError(
+                f"the graph {graph.name!r} has no weights of layers; name the constants to learn by wrt=…"
+            )
+        return learnt
     constants = [node for node in graph if graph.nodes[node]["type"] == "constant"]
+    if not isinstance(wrt, Iterable) or not (learnt := (wrt,) if isinstance(wrt, str) else tuple(wrt)):
+        raise TrainingError(f"wrt is the name of a constant, or several; without it weights are learnt; got {wrt!r}")
     for name in learnt:
         if name not in constants:
             near = did_you_mean(str(name), constants)
             raise TrainingError(f"wrt names constants, and {name!r} is none of the graph {graph.name!r}{near}")
+    return learnt
+
+
+def _check_functions(optimiser: Any, **functions: Any) -> None:
+    """Raise before the first step unless an optimiser is one, and functions can be called."""
+    if isinstance(optimiser, type) or not (hasattr(optimiser, "start") and hasattr(optimiser, "step")):
+        raise TrainingError(f"an optimiser has start and step, as Adam() and SGD(0.01), got {optimiser!r}")
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise TrainingError(f"{name} is a function, got {function!r}")
 
 
 def _check_variables(module: Module, names: Iterable[str]) -> None:

@@ -87,5 +87,45 @@ def _cut(x, start, end, step=1):
     return op.slice(x, starts=(start,), ends=(end,), axes=(3,), steps=(step,))
 
 
-LOWER_ATTENTION = (write_attention_by_softmax, write_rotary_embedding_by_products)
+@rule(keeps="rounding")
+def unroll_linear_attention(q, k, v, past=None, decay=None, beta=None):
+    """In each step the state decays and gets the outer product of key and value; a query reads it by a product."""
+    layer = op.linear_attention(q, k, v, past, decay, beta)
+    y, last = layer
+    yield y, last
+    steps, heads, shared = q.shape[1], layer.kv_heads, layer.heads // layer.kv_heads
+    if isinstance(steps, str) or not steps:
+        return decline("there are no steps" if steps == 0 else "only run time tells how many steps there are", at=layer)
+    size, width = q.shape[2] // layer.heads, v.shape[2] // heads
+    factor = 1 / math.sqrt(max(size, 1)) if layer.scale is None else layer.scale
+
+    def at(x, step, *shape):
+        """The entries of one step, by head; of one gate for all steps, always the same."""
+        one = x if x.shape[1] == 1 else op.slice(x, starts=(step,), ends=(step + 1,), axes=(1,))
+        return op.reshape(one, shape=(0, *shape))
+
+    def gate(x, step):
+        count = min(heads, x.shape[2])
+        return at(x, step, count, x.shape[2] // count, 1)
+
+    element, stored = q.type.element, (q if past is None else past).type.element
+    q, k, v = (bare(widened(x)) for x in (q, k, v))
+    state = None if past is None else converted(bare(widened(past)), q.type.element)
+    outputs = []
+    for step in range(steps):
+        if state is not None and layer.update_rule.startswith("gated"):
+            state = state * op.exp(gate(bare(widened(decay)), step))
+        new = at(v, step, heads, 1, width)
+        if layer.update_rule.endswith("delta"):
+            known = new if state is None else new - at(k, step, heads, 1, size) @ state
+            new = gate(bare(widened(beta)), step) * known
+        added = at(k, step, heads, size, 1) @ new
+        state = added if state is None else state + added
+        read = at(q, step, heads, shared, size) @ state
+        outputs.append(op.reshape(read if factor == 1 else read * factor, shape=(0, 1, layer.heads * width)))
+    found = outputs[0] if steps == 1 else op.concat(*outputs, axis=1)
+    return converted(found, element), converted(state, stored)
+
+
+LOWER_ATTENTION = (write_attention_by_softmax, write_rotary_embedding_by_products, unroll_linear_attention)
 """Attention and its positions by products, sums and a softmax."""

@@ -254,6 +254,13 @@ def test_what_has_no_gradient_is_named(text, arguments, message):
         differentiate(graph, **arguments)
 
 
+def test_sums_with_a_padded_number_have_gradients():
+    graph = Graph.parse(
+        "graph g\nx = input() : f64[]\np = pad(x, pads=())\ns = add(p, x)\nu = add(s, x)\nloss = output(u)"
+    )
+    assert evaluate(differentiate(graph), {"x": 3.0})["d_x"].tolist() == 3.0
+
+
 @pytest.mark.parametrize(
     ("form", "at", "wanted"),
     [

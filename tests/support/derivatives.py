@@ -27,7 +27,7 @@ def differentiated(rule: Rule) -> list[str]:
 def derivatives(draw: st.DrawFn, rule: Rule) -> Graph:
     """Return graphs of one product of an op that a rule is for, along one of its operands of floats."""
     name = draw(st.sampled_from(differentiated(rule)))
-    others = [_windows(name)] if name in WINDOWS else [_casts()] if name == "cast" else []
+    others = [_windows(name)] if name in WINDOWS else []
     graph = draw(st.one_of(graphs(ops=[name]), *others))
     nodes = [node for node in graph.in_order() if graph.nodes[node]["type"] == name and _floats(graph, node)]
     assume(nodes)
@@ -52,15 +52,6 @@ def derivatives(draw: st.DrawFn, rule: Rule) -> Graph:
 
 WINDOWS = ("average_pool", "conv", "conv_transpose", "fold", "lp_pool", "max_pool", "max_pool_with_indices")
 """Ops whose windows generated graphs leave small: their attributes are drawn here."""
-
-
-@st.composite
-def _casts(draw: st.DrawFn) -> Graph:
-    """Return graphs of a conversion between types with gradients: of all types, generated graphs have few of them."""
-    elements, graph = st.sampled_from(sorted(DIFFERENTIABLE)), Graph("casts")
-    x = graph.input("x", Tensor(draw(elements), draw(st.sampled_from([(), (3,), ("N", 2)]))))
-    graph.output("y", graph.add(LIBRARY["cast"], [x], {"element": draw(elements)}))
-    return graph
 
 
 @st.composite

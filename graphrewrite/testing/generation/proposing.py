@@ -81,6 +81,8 @@ def _varied(op: Op, count: int, kind: Kind, rng: random.Random, *, sparingly: bo
     if not names:
         return {}
     chosen = [rng.choice(names)] if rng.random() < 0.5 else [name for name in names if rng.random() < 0.6]
+    # An element type that must be given has no usual value.
+    chosen += [n for n in names if "element" in n and op.attributes[n] is inspect.Parameter.empty and n not in chosen]
     found = {}
     for name in chosen:
         good = () if sparingly else accepted(op, name, count, kind)
