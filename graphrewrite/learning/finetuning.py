@@ -14,7 +14,7 @@ from graphrewrite.learning.optimisers import Adam, Optimiser
 from graphrewrite.learning.pruning import Pruning, check_share
 from graphrewrite.learning.schedules import cosine
 from graphrewrite.learning.training import VALIDATED, Fit, Interrupted, check_numbers, fit, flat_network, parted
-from graphrewrite.learning.widths import chosen_widths
+from graphrewrite.learning.widths import Budget, LearntWidths, WithinBudget, chosen_widths
 from graphrewrite.lowering.implementations import with_implementations
 from graphrewrite.lowering.predicates import with_predicates, without_predicates
 from graphrewrite.lowering.quantisation.calibration import Bits, Widths
@@ -58,7 +58,7 @@ def finetune(
     graph: Graph | Module,
     data: tuple[Any, Any],
     *,
-    bits: Bits | Literal["auto"] = 4,
+    bits: Bits | Literal["auto", "learnt"] = 4,
     budget: float = 4,
     per_channel: bool = False,
     sparsity: float = 0,
@@ -89,12 +89,12 @@ def finetune(
         A trained network with one output, as for `fit`; what only `quantise` could do is refused as there.
     data : (inputs, targets)
         Samples, as for `fit`; the first 512 choose the binary points to begin with.
-    bits : int, or mapping of str to int or pair of int, or "auto"
+    bits : int, or mapping of str to int or pair of int, "auto" or "learnt"
         Word widths, 2 to 16, as for `quantise`: of layers by name or pattern, of weights and results apart; an int is
         that of inputs and of the first and last layer, too. By "auto" they are chosen from 2 to 8, one by one, by how
-        much noise a bit less adds to the outputs. Inputs of few bits lose most: ``{"default": 3, "image": 8}``.
+        much noise a bit less adds to the outputs. By "learnt" they begin so, and are learnt like binary points.
     budget : float
-        For "auto": what widths cost at most, as so many bits everywhere; a product costs the width of its
+        For "auto" and "learnt": what widths cost at most, as so many bits everywhere; a product costs the width of its
         weight times that of its value.
     per_channel : bool
         Whether each output channel of a layer's weights has a binary point of its own.
@@ -145,30 +145,36 @@ def finetune(
     seen = {name: array[:_CALIBRATION] for name, array in given[0].items()}
     folded, inputs = prepared(flat, seen)
     plain = without_predicates(folded)
-    used: Bits = (
-        bits
-        if not isinstance(bits, str)
-        else chosen_widths(plain, inputs, bits, budget=budget, per_channel=per_channel)
-    )
+    is_flexible = bits == "learnt" and epochs > 1
+    if is_flexible and not learn_scales:
+        raise TrainingError("widths are learnt with binary points; leave out learn_scales=False, or give bits='auto'")
+    begun: dict[str, tuple[int, int]] = {}
+    if isinstance(bits, str):
+        begun = chosen_widths(plain, inputs, bits, budget=budget, per_channel=per_channel)
+    used: Bits = begun if isinstance(bits, str) else bits
     widths = Widths(plain, used, least=_LEAST)
     _, plain = with_scaled_channels(plain, inputs, widths, per_channel=per_channel, fit=True)
     norms = statistics_of(plain, layers_with_norms(flat, plain), inputs) if epochs > 1 else {}
-    network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel, norms=norms)
+    network = FakeNetwork.of(plain, inputs, widths, per_channel=per_channel, norms=norms, is_flexible=is_flexible)
     if not network.layers:
         raise TrainingError(f"the graph {flat.name!r} has no layer whose weights could be learnt")
     rest: dict[str, Any] = {"loss": loss, "batch": batch, "seed": seed, "augment": augment, "watch": watch}
     rest["teacher"] = flat if distil else None
     history: tuple[Mapping[str, Any], ...] = ()
+    shares = LearntWidths.of(network, plain, Budget.of(plain, budget), begun) if is_flexible and begun else None
 
-    def rounded(trained: Graph) -> tuple[Graph, FakeNetwork]:
-        """Return what was learnt: the prepared network, and it with formats that are fixed."""
-        learnt, choices = network.learnt(plain, trained), network.choices_in(trained)
-        made = Widths(learnt, used, least=_LEAST)
-        return learnt, FakeNetwork.of(learnt, inputs, made, per_channel=per_channel, choices=choices)
+    def rounded(trained: Graph) -> tuple[Bits, Graph, FakeNetwork]:
+        """Return the widths, and what was learnt: the prepared network, and it with formats that are fixed."""
+        own, choices = used, network.choices_in(trained)
+        if shares is not None and network.reaches:
+            own, choices = shares.settled(trained)
+        learnt = network.learnt(plain, trained)
+        made = Widths(learnt, own, least=_LEAST)
+        return own, learnt, FakeNetwork.of(learnt, inputs, made, per_channel=per_channel, choices=choices)
 
     def result(trained: Graph, history: tuple[Mapping[str, Any], ...]) -> FineTuned:
-        _, last = rounded(trained)
-        return FineTuned(with_implementations(with_predicates(last.fixed, folded), flat), history, last.graph, used)
+        own, _, last = rounded(trained)
+        return FineTuned(with_implementations(with_predicates(last.fixed, folded), flat), history, last.graph, own)
 
     steps = -(-len(given[1]) // batch)
     done = Fit(network.graph, ())
@@ -179,12 +185,15 @@ def finetune(
             way = optimiser or Adam(cosine(_RATE, steps=steps * part))
             if is_first and learn_scales:
                 learnt += [*network.weight_exponents.values(), *network.value_exponents.values()]
+            if is_first and shares is not None:
+                learnt += shares.reaches
+                way = WithinBudget(way, shares)
             if sparsity:
                 of_weights = {weights: sparsity for weights, _ in network.layers.values()}
                 way = Pruning(way, of_weights, steps=steps * part if is_first else 0)
             checked = {"validation": None} if is_first else {"validation": held_out, "patience": patience}
             done = fit(network.graph, given, optimiser=way, epochs=part, wrt=learnt, **checked, **rest)
-            plain, network = rounded(done.graph)
+            used, plain, network = rounded(done.graph)
             history, done = history + done.history, Fit(network.graph, ())
     except KeyboardInterrupt as stop:
         done = stop.fit if isinstance(stop, Interrupted) else done

@@ -23,6 +23,11 @@ _BIAS = 48
 """Bits of a bias: those of the widest accumulator."""
 _EPSILON = 1e-5
 """What norms add to variances."""
+_WIDEST = 16
+"""Bits of a format whose reach is learnt, at most."""
+
+Place = tuple[str, int]
+"""A node, and 0 for its weights, 1 for its value."""
 
 
 class _Norm(NamedTuple):
@@ -51,6 +56,10 @@ class FakeNetwork:
         By layer with a norm, the other constants of that; as the bias serves its shift.
     value_exponents, weight_exponents : mapping of str to str
         The constants that are exponents, by input or op, and by layer.
+    reaches : mapping of (str, int) to str
+        The constants that are exponents of the ends of formats, where widths can be learnt: a width is the distance of
+        both exponents, and a bit more where there is a sign (Uhlich et al. 2020). By input or op, and 0 for its
+        weights, 1 for its value.
     """
 
     graph: Graph
@@ -60,6 +69,7 @@ class FakeNetwork:
     norms: Mapping[str, _Norm]
     value_exponents: Mapping[str, str]
     weight_exponents: Mapping[str, str]
+    reaches: Mapping[Place, str]
 
     @classmethod
     def of(
@@ -71,28 +81,47 @@ class FakeNetwork:
         per_channel: bool,
         choices: Choices | None = None,
         norms: Mapping[str, Statistics] | None = None,
+        is_flexible: bool = False,
     ) -> FakeNetwork:
         """Return a prepared network with fake quantisation; formats that are not given are chosen by samples.
+
+        A flexible one computes the same, and its formats have reaches: those of values, and of weights that have one
+        binary point.
 
         Layers whose statistics are given have a norm behind them, with which they compute the same at first. Their
         weights are scaled by its gain and running deviation before they are rounded, as they will be when it is folded.
         """
         made = Quantiser(folded, inputs, widths, per_channel, fit=False, choices=choices)
-        return _Writer(folded, made, norms or {}).run()
+        return _Writer(folded, made, norms or {}, is_flexible=is_flexible).run()
 
-    def choices_in(self, trained: Graph) -> Choices:
-        """Return the formats that the exponents of a trained network stand for."""
+    def choices_in(self, trained: Graph, widths: Mapping[Place, int] | None = None) -> Choices:
+        """Return the formats that the exponents of a trained network stand for; with other widths those of its ends."""
+        widths = widths or {}
 
-        def fractions(exponent: str) -> np.ndarray:
+        def fractions(place: Place, exponent: str) -> np.ndarray:
+            if place in widths:
+                reach = np.rint(np.asarray(trained.nodes[self.reaches[place]]["value"], np.float64))
+                return np.asarray(widths[place] - self.is_signed(place) - reach).astype(np.int64).reshape(-1)
             return -np.rint(np.asarray(trained.nodes[exponent]["value"], np.float64)).astype(np.int64).reshape(-1)
 
         formats = dict(self.choices.formats)
         for node, name in self.value_exponents.items():
-            formats[node] = replace(formats[node], fraction=int(fractions(name)[0]))
+            width = widths.get((node, 1), formats[node].width)
+            formats[node] = replace(formats[node], width=width, fraction=int(fractions((node, 1), name)[0]))
         of_weights = dict(self.choices.fractions)
         for node, name in self.weight_exponents.items():
-            of_weights[node] = np.broadcast_to(fractions(name), of_weights[node].shape).copy()
+            of_weights[node] = np.broadcast_to(fractions((node, 0), name), of_weights[node].shape).copy()
         return Choices(formats, of_weights)
+
+    def is_signed(self, place: Place) -> bool:
+        """Whether the numbers at a place have a sign."""
+        node, part = place
+        return not part or self.choices.formats[node].signed
+
+    def exponent(self, place: Place) -> str:
+        """Return the constant that is the exponent of the steps at a place."""
+        node, part = place
+        return (self.value_exponents if part else self.weight_exponents)[node]
 
     def learnt(self, folded: Graph, trained: Graph) -> Graph:
         """Return the prepared network with the weights and biases of a trained one, and its norms folded."""
@@ -118,7 +147,9 @@ class FakeNetwork:
 class _Writer:
     """Writes the network of a quantiser, with fake quantisation in the places of its rounding."""
 
-    def __init__(self, folded: Graph, made: Quantiser, statistics: Mapping[str, Statistics]) -> None:
+    def __init__(
+        self, folded: Graph, made: Quantiser, statistics: Mapping[str, Statistics], *, is_flexible: bool
+    ) -> None:
         made.build()
         self.folded, self.made, self.graph, self.statistics = folded, made, made.graph.copy(), statistics
         self.choices = made.choices
@@ -126,6 +157,8 @@ class _Writer:
         self.weight_exponents: dict[str, str] = {}
         self.layers: dict[str, tuple[str, str]] = {}
         self.norms: dict[str, _Norm] = {}
+        self.reaches: dict[Place, str] = {}
+        self.is_flexible = is_flexible
 
     def run(self) -> FakeNetwork:
         """Return the network."""
@@ -141,7 +174,7 @@ class _Writer:
         for node in self.folded.in_order():
             if node in self.made.fitted:
                 self.round_weights(node)
-        names = self.layers, self.norms, self.value_exponents, self.weight_exponents
+        names = self.layers, self.norms, self.value_exponents, self.weight_exponents, self.reaches
         return FakeNetwork(self.graph, fixed, self.choices, *names)
 
     def rounded(self, value: Any, node: str, at: str) -> Any:
@@ -149,6 +182,10 @@ class _Writer:
         element = self.choices.formats[node]
         exponent = self.constant(f"{node}_exponent", np.array(-element.fraction), value)
         self.value_exponents[node] = exponent.node
+        if self.is_flexible:
+            return self.within(
+                (node, 1), value, exponent, element.width, signed=element.signed, origin=self.made.graph.origin(at)
+            )
         return self.fake(value, exponent, element.width, signed=element.signed, origin=self.made.graph.origin(at))
 
     def round_weights(self, node: str) -> None:
@@ -175,7 +212,10 @@ class _Writer:
             of_weights = exponent if is_one else op.reshape(exponent, shape=(len(w),))
             of_bias = op.add(op.round(of_weights), op.round(self.exponent_of(node, own[1])))  # the grid of products
             weights, bias = own[0], self.fake(own[1], of_bias, _BIAS, signed=True, origin=(node,))
-        rounded = self.fake(weights, exponent, width, signed=True, origin=(node,))
+        if self.is_flexible and is_one:
+            rounded = self.within((node, 0), weights, exponent, width, signed=True, origin=(node,))
+        else:
+            rounded = self.fake(weights, exponent, width, signed=True, origin=(node,))
         for slot, value in enumerate((rounded, bias), start=1):
             before = self.graph.operands(node)[slot]
             move_slot(self.graph, node, slot, Operand(value.node))
@@ -209,6 +249,17 @@ class _Writer:
     def constant(self, name: str, array: np.ndarray, like: Any) -> Any:
         """Return an exponent in the element type of what it is for."""
         return self.graph.constant(array.astype(element_dtype(like.type.element)), name=self.graph.fresh(name))
+
+    def within(self, place: Place, x: Any, exponent: Any, width: int, *, signed: bool, origin: tuple[str, ...]) -> Any:
+        """Round a value to a format of such a width, whose ends are at an exponent of their own."""
+        start = np.asarray(self.graph.nodes[exponent.node]["value"]) + (width - signed)
+        reach = self.constant(f"{exponent.node.removesuffix('_exponent')}_reach", start, x)
+        self.reaches[place] = reach.node
+        whole = self.constant(f"{reach.node}_step", np.zeros(()), x)
+        top = op.pow(2.0, self.fake(reach, whole, _WIDEST, signed=True, origin=origin))
+        step = op.pow(2.0, self.fake(exponent, whole, _WIDEST, signed=True, origin=origin))
+        limited = op.minimum(op.maximum(x, op.neg(top) if signed else 0.0), top - step)
+        return self.fake(limited, exponent, _WIDEST, signed=signed, origin=origin)
 
     def fake(self, x: Any, exponent: Any, width: int, *, signed: bool, origin: tuple[str, ...]) -> Any:
         return self.graph.add(op.fake_quantise, [x, exponent], {"width": width, "signed": signed}, origin=origin)

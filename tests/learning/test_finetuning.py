@@ -161,6 +161,39 @@ def test_widths_are_chosen_within_a_budget():
     assert len({*some.values()}) > 1
 
 
+@pytest.mark.parametrize("network", [_residual, _functions, _shared, _autoencoder])
+def test_a_network_whose_widths_can_be_learnt_computes_the_same(network):
+    graph = network()
+    folded, inputs = prepared(graph, _inputs(graph, 40))
+    widths = Widths(folded, {"default": (3, 5)}, least=2)
+    norms = statistics_of(folded, layers_with_norms(graph, folded), inputs)
+    made = [
+        FakeNetwork.of(folded, inputs, widths, per_channel=False, norms=norms, is_flexible=f) for f in (False, True)
+    ]
+    assert made[1].reaches
+    wide = {name: 3 * array for name, array in inputs.items()}
+    found, again = (evaluate(each.graph, wide) for each in made)
+    assert all(np.array_equal(found[name], again[name]) for name in found)
+
+
+def test_widths_are_learnt_within_a_budget(monkeypatch: pytest.MonkeyPatch):
+    """Widths begin where they suit no layer: bits go from where they are of no use to where they are."""
+    graph = Graph("two")
+    x = graph.input("x", Tensor("f32", ("N", 4)))
+    w = np.repeat(np.float32([[0.5], [-0.5]]), 4, axis=1)  # one bit and a sign hold them
+    graph.output("y", op.linear(op.relu(op.linear(x, w, name="coarse")), _random(1, 2) + 1, name="fine"))
+    begun = {"x": (8, 2), "coarse": (8, 2), "fine": (2, 8)}
+    monkeypatch.setattr("graphrewrite.learning.finetuning.chosen_widths", lambda *_, **__: begun)
+    x = _inputs(graph, 256)["x"]
+    tuned = finetune(graph, (x, evaluate(graph, {"x": x})["y"]), bits="learnt", budget=4, epochs=24)
+    assert isinstance(tuned.bits, dict)
+    (values, _), (coarse, hidden), (fine, _) = ((b[1], 0) if n == "x" else b for n, b in tuned.bits.items())
+    assert (8 * coarse * values + 2 * fine * hidden) / 10 <= 4**2
+    assert coarse < 8
+    assert values > 2
+    assert to_integer(tuned.graph)
+
+
 class _Stopping(SGD):
     def step(self, *arguments: object) -> object:
         raise KeyboardInterrupt
@@ -199,7 +232,8 @@ def test_an_interrupt_between_the_halves_loses_nothing(monkeypatch: pytest.Monke
     [
         ({"bits": 1}, "widths are integers from 2 to 16"),
         ({"bits": {"first": 4}}, "bits names 'first', which is not a layer"),
-        ({"bits": "few"}, "bits is a width, widths by layer or 'auto', got 'few'"),
+        ({"bits": "few"}, "bits is a width, widths by layer, 'auto' or 'learnt', got 'few'"),
+        ({"bits": "learnt", "learn_scales": False}, "widths are learnt with binary points"),
         ({"bits": "auto", "budget": 1}, "budget is a mean width, a number from 2 to 8, got 1"),
         ({"sparsity": 1.5}, "sparsity is a share of the weights, from 0 to less than 1, got 1.5"),
         ({"validation": 1.0}, "validation is a share of the samples"),
