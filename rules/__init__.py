@@ -47,6 +47,10 @@ from graphrewrite.rules.borders import (
     broadcast_constant_in_order,
     merge_expands,
     merge_pads,
+    shorten_constant,
+    shorten_constant_in_order,
+    shorten_expanded_constant,
+    write_sizes_of_expand,
 )
 from graphrewrite.rules.casts import merge_bit_casts, merge_casts
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
@@ -141,6 +145,7 @@ from graphrewrite.rules.shapes import (
     merge_reshapes,
     merge_transpose_into_reshape,
     merge_transposes,
+    order_ones_of_transpose,
     permute_linear_weights,
     transpose_as_reshape,
     write_as_reshape,
@@ -177,6 +182,7 @@ from graphrewrite.rules.slices import (
     slice_of_concat,
     slice_of_pad,
     slice_of_sizes,
+    write_bounds_of_slice,
 )
 from graphrewrite.rules.splits import join_slices
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
@@ -310,10 +316,14 @@ __all__ = [
     "negate_operand",
     "negate_sum",
     "norm_before_reshape",
+    "order_ones_of_transpose",
     "outline",
     "outline_nodes",
     "permute_linear_weights",
     "reduce_one_as_reshape",
+    "shorten_constant",
+    "shorten_constant_in_order",
+    "shorten_expanded_constant",
     "slice_before_expand",
     "slice_of_concat",
     "slice_of_gather",
@@ -327,8 +337,10 @@ __all__ = [
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",
+    "write_bounds_of_slice",
     "write_difference",
     "write_difference_as_sum",
+    "write_sizes_of_expand",
     "write_sizes_of_reshape",
 ]
 
@@ -342,6 +354,7 @@ RULES = (
     merge_integer_offsets,
     merge_integer_differences,
     crop_as_slice,
+    write_bounds_of_slice,
     merge_slices,
     empty_slice_as_constant,
     slice_of_concat,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rules.operands import first_operand, operands_of
-from graphrewrite.types import SMALL_FLOATS, as_size
+from graphrewrite.rules.slices import sliced
+from graphrewrite.types import SMALL_FLOATS, Quantised, as_size
 
 __all__ = [
     "BORDERS",
@@ -19,8 +22,12 @@ __all__ = [
     "merge_expands",
     "merge_pads",
     "merge_tiles",
+    "shorten_constant",
+    "shorten_constant_in_order",
+    "shorten_expanded_constant",
     "subtract_repeated_as_add",
     "tile_as_expand",
+    "write_sizes_of_expand",
 ]
 
 
@@ -57,6 +64,16 @@ def merge_pads(x):
 def _are_equal(one, other):
     """Whether two numbers are the same: 0.0 is not -0.0, and NaN is NaN."""
     return str(one) == str(other) or one == other != 0
+
+
+@rule
+def write_sizes_of_expand(x):
+    """A repetition says the sizes of its result, rather than 1 where those of its operand stay."""
+    wide = op.expand(x)
+    yield wide
+    if tuple(wide.data["shape"]) == wide.type.shape:
+        return decline("it says its sizes", at=wide)
+    return op.expand(x, shape=wide.shape)
 
 
 @rule(shared="keep")
@@ -115,6 +132,64 @@ def broadcast_constant_in_order(before, c: Constant, after):
     result = _IN_ORDER(*before, repeated, *after)
     yield result
     return _with(c, repeated, result)
+
+
+@rule
+def shorten_constant(c: Constant, y):
+    """Entries of a constant that are the same along an axis are one, which the op repeats itself."""
+    result = _IN_EITHER_ORDER(c, y)
+    yield result
+    return _with_shorter(c, result)
+
+
+@rule
+def shorten_constant_in_order(before, c: Constant, after):
+    """So it is in a difference, a comparison or a choice."""
+    result = _IN_ORDER(*before, c, *after)
+    yield result
+    return _with_shorter(c, result)
+
+
+@rule
+def shorten_expanded_constant(c: Constant):
+    """So it is where they are repeated further."""
+    wide = op.expand(c)
+    yield wide
+    short = _shortened(c)
+    return decline(_SHORT, at=c) if short is c else op.expand(short, shape=wide.shape)
+
+
+_SHORT = "its entries differ along each axis, or it has none"
+
+
+def _with_shorter(c, result):
+    """The result with a constant that repeats less, if the op repeats it as far."""
+    short = _shortened(c)
+    if short is c:
+        return decline(_SHORT, at=c)
+    if all(x.is_constant for x in operands_of(result)):
+        return decline("it is computed", at=result)
+    return _with(short, c, result)
+
+
+def _shortened(c):
+    """A constant without the axes along which its entries are the same, bit for bit."""
+    per_channel = isinstance(c.type.element, Quantised) and c.type.element.axis is not None
+    if c.type.layout is not None or per_channel or not c.value.size:
+        return c
+    short = sliced(c, {axis: (0, 1, 1) for axis in range(c.value.ndim) if _repeats(c.value, axis)})
+    sizes = list(short.shape)
+    while sizes[:1] == [1]:
+        del sizes[0]
+    return short if len(sizes) == len(short.shape) else op.reshape(short, shape=sizes)
+
+
+def _repeats(values, axis):
+    """Whether all entries along an axis are the same, bit for bit; those that differ mostly do so at once."""
+    if values.shape[axis] == 1:
+        return False
+    first, second = (values.take([index], axis) for index in (0, 1))
+    return first.tobytes() == second.tobytes() and np.broadcast_to(first, values.shape).tobytes() == values.tobytes()
 
 
 @rule(shared="keep")
@@ -193,7 +268,11 @@ def _with(x, repeated, result):
 
 BORDERS = (
     merge_pads,
+    write_sizes_of_expand,
     merge_expands,
+    shorten_constant,
+    shorten_constant_in_order,
+    shorten_expanded_constant,
     broadcast_constant,
     broadcast_constant_in_order,
     compute_before_expand,

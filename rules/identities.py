@@ -280,6 +280,8 @@ def where_of_opposite(c, x, y):
     """A choice by the opposite of a condition is the other choice by the condition."""
     chosen = op.where(op.logical_not(c), x, y)
     yield chosen
+    if c.is_constant:
+        return decline("the opposite of a constant is computed", at=chosen)
     return op.where(c, y, x, like=chosen)
 
 

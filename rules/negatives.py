@@ -40,10 +40,8 @@ def is_negated(sign):
 
 @Query
 def goes_lower(*negatives):
-    """Whether one of some negatives has several readers and vanishes: what it is of takes its sign."""
-    return any(
-        sign.op is op.neg and len(readers_of(sign)) > 1 and takes_sign(first_operand(sign), 2) for sign in negatives
-    )
+    """Whether one of some negatives vanishes: what it is of takes its sign."""
+    return any(sign.op is op.neg and takes_sign(first_operand(sign), 2) for sign in negatives)
 
 
 @Query

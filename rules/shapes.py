@@ -19,6 +19,7 @@ __all__ = [
     "merge_reshapes",
     "merge_transpose_into_reshape",
     "merge_transposes",
+    "order_ones_of_transpose",
     "permute_linear_weights",
     "reshaped",
     "transpose_as_reshape",
@@ -94,6 +95,19 @@ def merge_transposes(x):
     outer = op.transpose(inner)
     yield outer
     return op.transpose(x, perm=tuple(inner.perm[p] for p in outer.perm))
+
+
+@rule
+def order_ones_of_transpose(x):
+    """Axes of size 1 keep their order, as it does not matter which of them is where."""
+    transposed = op.transpose(x)
+    yield transposed
+    ones = [p for p in transposed.perm if x.shape[p] == 1]
+    if ones == sorted(ones):
+        return decline("they keep their order", at=transposed)
+    in_order = iter(sorted(ones))
+    result = op.transpose(x, perm=tuple(next(in_order) if p in ones else p for p in transposed.perm))
+    return result if result.type == transposed.type else decline("the axes have names or channels", at=transposed)
 
 
 @rule
@@ -209,6 +223,7 @@ MOVEMENTS = (
     merge_reshapes,
     drop_transpose,
     merge_transposes,
+    order_ones_of_transpose,
     transpose_as_reshape,
     merge_reshape_into_transpose,
     merge_transpose_into_reshape,

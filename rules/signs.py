@@ -152,6 +152,8 @@ def add_negative(z, x, y, c: Constant):
     yield root
     if first_operand(root).operand == next(form for form in forms if form).operand:
         return decline("it is subtracted from itself", at=root)
+    if difference and y.is_constant:
+        return decline("the negative of the constant is added to it", at=difference)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.add(z, negative)
 

@@ -29,6 +29,7 @@ __all__ = [
     "slice_of_sizes",
     "sliced",
     "taken",
+    "write_bounds_of_slice",
 ]
 
 _ALL = (0, FAR, 1)
@@ -82,13 +83,19 @@ def _bounds(positions, size):
 
 def sliced(x: Any, bounds: dict[int, tuple[Any, Any, int]]) -> Any:
     """Return a slice of a value that takes so much of each axis; the value, if that is everything."""
-    axes = sorted(axis for axis in bounds if bounds[axis] != _ALL)
-    if not axes:
-        return x
-    starts, ends, steps = zip(*(bounds[axis] for axis in axes), strict=True)
-    if set(steps) == {1}:
-        return op.slice(x, starts=starts, ends=ends, axes=axes)
-    return op.slice(x, starts=starts, ends=ends, axes=axes, steps=steps)
+    said = _said(bounds)
+    return op.slice(x, **said) if said["axes"] else x
+
+
+_SAID = ("starts", "ends", "axes", "steps")
+
+
+def _said(bounds):
+    """The attributes of a slice that takes so much of each axis."""
+    axes = tuple(sorted(axis for axis in bounds if bounds[axis] != _ALL))
+    starts, ends, steps = zip(*(bounds[axis] for axis in axes), strict=True) if axes else ((), (), ())
+    said = {"starts": starts, "ends": ends, "axes": axes}
+    return said if set(steps) <= {1} else said | {"steps": steps}
 
 
 def _within(size, inner, outer):
@@ -113,6 +120,20 @@ def _within(size, inner, outer):
 def _end(positions):
     """The end of a range as that of a Python slice, which begins at its start."""
     return None if positions.stop < 0 else positions.stop
+
+
+@rule
+def write_bounds_of_slice(x):
+    """A slice says where it begins and ends of those axes of which it leaves out entries, in one form."""
+    part = op.slice(x)
+    yield part
+    said = _said(taken(part, x.shape))
+    if not said["axes"]:
+        return decline("it takes everything", at=part)
+    if said == {key: tuple(part.data[key]) for key in _SAID if part.data.get(key) is not None}:
+        return decline("it says so", at=part)
+    result = op.slice(x, **said)
+    return result if result.type == part.type else decline("the sizes are written in another way", at=part)
 
 
 @rule(shared="keep")
