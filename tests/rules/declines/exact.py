@@ -153,6 +153,9 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.drop_repeated_relu: ((lambda x: op.relu(op.leaky_relu(x)), "f32[N,4]"),),
     rules.choose_equal_branches: ((lambda c, x: op.where(c, x, x), "bool[2,4]", "f32[4]"),),
+    rules.where_of_opposite: (
+        (lambda x: op.where(op.logical_not(constant(x, np.array([True, False]))), x, 0.0), "f32[N,2]"),
+    ),
     rules.where_as_truth: (
         (lambda c: op.where(c, row(1.0), row(0.0)), "bool[N,4]"),
         (lambda c: op.where(c, np.ones((2, 1), bool), False), "bool[4]"),
@@ -216,6 +219,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.sub(x, op.sub(x, y)), "f32[N,4]", "f32[N,4]"),
         (lambda x: op.sub(*[op.mul(x, 2.0)] * 2), "f32[N,4]"),
         (lambda x, y: op.sub(x, op.mul(y, 2.0)), SMALL, SMALL),
+        (lambda x, y: op.sub(x, op.sub(y, whole(3))), "i32[N,4]", "i32[N,4]"),
     ),
     rules.move_sign: (
         (lambda x, y: op.mul(op.neg(x), op.add(y, 2.0)), "f32[N,4]", "f32[N,4]"),
@@ -272,6 +276,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.pad(x, pads=(0, -1, 0, 1)), "f32[N,4]"),
         (lambda x: op.pad(x, pads=(0, 0, 0, 0)), "f32[N,4]"),
         (lambda x: op.pad(x, pads=(-1, 0, 0, 0)), "f32[N,4]"),
+    ),
+    rules.write_bounds_of_slice: (
+        (lambda x: cut(x, 1, 3), "f32[N,4]"),
+        (lambda x: cut(x, 0, 9), "f32[N,4]"),
+        (lambda x: rows(x, 1, "N"), "f32[N,4]"),  # max(0, N - 1), and to the end it is N - min(1, N)
     ),
     rules.merge_slices: (
         (
@@ -351,6 +360,17 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.pad(op.pad(x, pads=(0, "K", 0, 0)), pads=(0, 1, 0, 0)), "f32[N,4]"),
         (lambda x: op.pad(op.pad(x, pads=(1, -1)), pads=(1, -1)), "f32[1]"),
     ),
+    rules.write_sizes_of_expand: ((lambda x: op.expand(x, shape=(3, 4)), "f32[1,4]"),),
+    rules.shorten_constant: (
+        (lambda x: op.add(x, row(1, 2)), "f32[N,2]"),
+        (lambda x: op.add(constant(x, row(1, 1)), constant(x, row(2, 2))), "f32[N,2]"),
+        (lambda x: op.add(x, ones(3, 2)), "f32[1,2]"),  # it spreads the other operand
+    ),
+    rules.shorten_constant_in_order: (
+        (lambda x: op.sub(row(1, 2), x), "f32[N,2]"),
+        (lambda x: op.sub(ones(3, 2), x), "f32[1,2]"),
+    ),
+    rules.shorten_expanded_constant: ((lambda x: op.expand(constant(x, row(1, 2)), shape=("N", 2)), "f32[N,2]"),),
     rules.broadcast_constant: ((lambda x: op.add(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),),
     rules.broadcast_constant_in_order: (
         (lambda x: op.sub(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),
@@ -433,6 +453,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=(0,)), "f32[N,4]"),
     ),
     rules.drop_transpose: ((lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),),
+    rules.order_ones_of_transpose: (
+        (lambda x: op.transpose(x, perm=(0, 2, 1)), "f32[1,3,1]"),
+        (lambda x: op.transpose(x, perm=(2, 1, 0)), "f32[1,3,1] NCW"),
+    ),
     rules.transpose_as_reshape: (
         (lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),
         (lambda x: op.transpose(x, perm=(0, 2, 1)), "f32[N,4,1] NCW"),

@@ -1,0 +1,64 @@
+"""Pairs of rules that once ended apart: now whatever is tried first, the result is the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphrewrite import Graph
+from graphrewrite.rules import RULES
+from graphrewrite.testing.orders import Orders
+
+ALIKE = {
+    "a border of nothing, and what is taken": """x = input() : f32[N,2,3]
+        a = pad(x, pads=[0, 0, 0, 0, 0, 0])
+        b = slice(a, starts=[1], ends=[3], axes=[2])
+        y = output(b)""",
+    "an operand alone, and what is taken of it": """x = input() : f32[N,1,2]
+        a = concat(x, axis=2)
+        b = slice(a, starts=[0], ends=[1], axes=[2], steps=[1])
+        y = output(b)""",
+    "two repetitions, of which one does nothing": """x = input() : f32[N]
+        a = expand(x, shape=[3, 1])
+        b = expand(a, shape=[1, 1])
+        y = output(b)""",
+    "transposes of axes of size 1": """x = input() : f32[1,2,1,N]
+        a = transpose(x, perm=[2, 1, 0, 3])
+        b = transpose(a, perm=[3, 0, 2, 1])
+        y = output(b)""",
+    "a zero of one axis": """x = input() : i64[N]
+        z = constant(value=[0]) : i64[1]
+        c = constant(value=1) : i64[]
+        a = add(x, c)
+        b = sub(z, a)
+        y = output(b)""",
+    "a difference from the same number": """x = input() : i64[N]
+        c = constant(value=1) : i64[]
+        a = sub(x, c)
+        b = sub(x, a)
+        y = output(b)""",
+    "a sum of sums that is subtracted": """x = input() : i64[N]
+        u = input() : i64[]
+        c = constant(value=1) : i64[]
+        a = add(u, c)
+        b = add(x, a)
+        n = neg(b)
+        d = add(n, u)
+        y = output(d)""",
+    "quotients with a sign between": """x = input() : f32[N,2]
+        c = constant(value=3.0) : f32[]
+        d = constant(value=5.0) : f32[]
+        a = div(c, x)
+        n = neg(a)
+        b = div(d, n)
+        y = output(b)""",
+    "a choice by an opposite that is known": """x = input() : f32[N]
+        c = constant(value=[[True], [False]]) : bool[2,1]
+        n = logical_not(c)
+        w = where(n, x, x)
+        y = output(w)""",
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_orders_end_alike(name):
+    assert len(Orders(Graph.parse(f"graph g\n{ALIKE[name]}"), RULES).ends) == 1
