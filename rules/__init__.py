@@ -53,13 +53,19 @@ from graphrewrite.rules.borders import (
     write_sizes_of_expand,
 )
 from graphrewrite.rules.casts import merge_bit_casts, merge_casts
-from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
+from graphrewrite.rules.cleaning import (
+    eliminate_dead_nodes,
+    eliminate_empty_nodes,
+    eliminate_independent_nodes,
+    merge_equal_nodes,
+)
 from graphrewrite.rules.concats import drop_empty_operand, merge_concats
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
 from graphrewrite.rules.gathered_sums import gather_sums
 from graphrewrite.rules.identities import (
     IDENTITIES,
     choose_equal_branches,
+    choose_first_by_constant,
     drop_cast_to_fixed_and_back,
     drop_crop,
     drop_dropout,
@@ -113,7 +119,7 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
-from graphrewrite.rules.limits import clip_as_relu, merge_clips
+from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips
 from graphrewrite.rules.memory import MEMORY_RULES
 from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
@@ -175,7 +181,6 @@ from graphrewrite.rules.signs import (
 from graphrewrite.rules.slices import (
     concat_of_slices,
     crop_as_slice,
-    empty_slice_as_constant,
     gather_as_slice,
     merge_slices,
     slice_before_expand,
@@ -215,6 +220,7 @@ __all__ = [
     "broadcast_constant_in_order",
     "choose_branch",
     "choose_equal_branches",
+    "choose_first_by_constant",
     "clip_as_relu",
     "compute_known_number",
     "compute_known_sizes",
@@ -265,8 +271,8 @@ __all__ = [
     "drop_unit_pool",
     "drop_where",
     "eliminate_dead_nodes",
+    "eliminate_empty_nodes",
     "eliminate_independent_nodes",
-    "empty_slice_as_constant",
     "factor_as_sign",
     "fold_batch_norm",
     "fold_bias",
@@ -287,6 +293,7 @@ __all__ = [
     "insert_transfers",
     "join_slices",
     "keep_reduced_axes",
+    "leave_out_limit",
     "matmul_as_linear",
     "matmul_of_weights_as_linear",
     "merge_bit_casts",
@@ -356,7 +363,6 @@ RULES = (
     crop_as_slice,
     write_bounds_of_slice,
     merge_slices,
-    empty_slice_as_constant,
     slice_of_concat,
     slice_of_pad,
     slice_of_sizes,
@@ -371,6 +377,7 @@ RULES = (
     drop_requantise,
     drop_cast_to_fixed_and_back,
     clip_as_relu,
+    leave_out_limit,
     merge_clips,
     drop_add_zero,
     drop_relu,
@@ -395,6 +402,7 @@ RULES = (
     drop_quantise_again,
     drop_limit_before_quantising,
     eliminate_dead_nodes,
+    eliminate_empty_nodes,
     eliminate_independent_nodes,
     merge_equal_nodes,
 )

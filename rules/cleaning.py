@@ -1,6 +1,8 @@
-"""Whole-graph clean-up in linear time: dead, independent and equal nodes."""
+"""Whole-graph clean-up in linear time: dead, independent, empty and equal nodes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +14,21 @@ from graphrewrite.graph.dataflow import is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
-from graphrewrite.op import identity
+from graphrewrite.op import constant, expand, identity
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
-from graphrewrite.types import Dimension, EdgeType, Type, element_kind, pairs_of, sizes_in, solved
+from graphrewrite.types import (
+    Dimension,
+    EdgeType,
+    Tensor,
+    Type,
+    element_dtype,
+    element_kind,
+    pairs_of,
+    sizes_in,
+    solved,
+)
 
-__all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
+__all__ = ["eliminate_dead_nodes", "eliminate_empty_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
 _GLANCE = 8
 """So many entries of constants are compared before all of them."""
@@ -111,6 +123,33 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
             rewire(graph, node, Operand(alone), index)
             added.append(alone)
     return added
+
+
+@pass_
+def eliminate_empty_nodes(graph: Graph) -> list[str]:
+    """Let a result without entries be a constant, or the repetition of one: nothing that it is computed of counts."""
+    done = []
+    for node in [node for node, data in graph.nodes(data=True) if _has_no_entries(data) and graph.succ[node]]:
+        op, kind, attributes = graph.op(node), graph.result_type(node), graph.attributes(node)
+        if op.has_state(attributes) or op.has_effects(attributes) or is_ordered(graph, node) or kind.unknowns:
+            continue
+        dtype = element_dtype(kind.element)
+        if all(isinstance(size, int) for size in kind.shape):
+            new = graph.constant(np.zeros(kind.shape, dtype), type=kind, origin=graph.origin(node))
+        elif (op is expand and graph.op(graph.operands(node)[0].node) is constant) or kind.layout is not None:
+            continue
+        else:
+            zero = graph.constant(np.zeros((), dtype), type=Tensor(kind.element, ()), origin=graph.origin(node))
+            new = graph.add(expand, [zero], {"shape": kind.shape}, origin=graph.origin(node))
+        inherit(graph, new.node, node)
+        rewire(graph, node, Operand(new.node))
+        done.append(node)
+    return done
+
+
+def _has_no_entries(data: dict[str, Any]) -> bool:
+    kind = data.get("result")
+    return isinstance(kind, Tensor) and 0 in kind.shape and data["type"] != "constant"
 
 
 @pass_

@@ -10,7 +10,7 @@ from __future__ import annotations
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rules.arithmetic import Integers
-from graphrewrite.rules.negatives import SMALL, goes_lower, is_negated, is_negative, no_sign
+from graphrewrite.rules.negatives import SMALL, goes_lower, is_negated, is_negative, is_neutral, no_sign
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
@@ -48,6 +48,21 @@ def _no_negative(x):
     return "its numbers have no negative" if str(x.type.element).startswith("u") else ""
 
 
+_EVEN = op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square
+
+
+def _known(even, x):
+    """The reason why an absolute value is the number itself, or an empty text."""
+    fact = x.fact()
+    return "it is never negative" if even.op is op.abs and fact.low >= 0 and not fact.minus_zero else ""
+
+
+def _of_nothing(difference, x, c):
+    """The reason why 0 - x of integers is a negative, or an empty text."""
+    is_other = c.value.any() or x.type != difference.type or element_kind(x.type.element) != "integer"
+    return "" if is_other else "0 - x is -x"
+
+
 def _forms(x, y, c):
     """The patterns of what takes a sign, besides sums with a constant: products with one, quotients and differences."""
     return (op.mul | op.div)(x, c), op.div(c, x), op.sub(x, y)
@@ -58,7 +73,7 @@ def _negative(forms, x, y, c):
     part = next(form for form in forms if form)
     if x.is_constant and (part is not forms[2] or y.is_constant):
         return decline("its numbers are computed", at=part)
-    if reason := no_sign(part):
+    if reason := no_sign(part) or ("it is its operand" if is_neutral(part) else ""):
         return decline(reason, at=part)
     if part.op is op.sub and is_negative(y):
         return decline("the sign of what is subtracted goes first", at=part)
@@ -244,31 +259,38 @@ def turn_difference_before_square(x, c: Constant):
     difference = op.sub(c, x)
     square = (op.mul | op.div)(difference, difference)
     yield square
-    if x.type.element in SMALL_FLOATS:
-        return decline(SMALL, at=square)
+    if reason := SMALL if x.type.element in SMALL_FLOATS else _of_nothing(difference, x, c):
+        return decline(reason, at=square)
     turned = x if x.type == difference.type and not c.value.any() else op.add(x, op.neg(c))
     return square.op(turned, turned)
 
 
 @rule
 def turn_differences_before_even(x: Integers, y, c: Constant):
-    """So are those of such a difference less another integer, before either."""
-    differences = op.sub(op.sub(c, x), y)
-    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(differences)
+    """So are those of such a difference and another integer, before either."""
+    differences = (op.sub | op.add)(op.sub(c, x), y)
+    even = _EVEN(differences)
     yield even
-    if reason := _no_negative(x):
+    if reason := _no_negative(x) or _known(even, differences) or _of_nothing(first_operand(differences), x, c):
         return decline(reason, at=x)
-    return even.op(op.add(op.add(x, op.neg(c)), y), like=even)
+    return even.op(_turned(differences, x, y, c), like=even)
 
 
 @rule
 def turn_differences_before_square(x: Integers, y, c: Constant):
     """The same before a square."""
-    differences = op.sub(op.sub(c, x), y)
+    differences = (op.sub | op.add)(op.sub(c, x), y)
     square = (op.mul | op.div)(differences, differences)
     yield square
-    turned = op.add(op.add(x, op.neg(c)), y)
+    if reason := _of_nothing(first_operand(differences), x, c):
+        return decline(reason, at=x)
+    turned = _turned(differences, x, y, c)
     return square.op(turned, turned)
+
+
+def _turned(differences, x, y, c):
+    """The negative of (c - x) - y, or of (c - x) + y."""
+    return (op.add if differences.op is op.sub else op.sub)(op.add(x, op.neg(c)), y)
 
 
 @rule
@@ -319,9 +341,9 @@ def negate_from_minus_zero(x):
 def drop_sign_before_even(x):
     """An absolute value, and a sum of such or of squares, is that of the negative."""
     signed = (op.neg | op.abs)(x)
-    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(signed)
+    even = _EVEN(signed)
     yield even
-    if reason := _no_negative(x):
+    if reason := _no_negative(x) or _known(even, signed):
         return decline(reason, at=x)
     if goes_lower(signed):
         return decline(_LOWER, at=signed)
@@ -339,9 +361,9 @@ def turn_difference_before_factor(x: Integers, c: Constant, d: Constant):
 def turn_difference_before_even(x, c: Constant):
     """So is that of a constant less a number, for which the constant is subtracted."""
     difference = op.sub(c, x)
-    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(difference)
+    even = _EVEN(difference)
     yield even
-    if reason := _no_negative(x):
+    if reason := _no_negative(x) or _known(even, difference) or _of_nothing(difference, x, c):
         return decline(reason, at=x)
     if x.type == difference.type and not c.value.any():
         return even.op(x, like=even)

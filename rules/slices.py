@@ -11,7 +11,6 @@ from typing import Any
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.tensor.slice_sizes import FAR, picked
-from graphrewrite.rules.known_values import filled
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.rules.shapes import reshaped
 from graphrewrite.types import Quantised
@@ -20,7 +19,6 @@ __all__ = [
     "concat_of_rows",
     "concat_of_slices",
     "crop_as_slice",
-    "empty_slice_as_constant",
     "gather_as_slice",
     "merge_slices",
     "slice_before_expand",
@@ -156,16 +154,6 @@ def merge_slices(x):
             bounds[axis] = first.get(axis) or second[axis]
     result = sliced(x, bounds)
     return result if result.type == outer.type else decline("the sizes are written in another way", at=outer)
-
-
-@rule
-def empty_slice_as_constant(x):
-    """A slice that takes nothing is the same of any value; so is what is repeated not at all."""
-    part = (op.slice | op.expand)(x)
-    yield part
-    if 0 not in part.shape or any(isinstance(size, str) for size in part.shape):
-        return decline("it takes entries, or a size is symbolic", at=part)
-    return filled(0, part)
 
 
 @rule(shared="keep")
@@ -334,8 +322,10 @@ def slice_of_sizes(x):
     sizes = op.shape(x)
     part = op.slice(sizes)
     yield part
-    bounds = taken(part, sizes.shape).get(0, _ALL)
-    positions = _positions(sizes.shape[0], bounds)
+    bounds = taken(part, sizes.shape)
+    if not bounds:
+        return decline("it takes all of them", at=part)
+    positions = _positions(sizes.shape[0], bounds[0])
     if not positions or positions.step != 1:
         return decline("it takes none, or not one after the other", at=part)
     first = range(len(x.shape))[slice(sizes.start, sizes.end)].start + positions.start

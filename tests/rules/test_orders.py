@@ -56,6 +56,39 @@ ALIKE = {
         n = logical_not(c)
         w = where(n, x, x)
         y = output(w)""",
+    "a limit that no number reaches": """x = input() : u8[N]
+        a = clip(x, high=0)
+        b = relu(a)
+        y = output(b)""",
+    "what is never negative, less a constant": """x = input() : i64[N]
+        c = constant(value=1) : i64[]
+        a = bitwise_and(c, x)
+        b = sub(c, a)
+        d = abs(b)
+        y = output(d)""",
+    "a constant that is computed, and a sign": """x = input() : f64[N]
+        c = constant(value=[-0.25]) : f64[1]
+        d = constant(value=1.0) : f64[]
+        a = add(c, d)
+        q = div(a, x)
+        n = neg(q)
+        b = mul(n, n)
+        y = output(b)""",
+    "differences of differences before a square": """x = input() : i64[N]
+        u = input() : i64[]
+        z = constant(value=0) : i64[]
+        c = constant(value=2) : i64[]
+        a = sub(z, x)
+        b = mul(u, c)
+        d = sub(a, b)
+        e = mul(d, d)
+        y = output(e)""",
+    "no entries": """x = input() : i64[N,0]
+        c = constant(value=[]) : i64[0]
+        a = sub(c, x)
+        b = sub(a, c)
+        d = reduce_sum_square(b)
+        y = output(d)""",
 }
 
 

@@ -153,9 +153,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.drop_repeated_relu: ((lambda x: op.relu(op.leaky_relu(x)), "f32[N,4]"),),
     rules.choose_equal_branches: ((lambda c, x: op.where(c, x, x), "bool[2,4]", "f32[4]"),),
-    rules.where_of_opposite: (
-        (lambda x: op.where(op.logical_not(constant(x, np.array([True, False]))), x, 0.0), "f32[N,2]"),
-    ),
+    rules.choose_first_by_constant: ((lambda x: op.where(np.array([True, False]), x, 0.0), "f32[N,2]"),),
     rules.where_as_truth: (
         (lambda c: op.where(c, row(1.0), row(0.0)), "bool[N,4]"),
         (lambda c: op.where(c, np.ones((2, 1), bool), False), "bool[4]"),
@@ -204,6 +202,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     signs.turn_differences_before_square: (
         (lambda x, y: op.mul(*[op.sub(op.sub(2.0, x), y)] * 2), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.mul(*[op.sub(op.sub(whole(0), x), y)] * 2), "i32[N,4]", "i32[N,4]"),
     ),
     signs.turn_difference_before_square: ((lambda x: op.mul(*[op.sub(2.0, x)] * 2), SMALL),),
     rules.negate_operand: (
@@ -290,10 +289,6 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: rows(rows(x, 1, 5), 1, 3), "f32[N]"),
         (lambda x: cut(cut(x, 1, 3), 0, 2), "f32[N,4]"),
     ),
-    rules.empty_slice_as_constant: (
-        (lambda x: rows(x, 1, 1), "u8<0.5:0>[3,4] NC"),
-        (lambda x: rows(x, 0, 3), "f32[N]"),
-    ),
     rules.slice_of_concat: (
         (lambda x, y: op.slice(op.concat(x, y, axis=1), starts=(1,), ends=(3,), axes=(0,)), "f32[4,2]", "f32[4,2]"),
         (lambda x, y: op.slice(op.concat(x, y, axis=0), starts=(1,), ends=(9,), axes=(0,)), "f32[N,2]", "f32[M,2]"),
@@ -310,7 +305,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: cut(op.pad(x, pads=(0, "K", 0, 0)), 0, 3), "f32[N,4]"),
         (lambda x: rows(op.pad(x, pads=(0, 1)), 1, "N + 1"), "f32[N]"),
     ),
-    rules.slice_of_sizes: ((lambda x: op.slice(op.shape(x), starts=(-1,), ends=(-9,), steps=(-1,)), "f32[N,M,4]"),),
+    rules.slice_of_sizes: (
+        (lambda x: op.slice(op.shape(x), starts=(-1,), ends=(-9,), steps=(-1,)), "f32[N,M,4]"),
+        (lambda x: rows(op.shape(x), 0, 3), "f32[N,M,4]"),
+    ),
     rules.concat_of_slices: (
         (lambda x: op.concat(cut(x, 0, 2), cut(x, 1, 4), axis=1), "f32[N,4]"),
         (lambda x: op.concat(cut(x, 2, 4), cut(x, 0, 2), axis=1), "f32[N,4]"),
@@ -429,6 +427,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.merge_bit_casts: ((lambda x: op.bit_cast(op.bit_cast(x, element="bool"), element="i8"), "u8[N,4]"),),
     rules.clip_as_relu: ((lambda x: op.clip(x, low=0.0, high=6.0), "f32[N,4]"),),
+    rules.leave_out_limit: ((lambda x: op.clip(x, low=-1.0), "f32[N,4]"),),
     rules.merge_clips: (
         (lambda x: op.clip(op.clip(x, low=3.0, high=2.0), low=0.0), "f32[N,4]"),
         (lambda x: op.clip(op.clip(x, low=0.0), low=1.0, high=-1.0), "f32[N,4]"),
@@ -470,6 +469,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: _turned(x, (4, 3, 1), (1, 0, 2), (3, 4, 1, 1)), "f32[12]"),
     ),
     rules.drop_ones_behind_transpose: (
+        (lambda x: _turned(x, (4, 3), (1, 0), (3, 4)), "f32[4,1,3]"),
         (lambda x: _turned(x, (4, 3), (1, 0), (12,)), "f32[12,1]"),
         (lambda x: _turned(x, (4, 1, 3), (2, 1, 0), (12,)), "f32[4,1,1,3]"),
         (lambda x: _turned(x, (4, 3), (1, 0), (12,)), "f32[4,1,3] NCW"),
