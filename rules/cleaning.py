@@ -128,10 +128,13 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
 @pass_
 def eliminate_empty_nodes(graph: Graph) -> list[str]:
     """Let a result without entries be a constant, or the repetition of one: nothing that it is computed of counts."""
+    empty = {node: kind for node, data in graph.nodes(data=True) if (kind := _type_without_entries(data)) is not None}
     done = []
-    for node in [node for node, data in graph.nodes(data=True) if _has_no_entries(data) and graph.succ[node]]:
-        op, kind, attributes = graph.op(node), graph.result_type(node), graph.attributes(node)
-        if op.has_state(attributes) or op.has_effects(attributes) or is_ordered(graph, node) or kind.unknowns:
+    for node, kind in empty.items():
+        op, attributes = graph.op(node), graph.attributes(node)
+        if not graph.succ[node] or kind.unknowns or is_ordered(graph, node):
+            continue
+        if op.has_state(attributes) or op.has_effects(attributes):
             continue
         dtype = element_dtype(kind.element)
         if all(isinstance(size, int) for size in kind.shape):
@@ -147,9 +150,9 @@ def eliminate_empty_nodes(graph: Graph) -> list[str]:
     return done
 
 
-def _has_no_entries(data: dict[str, Any]) -> bool:
+def _type_without_entries(data: dict[str, Any]) -> Tensor | None:
     kind = data.get("result")
-    return isinstance(kind, Tensor) and 0 in kind.shape and data["type"] != "constant"
+    return kind if isinstance(kind, Tensor) and 0 in kind.shape and data["type"] != "constant" else None
 
 
 @pass_
