@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.concats import STEPS
 from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.rules.slices import sliced
 from graphrewrite.types import SMALL_FLOATS, Quantised, as_size
@@ -17,6 +18,7 @@ __all__ = [
     "broadcast_constant_in_order",
     "compute_before_expand",
     "compute_before_expand_in_order",
+    "compute_step_before_expand",
     "drop_repetition",
     "drop_repetition_in_order",
     "merge_expands",
@@ -155,31 +157,35 @@ def shorten_expanded_constant(c: Constant):
     """So it is where they are repeated further."""
     wide = op.expand(c)
     yield wide
-    short = _shortened(c)
+    rank = len(c.shape)
+    short = _shortened(c, range(rank + 1), rank)
     return decline(_SHORT, at=c) if short is c else op.expand(short, shape=wide.shape)
 
 
-_SHORT = "its entries differ along each axis, or it has none"
+_SHORT = "its entries differ along each axis, or spread another operand"
 
 
 def _with_shorter(c, result):
-    """The result with a constant that repeats less, if the op repeats it as far."""
-    short = _shortened(c)
-    if short is c:
-        return decline(_SHORT, at=c)
-    if all(x.is_constant for x in operands_of(result)):
+    """The result with a constant that repeats less, where another operand is as long."""
+    others = [x for x in operands_of(result) if x.operand != c.operand]
+    if all(x.is_constant for x in others):
         return decline("it is computed", at=result)
-    return _with(short, c, result)
+    shapes, whole = [x.shape for x in others], result.shape
+    spread = {at for shape in shapes for at in range(1, len(shape) + 1) if shape[-at] == whole[-at]}
+    short = _shortened(c, spread, max(map(len, shapes)))
+    return decline(_SHORT, at=c) if short is c else _with(short, c, result)
 
 
-def _shortened(c):
-    """A constant without the axes along which its entries are the same, bit for bit."""
+def _shortened(c, spread, rank):
+    """A constant with one of its equal entries along axes, by number from the end, and no first ones up to a rank."""
     per_channel = isinstance(c.type.element, Quantised) and c.type.element.axis is not None
     if c.type.layout is not None or per_channel or not c.value.size:
         return c
-    short = sliced(c, {axis: (0, 1, 1) for axis in range(c.value.ndim) if _repeats(c.value, axis)})
+    count = c.value.ndim
+    equal = [axis for axis in range(count) if count - axis in spread and _repeats(c.value, axis)]
+    short = sliced(c, dict.fromkeys(equal, (0, 1, 1)))
     sizes = list(short.shape)
-    while sizes[:1] == [1]:
+    while sizes[:1] == [1] and len(sizes) <= rank:
         del sizes[0]
     return short if len(sizes) == len(short.shape) else op.reshape(short, shape=sizes)
 
@@ -206,6 +212,14 @@ def compute_before_expand_in_order(before, c: Constant, after):
     result = _IN_ORDER(*before, op.expand(c), *after)
     yield result
     return _computed_once(result)
+
+
+@rule(shared="keep")
+def compute_step_before_expand(c: Constant):
+    """So it is where one step is done to each of its entries."""
+    step = STEPS(op.expand(c))
+    yield step
+    return _computed_once(step)
 
 
 def _computed_once(result):
@@ -277,6 +291,7 @@ BORDERS = (
     broadcast_constant_in_order,
     compute_before_expand,
     compute_before_expand_in_order,
+    compute_step_before_expand,
     subtract_repeated_as_add,
 )
 """Borders and repetitions: a part of `RULES`."""

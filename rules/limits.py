@@ -24,7 +24,7 @@ def clip_as_relu(x):
 @rule
 def leave_out_limit(x):
     """A limit that no number reaches is left out."""
-    limited = op.clip(x)
+    limited = (op.clip | op.hard_tanh)(x)
     yield limited
     fact, element = x.fact(), x.type.element
     low = None if fact.is_within(as_stored(limited.low, element), None) else limited.low

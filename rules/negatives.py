@@ -9,7 +9,7 @@ from graphrewrite.rewriting.facts.queries import Query, readers_of
 from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
-__all__ = ["SMALL", "goes_lower", "is_negated", "is_negative", "is_neutral", "no_sign", "takes_sign"]
+__all__ = ["SMALL", "goes_lower", "is_fixed", "is_negated", "is_negative", "is_neutral", "no_sign", "takes_sign"]
 
 SMALL = "floats of 8 or 4 bits need not have a negative"
 """Why their signs stay."""
@@ -55,12 +55,13 @@ _DEEP = 4
 """Ops of constants in a row that are seen to be one."""
 
 
-def _is_fixed(x, depth=_DEEP):
+@Query
+def is_fixed(x, depth=_DEEP):
     """Whether a value is a constant, or will be one when it is computed."""
     if x.is_constant or depth == 0:
         return x.is_constant
     operands = operands_of(x)
-    return bool(operands) and all(_is_fixed(each, depth - 1) for each in operands)
+    return bool(operands) and all(is_fixed(each, depth - 1) for each in operands)
 
 
 @Query
@@ -69,7 +70,7 @@ def takes_sign(x, depth):
     if len(readers_of(x)) > 1 or x.op not in (op.mul, op.div, op.sub, op.add) or no_sign(x):
         return False
     operands = operands_of(x)
-    are_constant = [_is_fixed(each) for each in operands]
+    are_constant = [is_fixed(each) for each in operands]
     if all(are_constant) or is_neutral(x):
         return False
     if x.op in (op.mul, op.div):

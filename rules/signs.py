@@ -10,7 +10,7 @@ from __future__ import annotations
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rules.arithmetic import Integers
-from graphrewrite.rules.negatives import SMALL, goes_lower, is_negated, is_negative, is_neutral, no_sign
+from graphrewrite.rules.negatives import SMALL, goes_lower, is_fixed, is_negated, is_negative, is_neutral, no_sign
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
@@ -71,7 +71,7 @@ def _forms(x, y, c):
 def _negative(forms, x, y, c):
     """The negative of what one of the forms has matched, by as many ops; or why there is none."""
     part = next(form for form in forms if form)
-    if x.is_constant and (part is not forms[2] or y.is_constant):
+    if is_fixed(x) and (part is not forms[2] or is_fixed(y)):
         return decline("its numbers are computed", at=part)
     if reason := no_sign(part) or ("it is its operand" if is_neutral(part) else ""):
         return decline(reason, at=part)
@@ -134,7 +134,7 @@ def write_difference(x, y):
     sign = op.neg(y)
     total = op.add(x, sign)
     yield total
-    if y.is_constant:
+    if is_fixed(y):
         return decline("the negative of a constant is computed", at=total)
     if y.type.element in SMALL_FLOATS:
         return decline(SMALL, at=total)
@@ -149,7 +149,7 @@ def write_difference_as_sum(x, y):
     sign = op.neg(y)
     difference = op.sub(x, sign)
     yield difference
-    if y.is_constant:
+    if is_fixed(y):
         return decline("the negative of a constant is computed", at=difference)
     if y.type.element in SMALL_FLOATS:
         return decline(SMALL, at=difference)
@@ -167,7 +167,7 @@ def add_negative(z, x, y, c: Constant):
     yield root
     if first_operand(root).operand == next(form for form in forms if form).operand:
         return decline("it is subtracted from itself", at=root)
-    if difference and y.is_constant:
+    if difference and is_fixed(y):
         return decline("the negative of the constant is added to it", at=difference)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.add(z, negative)
@@ -221,7 +221,7 @@ def move_sign(z, x, y, c: Constant):
     product, quotient, difference, total = forms
     result = (op.mul | op.div)(op.neg(z), product | quotient | difference | total)
     yield result
-    if reason := no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
+    if reason := no_sign(result) or ("the negative of a constant is computed" if is_fixed(z) else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else result.op(z, negative)
@@ -234,7 +234,7 @@ def move_sign_of_divisor(z, x, y, c: Constant):
     product, quotient, difference, total = forms
     result = op.div(product | quotient | difference | total, op.neg(z))
     yield result
-    if reason := no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
+    if reason := no_sign(result) or ("the negative of a constant is computed" if is_fixed(z) else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.div(negative, z)
@@ -320,7 +320,7 @@ def negate_integer_sum(x: Integers, y):
     """-x - y is -(x + y), which wraps around alike; of floats, the sign of a zero would differ."""
     difference = op.sub(op.neg(x), y)
     yield difference
-    if y.is_constant:
+    if is_fixed(y):
         return decline("the negative of the constant is added", at=difference)
     return op.neg(op.add(x, y))
 

@@ -89,6 +89,24 @@ ALIKE = {
         b = sub(a, c)
         d = reduce_sum_square(b)
         y = output(d)""",
+    "limits of two kinds": """x = input() : f64[N]
+        c = constant(value=1.0) : f64[]
+        a = maximum(c, x)
+        r = relu(a)
+        b = hard_tanh(r)
+        y = output(b)""",
+    "zeros that spread, and those that do not": """x = input() : i64[N,1]
+        c = constant(value=[[0]]) : i64[1,1]
+        d = constant(value=[0, 0]) : i64[2]
+        a = add(x, c)
+        b = add(a, d)
+        y = output(b)""",
+    "the sign of a known number": """x = input() : i64[N,2]
+        c = constant(value=[1, -2]) : i64[2]
+        k = clip(x, low=0, high=0.3)
+        a = add(k, c)
+        b = neg(a)
+        y = output(b)""",
 }
 
 

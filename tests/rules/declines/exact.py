@@ -330,6 +330,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.add(op.expand(constant(x, row(1, 2)), shape=(3, "N", 2)), y), "f32[N,1]", "f32[2]"),
         (_named_repetition, "f32[N,4]"),
     ),
+    borders.compute_step_before_expand: ((lambda x: op.relu(_named(x)), "f32[N,2]"),),
     borders.compute_before_expand_in_order: (
         (lambda x, y: op.sub(op.expand(constant(x, row(1, 2)), shape=("N", 2)), y), "f32[N,1]", "f32[2]"),
         (lambda x: op.prelu(op.expand(constant(x, row(1, 2)), shape=("N", 2)), 0.5), "f32[N,1]"),
@@ -362,11 +363,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.shorten_constant: (
         (lambda x: op.add(x, row(1, 2)), "f32[N,2]"),
         (lambda x: op.add(constant(x, row(1, 1)), constant(x, row(2, 2))), "f32[N,2]"),
-        (lambda x: op.add(x, ones(3, 2)), "f32[1,2]"),  # it spreads the other operand
+        (lambda x: op.add(x, ones(3, 1)), "f32[1,2]"),  # it spreads the other operand
     ),
     rules.shorten_constant_in_order: (
         (lambda x: op.sub(row(1, 2), x), "f32[N,2]"),
-        (lambda x: op.sub(ones(3, 2), x), "f32[1,2]"),
+        (lambda x: op.sub(ones(3, 1), x), "f32[1,2]"),
     ),
     rules.shorten_expanded_constant: ((lambda x: op.expand(constant(x, row(1, 2)), shape=("N", 2)), "f32[N,2]"),),
     rules.broadcast_constant: ((lambda x: op.add(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),),
