@@ -26,9 +26,12 @@ def leave_out_limit(x):
     """A limit that no number reaches is left out."""
     limited = (op.clip | op.hard_tanh)(x)
     yield limited
-    fact, element = x.fact(), x.type.element
-    low = None if fact.is_within(as_stored(limited.low, element), None) else limited.low
-    high = None if fact.is_within(None, as_stored(limited.high, element)) else limited.high
+    fact = x.fact()
+    least, most = (as_stored(bound, x.type.element) for bound in (limited.low, limited.high))
+    if None not in (least, most) and not (least < most or str(least) == str(most)):
+        return decline("the limits cross, or are zeros of two signs", at=limited)
+    low = None if fact.is_within(least, None) else limited.low
+    high = None if fact.is_within(None, most) else limited.high
     if (low, high) == (limited.low, limited.high):
         return decline(f"a limit may be reached: known is {fact}", at=x)
     return op.clip(x, low=low, high=high)

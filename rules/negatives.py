@@ -9,7 +9,17 @@ from graphrewrite.rewriting.facts.queries import Query, readers_of
 from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
-__all__ = ["SMALL", "goes_lower", "is_fixed", "is_negated", "is_negative", "is_neutral", "no_sign", "takes_sign"]
+__all__ = [
+    "SMALL",
+    "goes_lower",
+    "is_added",
+    "is_fixed",
+    "is_negated",
+    "is_negative",
+    "is_neutral",
+    "no_sign",
+    "takes_sign",
+]
 
 SMALL = "floats of 8 or 4 bits need not have a negative"
 """Why their signs stay."""
@@ -62,6 +72,12 @@ def is_fixed(x, depth=_DEEP):
         return x.is_constant
     operands = operands_of(x)
     return bool(operands) and all(is_fixed(each, depth - 1) for each in operands)
+
+
+@Query
+def is_added(y):
+    """Whether `add_negative` adds a number where it is subtracted."""
+    return y.op in (op.mul, op.div, op.sub) and takes_sign(y, 0)
 
 
 @Query

@@ -10,7 +10,16 @@ from __future__ import annotations
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rules.arithmetic import Integers
-from graphrewrite.rules.negatives import SMALL, goes_lower, is_fixed, is_negated, is_negative, is_neutral, no_sign
+from graphrewrite.rules.negatives import (
+    SMALL,
+    goes_lower,
+    is_added,
+    is_fixed,
+    is_negated,
+    is_negative,
+    is_neutral,
+    no_sign,
+)
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
@@ -57,8 +66,10 @@ def _known(even, x):
     return "it is never negative" if even.op is op.abs and fact.low >= 0 and not fact.minus_zero else ""
 
 
-def _of_nothing(difference, x, c):
-    """The reason why 0 - x of integers is a negative, or an empty text."""
+def _turns_elsewhere(difference, x, c):
+    """The reason why c - x is a negative, or a sum, by other rules; or an empty text."""
+    if is_added(x):
+        return "the negative of what is subtracted is added"
     is_other = c.value.any() or x.type != difference.type or element_kind(x.type.element) != "integer"
     return "" if is_other else "0 - x is -x"
 
@@ -219,8 +230,11 @@ def move_sign(z, x, y, c: Constant):
     """The product of a negative with what takes a sign is that of the number with its negative."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    result = (op.mul | op.div)(op.neg(z), product | quotient | difference | total)
+    sign = op.neg(z)
+    result = (op.mul | op.div)(sign, product | quotient | difference | total)
     yield result
+    if goes_lower(sign):
+        return decline(_LOWER, at=sign)
     if reason := no_sign(result) or ("the negative of a constant is computed" if is_fixed(z) else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
@@ -232,8 +246,11 @@ def move_sign_of_divisor(z, x, y, c: Constant):
     """So is what takes a sign, divided by a negative."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    result = op.div(product | quotient | difference | total, op.neg(z))
+    sign = op.neg(z)
+    result = op.div(product | quotient | difference | total, sign)
     yield result
+    if goes_lower(sign):
+        return decline(_LOWER, at=sign)
     if reason := no_sign(result) or ("the negative of a constant is computed" if is_fixed(z) else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
@@ -259,7 +276,7 @@ def turn_difference_before_square(x, c: Constant):
     difference = op.sub(c, x)
     square = (op.mul | op.div)(difference, difference)
     yield square
-    if reason := SMALL if x.type.element in SMALL_FLOATS else _of_nothing(difference, x, c):
+    if reason := SMALL if x.type.element in SMALL_FLOATS else _turns_elsewhere(difference, x, c):
         return decline(reason, at=square)
     turned = x if x.type == difference.type and not c.value.any() else op.add(x, op.neg(c))
     return square.op(turned, turned)
@@ -271,7 +288,7 @@ def turn_differences_before_even(x: Integers, y, c: Constant):
     differences = (op.sub | op.add)(op.sub(c, x), y)
     even = _EVEN(differences)
     yield even
-    if reason := _no_negative(x) or _known(even, differences) or _of_nothing(first_operand(differences), x, c):
+    if reason := _no_negative(x) or _known(even, differences) or _turns_elsewhere(first_operand(differences), x, c):
         return decline(reason, at=x)
     return even.op(_turned(differences, x, y, c), like=even)
 
@@ -282,7 +299,7 @@ def turn_differences_before_square(x: Integers, y, c: Constant):
     differences = (op.sub | op.add)(op.sub(c, x), y)
     square = (op.mul | op.div)(differences, differences)
     yield square
-    if reason := _of_nothing(first_operand(differences), x, c):
+    if reason := _turns_elsewhere(first_operand(differences), x, c):
         return decline(reason, at=x)
     turned = _turned(differences, x, y, c)
     return square.op(turned, turned)
@@ -353,7 +370,10 @@ def drop_sign_before_even(x):
 @rule
 def turn_difference_before_factor(x: Integers, c: Constant, d: Constant):
     """A constant less an integer, times a constant, is the other difference, a sum, times its negative."""
-    yield op.mul(op.sub(c, x), d)
+    difference = op.sub(c, x)
+    yield op.mul(difference, d)
+    if reason := _turns_elsewhere(difference, x, c):
+        return decline(reason, at=difference)
     return op.mul(op.add(x, op.neg(c)), op.neg(d))
 
 
@@ -363,7 +383,7 @@ def turn_difference_before_even(x, c: Constant):
     difference = op.sub(c, x)
     even = _EVEN(difference)
     yield even
-    if reason := _no_negative(x) or _known(even, difference) or _of_nothing(difference, x, c):
+    if reason := _no_negative(x) or _known(even, difference) or _turns_elsewhere(difference, x, c):
         return decline(reason, at=x)
     if x.type == difference.type and not c.value.any():
         return even.op(x, like=even)

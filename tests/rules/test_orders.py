@@ -107,6 +107,29 @@ ALIKE = {
         a = add(k, c)
         b = neg(a)
         y = output(b)""",
+    "a negative and a product of the same number": """x = input() : i64[N]
+        c = constant(value=[2]) : i64[1]
+        a = sub(x, c)
+        n = neg(a)
+        b = mul(x, c)
+        d = mul(n, b)
+        y = output(d)""",
+    "a product that is subtracted, before a square": """x = input() : f32[N]
+        c = constant(value=[-1.0]) : f32[1]
+        d = constant(value=[0.75]) : f32[1]
+        a = mul(x, d)
+        b = sub(c, a)
+        e = div(b, b)
+        y = output(e)""",
+    "an order of what is computed once": """c = constant(value=0.0) : f32[]
+        a = cast(c, element="f16")
+        b = cast(a, element="f16")
+        y = output(c, ^b)""",
+    "an order of a constant": """x = input() : f32[]
+        c = constant(^x, value=[[[[0.0]]]]) : f32[1,1,1,1]
+        a = max_pool(c, kernel=[1, 1])
+        b = unsqueeze(a, axes=[0])
+        y = output(b)""",
 }
 
 

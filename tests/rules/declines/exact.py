@@ -232,7 +232,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.div(whole(3), op.neg(x)), "i32[N,4]"),
         (lambda x: op.div(2.0, op.neg(x)), SMALL),
     ),
-    rules.turn_difference_before_factor: ((lambda x: op.mul(op.sub(2.0, x), 3.0), "f32[N,4]"),),
+    rules.turn_difference_before_factor: (
+        (lambda x: op.mul(op.sub(2.0, x), 3.0), "f32[N,4]"),
+        (lambda x: op.mul(op.sub(whole(2), op.mul(x, whole(3))), whole(3)), "i32[N,4]"),
+    ),
     rules.turn_difference_before_even: (
         (lambda x: op.abs(op.sub(whole(3).astype(np.uint8), x)), "u8[N,4]"),
         (lambda x: op.abs(op.sub(2.0, x)), SMALL),
@@ -428,7 +431,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.merge_bit_casts: ((lambda x: op.bit_cast(op.bit_cast(x, element="bool"), element="i8"), "u8[N,4]"),),
     rules.clip_as_relu: ((lambda x: op.clip(x, low=0.0, high=6.0), "f32[N,4]"),),
-    rules.leave_out_limit: ((lambda x: op.clip(x, low=-1.0), "f32[N,4]"),),
+    rules.leave_out_limit: (
+        (lambda x: op.clip(x, low=-1.0), "f32[N,4]"),
+        (lambda x: op.clip(op.abs(x), low=1.0, high=-1.0), "f32[N,4]"),
+    ),
     rules.merge_clips: (
         (lambda x: op.clip(op.clip(x, low=3.0, high=2.0), low=0.0), "f32[N,4]"),
         (lambda x: op.clip(op.clip(x, low=0.0), low=1.0, high=-1.0), "f32[N,4]"),
