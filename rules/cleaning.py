@@ -153,8 +153,12 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
 
 @pass_
 def eliminate_empty_nodes(graph: Graph) -> list[str]:
-    """Let a result without entries be a constant, or the repetition of one: nothing that it is computed of counts."""
+    """Let what has no entries be an input of its type, or a constant: nothing that it is computed of counts."""
     empty = {node: kind for node, data in graph.nodes(data=True) if (kind := _type_without_entries(data)) is not None}
+    inputs: dict[Tensor, str] = {}
+    for name in graph.inputs:
+        if name in empty:
+            inputs.setdefault(empty.pop(name), name)
     done = []
     for node, kind in empty.items():
         op, attributes = graph.op(node), graph.attributes(node)
@@ -163,6 +167,12 @@ def eliminate_empty_nodes(graph: Graph) -> list[str]:
         if op.has_state(attributes) or op.has_effects(attributes):
             continue
         dtype = element_dtype(kind.element)
+        if kind in inputs:
+            rewire(graph, node, Operand(inputs[kind]))
+            done.append(node)
+            continue
+        if op is constant:
+            continue
         if all(isinstance(size, int) for size in kind.shape):
             new = graph.constant(np.zeros(kind.shape, dtype), type=kind, origin=graph.origin(node))
         elif (op is expand and graph.op(graph.operands(node)[0].node) is constant) or kind.layout is not None:
@@ -178,7 +188,7 @@ def eliminate_empty_nodes(graph: Graph) -> list[str]:
 
 def _type_without_entries(data: dict[str, Any]) -> Tensor | None:
     kind = data.get("result")
-    return kind if isinstance(kind, Tensor) and 0 in kind.shape and data["type"] not in ("input", "constant") else None
+    return kind if isinstance(kind, Tensor) and 0 in kind.shape else None
 
 
 @pass_
