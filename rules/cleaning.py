@@ -154,7 +154,8 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
 @pass_
 def eliminate_empty_nodes(graph: Graph) -> list[str]:
     """Let what has no entries be an input of its type, or a constant: nothing that it is computed of counts."""
-    empty = {node: kind for node, data in graph.nodes(data=True) if (kind := _type_without_entries(data)) is not None}
+    found = {node: kind for node, data in graph.nodes(data=True) if (kind := _type_without_entries(data)) is not None}
+    empty = {node: found[node] for node in graph.in_order() if node in found} if found else {}
     inputs: dict[Tensor, str] = {}
     for name in graph.inputs:
         if name in empty:
