@@ -342,7 +342,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
         (_repeated_twice, "f32[4]"),
     ),
-    rules.merge_concats: ((lambda x, y: op.concat(op.concat(x, x, axis=0), y, axis=1), "f32[2,4]", "f32[4,4]"),),
+    rules.merge_concats: (
+        (lambda x, y: op.concat(op.concat(x, y, axis=1), axis=1), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.concat(op.concat(x, x, axis=0), y, axis=1), "f32[2,4]", "f32[4,4]"),
+    ),
     rules.drop_empty_operand: (
         (lambda x, y: op.concat(x, y, axis=1), "f32[N,4]", "f32[N,1]"),
         (lambda x: op.concat(x, axis=1), "f32[N,0]"),
