@@ -47,15 +47,25 @@ from graphrewrite.rules.borders import (
     broadcast_constant_in_order,
     merge_expands,
     merge_pads,
+    shorten_constant,
+    shorten_constant_in_order,
+    shorten_expanded_constant,
+    write_sizes_of_expand,
 )
 from graphrewrite.rules.casts import merge_bit_casts, merge_casts
-from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
+from graphrewrite.rules.cleaning import (
+    eliminate_dead_nodes,
+    eliminate_empty_nodes,
+    eliminate_independent_nodes,
+    merge_equal_nodes,
+)
 from graphrewrite.rules.concats import drop_empty_operand, merge_concats
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
 from graphrewrite.rules.gathered_sums import gather_sums
 from graphrewrite.rules.identities import (
     IDENTITIES,
     choose_equal_branches,
+    choose_first_by_constant,
     drop_cast_to_fixed_and_back,
     drop_crop,
     drop_dropout,
@@ -109,7 +119,7 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
-from graphrewrite.rules.limits import clip_as_relu, merge_clips
+from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips
 from graphrewrite.rules.memory import MEMORY_RULES
 from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
@@ -141,6 +151,7 @@ from graphrewrite.rules.shapes import (
     merge_reshapes,
     merge_transpose_into_reshape,
     merge_transposes,
+    order_ones_of_transpose,
     permute_linear_weights,
     transpose_as_reshape,
     write_as_reshape,
@@ -170,13 +181,13 @@ from graphrewrite.rules.signs import (
 from graphrewrite.rules.slices import (
     concat_of_slices,
     crop_as_slice,
-    empty_slice_as_constant,
     gather_as_slice,
     merge_slices,
     slice_before_expand,
     slice_of_concat,
     slice_of_pad,
     slice_of_sizes,
+    write_bounds_of_slice,
 )
 from graphrewrite.rules.splits import join_slices
 from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
@@ -209,6 +220,7 @@ __all__ = [
     "broadcast_constant_in_order",
     "choose_branch",
     "choose_equal_branches",
+    "choose_first_by_constant",
     "clip_as_relu",
     "compute_known_number",
     "compute_known_sizes",
@@ -259,8 +271,8 @@ __all__ = [
     "drop_unit_pool",
     "drop_where",
     "eliminate_dead_nodes",
+    "eliminate_empty_nodes",
     "eliminate_independent_nodes",
-    "empty_slice_as_constant",
     "factor_as_sign",
     "fold_batch_norm",
     "fold_bias",
@@ -281,6 +293,7 @@ __all__ = [
     "insert_transfers",
     "join_slices",
     "keep_reduced_axes",
+    "leave_out_limit",
     "matmul_as_linear",
     "matmul_of_weights_as_linear",
     "merge_bit_casts",
@@ -310,10 +323,14 @@ __all__ = [
     "negate_operand",
     "negate_sum",
     "norm_before_reshape",
+    "order_ones_of_transpose",
     "outline",
     "outline_nodes",
     "permute_linear_weights",
     "reduce_one_as_reshape",
+    "shorten_constant",
+    "shorten_constant_in_order",
+    "shorten_expanded_constant",
     "slice_before_expand",
     "slice_of_concat",
     "slice_of_gather",
@@ -327,8 +344,10 @@ __all__ = [
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",
+    "write_bounds_of_slice",
     "write_difference",
     "write_difference_as_sum",
+    "write_sizes_of_expand",
     "write_sizes_of_reshape",
 ]
 
@@ -342,8 +361,8 @@ RULES = (
     merge_integer_offsets,
     merge_integer_differences,
     crop_as_slice,
+    write_bounds_of_slice,
     merge_slices,
-    empty_slice_as_constant,
     slice_of_concat,
     slice_of_pad,
     slice_of_sizes,
@@ -358,6 +377,7 @@ RULES = (
     drop_requantise,
     drop_cast_to_fixed_and_back,
     clip_as_relu,
+    leave_out_limit,
     merge_clips,
     drop_add_zero,
     drop_relu,
@@ -382,6 +402,7 @@ RULES = (
     drop_quantise_again,
     drop_limit_before_quantising,
     eliminate_dead_nodes,
+    eliminate_empty_nodes,
     eliminate_independent_nodes,
     merge_equal_nodes,
 )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.concats import STEPS
 from graphrewrite.rules.operands import first_operand, operands_of
-from graphrewrite.types import SMALL_FLOATS, as_size
+from graphrewrite.rules.slices import sliced
+from graphrewrite.types import SMALL_FLOATS, Quantised, as_size
 
 __all__ = [
     "BORDERS",
@@ -14,13 +18,18 @@ __all__ = [
     "broadcast_constant_in_order",
     "compute_before_expand",
     "compute_before_expand_in_order",
+    "compute_step_before_expand",
     "drop_repetition",
     "drop_repetition_in_order",
     "merge_expands",
     "merge_pads",
     "merge_tiles",
+    "shorten_constant",
+    "shorten_constant_in_order",
+    "shorten_expanded_constant",
     "subtract_repeated_as_add",
     "tile_as_expand",
+    "write_sizes_of_expand",
 ]
 
 
@@ -57,6 +66,16 @@ def merge_pads(x):
 def _are_equal(one, other):
     """Whether two numbers are the same: 0.0 is not -0.0, and NaN is NaN."""
     return str(one) == str(other) or one == other != 0
+
+
+@rule
+def write_sizes_of_expand(x):
+    """A repetition says the sizes of its result, rather than 1 where those of its operand stay."""
+    wide = op.expand(x)
+    yield wide
+    if tuple(wide.data["shape"]) == wide.type.shape:
+        return decline("it says its sizes", at=wide)
+    return op.expand(x, shape=wide.shape)
 
 
 @rule(shared="keep")
@@ -117,6 +136,68 @@ def broadcast_constant_in_order(before, c: Constant, after):
     return _with(c, repeated, result)
 
 
+@rule
+def shorten_constant(c: Constant, y):
+    """Entries of a constant that are the same along an axis are one, which the op repeats itself."""
+    result = _IN_EITHER_ORDER(c, y)
+    yield result
+    return _with_shorter(c, result)
+
+
+@rule
+def shorten_constant_in_order(before, c: Constant, after):
+    """So it is in a difference, a comparison or a choice."""
+    result = _IN_ORDER(*before, c, *after)
+    yield result
+    return _with_shorter(c, result)
+
+
+@rule
+def shorten_expanded_constant(c: Constant):
+    """So it is where they are repeated further."""
+    wide = op.expand(c)
+    yield wide
+    rank = len(c.shape)
+    short = _shortened(c, range(rank + 1), rank)
+    return decline(_SHORT, at=c) if short is c else op.expand(short, shape=wide.shape)
+
+
+_SHORT = "its entries differ along each axis, or spread another operand"
+
+
+def _with_shorter(c, result):
+    """The result with a constant that repeats less, where another operand is as long."""
+    others = [x for x in operands_of(result) if x.operand != c.operand]
+    if all(x.is_constant for x in others):
+        return decline("it is computed", at=result)
+    shapes, whole = [x.shape for x in others], result.shape
+    spread = {at for shape in shapes for at in range(1, len(shape) + 1) if shape[-at] == whole[-at]}
+    short = _shortened(c, spread, max(map(len, shapes)))
+    return decline(_SHORT, at=c) if short is c else _with(short, c, result)
+
+
+def _shortened(c, spread, rank):
+    """A constant with one of its equal entries along axes, by number from the end, and no first ones up to a rank."""
+    per_channel = isinstance(c.type.element, Quantised) and c.type.element.axis is not None
+    if c.type.layout is not None or per_channel or not c.value.size:
+        return c
+    count = c.value.ndim
+    equal = [axis for axis in range(count) if count - axis in spread and _repeats(c.value, axis)]
+    short = sliced(c, dict.fromkeys(equal, (0, 1, 1)))
+    sizes = list(short.shape)
+    while sizes[:1] == [1] and len(sizes) <= rank:
+        del sizes[0]
+    return short if len(sizes) == len(short.shape) else op.reshape(short, shape=sizes)
+
+
+def _repeats(values, axis):
+    """Whether all entries along an axis are the same, bit for bit; those that differ mostly do so at once."""
+    if values.shape[axis] == 1:
+        return False
+    first, second = (values.take([index], axis) for index in (0, 1))
+    return first.tobytes() == second.tobytes() and np.broadcast_to(first, values.shape).tobytes() == values.tobytes()
+
+
 @rule(shared="keep")
 def compute_before_expand(c: Constant, y):
     """What is computed of constants, some of which are repeated, is repeated itself, and computed once and for all."""
@@ -131,6 +212,14 @@ def compute_before_expand_in_order(before, c: Constant, after):
     result = _IN_ORDER(*before, op.expand(c), *after)
     yield result
     return _computed_once(result)
+
+
+@rule(shared="keep")
+def compute_step_before_expand(c: Constant):
+    """So it is where one step is done to each of its entries."""
+    step = STEPS(op.expand(c))
+    yield step
+    return _computed_once(step)
 
 
 def _computed_once(result):
@@ -193,11 +282,16 @@ def _with(x, repeated, result):
 
 BORDERS = (
     merge_pads,
+    write_sizes_of_expand,
     merge_expands,
+    shorten_constant,
+    shorten_constant_in_order,
+    shorten_expanded_constant,
     broadcast_constant,
     broadcast_constant_in_order,
     compute_before_expand,
     compute_before_expand_in_order,
+    compute_step_before_expand,
     subtract_repeated_as_add,
 )
 """Borders and repetitions: a part of `RULES`."""

@@ -1,6 +1,8 @@
-"""Whole-graph clean-up in linear time: dead, independent and equal nodes."""
+"""Whole-graph clean-up in linear time: dead, independent, empty and equal nodes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -8,15 +10,25 @@ from graphrewrite import Graph, pass_
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
-from graphrewrite.graph.dataflow import is_ordered
+from graphrewrite.graph.dataflow import PREDICATE, is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
-from graphrewrite.op import identity
+from graphrewrite.op import constant, expand, identity
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
-from graphrewrite.types import Dimension, EdgeType, Type, element_kind, pairs_of, sizes_in, solved
+from graphrewrite.types import (
+    Dimension,
+    EdgeType,
+    Tensor,
+    Type,
+    element_dtype,
+    element_kind,
+    pairs_of,
+    sizes_in,
+    solved,
+)
 
-__all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
+__all__ = ["eliminate_dead_nodes", "eliminate_empty_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
 _GLANCE = 8
 """So many entries of constants are compared before all of them."""
@@ -36,10 +48,17 @@ def eliminate_dead_nodes(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_independent_nodes(graph: Graph) -> list[str]:
-    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read."""
+    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read.
+
+    They are there before all others: an order in which nothing comes before them, or nothing after, says nothing.
+    """
+    freed = [
+        node for node, data in graph.nodes(data=True) if data.get("type") == "constant" and _drop_order(graph, node)
+    ]
     independent = graph.independent_nodes() - set(graph.outputs)
+    freed += [node for node in graph if node in independent and _drop_order(graph, node)]
     if all(graph.nodes[node].get("type") == "constant" for node in independent):
-        return []  # as in most networks
+        return freed  # as in most networks
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     order = list(graph.in_order())
@@ -71,7 +90,26 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         inherit(graph, value.node, node)
         rewire(graph, node, Operand(value.node))
     removed, _ = remove(graph, folded)
-    return removed
+    return [*freed, *removed]
+
+
+def _drop_order(graph: Graph, node: str) -> bool:
+    """Remove the order of an independent node that is in no others' way; tell whether there was one."""
+    if not is_ordered(graph, node):
+        return False
+    op, attributes = graph.op(node), graph.attributes(node)
+    sides = [
+        [(*edge, data) for *edge, data in edges if data.get("kind", PREDICATE) != PREDICATE]
+        for edges in (graph.in_edges(node, data=True), graph.out_edges(node, data=True))
+    ]
+    if all(sides) or op.has_state(attributes) or op.has_effects(attributes):
+        return False
+    for source, destination, data in (*sides[0], *sides[1]):
+        if data.get("slots"):
+            del data["kind"]
+        else:
+            graph.remove_edge(source, destination)
+    return True
 
 
 def _origins(graph: Graph, rim: list[str], folded: list[str]) -> dict[str, tuple[str, ...]]:
@@ -111,6 +149,47 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
             rewire(graph, node, Operand(alone), index)
             added.append(alone)
     return added
+
+
+@pass_
+def eliminate_empty_nodes(graph: Graph) -> list[str]:
+    """Let what has no entries be an input of its type, or a constant: nothing that it is computed of counts."""
+    found = {node: kind for node, data in graph.nodes(data=True) if (kind := _type_without_entries(data)) is not None}
+    empty = {node: found[node] for node in graph.in_order() if node in found} if found else {}
+    inputs: dict[Tensor, str] = {}
+    for name in graph.inputs:
+        if name in empty:
+            inputs.setdefault(empty.pop(name), name)
+    done = []
+    for node, kind in empty.items():
+        op, attributes = graph.op(node), graph.attributes(node)
+        if not graph.succ[node] or kind.unknowns or is_ordered(graph, node):
+            continue
+        if op.has_state(attributes) or op.has_effects(attributes):
+            continue
+        dtype = element_dtype(kind.element)
+        if kind in inputs:
+            rewire(graph, node, Operand(inputs[kind]))
+            done.append(node)
+            continue
+        if op is constant:
+            continue
+        if all(isinstance(size, int) for size in kind.shape):
+            new = graph.constant(np.zeros(kind.shape, dtype), type=kind, origin=graph.origin(node))
+        elif (op is expand and graph.op(graph.operands(node)[0].node) is constant) or kind.layout is not None:
+            continue
+        else:
+            zero = graph.constant(np.zeros((), dtype), type=Tensor(kind.element, ()), origin=graph.origin(node))
+            new = graph.add(expand, [zero], {"shape": kind.shape}, origin=graph.origin(node))
+        inherit(graph, new.node, node)
+        rewire(graph, node, Operand(new.node))
+        done.append(node)
+    return done
+
+
+def _type_without_entries(data: dict[str, Any]) -> Tensor | None:
+    kind = data.get("result")
+    return kind if isinstance(kind, Tensor) and 0 in kind.shape else None
 
 
 @pass_

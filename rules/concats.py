@@ -8,9 +8,9 @@ from graphrewrite import decline, op, rule
 from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.rules.slices import taken
 
-__all__ = ["concat_before_step", "drop_empty_operand", "merge_concats", "slice_after_pair", "slice_after_step"]
+__all__ = ["STEPS", "concat_before_step", "drop_empty_operand", "merge_concats", "slice_after_pair", "slice_after_step"]
 
-_STEPS = (
+STEPS = (
     op.relu | op.leaky_relu | op.clip | op.hard_tanh | op.sigmoid | op.tanh | op.hard_sigmoid | op.hard_swish | op.elu
     | op.selu | op.celu | op.gelu | op.silu | op.mish | op.softplus | op.softsign | op.threshold | op.neg | op.abs
     | op.exp | op.log | op.sqrt | op.erf | op.reciprocal | op.floor | op.ceil | op.round | op.sign | op.cast
@@ -25,6 +25,8 @@ def merge_concats(before, xs, after):
     inner = op.concat(*xs)
     outer = op.concat(*before, inner, *after)
     yield outer
+    if not before and not after:
+        return decline("the other one joins nothing", at=outer)
     rank = len(outer.shape)
     if inner.axis % rank != outer.axis % rank:
         return decline("they are along different axes", at=inner)
@@ -47,7 +49,7 @@ def drop_empty_operand(before, x, after):
 @rule
 def concat_before_step(x, rest):
     """Values that the same step makes may be concatenated before it: there is one step instead of several."""
-    first = _STEPS(x)
+    first = STEPS(x)
     joined = op.concat(first, *rest)
     yield joined
     if not rest:
@@ -64,7 +66,7 @@ def concat_before_step(x, rest):
 @rule
 def slice_after_step(x):
     """Slices that go through the same step may be cut after it, if they are no less than the whole."""
-    parts = rule.every(x, lambda: _STEPS(op.slice(x)))
+    parts = rule.every(x, lambda: STEPS(op.slice(x)))
     yield parts
     first, *others = parts.nodes
     if any(_step(other) != _step(first) for other in others):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphrewrite import decline, op, rule
+from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rules.shapes import reshaped
 from graphrewrite.rules.slices import taken
 from graphrewrite.types import SMALL_FLOATS
@@ -10,6 +10,7 @@ from graphrewrite.types import SMALL_FLOATS
 __all__ = [
     "IDENTITIES",
     "choose_equal_branches",
+    "choose_first_by_constant",
     "drop_cast_to_fixed_and_back",
     "drop_crop",
     "drop_dropout",
@@ -283,6 +284,16 @@ def where_of_opposite(c, x, y):
     return op.where(c, y, x, like=chosen)
 
 
+@rule
+def choose_first_by_constant(c: Constant, x, y):
+    """A choice by a constant begins with the first value: else it is the other choice by the opposite."""
+    chosen = op.where(c, x, y)
+    yield chosen
+    if c.value.flat[:1].all():
+        return decline("it does, or chooses nothing", at=c)
+    return op.where(op.logical_not(c), y, x, like=chosen)
+
+
 IDENTITIES = (
     drop_dropout,
     drop_identity,
@@ -304,5 +315,6 @@ IDENTITIES = (
     choose_equal_branches,
     where_as_truth,
     where_of_opposite,
+    choose_first_by_constant,
 )
 """What does nothing, or what a shorter op does as well: a part of `RULES`."""

@@ -8,7 +8,7 @@ from graphrewrite import decline, op, rule
 from graphrewrite.rules.known_values import as_stored
 from graphrewrite.types import element_dtype
 
-__all__ = ["clip_as_relu", "limits_of", "merge_clips"]
+__all__ = ["clip_as_relu", "leave_out_limit", "limits_of", "merge_clips"]
 
 
 @rule
@@ -19,6 +19,22 @@ def clip_as_relu(x):
     if limited.high is not None or math.copysign(1.0, limited.low) < 0:
         return decline("there is an upper limit, or zeros have a sign", at=limited)
     return op.relu(x)
+
+
+@rule
+def leave_out_limit(x):
+    """A limit that no number reaches is left out."""
+    limited = (op.clip | op.hard_tanh)(x)
+    yield limited
+    fact = x.fact()
+    least, most = (as_stored(bound, x.type.element) for bound in (limited.low, limited.high))
+    if None not in (least, most) and not (least < most or str(least) == str(most)):
+        return decline("the limits cross, or are zeros of two signs", at=limited)
+    low = None if fact.is_within(least, None) else limited.low
+    high = None if fact.is_within(None, most) else limited.high
+    if (low, high) == (limited.low, limited.high):
+        return decline(f"a limit may be reached: known is {fact}", at=x)
+    return op.clip(x, low=low, high=high)
 
 
 @rule(shared="keep")

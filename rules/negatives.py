@@ -9,7 +9,17 @@ from graphrewrite.rewriting.facts.queries import Query, readers_of
 from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
-__all__ = ["SMALL", "goes_lower", "is_negated", "is_negative", "no_sign", "takes_sign"]
+__all__ = [
+    "SMALL",
+    "goes_lower",
+    "is_added",
+    "is_fixed",
+    "is_negated",
+    "is_negative",
+    "is_neutral",
+    "no_sign",
+    "takes_sign",
+]
 
 SMALL = "floats of 8 or 4 bits need not have a negative"
 """Why their signs stay."""
@@ -40,10 +50,34 @@ def is_negated(sign):
 
 @Query
 def goes_lower(*negatives):
-    """Whether one of some negatives has several readers and vanishes: what it is of takes its sign."""
-    return any(
-        sign.op is op.neg and len(readers_of(sign)) > 1 and takes_sign(first_operand(sign), 2) for sign in negatives
-    )
+    """Whether one of some negatives vanishes: what it is of takes its sign."""
+    return any(sign.op is op.neg and takes_sign(first_operand(sign), 2) for sign in negatives)
+
+
+def is_neutral(part):
+    """Whether a product by 1, or a sum with 0, is its first operand, as other rules say."""
+    x, neutral = operands_of(part)
+    number = 1 if part.op in (op.mul, op.div) else 0
+    return neutral.is_constant and x.type == part.type and bool((neutral.value == number).all())
+
+
+_DEEP = 4
+"""Ops of constants in a row that are seen to be one."""
+
+
+@Query
+def is_fixed(x, depth=_DEEP):
+    """Whether a value is a constant, or will be one when it is computed."""
+    if x.is_constant or depth == 0:
+        return x.is_constant
+    operands = operands_of(x)
+    return bool(operands) and all(is_fixed(each, depth - 1) for each in operands)
+
+
+@Query
+def is_added(y):
+    """Whether `add_negative` adds a number where it is subtracted."""
+    return y.op in (op.mul, op.div, op.sub) and takes_sign(y, 0)
 
 
 @Query
@@ -52,8 +86,8 @@ def takes_sign(x, depth):
     if len(readers_of(x)) > 1 or x.op not in (op.mul, op.div, op.sub, op.add) or no_sign(x):
         return False
     operands = operands_of(x)
-    are_constant = [each.is_constant for each in operands]
-    if all(are_constant):
+    are_constant = [is_fixed(each) for each in operands]
+    if all(are_constant) or is_neutral(x):
         return False
     if x.op in (op.mul, op.div):
         return any(are_constant)

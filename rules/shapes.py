@@ -19,6 +19,7 @@ __all__ = [
     "merge_reshapes",
     "merge_transpose_into_reshape",
     "merge_transposes",
+    "order_ones_of_transpose",
     "permute_linear_weights",
     "reshaped",
     "transpose_as_reshape",
@@ -97,6 +98,19 @@ def merge_transposes(x):
 
 
 @rule
+def order_ones_of_transpose(x):
+    """Axes of size 1 keep their order, as it does not matter which of them is where."""
+    transposed = op.transpose(x)
+    yield transposed
+    ones = [p for p in transposed.perm if x.shape[p] == 1]
+    if ones == sorted(ones):
+        return decline("they keep their order", at=transposed)
+    in_order = iter(sorted(ones))
+    result = op.transpose(x, perm=tuple(next(in_order) if p in ones else p for p in transposed.perm))
+    return result if result.type == transposed.type else decline("the axes have names or channels", at=transposed)
+
+
+@rule
 def transpose_as_reshape(x):
     """A transpose that moves only axes of size 1 keeps the order of the entries: it is a reshape."""
     transposed = op.transpose(x)
@@ -168,6 +182,8 @@ def drop_ones_behind_transpose(x):
     transposed = op.transpose(first)
     last = op.reshape(transposed)
     yield last
+    if last.type == transposed.type:
+        return decline("the last one does nothing", at=last)
     if len(first.shape) >= len(x.shape) or not _are_alike(first.shape, x.shape):
         return decline("it does more than drop axes of size 1", at=first)
     if 1 in first.shape:
@@ -209,6 +225,7 @@ MOVEMENTS = (
     merge_reshapes,
     drop_transpose,
     merge_transposes,
+    order_ones_of_transpose,
     transpose_as_reshape,
     merge_reshape_into_transpose,
     merge_transpose_into_reshape,

@@ -10,7 +10,16 @@ from __future__ import annotations
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rules.arithmetic import Integers
-from graphrewrite.rules.negatives import SMALL, goes_lower, is_negated, is_negative, no_sign
+from graphrewrite.rules.negatives import (
+    SMALL,
+    goes_lower,
+    is_added,
+    is_fixed,
+    is_negated,
+    is_negative,
+    is_neutral,
+    no_sign,
+)
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
@@ -48,6 +57,23 @@ def _no_negative(x):
     return "its numbers have no negative" if str(x.type.element).startswith("u") else ""
 
 
+_EVEN = op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square
+
+
+def _known(even, x):
+    """The reason why an absolute value is the number itself, or an empty text."""
+    fact = x.fact()
+    return "it is never negative" if even.op is op.abs and fact.low >= 0 and not fact.minus_zero else ""
+
+
+def _turns_elsewhere(difference, x, c):
+    """The reason why c - x is a negative, or a sum, by other rules; or an empty text."""
+    if is_added(x):
+        return "the negative of what is subtracted is added"
+    is_other = c.value.any() or x.type != difference.type or element_kind(x.type.element) != "integer"
+    return "" if is_other else "0 - x is -x"
+
+
 def _forms(x, y, c):
     """The patterns of what takes a sign, besides sums with a constant: products with one, quotients and differences."""
     return (op.mul | op.div)(x, c), op.div(c, x), op.sub(x, y)
@@ -56,9 +82,9 @@ def _forms(x, y, c):
 def _negative(forms, x, y, c):
     """The negative of what one of the forms has matched, by as many ops; or why there is none."""
     part = next(form for form in forms if form)
-    if x.is_constant and (part is not forms[2] or y.is_constant):
+    if is_fixed(x) and (part is not forms[2] or is_fixed(y)):
         return decline("its numbers are computed", at=part)
-    if reason := no_sign(part):
+    if reason := no_sign(part) or ("it is its operand" if is_neutral(part) else ""):
         return decline(reason, at=part)
     if part.op is op.sub and is_negative(y):
         return decline("the sign of what is subtracted goes first", at=part)
@@ -119,7 +145,7 @@ def write_difference(x, y):
     sign = op.neg(y)
     total = op.add(x, sign)
     yield total
-    if y.is_constant:
+    if is_fixed(y):
         return decline("the negative of a constant is computed", at=total)
     if y.type.element in SMALL_FLOATS:
         return decline(SMALL, at=total)
@@ -134,7 +160,7 @@ def write_difference_as_sum(x, y):
     sign = op.neg(y)
     difference = op.sub(x, sign)
     yield difference
-    if y.is_constant:
+    if is_fixed(y):
         return decline("the negative of a constant is computed", at=difference)
     if y.type.element in SMALL_FLOATS:
         return decline(SMALL, at=difference)
@@ -152,6 +178,8 @@ def add_negative(z, x, y, c: Constant):
     yield root
     if first_operand(root).operand == next(form for form in forms if form).operand:
         return decline("it is subtracted from itself", at=root)
+    if difference and is_fixed(y):
+        return decline("the negative of the constant is added to it", at=difference)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.add(z, negative)
 
@@ -202,9 +230,12 @@ def move_sign(z, x, y, c: Constant):
     """The product of a negative with what takes a sign is that of the number with its negative."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    result = (op.mul | op.div)(op.neg(z), product | quotient | difference | total)
+    sign = op.neg(z)
+    result = (op.mul | op.div)(sign, product | quotient | difference | total)
     yield result
-    if reason := no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
+    if goes_lower(sign):
+        return decline(_LOWER, at=sign)
+    if reason := no_sign(result) or ("the negative of a constant is computed" if is_fixed(z) else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else result.op(z, negative)
@@ -215,9 +246,12 @@ def move_sign_of_divisor(z, x, y, c: Constant):
     """So is what takes a sign, divided by a negative."""
     forms = (*_forms(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
-    result = op.div(product | quotient | difference | total, op.neg(z))
+    sign = op.neg(z)
+    result = op.div(product | quotient | difference | total, sign)
     yield result
-    if reason := no_sign(result) or ("the negative of a constant is computed" if z.is_constant else ""):
+    if goes_lower(sign):
+        return decline(_LOWER, at=sign)
+    if reason := no_sign(result) or ("the negative of a constant is computed" if is_fixed(z) else ""):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.div(negative, z)
@@ -242,31 +276,38 @@ def turn_difference_before_square(x, c: Constant):
     difference = op.sub(c, x)
     square = (op.mul | op.div)(difference, difference)
     yield square
-    if x.type.element in SMALL_FLOATS:
-        return decline(SMALL, at=square)
+    if reason := SMALL if x.type.element in SMALL_FLOATS else _turns_elsewhere(difference, x, c):
+        return decline(reason, at=square)
     turned = x if x.type == difference.type and not c.value.any() else op.add(x, op.neg(c))
     return square.op(turned, turned)
 
 
 @rule
 def turn_differences_before_even(x: Integers, y, c: Constant):
-    """So are those of such a difference less another integer, before either."""
-    differences = op.sub(op.sub(c, x), y)
-    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(differences)
+    """So are those of such a difference and another integer, before either."""
+    differences = (op.sub | op.add)(op.sub(c, x), y)
+    even = _EVEN(differences)
     yield even
-    if reason := _no_negative(x):
+    if reason := _no_negative(x) or _known(even, differences) or _turns_elsewhere(first_operand(differences), x, c):
         return decline(reason, at=x)
-    return even.op(op.add(op.add(x, op.neg(c)), y), like=even)
+    return even.op(_turned(differences, x, y, c), like=even)
 
 
 @rule
 def turn_differences_before_square(x: Integers, y, c: Constant):
     """The same before a square."""
-    differences = op.sub(op.sub(c, x), y)
+    differences = (op.sub | op.add)(op.sub(c, x), y)
     square = (op.mul | op.div)(differences, differences)
     yield square
-    turned = op.add(op.add(x, op.neg(c)), y)
+    if reason := _turns_elsewhere(first_operand(differences), x, c):
+        return decline(reason, at=x)
+    turned = _turned(differences, x, y, c)
     return square.op(turned, turned)
+
+
+def _turned(differences, x, y, c):
+    """The negative of (c - x) - y, or of (c - x) + y."""
+    return (op.add if differences.op is op.sub else op.sub)(op.add(x, op.neg(c)), y)
 
 
 @rule
@@ -296,7 +337,7 @@ def negate_integer_sum(x: Integers, y):
     """-x - y is -(x + y), which wraps around alike; of floats, the sign of a zero would differ."""
     difference = op.sub(op.neg(x), y)
     yield difference
-    if y.is_constant:
+    if is_fixed(y):
         return decline("the negative of the constant is added", at=difference)
     return op.neg(op.add(x, y))
 
@@ -317,9 +358,9 @@ def negate_from_minus_zero(x):
 def drop_sign_before_even(x):
     """An absolute value, and a sum of such or of squares, is that of the negative."""
     signed = (op.neg | op.abs)(x)
-    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(signed)
+    even = _EVEN(signed)
     yield even
-    if reason := _no_negative(x):
+    if reason := _no_negative(x) or _known(even, signed):
         return decline(reason, at=x)
     if goes_lower(signed):
         return decline(_LOWER, at=signed)
@@ -329,7 +370,10 @@ def drop_sign_before_even(x):
 @rule
 def turn_difference_before_factor(x: Integers, c: Constant, d: Constant):
     """A constant less an integer, times a constant, is the other difference, a sum, times its negative."""
-    yield op.mul(op.sub(c, x), d)
+    difference = op.sub(c, x)
+    yield op.mul(difference, d)
+    if reason := _turns_elsewhere(difference, x, c):
+        return decline(reason, at=difference)
     return op.mul(op.add(x, op.neg(c)), op.neg(d))
 
 
@@ -337,9 +381,9 @@ def turn_difference_before_factor(x: Integers, c: Constant, d: Constant):
 def turn_difference_before_even(x, c: Constant):
     """So is that of a constant less a number, for which the constant is subtracted."""
     difference = op.sub(c, x)
-    even = (op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square)(difference)
+    even = _EVEN(difference)
     yield even
-    if reason := _no_negative(x):
+    if reason := _no_negative(x) or _known(even, difference) or _turns_elsewhere(difference, x, c):
         return decline(reason, at=x)
     if x.type == difference.type and not c.value.any():
         return even.op(x, like=even)

@@ -11,7 +11,6 @@ from typing import Any
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.tensor.slice_sizes import FAR, picked
-from graphrewrite.rules.known_values import filled
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.rules.shapes import reshaped
 from graphrewrite.types import Quantised
@@ -20,7 +19,6 @@ __all__ = [
     "concat_of_rows",
     "concat_of_slices",
     "crop_as_slice",
-    "empty_slice_as_constant",
     "gather_as_slice",
     "merge_slices",
     "slice_before_expand",
@@ -29,6 +27,7 @@ __all__ = [
     "slice_of_sizes",
     "sliced",
     "taken",
+    "write_bounds_of_slice",
 ]
 
 _ALL = (0, FAR, 1)
@@ -82,13 +81,19 @@ def _bounds(positions, size):
 
 def sliced(x: Any, bounds: dict[int, tuple[Any, Any, int]]) -> Any:
     """Return a slice of a value that takes so much of each axis; the value, if that is everything."""
-    axes = sorted(axis for axis in bounds if bounds[axis] != _ALL)
-    if not axes:
-        return x
-    starts, ends, steps = zip(*(bounds[axis] for axis in axes), strict=True)
-    if set(steps) == {1}:
-        return op.slice(x, starts=starts, ends=ends, axes=axes)
-    return op.slice(x, starts=starts, ends=ends, axes=axes, steps=steps)
+    said = _said(bounds)
+    return op.slice(x, **said) if said["axes"] else x
+
+
+_SAID = ("starts", "ends", "axes", "steps")
+
+
+def _said(bounds):
+    """The attributes of a slice that takes so much of each axis."""
+    axes = tuple(sorted(axis for axis in bounds if bounds[axis] != _ALL))
+    starts, ends, steps = zip(*(bounds[axis] for axis in axes), strict=True) if axes else ((), (), ())
+    said = {"starts": starts, "ends": ends, "axes": axes}
+    return said if set(steps) <= {1} else said | {"steps": steps}
 
 
 def _within(size, inner, outer):
@@ -115,6 +120,20 @@ def _end(positions):
     return None if positions.stop < 0 else positions.stop
 
 
+@rule
+def write_bounds_of_slice(x):
+    """A slice says where it begins and ends of those axes of which it leaves out entries, in one form."""
+    part = op.slice(x)
+    yield part
+    said = _said(taken(part, x.shape))
+    if not said["axes"]:
+        return decline("it takes everything", at=part)
+    if said == {key: tuple(part.data[key]) for key in _SAID if part.data.get(key) is not None}:
+        return decline("it says so", at=part)
+    result = op.slice(x, **said)
+    return result if result.type == part.type else decline("the sizes are written in another way", at=part)
+
+
 @rule(shared="keep")
 def merge_slices(x):
     """A slice of a slice is a slice."""
@@ -135,16 +154,6 @@ def merge_slices(x):
             bounds[axis] = first.get(axis) or second[axis]
     result = sliced(x, bounds)
     return result if result.type == outer.type else decline("the sizes are written in another way", at=outer)
-
-
-@rule
-def empty_slice_as_constant(x):
-    """A slice that takes nothing is the same of any value; so is what is repeated not at all."""
-    part = (op.slice | op.expand)(x)
-    yield part
-    if 0 not in part.shape or any(isinstance(size, str) for size in part.shape):
-        return decline("it takes entries, or a size is symbolic", at=part)
-    return filled(0, part)
 
 
 @rule(shared="keep")
@@ -313,8 +322,10 @@ def slice_of_sizes(x):
     sizes = op.shape(x)
     part = op.slice(sizes)
     yield part
-    bounds = taken(part, sizes.shape).get(0, _ALL)
-    positions = _positions(sizes.shape[0], bounds)
+    bounds = taken(part, sizes.shape)
+    if not bounds:
+        return decline("it takes all of them", at=part)
+    positions = _positions(sizes.shape[0], bounds[0])
     if not positions or positions.step != 1:
         return decline("it takes none, or not one after the other", at=part)
     first = range(len(x.shape))[slice(sizes.start, sizes.end)].start + positions.start

@@ -155,7 +155,7 @@ def test_all_rules_about_transposes_end_together():
 def test_a_constant_stays_behind_a_reshape_that_others_read():
     graph = Graph.parse("""graph g
         x = input() : f32[N,1,1,3]
-        c = constant(value=[2.0]) : f32[1]
+        c = constant(value=2.0) : f32[]
         r = reshape(x, shape=['N',1,3,1])
         a = add(r, c)
         t = concat(r, r, axis=2)

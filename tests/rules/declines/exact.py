@@ -153,6 +153,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.drop_repeated_relu: ((lambda x: op.relu(op.leaky_relu(x)), "f32[N,4]"),),
     rules.choose_equal_branches: ((lambda c, x: op.where(c, x, x), "bool[2,4]", "f32[4]"),),
+    rules.choose_first_by_constant: ((lambda x: op.where(np.array([True, False]), x, 0.0), "f32[N,2]"),),
     rules.where_as_truth: (
         (lambda c: op.where(c, row(1.0), row(0.0)), "bool[N,4]"),
         (lambda c: op.where(c, np.ones((2, 1), bool), False), "bool[4]"),
@@ -201,6 +202,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     signs.turn_differences_before_square: (
         (lambda x, y: op.mul(*[op.sub(op.sub(2.0, x), y)] * 2), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.mul(*[op.sub(op.sub(whole(0), x), y)] * 2), "i32[N,4]", "i32[N,4]"),
     ),
     signs.turn_difference_before_square: ((lambda x: op.mul(*[op.sub(2.0, x)] * 2), SMALL),),
     rules.negate_operand: (
@@ -216,6 +218,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.sub(x, op.sub(x, y)), "f32[N,4]", "f32[N,4]"),
         (lambda x: op.sub(*[op.mul(x, 2.0)] * 2), "f32[N,4]"),
         (lambda x, y: op.sub(x, op.mul(y, 2.0)), SMALL, SMALL),
+        (lambda x, y: op.sub(x, op.sub(y, whole(3))), "i32[N,4]", "i32[N,4]"),
     ),
     rules.move_sign: (
         (lambda x, y: op.mul(op.neg(x), op.add(y, 2.0)), "f32[N,4]", "f32[N,4]"),
@@ -229,7 +232,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.div(whole(3), op.neg(x)), "i32[N,4]"),
         (lambda x: op.div(2.0, op.neg(x)), SMALL),
     ),
-    rules.turn_difference_before_factor: ((lambda x: op.mul(op.sub(2.0, x), 3.0), "f32[N,4]"),),
+    rules.turn_difference_before_factor: (
+        (lambda x: op.mul(op.sub(2.0, x), 3.0), "f32[N,4]"),
+        (lambda x: op.mul(op.sub(whole(2), op.mul(x, whole(3))), whole(3)), "i32[N,4]"),
+    ),
     rules.turn_difference_before_even: (
         (lambda x: op.abs(op.sub(whole(3).astype(np.uint8), x)), "u8[N,4]"),
         (lambda x: op.abs(op.sub(2.0, x)), SMALL),
@@ -273,6 +279,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.pad(x, pads=(0, 0, 0, 0)), "f32[N,4]"),
         (lambda x: op.pad(x, pads=(-1, 0, 0, 0)), "f32[N,4]"),
     ),
+    rules.write_bounds_of_slice: (
+        (lambda x: cut(x, 1, 3), "f32[N,4]"),
+        (lambda x: cut(x, 0, 9), "f32[N,4]"),
+        (lambda x: rows(x, 1, "N"), "f32[N,4]"),  # max(0, N - 1), and to the end it is N - min(1, N)
+    ),
     rules.merge_slices: (
         (
             lambda x: op.slice(op.slice(x, starts=(1,), ends=(-1,), axes=(0,)), starts=(-3,), ends=(-1,), axes=(0,)),
@@ -280,10 +291,6 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         ),
         (lambda x: rows(rows(x, 1, 5), 1, 3), "f32[N]"),
         (lambda x: cut(cut(x, 1, 3), 0, 2), "f32[N,4]"),
-    ),
-    rules.empty_slice_as_constant: (
-        (lambda x: rows(x, 1, 1), "u8<0.5:0>[3,4] NC"),
-        (lambda x: rows(x, 0, 3), "f32[N]"),
     ),
     rules.slice_of_concat: (
         (lambda x, y: op.slice(op.concat(x, y, axis=1), starts=(1,), ends=(3,), axes=(0,)), "f32[4,2]", "f32[4,2]"),
@@ -301,7 +308,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: cut(op.pad(x, pads=(0, "K", 0, 0)), 0, 3), "f32[N,4]"),
         (lambda x: rows(op.pad(x, pads=(0, 1)), 1, "N + 1"), "f32[N]"),
     ),
-    rules.slice_of_sizes: ((lambda x: op.slice(op.shape(x), starts=(-1,), ends=(-9,), steps=(-1,)), "f32[N,M,4]"),),
+    rules.slice_of_sizes: (
+        (lambda x: op.slice(op.shape(x), starts=(-1,), ends=(-9,), steps=(-1,)), "f32[N,M,4]"),
+        (lambda x: rows(op.shape(x), 0, 3), "f32[N,M,4]"),
+    ),
     rules.concat_of_slices: (
         (lambda x: op.concat(cut(x, 0, 2), cut(x, 1, 4), axis=1), "f32[N,4]"),
         (lambda x: op.concat(cut(x, 2, 4), cut(x, 0, 2), axis=1), "f32[N,4]"),
@@ -323,6 +333,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.add(op.expand(constant(x, row(1, 2)), shape=(3, "N", 2)), y), "f32[N,1]", "f32[2]"),
         (_named_repetition, "f32[N,4]"),
     ),
+    borders.compute_step_before_expand: ((lambda x: op.relu(_named(x)), "f32[N,2]"),),
     borders.compute_before_expand_in_order: (
         (lambda x, y: op.sub(op.expand(constant(x, row(1, 2)), shape=("N", 2)), y), "f32[N,1]", "f32[2]"),
         (lambda x: op.prelu(op.expand(constant(x, row(1, 2)), shape=("N", 2)), 0.5), "f32[N,1]"),
@@ -331,7 +342,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.slice(op.expand(x, shape=(3, "N")), starts=(-(2**31),), ends=(2,), axes=(1,)), "f32[N]"),
         (_repeated_twice, "f32[4]"),
     ),
-    rules.merge_concats: ((lambda x, y: op.concat(op.concat(x, x, axis=0), y, axis=1), "f32[2,4]", "f32[4,4]"),),
+    rules.merge_concats: (
+        (lambda x, y: op.concat(op.concat(x, y, axis=1), axis=1), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.concat(op.concat(x, x, axis=0), y, axis=1), "f32[2,4]", "f32[4,4]"),
+    ),
     rules.drop_empty_operand: (
         (lambda x, y: op.concat(x, y, axis=1), "f32[N,4]", "f32[N,1]"),
         (lambda x: op.concat(x, axis=1), "f32[N,0]"),
@@ -351,6 +365,17 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.pad(op.pad(x, pads=(0, "K", 0, 0)), pads=(0, 1, 0, 0)), "f32[N,4]"),
         (lambda x: op.pad(op.pad(x, pads=(1, -1)), pads=(1, -1)), "f32[1]"),
     ),
+    rules.write_sizes_of_expand: ((lambda x: op.expand(x, shape=(3, 4)), "f32[1,4]"),),
+    rules.shorten_constant: (
+        (lambda x: op.add(x, row(1, 2)), "f32[N,2]"),
+        (lambda x: op.add(constant(x, row(1, 1)), constant(x, row(2, 2))), "f32[N,2]"),
+        (lambda x: op.add(x, ones(3, 1)), "f32[1,2]"),  # it spreads the other operand
+    ),
+    rules.shorten_constant_in_order: (
+        (lambda x: op.sub(row(1, 2), x), "f32[N,2]"),
+        (lambda x: op.sub(ones(3, 1), x), "f32[1,2]"),
+    ),
+    rules.shorten_expanded_constant: ((lambda x: op.expand(constant(x, row(1, 2)), shape=("N", 2)), "f32[N,2]"),),
     rules.broadcast_constant: ((lambda x: op.add(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),),
     rules.broadcast_constant_in_order: (
         (lambda x: op.sub(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),
@@ -409,6 +434,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     rules.merge_bit_casts: ((lambda x: op.bit_cast(op.bit_cast(x, element="bool"), element="i8"), "u8[N,4]"),),
     rules.clip_as_relu: ((lambda x: op.clip(x, low=0.0, high=6.0), "f32[N,4]"),),
+    rules.leave_out_limit: (
+        (lambda x: op.clip(x, low=-1.0), "f32[N,4]"),
+        (lambda x: op.clip(op.abs(x), low=1.0, high=-1.0), "f32[N,4]"),
+    ),
     rules.merge_clips: (
         (lambda x: op.clip(op.clip(x, low=3.0, high=2.0), low=0.0), "f32[N,4]"),
         (lambda x: op.clip(op.clip(x, low=0.0), low=1.0, high=-1.0), "f32[N,4]"),
@@ -433,6 +462,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=(0,)), "f32[N,4]"),
     ),
     rules.drop_transpose: ((lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),),
+    rules.order_ones_of_transpose: (
+        (lambda x: op.transpose(x, perm=(0, 2, 1)), "f32[1,3,1]"),
+        (lambda x: op.transpose(x, perm=(2, 1, 0)), "f32[1,3,1] NCW"),
+    ),
     rules.transpose_as_reshape: (
         (lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),
         (lambda x: op.transpose(x, perm=(0, 2, 1)), "f32[N,4,1] NCW"),
@@ -446,6 +479,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: _turned(x, (4, 3, 1), (1, 0, 2), (3, 4, 1, 1)), "f32[12]"),
     ),
     rules.drop_ones_behind_transpose: (
+        (lambda x: _turned(x, (4, 3), (1, 0), (3, 4)), "f32[4,1,3]"),
         (lambda x: _turned(x, (4, 3), (1, 0), (12,)), "f32[12,1]"),
         (lambda x: _turned(x, (4, 1, 3), (2, 1, 0), (12,)), "f32[4,1,1,3]"),
         (lambda x: _turned(x, (4, 3), (1, 0), (12,)), "f32[4,1,3] NCW"),
