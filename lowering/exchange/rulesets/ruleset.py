@@ -70,9 +70,9 @@ class OpMapping:
         """Return the inputs of the framework's op that no rule reads; one that passes all on reads all."""
         if any(rule.kind == "passthrough" for rule in self.rules):
             return ()
-        named = {name for rule in self.rules for name in rule.names.values()}
-        lists = (each for rule in self.rules for group in rule.arguments.values() for each in group)
-        return tuple(name for name in source.inputs if name not in named | {str(each.value) for each in lists})
+        read = {name for rule in self.rules for name in rule.names.values()}
+        read |= {str(each.value) for rule in self.rules for group in rule.arguments.values() for each in group}
+        return tuple(name for name in source.inputs if name not in read)
 
 
 @dataclass(frozen=True)
