@@ -256,7 +256,7 @@ _WIDE: tuple[Entry, ...] = (
     _of_wide("AVERAGE_POOL_2D", sixteen.wide_average_pool, POOL),
     _of_wide("MAX_POOL_2D", layers.max_pool, POOL),
     _of_wide("MEAN", layers.mean, _KEPT, _AXES),
-    *(_of_wide(name, elementwise.stored_relu(each)) for name, each in _ACTIVATIONS.items()),
+    *(_of_wide(name, elementwise.stored_relu(_ACTIVATIONS[name])) for name in ("RELU", "RELU6")),
     _of_wide("LEAKY_RELU", sixteen.wide_leaky_relu, same_names(number, "alpha")),
     _of_wide("EXP", sixteen.wide_tabulated(np.exp)),
     _of_wide("LOGISTIC", sixteen.wide_logistic),

@@ -52,7 +52,7 @@ def without_in_place(program: Any, known: Collection[str]) -> FunctionalProgram 
         if schema is None or not schema.is_mutable:
             continue
         functional = _functional(torch, node, known)
-        changed = node.args[0] if node.args else None
+        changed: Any = node.args[0] if node.args else None
         if functional is None or not _is_own(changed, node, place):
             return None
         node.target = functional

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, GraphRewriteError, define_op, op
+from graphrewrite import Graph, GraphRewriteError, Tensor, define_op, op
 from graphrewrite.lowering import (
     Entry,
     ModelError,
@@ -85,6 +85,42 @@ def test_a_node_is_interpreted(tmp_path):
         "outputs": {"output": "y"},
     }
     assert str(found.call) == 'conv2d(inputs=("x", "w"), outputs=("y",), floats=(0.5,), integers=(3, 5, True))'
+
+
+TYPES = {"x": Tensor("f32", (1, 3, 8, 9)), "w": Tensor("f32", (4, 3, 3, 3))}
+
+
+@pytest.mark.parametrize(
+    ("node", "given", "call"),
+    [
+        (
+            {"op_type": "Conv", "inputs": ["x", "w"], "auto_pad": "SAME_UPPER", "strides": [2, 2]},
+            {"types": TYPES},
+            'conv(inputs=("x", "w"), outputs=("y",), integers=((2, 2), (0, 1, 1, 1), (1, 1), 1))',
+        ),
+        (
+            {"op_type": "Split", "inputs": ["x"], "outputs": ["p", "q"], "axis": 2, "num_outputs": 2},
+            {"types": TYPES},
+            'split(inputs=("x",), outputs=("p", "q"), integers=(2, 4, 4))',
+        ),
+        (
+            {"op_type": "Clip", "inputs": ["x", "lo", "hi"]},
+            {"constants": {"lo": 0.0, "hi": 6.0}},
+            'clip(inputs=("x",), outputs=("y",), floats=(0.0, 6.0))',
+        ),
+    ],
+)
+def test_a_node_is_a_call_of_the_library(node, given, call):
+    made = onnx.helper.make_node(**{"outputs": ["y"], **node})
+    assert str(interpret_onnx(made, **given).call) == call
+    with pytest.raises(ModelError, match=f"give .* in {next(iter(given))}"):
+        interpret_onnx(made)
+
+
+@pytest.mark.parametrize(("kind", "told"), [("Constant", "to_array"), ("Nope", "node 'y' .*op.generic")])
+def test_nodes_that_are_no_call_of_the_library(kind, told):
+    with pytest.raises(ModelError, match=told):
+        interpret_onnx(onnx.helper.make_node(kind, ["a"] if kind != "Constant" else [], ["y"], value_float=1.0))
 
 
 def test_the_text_form_is_read_again(tmp_path):
