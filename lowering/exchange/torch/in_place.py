@@ -79,7 +79,8 @@ def _functional(torch: Any, node: Any, known: Collection[str]) -> Any:
         return None
     target = getattr(getattr(torch.ops.aten, name[5:-1], None), overload, None)
     schemas = [each._schema.arguments for each in (node.target, target)] if target is not None else []
-    if not schemas or [each.name for each in schemas[0]] != [each.name for each in schemas[1]]:
+    # What is changed stands first in both, sometimes by another name.
+    if not schemas or [each.name for each in schemas[0][1:]] != [each.name for each in schemas[1][1:]]:
         return None
     kinds = [str(each.type) for each in schemas[0]], [str(each.type) for each in schemas[1]]
     return target if kinds[0] == kinds[1] else None
