@@ -1,4 +1,4 @@
-r"""Graphs and modules as text, as nested dictionaries of primitive types, as JSON, and in files.
+r"""Graphs and modules as text, as nested dictionaries of primitive types, as JSON, as ordered calls, and in files.
 
 Examples
 --------
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from graphrewrite.errors import no_attribute
 
 if TYPE_CHECKING:
+    from graphrewrite.formats.calls import CallList, from_calls, to_calls
     from graphrewrite.formats.documents import load, save
     from graphrewrite.formats.json.decode_graph import from_dict
     from graphrewrite.formats.json.encode_graph import to_dict
@@ -21,15 +22,31 @@ if TYPE_CHECKING:
     from graphrewrite.formats.text.graph_printer import to_text
     from graphrewrite.formats.text_file import read_text, write_text
 
-__all__ = ["from_dict", "load", "parse", "parse_module", "read_text", "save", "to_dict", "to_text", "write_text"]
+__all__ = [
+    "CallList",
+    "from_calls",
+    "from_dict",
+    "load",
+    "parse",
+    "parse_module",
+    "read_text",
+    "save",
+    "to_calls",
+    "to_dict",
+    "to_text",
+    "write_text",
+]
 
 _HOMES = {
+    "CallList": "calls",
+    "from_calls": "calls",
     "from_dict": "json.decode_graph",
     "load": "documents",
     "parse": "text.graph_parser",
     "parse_module": "text.graph_parser",
     "read_text": "text_file",
     "save": "documents",
+    "to_calls": "calls",
     "to_dict": "json.encode_graph",
     "to_text": "text.graph_printer",
     "write_text": "text_file",

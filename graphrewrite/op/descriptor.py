@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Argument", "OpDescriptor", "descriptor_of"]
 
-_AXES = frozenset({"axis", "axes", "batch_axis", "dim", "dims", "dimension", "dimensions"})
+_AXES = frozenset({"axis", "axes", "dim", "dims", "dimension", "dimensions"})
+"""Last words of names of axes, as in ``batch_axis`` and ``concatDimension``."""
+_NO_AXES = frozenset({"batch_dims", "swapFirst2Dims"})
+"""Names that end like those of axes: a count, and a truth value."""
 
 Named = Mapping[str, Mapping[str, Any]]
 """Values by kind and name. Names alone would not do: an op may have an input and an integer of the same name."""
@@ -46,7 +49,9 @@ class Argument:
     @property
     def is_axis(self) -> bool:
         """Whether it is an integer that denotes an axis, or several."""
-        return self.kind == "integers" and self.name in _AXES
+        words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", self.name)]
+        last = words[-2:-1] if words and len(words[-1]) == 1 else words[-1:]  # dimC, dimensionsY
+        return self.kind == "integers" and self.name not in _NO_AXES and not _AXES.isdisjoint(last)
 
 
 @dataclass(frozen=True)
@@ -166,43 +171,57 @@ class OpDescriptor:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as nested dictionaries and lists of strings, as JSON has them.
+        """Return it as nested dictionaries and lists, as JSON has them.
 
         Examples
         --------
         >>> from graphrewrite import op
-        >>> op.relu.descriptor().to_dict()
-        {'name': 'relu', 'declaration': 'nn', 'inputs': ['x'], 'outputs': ['y']}
+        >>> data = op.leaky_relu.descriptor().to_dict()
+        >>> data["inputs"], data["floats"], data["defaults"]
+        (['x'], ['alpha'], {'floats': {'alpha': 0.01}})
         """
         kinds = {kind: list(self.names(kind)) for kind in KINDS if self.of_kind(kind)}
+        defaults: dict[str, dict[str, Any]] = {}
+        for argument in self.arguments:
+            if argument.default is not inspect.Parameter.empty:
+                defaults.setdefault(argument.kind, {})[argument.name] = _listed(argument.default)
         return {
             "name": self.name,
             "declaration": self.declaration,
             **({"variadic": True} if self.variadic else {}),
             **kinds,
+            **({"defaults": defaults} if defaults else {}),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> OpDescriptor:
-        """Read what `to_dict` gives; defaults of arguments are not kept.
+        """Read what `to_dict` gives.
 
         Raises
         ------
         SerialError
-            If a key is missing or not known, or names are no strings.
+            If a key is missing or not known, names are no strings, or a default is of no argument.
         """
-        known = ("name", "declaration", "variadic", *KINDS)
+        known = ("name", "declaration", "variadic", *KINDS, "defaults")
         for key in data:
             if key not in known:
                 raise SerialError(f"a descriptor has no {key!r}{did_you_mean(str(key), known)}", path=str(key))
         if not isinstance(data.get("name"), str):
             raise SerialError("a descriptor needs the name of an op", path="name")
         arguments = []
+        defaults = data.get("defaults", {})
+        if not isinstance(defaults, Mapping) or not all(isinstance(each, Mapping) for each in defaults.values()):
+            raise SerialError("expected values by kind and name", path="defaults")
         for kind in KINDS:
             names = data.get(kind, [])
             if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
                 raise SerialError("expected a list of names", path=kind)
-            arguments += [Argument(name, kind, index) for index, name in enumerate(names)]
+            own = {name: _tupled(value) for name, value in defaults.get(kind, {}).items()}
+            for name in own:
+                if name not in names:
+                    raise SerialError(f"there is no argument {name!r}{did_you_mean(str(name), names)}", path=kind)
+            empty = inspect.Parameter.empty
+            arguments += [Argument(name, kind, index, own.get(name, empty)) for index, name in enumerate(names)]
         return cls(data["name"], tuple(arguments), str(data.get("declaration", "")), bool(data.get("variadic", False)))
 
 
@@ -234,6 +253,14 @@ _WORDS = (
 
 def _kind(annotation: str) -> str:
     return next((kind for kind, words in _WORDS if re.search(words, annotation)), "others")
+
+
+def _listed(value: Any) -> Any:
+    return list(map(_listed, value)) if isinstance(value, tuple | list) else value
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, tuple | list) else value
 
 
 def _is_several(value: Any) -> bool:

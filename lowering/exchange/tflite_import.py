@@ -12,6 +12,7 @@ from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo
 from graphrewrite.lowering.exchange.tables import by_op
 from graphrewrite.lowering.exchange.tflite.importer import Importer
+from graphrewrite.lowering.exchange.tflite.matching import Matching
 from graphrewrite.lowering.exchange.tflite.model import read_networks
 from graphrewrite.lowering.exchange.tflite.tables import TFLITE
 from graphrewrite.runtime.plugins import offered
@@ -74,7 +75,7 @@ def from_tflite(
         ops = {operator.label: operator.kind for operator in networks[0].operators}
         called = Hooks(hooks, ModelInfo("tflite", "", {"schema": 3}, ops))
         called.before_model()
-        importer = Importer(networks, table, called)
+        importer = Importer(Matching(networks, table, called))
         with progress(networks[0].operators, "import") as operators:
             graph = importer.run(operators)
         graph = graph if batch is None else importer.freed(graph, free_batch(graph, batch))

@@ -58,8 +58,22 @@ def test_each_op_has_a_descriptor(name):
     assert descriptor.names("inputs") == each.operands
     attributes = [argument for argument in descriptor.arguments if argument.kind not in ("inputs", "outputs")]
     assert {argument.name: argument.default for argument in attributes}.keys() == each.attributes.keys()
-    assert OpDescriptor.from_dict(descriptor.to_dict()) == descriptor
+    again = OpDescriptor.from_dict(json.loads(json.dumps(descriptor.to_dict())))
+    assert again == descriptor
+    assert [argument.default for argument in again.arguments] == [a.default for a in descriptor.arguments]
     assert set(descriptor.axes) <= set(descriptor.names("integers"))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_axis"),
+    [
+        *((name, True) for name in ("axis", "concatDimension", "dimC", "batch_axis", "sharedAxes")),
+        *((name, False) for name in ("batch_dims", "new_axis_mask", "axe0Size", "")),
+    ],
+)
+def test_names_of_axes(name, is_axis):
+    assert Argument(name, "integers", 0).is_axis == is_axis
+    assert not Argument(name, "floats", 0).is_axis
 
 
 def test_kinds_follow_from_annotations():
@@ -114,7 +128,14 @@ def test_texts_that_are_no_calls(text, place):
 
 
 @pytest.mark.parametrize(
-    ("data", "told"), [({}, "name"), ({"name": "f", "input": []}, "did you mean"), ({"name": "f", "inputs": 1}, "list")]
+    ("data", "told"),
+    [
+        ({}, "name"),
+        ({"name": "f", "input": []}, "did you mean"),
+        ({"name": "f", "inputs": 1}, "list"),
+        ({"name": "f", "defaults": 1}, "values by kind"),
+        ({"name": "f", "floats": ["a"], "defaults": {"floats": {"b": 1}}}, "no argument 'b'"),
+    ],
 )
 def test_data_that_are_no_descriptor(data, told):
     with pytest.raises(SerialError, match=told):

@@ -73,21 +73,24 @@ def try_many(module: str, *arguments: str, numbers: range) -> tuple[Counter[str]
     at = numbers.start
     while at < numbers.stop:
         command = [sys.executable, "-W", "error", "-m", f"tests.support.{module}", "work", *arguments]
-        worker = subprocess.Popen(
-            [*command, str(at), str(numbers.stop)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert worker.stdout is not None
         started = False
-        for line in worker.stdout:
-            if line.startswith("start "):
-                at, started = int(line.split()[1]), True
-                continue
-            result = line.partition(" | ")[0]
-            if result.startswith(("FAULT", "SLOW")):
-                faults.append(line.rstrip("\n"))
-                result = "fault"
-            counts[result] += 1
-        errors = worker.communicate()[1]
+        with tempfile.TemporaryFile("w+", errors="replace") as told:  # a pipe that nobody reads fills up
+            worker = subprocess.Popen(
+                [*command, str(at), str(numbers.stop)], stdout=subprocess.PIPE, stderr=told, text=True
+            )
+            assert worker.stdout is not None
+            for line in worker.stdout:
+                if line.startswith("start "):
+                    at, started = int(line.split()[1]), True
+                    continue
+                result = line.partition(" | ")[0]
+                if result.startswith(("FAULT", "SLOW")):
+                    faults.append(line.rstrip("\n"))
+                    result = "fault"
+                counts[result] += 1
+            worker.wait()
+            told.seek(0)
+            errors = told.read()
         if not worker.returncode:
             break
         counts["fault"] += 1

@@ -9,6 +9,7 @@ together are exported alone. Files that say the same are recorded once, without 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import sys
 import tarfile
@@ -56,8 +57,10 @@ def exported(module, inputs, exporter: str, opset: int, path: Path):
             )
         else:
             batch = torch.export.Dim("batch")
-            shapes = [{0: batch} for _ in inputs]
-            program = torch.export.export(module, inputs, dynamic_shapes=(shapes,), strict=False)
+            shapes = tuple({0: batch} for _ in inputs)
+            kinds = [each.kind for each in inspect.signature(module.forward).parameters.values()]
+            shapes = (shapes,) if inspect.Parameter.VAR_POSITIONAL in kinds else shapes
+            program = torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False)
             torch.onnx.export(program, (), path, dynamo=True, opset_version=opset, external_data=False)
         return plain(onnx.load(path))
     return None

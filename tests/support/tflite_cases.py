@@ -11,13 +11,13 @@ from tests.support.tflite_files import Node, T
 from tests.support.tflite_movement_cases import MOVES
 from tests.support.tflite_tensors import Case, Rng, activation, case, f, ints, q, scale, sizes
 
-__all__ = ["CASES", "REAL"]
+__all__ = ["CASES", "REAL", "window"]
 
 
 # ---------------------------------------------------------------------- layers
 
 
-def _window(
+def window(
     rng: Rng, *, dilated: bool = True
 ) -> tuple[dict[str, int], tuple[int, int], tuple[int, int], tuple[int, int]]:
     """Options, height and width of the image, the kernel and the result."""
@@ -50,7 +50,7 @@ def _weights(
 
 
 def conv(rng: Rng, kind: str = "CONV_2D", *, real: bool = False, hybrid: bool = False) -> Case:
-    options, image, kernel, out = _window(rng)
+    options, image, kernel, out = window(rng)
     channels, more = int(rng.integers(1, 5)), int(rng.integers(1, 5))
     if kind == "CONV_2D":
         groups = int(rng.integers(1, 3))
@@ -67,7 +67,7 @@ def conv(rng: Rng, kind: str = "CONV_2D", *, real: bool = False, hybrid: bool = 
 
 
 def transpose_conv(rng: Rng, *, real: bool = False, hybrid: bool = False) -> Case:
-    options, image, kernel, out = _window(rng, dilated=False)
+    options, image, kernel, out = window(rng, dilated=False)
     channels, outputs = rng.integers(1, 4, 2)
     make = f if real else lambda name, shape: q(rng, name, shape)
     x, y = make("x", (1, *out, channels)), make("y", (1, *image, outputs))
@@ -92,7 +92,7 @@ def fully_connected(rng: Rng, *, real: bool = False, hybrid: bool = False) -> Ca
 
 
 def pool(rng: Rng, kind: str, *, real: bool = False) -> Case:
-    options, image, kernel, out = _window(rng, dilated=False)
+    options, image, kernel, out = window(rng, dilated=False)
     channels = int(rng.integers(1, 5))
     if real:
         x, y = f("x", (1, *image, channels)), f("y", (1, *out, channels))

@@ -11,6 +11,7 @@ from tests.support.tflite_files import Node, T
 from tests.support.tflite_movement_cases import moved
 from tests.support.tflite_state_cases import branch, loop
 from tests.support.tflite_tensors import Case, Rng, case, f, ints, q, scale, sizes
+from tests.support.tflite_wide_cases import WIDE
 
 __all__ = ["PLAIN", "STORED"]
 
@@ -247,7 +248,11 @@ _WHOLE: Mapping[str, Callable[[Rng], Case]] = {
 }
 """Of plain numbers."""
 
-STORED: Mapping[str, Callable[[Rng], Case]] = {**CASES, **_ANY}
+STORED: Mapping[str, Callable[[Rng], Case]] = {
+    **CASES,
+    **_ANY,
+    **{f"{kind} of 16 bits": make for kind, make in WIDE.items()},
+}
 """Every case of stored numbers."""
 PLAIN: Mapping[str, Callable[[Rng], Case]] = {
     **REAL,

@@ -101,9 +101,7 @@ def _problems(mapping: OpMapping, source: FrameworkOp | None, target: Op) -> Ite
             for name in _arguments(rule):
                 if name not in target.attributes:
                     yield f"{target.name} has no attribute {name!r}"
-    if not any(rule.kind == "passthrough" for rule in mapping.rules):
-        said = {name for rule in mapping.rules for name in rule.names.values()}
-        yield from (f"nothing says what becomes of input {name!r}" for name in source.inputs if name not in said)
+    yield from (f"no rule reads its input {name!r}" for name in mapping.unread(source))
 
 
 def _arguments(rule: MappingRule) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
 from graphrewrite.lowering.exchange.onnx_hooks import hooked_node, node_of_hook
 from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp, attribute_value, onnx_ops
@@ -21,7 +21,8 @@ from graphrewrite.lowering.exchange.rulesets.ruleset import Ruleset, kind_of_arg
 from graphrewrite.lowering.exchange.tables import TABLE
 from graphrewrite.op.descriptor import OpDescriptor
 from graphrewrite.op.op import Op
-from graphrewrite.op.ordered_call import OrderedCall
+from graphrewrite.op.ordered_call import OrderedCall, without_ends
+from graphrewrite.types import Tensor
 
 __all__ = ["Interpretation", "interpret_onnx", "interpret_tensorflow"]
 
@@ -55,6 +56,7 @@ def interpret_onnx(
     *,
     ruleset: Ruleset | None = None,
     constants: Mapping[str, Any] | None = None,
+    types: Mapping[str, Tensor] | None = None,
     opset: int | None = None,
     hooks: Iterable[Hook] = (),
 ) -> Interpretation:
@@ -68,6 +70,8 @@ def interpret_onnx(
         Mappings to other ops.
     constants : mapping of str to array-like, optional
         Values that the node reads, where these are arguments of the op.
+    types : mapping of str to Tensor, optional
+        Types of values that the node reads, where arguments of the op follow from them, as with ``auto_pad``.
     opset : int, optional
         Which definitions count for defaults; by default the newest.
     hooks : iterable of Hook
@@ -103,7 +107,7 @@ def interpret_onnx(
         node.input[:] = changed.inputs
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
     if ruleset is None:
-        return called.after_node(changed, _by_table(node, attributes, known))
+        return called.after_node(changed, _by_table(node, name, attributes, known, types or {}))
     definition = ruleset.ops.get(node.op_type) or _defined(onnx_ops(opset), node.op_type, "onnx")
     plain = {name: _plain(value) for name, value in attributes.items()}
     bound = _bound(definition, node.name, list(node.input), plain, known)
@@ -230,39 +234,58 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _by_table(node: Any, attributes: dict[str, Any], constants: Mapping[str, np.ndarray]) -> Interpretation:
+def _by_table(
+    node: Any,
+    name: str,
+    attributes: dict[str, Any],
+    constants: Mapping[str, np.ndarray],
+    types: Mapping[str, Tensor],
+) -> Interpretation:
     """Interpret a node by the library's table of ONNX's ops."""
-    entries = TABLE.get(node.op_type, ())
-    reasons = [f"the library has no op for it; it would be imported as op.generic({node.op_type!r})"]
-    for entry in entries:
+    reasons = []
+    for entry in TABLE.get(node.op_type, ()):
         if not isinstance(entry.op, Op):
-            reasons = ["it is written by several ops; from_onnx imports the graph that holds it"]
             continue
         try:
             read = entry.read_attributes(attributes, len(node.output))
+            for index, (ours, convert, *_) in entry.constants.items():
+                read_by = node.input[index] if index < len(node.input) else ""
+                if read_by and read_by not in constants:
+                    raise Unfit(f"its input {read_by!r} is the attribute {ours!r}; give its numbers in constants")
+                if read_by:
+                    read[ours] = convert(constants[read_by])
+            inputs = _inputs(entry, node)
+            if entry.complete is not None and all(each in types for each in inputs if each):
+                read = entry.complete(read, [types[each] for each in inputs if each])
+            theirs = {ours: key for key, (ours, *_) in entry.attributes.items()}
+            own = entry.op.attributes
+            if other := [theirs.get(key, key) for key, value in read.items() if key not in own and value is not None]:
+                raise Unfit(f"what {', '.join(other)} means follows from its operands; give their types in types")
         except Unfit as error:
-            reasons = [str(error)]
+            reasons.append(str(error))
             continue
-        missing = None
-        for index, (ours, convert, *_) in entry.constants.items():
-            name = node.input[index] if index < len(node.input) else ""
-            if name and name not in constants:
-                missing = f"its input {name!r} is the attribute {ours!r}; give its numbers in constants"
-            elif name:
-                read[ours] = convert(constants[name])
-        if missing is not None:
-            reasons = [missing]
-            continue
-        return _of_library(entry, node, read)
-    raise ModelError(f"node {node.name!r} ({node.op_type}): {reasons[0]}")
+        return _of_library(entry.op, node, inputs, read)
+    if node.op_type == "Constant":
+        reasons.append("it is a value, and no op; onnx.numpy_helper.to_array reads it")
+    elif node.op_type in TABLE:
+        reasons.append("it is written by several ops; from_onnx imports the graph that holds it")
+    else:
+        reasons.append(f"the library has no op for it; it would be imported as op.generic({node.op_type!r})")
+    raise ModelError(f"node {name!r} ({node.op_type}): {reasons[0]}")
 
 
-def _of_library(entry: Any, node: Any, read: Mapping[str, Any]) -> Interpretation:
-    descriptor = entry.op.descriptor()
+def _inputs(entry: Entry, node: Any) -> tuple[str | None, ...]:
+    """Return the names of the operands of a node, None for those that are left out."""
     indices = entry.operands or [i for i in range(len(node.input)) if i not in entry.constants]
-    inputs = tuple((node.input[i] or None) if i < len(node.input) else None for i in indices)
-    values = {"inputs": _in_order(descriptor, inputs), "outputs": {}}
-    values["outputs"] = dict(zip(descriptor.names("outputs"), node.output, strict=False))
+    return without_ends((node.input[i] or None) if i < len(node.input) else None for i in indices)
+
+
+def _of_library(op: Op, node: Any, inputs: tuple[str | None, ...], read: Mapping[str, Any]) -> Interpretation:
+    descriptor = op.descriptor()
+    values = {"inputs": _in_order(descriptor, inputs)}
+    values["outputs"] = descriptor.named(OrderedCall(descriptor.name, {"outputs": tuple(node.output)})).get(
+        "outputs", {}
+    )
     for argument in descriptor.arguments:
         if argument.kind in ("inputs", "outputs"):
             continue

@@ -66,6 +66,14 @@ class OpMapping:
     rules: tuple[MappingRule, ...]
     places: Mapping[int, int] = field(default_factory=dict)
 
+    def unread(self, source: FrameworkOp) -> tuple[str, ...]:
+        """Return the inputs of the framework's op that no rule reads; one that passes all on reads all."""
+        if any(rule.kind == "passthrough" for rule in self.rules):
+            return ()
+        read = {name for rule in self.rules for name in rule.names.values()}
+        read |= {str(each.value) for rule in self.rules for group in rule.arguments.values() for each in group}
+        return tuple(name for name in source.inputs if name not in read)
+
 
 @dataclass(frozen=True)
 class Ruleset:
@@ -92,7 +100,7 @@ class Ruleset:
     text: str = field(repr=False, compare=False, default="")
 
     def problems(self) -> tuple[str, ...]:
-        """Return all that contradicts the definitions: names, kinds of arguments, rules and constants."""
+        """Return all that contradicts the definitions: names, kinds of arguments, rules, constants, unread inputs."""
         return tuple(problem for mapping in self.mappings.values() for problem in self._of(mapping))
 
     def check(self) -> None:
@@ -146,6 +154,8 @@ class Ruleset:
                 for name in _NEEDED.get(rule.kind, ()):
                     if name not in given:
                         yield f"{place}: {rule.kind} needs the constant {name!r} for {argument!r}"
+        if source is not None:
+            yield from (f"{place}: no rule reads its input {name!r}" for name in mapping.unread(source))
 
 
 def _wrong_argument(rule: MappingRule, argument: str, target: OpDescriptor) -> Iterator[str]:

@@ -36,7 +36,7 @@ def bodies(operator: Operator, count: int) -> tuple[int, int]:
 
 def _branches(importer: Importer, operator: Operator, values: Sequence[Value]) -> Sequence[Value]:
     """IF: a graph where the condition is true, and another where it is false."""
-    chosen = bodies(operator, len(importer.networks))
+    chosen = bodies(operator, len(importer.matching.networks))
     condition, *given = values
     decided = importer.static(condition)
     if decided is not None and decided.size == 1:
@@ -58,7 +58,7 @@ def _scalar(condition: Value) -> Value:
 
 def _loop(importer: Importer, operator: Operator, values: Sequence[Value]) -> Sequence[Value]:
     """WHILE: its condition is a graph of its own, computed before the first iteration and at the end of each."""
-    condition, body = bodies(operator, len(importer.networks))
+    condition, body = bodies(operator, len(importer.matching.networks))
     (first,) = importer.called(condition, values)
     try:
         return _repeated(importer, operator, first, values)
@@ -77,8 +77,8 @@ def _loop(importer: Importer, operator: Operator, values: Sequence[Value]) -> Se
 
 def _repeated(importer: Importer, operator: Operator, first: Value, values: Sequence[Value]) -> Sequence[Value]:
     """Return the results of one op for all iterations."""
-    condition, body = bodies(operator, len(importer.networks))
-    network = importer.networks[body]
+    condition, body = bodies(operator, len(importer.matching.networks))
+    network = importer.matching.networks[body]
     if not len(values) == len(network.inputs) == len(network.outputs):
         raise Unfit(f"it passes {len(values)} values, and its body has {len(network.inputs)}")
     own = [i for i in range(len(values)) if network.outputs[i] != network.inputs[i]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -12,60 +12,42 @@ import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.graph import Value
-from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
+from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
-from graphrewrite.lowering.exchange.hooks import Hooks, ModelNode
+from graphrewrite.lowering.exchange.hooks import ModelNode
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
-from graphrewrite.lowering.exchange.tflite.control_flow import CONTROL_FLOW, bodies
+from graphrewrite.lowering.exchange.tflite.control_flow import CONTROL_FLOW
 from graphrewrite.lowering.exchange.tflite.elementwise import ACTIVATIONS
-from graphrewrite.lowering.exchange.tflite.model import Network, Operator, Stored
+from graphrewrite.lowering.exchange.tflite.matching import ACTIVATION, Matching, Row, operands
+from graphrewrite.lowering.exchange.tflite.model import Operator, Stored
 from graphrewrite.lowering.exchange.tflite.operands import MOST_NUMBERS, Operand, Result
 from graphrewrite.lowering.exchange.tflite.schema import ACTIVATIONS as NUMBERED
-from graphrewrite.lowering.exchange.tflite.variables import OPERATORS as VARYING
 from graphrewrite.lowering.exchange.tflite.variables import Variables
 from graphrewrite.op.op import Op
 from graphrewrite.types import Quantised, element_dtype, handed_over, hold
 
 __all__ = ["Importer"]
 
-_MOST_LISTED = 50
-"""Operators that an error lists."""
 _MOST_RUN = 1 << 14
 """Operators of further subgraphs that are written out, at most: a short file cannot ask for more."""
-_DEEPEST = 8
-"""Subgraphs that run each other."""
 _LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
-_ACTIVATION = "fused_activation_function"
 
 
 class Importer:
     """Import of a subgraph of a model: of the first one, or of one that an operator of another runs."""
 
-    def __init__(
-        self,
-        networks: Sequence[Network],
-        table: Mapping[str, tuple[Entry, ...]],
-        hooks: Hooks | None = None,
-        *,
-        running: tuple[int, ...] = (0,),
-        graph: Graph | None = None,
-    ) -> None:
-        self.running = running
-        """The subgraph, after those that run it."""
-        self.networks = networks
-        network = networks[running[-1]]
-        self.network, self.table, self.hooks = network, table, hooks
+    def __init__(self, matching: Matching, graph: Graph | None = None) -> None:
+        self.matching, self.hooks = matching, matching.hooks
+        self.network = network = matching.network
         self.tensors = network.tensors
         self.graph = Graph(network.name or "model") if graph is None else graph
         self.within: list[Importer] = []
         """Subgraphs whose nodes stand in the same graph."""
-        self.rows_of: dict[int, tuple[list[tuple[Entry, dict[str, Any]] | None], list[str]]] = {}
-        """Rows of the operators of each subgraph, and which have none."""
         self.budget = [_MOST_RUN]
         """Operators of further subgraphs that may still be written out."""
         self.values: dict[int, Value] = {}
         ends = {self.tensors[index].name for index in (*network.inputs, *network.outputs)}
-        self.variables = Variables(self.graph, networks, ends)
+        self.variables = Variables(self.graph, matching.networks, ends)
         self.known = StaticValues(self.graph)
         self.consumed: list[str] = []
         self.fixed: list[tuple[Value, tuple[int, ...]]] = []
@@ -76,7 +58,7 @@ class Importer:
 
     def run(self, operators: Iterable[Operator]) -> Graph:
         """Return the graph, whose nodes have the names of the tensors that they compute."""
-        rows = self.rows()
+        rows = self.matching.rows()
         for index in self.network.inputs:
             tensor = self.tensors[index]
             if index in self.values:
@@ -94,7 +76,7 @@ class Importer:
         remove_consumed(self.graph, self.consumed)
         return self.named()
 
-    def translate_all(self, operators: Iterable[Operator], rows: Sequence[tuple[Entry, dict[str, Any]] | None]) -> None:
+    def translate_all(self, operators: Iterable[Operator], rows: Sequence[Row | None]) -> None:
         """Add the nodes of operators."""
         for operator, row in zip(operators, rows, strict=True):
             if self.hooks is not None and self.hooks.are_for(operator.kind, operator.label):
@@ -151,80 +133,6 @@ class Importer:
                 return graph
         return freed
 
-    # ---------------------------------------------------------------------- entries
-
-    def rows(self) -> list[tuple[Entry, dict[str, Any]] | None]:
-        """Return the entry of each operator with its attributes; an error names all operators that have none.
-
-        Those that handle variables need none.
-        """
-        rows, missing = self.matched()
-        if missing:
-            listed = missing[:_MOST_LISTED] + [f"and {len(missing) - _MOST_LISTED} more"] * (
-                len(missing) > _MOST_LISTED
-            )
-            many = f"{len(missing)} operators are" if len(missing) > 1 else "an operator is"
-            raise UnsupportedOpsError(
-                f"{many} not supported: {'; '.join(listed)}; entries=[Entry(...)] can give a meaning to your own"
-            )
-        return rows
-
-    def matched(self) -> tuple[list[tuple[Entry, dict[str, Any]] | None], list[str]]:
-        """Return the rows of operators, and which have none, those of further subgraphs with them, each once."""
-        if self.running[-1] in self.rows_of:
-            return self.rows_of[self.running[-1]][0], []
-        rows, missing = self.rows_of.setdefault(self.running[-1], ([], []))
-        for operator in self.network.operators:
-            try:
-                if operator.kind in CONTROL_FLOW:
-                    for index in bodies(operator, len(self.networks)):
-                        missing += self.child(index, self.graph).matched()[1]
-                elif operator.kind in VARYING and len(self.running) > 1:
-                    raise Unfit("variables inside of branches and loops are not supported")
-                is_row = operator.kind not in VARYING and operator.kind not in CONTROL_FLOW
-                rows.append(self.row(operator) if is_row else None)
-            except Unfit as reason:
-                rows.append(None)
-                if self.hooks is None or not self.hooks.are_for(operator.kind, operator.label, before=True):
-                    missing.append(f"{operator.label!r} ({operator.kind}): {reason}")
-        return rows, missing
-
-    def row(self, operator: Operator) -> tuple[Entry, dict[str, Any]]:
-        """Return the first entry that fits an operator, and its attributes; raise why the last one does not."""
-        options = {key: value for key, value in operator.options.items() if value is not None and key != "_"}
-        options.pop(_ACTIVATION, None)
-        reason = Unfit("the library has no entry for it")
-        for entry in self.table.get(operator.kind, ()):
-            try:
-                attributes = entry.read_attributes(options, len(operator.outputs))
-                indices = self.operands(entry, operator)
-                kinds = [self.kind(index) for index in indices if index >= 0]
-                to = tuple(self.kind(index) for index in operator.outputs)
-                if isinstance(entry.op, Op) and len(indices) < entry.op.required:
-                    raise Unfit(f"it has {len(indices)} operands, and needs {entry.op.required}")
-                if entry.fits is not None and (why := entry.fits({**attributes, "to": to}, kinds)) is not None:
-                    raise Unfit(why)
-            except (Unfit, ValueError, TypeError) as error:
-                reason = error if isinstance(error, Unfit) else Unfit(str(error))
-                continue
-            return entry, attributes
-        raise reason
-
-    def operands(self, entry: Entry, operator: Operator) -> list[int]:
-        """Return the tensors that are operands by an entry, without missing ones at the end."""
-        places = entry.operands or [at for at in range(len(operator.inputs)) if at not in entry.constants]
-        indices = [operator.inputs[at] if at < len(operator.inputs) else -1 for at in places]
-        while indices and indices[-1] < 0:
-            indices.pop()
-        return indices
-
-    def kind(self, index: int) -> Tensor:
-        """Return the declared type of a tensor."""
-        tensor = self.tensors[index]
-        if not tensor.element:
-            raise Unfit(f"tensor {tensor.name!r} is a text, a complex number or a resource")
-        return Tensor(tensor.format or tensor.element, tensor.shape)
-
     # ---------------------------------------------------------------------- operators
 
     def hooked(self, operator: Operator) -> None:
@@ -242,7 +150,7 @@ class Importer:
                 )
             other = replace(operator, kind=changed.op, options=dict(changed.attributes))
             try:
-                row = self.row(other)
+                row = self.matching.row(other)
             except Unfit as error:
                 raise ModelError(
                     f"operator {operator.label!r} ({other.kind}): {error}; let the hook return values"
@@ -263,10 +171,10 @@ class Importer:
         before = len(self.graph)
         try:
             attributes = {**attributes, **self.constants(entry, operator)}
-            indices = self.operands(entry, operator)
+            indices = operands(entry, operator)
             to = tuple(self.result(index, operator) for index in operator.outputs)
             if entry.complete is not None:
-                attributes = entry.complete(attributes, [self.kind(index) for index in indices if index >= 0])
+                attributes = entry.complete(attributes, [self.matching.kind(index) for index in indices if index >= 0])
             if isinstance(entry.op, Op):
                 values = [self.value(index) if index >= 0 else None for index in indices]
                 results = self.graph.add(entry.op, values, attributes)
@@ -322,12 +230,8 @@ class Importer:
 
     def child(self, index: int, graph: Graph) -> Importer:
         """Return the import of a further subgraph into a graph."""
-        if index in self.running:
-            raise Unfit(f"subgraph {index} runs itself")
-        if len(self.running) > _DEEPEST:
-            raise Unfit(f"branches and loops are nested in each other more than {_DEEPEST} times")
-        child = Importer(self.networks, self.table, self.hooks, running=(*self.running, index), graph=graph)
-        child.budget, child.rows_of = self.budget, self.rows_of
+        child = Importer(self.matching.within(index), graph)
+        child.budget = self.budget
         return child
 
     def called(self, index: int, values: Sequence[Value]) -> list[Value]:
@@ -352,7 +256,7 @@ class Importer:
             if value.type.element != self.element(self.tensors[index]):
                 raise Unfit(f"{value.type} is passed for {self.tensors[index].name!r} of {self.network.name!r}")
             self.values[index] = value
-        self.translate_all(self.network.operators, self.rows())
+        self.translate_all(self.network.operators, self.matching.rows())
         return [self.value(index) for index in self.network.outputs]
 
     def static(self, value: Value) -> np.ndarray | None:
@@ -386,11 +290,11 @@ class Importer:
     def result(self, index: int, operator: Operator) -> Result:
         """Return what an entry is told of a result."""
         # Recurrent layers have theirs inside.
-        activation = 0 if operator.kind == _LSTM else operator.options.get(_ACTIVATION, 0)
+        activation = 0 if operator.kind == _LSTM else operator.options.get(ACTIVATION, 0)
         if not 0 <= activation < len(NUMBERED):
             raise Unfit(f"its fused activation {activation} is not known")
-        inner = tuple(map(self.kind, operator.intermediates))
-        return Result(self.kind(index), NUMBERED[activation], self.fix, inner)
+        inner = tuple(map(self.matching.kind, operator.intermediates))
+        return Result(self.matching.kind(index), NUMBERED[activation], self.fix, inner)
 
     def fix(self, value: Value, axes: Sequence[int]) -> None:
         """Note that sizes of a value became numbers."""
@@ -428,7 +332,7 @@ class Importer:
         if index < 0:
             return None
         get: Callable[[], Value] = partial(self.value, index)
-        return Operand(self.kind(index), get, self.array(index), partial(self.keep, index), self.fix)
+        return Operand(self.matching.kind(index), get, self.array(index), partial(self.keep, index), self.fix)
 
     def keep(self, index: int, what: str, make: Callable[[], np.ndarray]) -> Value:
         """Return a constant that is made of a tensor, the same for all that read it."""

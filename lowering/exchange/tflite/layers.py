@@ -285,7 +285,9 @@ def mean(x: Operand, *, to: tuple[Result], axes: tuple[int, ...], keep_dims: boo
     shift = min(count.bit_length() - 1, 32, 31 + exponent)
     sums = op.reduce_sum(op.cast(x.value, element="i32"), axes=tuple(every), keep_dims=keep_dims)
     parts = np.array((multiplier << shift) // count, np.int32), np.array(exponent - shift, np.int32)
-    return op.multiply_fixed_point(sums, *parts, input_zero_point=count * x.zero_point, zero_point=to[0].zero_point)
+    given: dict[str, Any] = {"input_zero_point": count * x.zero_point, "zero_point": to[0].zero_point}
+    element = to[0].kind.element.storage  # type: ignore[union-attr]  # it has a scale
+    return op.multiply_fixed_point(sums, *parts, **given, element=element)
 
 
 def stored_sum(x: Operand, *, to: tuple[Result], axes: tuple[int, ...], keep_dims: bool = False) -> Any:

@@ -244,5 +244,5 @@ def multipliers(factors: Any, trailing: int = 0) -> tuple[np.ndarray, np.ndarray
 def rescaled(sums: Any, factors: Any, to: Result, *, trailing: int = 0, **attributes: Any) -> Any:
     """Return integers in the format of a result."""
     multiplier, exponent = multipliers(factors, trailing)
-    given = {"zero_point": to.zero_point, **to.limits, **attributes}
+    given = {"zero_point": to.zero_point, "element": _format(to.kind).storage, **to.limits, **attributes}
     return op.multiply_fixed_point(sums, multiplier, exponent, **given)

@@ -125,7 +125,7 @@ TABLES: Mapping[str, str] = {
     "SparsityParameters": "traversal_order:[i32]",
     "Operator": "opcode_index:u32 inputs:[i32] outputs:[i32] builtin_options_type:u8 builtin_options:BuiltinOptions "
     "custom_options:[u8] _:u32 _:u32 intermediates:[i32]",
-    "AddOptions": _ACTIVATED,
+    "AddOptions": f"{_ACTIVATED} pot_scale_int16:bool=1",
     "ArgMaxOptions": "output_type:i8",
     "ArgMinOptions": "output_type:i8",
     "BatchMatMulOptions": "adj_x:bool adj_y:bool asymmetric_quantize_inputs:bool",
@@ -166,7 +166,7 @@ TABLES: Mapping[str, str] = {
     "SqueezeOptions": "squeeze_dims:[i32]",
     "StridedSliceOptions": "begin_mask:i32 end_mask:i32 ellipsis_mask:i32 new_axis_mask:i32 shrink_axis_mask:i32 "
     "offset:bool",
-    "SubOptions": _ACTIVATED,
+    "SubOptions": f"{_ACTIVATED} pot_scale_int16:bool=1",
     "TransposeConvOptions": f"padding:i8 stride_w:i32 stride_h:i32 {_ACTIVATED} quantized_bias_type:i8",
     "UnidirectionalSequenceLSTMOptions": f"{_ACTIVATED} cell_clip:f32 proj_clip:f32 time_major:bool "
     "asymmetric_quantize_inputs:bool diagonal_recurrent_tensors:bool",

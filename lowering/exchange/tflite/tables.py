@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, number, truth, whole
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.tables import by_op
-from graphrewrite.lowering.exchange.tflite import elementwise, hybrid, layers, movement, recurrent, resizing
+from graphrewrite.lowering.exchange.tflite import elementwise, hybrid, layers, movement, recurrent, resizing, sixteen
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, are_hybrid, are_plain, are_stored, shown
 from graphrewrite.lowering.exchange.tflite.windows import CONVOLUTION, POOL
 from graphrewrite.types import Quantised
@@ -23,6 +25,8 @@ _KEPT: dict[str, Any] = {"keep_dims": ("keep_dims", truth)}
 _DROPPED = {"keep_dims": False}
 _CORNERS = same_names(truth, "align_corners", "half_pixel_centers")
 _BIAS = ("quantized_bias_type",)
+_BIASED = same_names(whole, *_BIAS)
+_SIXTEEN = ("pot_scale_int16",)
 _ASYMMETRIC = "asymmetric_quantize_inputs"
 _AS_THEY_ARE = {_ASYMMETRIC: (False, 0, True)}
 _LSTM: dict[str, Any] = {**same_names(truth, "time_major"), **same_names(number, "cell_clip", "proj_clip")}
@@ -65,9 +69,14 @@ def _is_hybrid_transposed(attributes: Mapping[str, Any], kinds: Sequence[Tensor]
     return are_hybrid(attributes, (*rest[:1], w, *rest[1:]))
 
 
+def _is_wide_transposed(attributes: Mapping[str, Any], kinds: Sequence[Tensor]) -> str | None:
+    return sixteen.are_sixteen(attributes, kinds[2:])
+
+
 _real = partial(Entry, fits=are_plain)
 _of_stored = partial(Entry, fits=are_stored)
 _of_both = partial(Entry, fits=are_hybrid)
+_of_wide = partial(Entry, fits=sixteen.are_sixteen)
 
 
 def _inverse_root(x: Operand, *, to: tuple[Result]) -> Any:
@@ -131,7 +140,7 @@ _REDUCTIONS = {"SUM": op.reduce_sum, "REDUCE_PROD": op.reduce_prod, "MEAN": op.r
 _EXTREMES = {"REDUCE_MAX": op.reduce_max, "REDUCE_MIN": op.reduce_min}
 
 _NUMBERS: tuple[Entry, ...] = (
-    *(_real(name, each) for name, each in (_UNARY | _BINARY).items()),
+    *(_real(name, each, ignored=_SIXTEEN) for name, each in (_UNARY | _BINARY).items()),
     *(_real(name, getattr(op, each)) for name, each in _COMPARISONS.items()),
     *(_real(name, _activation(each)) for name, each in _ACTIVATIONS.items()),
     *(_real(name, each, _KEPT, _AXES, defaults=_DROPPED) for name, each in (_REDUCTIONS | _EXTREMES).items()),
@@ -197,8 +206,8 @@ _STORED: tuple[Entry, ...] = (
     _of_stored("NOT_EQUAL", elementwise.compared("equal", inverted=True)),
     *(Entry(name, each, _KEPT, _AXES, fits=_one_format, defaults=_DROPPED) for name, each in _EXTREMES.items()),
     *(Entry(name, _BINARY[name], fits=_one_format) for name in ("MAXIMUM", "MINIMUM")),
-    _of_stored("ADD", elementwise.stored_add),
-    _of_stored("SUB", elementwise.stored_sub),
+    _of_stored("ADD", elementwise.stored_add, ignored=_SIXTEEN),
+    _of_stored("SUB", elementwise.stored_sub, ignored=_SIXTEEN),
     _of_stored("SQUARED_DIFFERENCE", elementwise.stored_squared_difference),
     _of_stored("ABS", elementwise.stored_abs),
     _of_stored("MUL", elementwise.stored_mul),
@@ -230,6 +239,31 @@ _STORED: tuple[Entry, ...] = (
     _of_stored("SOFTMAX", layers.stored_softmax, same_names(number, "beta")),
 )
 """Of stored numbers."""
+
+_WIDE: tuple[Entry, ...] = (
+    _of_wide("ADD", sixteen.wide_sum(op.add), same_names(truth, *_SIXTEEN)),
+    _of_wide("SUB", sixteen.wide_sum(op.sub), same_names(truth, *_SIXTEEN)),
+    _of_wide("MUL", elementwise.stored_mul),
+    _of_wide("CONV_2D", sixteen.wide_conv, {**CONVOLUTION, **_BIASED}),
+    _of_wide("DEPTHWISE_CONV_2D", sixteen.wide_depthwise_conv, CONVOLUTION, ignored=("depth_multiplier",)),
+    _of_wide(
+        "FULLY_CONNECTED",
+        sixteen.wide_fully_connected,
+        {**_DENSE, **_BIASED},
+        required={"weights_format": (0,), **_AS_THEY_ARE},
+    ),
+    Entry("TRANSPOSE_CONV", sixteen.wide_transpose_conv, {**CONVOLUTION, **_BIASED}, fits=_is_wide_transposed),
+    _of_wide("AVERAGE_POOL_2D", sixteen.wide_average_pool, POOL),
+    _of_wide("MAX_POOL_2D", layers.max_pool, POOL),
+    _of_wide("MEAN", layers.mean, _KEPT, _AXES),
+    *(_of_wide(name, elementwise.stored_relu(_ACTIVATIONS[name])) for name in ("RELU", "RELU6")),
+    _of_wide("LEAKY_RELU", sixteen.wide_leaky_relu, same_names(number, "alpha")),
+    _of_wide("EXP", sixteen.wide_tabulated(np.exp)),
+    _of_wide("LOGISTIC", sixteen.wide_logistic),
+    _of_wide("TANH", sixteen.wide_tanh),
+    _of_wide("SOFTMAX", sixteen.wide_softmax, same_names(number, "beta")),
+)
+"""Of stored numbers of 16 bits."""
 
 _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 _MOVED: tuple[Entry, ...] = (
@@ -290,5 +324,5 @@ _MOVED: tuple[Entry, ...] = (
 )
 """Of any numbers."""
 
-TFLITE: Mapping[str, tuple[Entry, ...]] = by_op((*_NUMBERS, *_HYBRID, *_STORED, *_MOVED))
+TFLITE: Mapping[str, tuple[Entry, ...]] = by_op((*_NUMBERS, *_HYBRID, *_WIDE, *_STORED, *_MOVED))
 """Entries by operator."""

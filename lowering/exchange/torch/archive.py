@@ -70,7 +70,7 @@ def checked_archive(path: Path) -> BinaryIO:
     checked = io.BytesIO()
     try:
         with zipfile.ZipFile(path) as archive, zipfile.ZipFile(checked, "w") as written:
-            for name, content in _checked(archive, path.name):
+            for name, content in _checked(archive, path.name, path.stat().st_size):
                 written.writestr(name, content)
     except (zipfile.BadZipFile, OSError, ValueError, RecursionError, NotImplementedError) as error:
         raise ModelError(f"{path.name!r} is damaged ({str(error)[:120]}); save the program again") from error
@@ -78,7 +78,7 @@ def checked_archive(path: Path) -> BinaryIO:
     return checked
 
 
-def _checked(archive: zipfile.ZipFile, file: str) -> Iterator[tuple[str, bytes]]:
+def _checked(archive: zipfile.ZipFile, file: str, size: int) -> Iterator[tuple[str, bytes]]:
     """Yield the members of an archive."""
     names = archive.namelist()
     if any(name.endswith("serialized_exported_program.json") for name in names):
@@ -89,6 +89,9 @@ def _checked(archive: zipfile.ZipFile, file: str) -> Iterator[tuple[str, bytes]]
         raise ModelError(f"{file!r} is no exported program; write one: torch.export.save(program, 'model.pt2')")
     if len({name.lower() for name in names}) < len(names):
         raise ModelError(f"{file!r} has members of one name, and readers take one or the other; save the program again")
+    stated = sum(info.compress_size for info in archive.infolist())
+    if stated > size:  # a reader would take memory for all of it
+        raise ModelError(f"{file!r} is damaged: its members have {stated} bytes, and the file {size}")
     for info in archive.infolist():
         name, where = info.filename, f"{file!r}, {info.filename!r}"
         if name.startswith(("/", "\\")) or ".." in name.split("/"):
@@ -101,6 +104,8 @@ def _checked(archive: zipfile.ZipFile, file: str) -> Iterator[tuple[str, bytes]]
             )
         if info.compress_type != zipfile.ZIP_STORED:
             raise ModelError(f"{where}: it is compressed, which PyTorch's own never are; save the program again")
+        if info.file_size != info.compress_size:
+            raise ModelError(f"{where} is damaged: it states two sizes; save the program again")
         content = archive.read(name)
         if place.startswith("data/sample_inputs/"):
             _check_pickle(content, where)

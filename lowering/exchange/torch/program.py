@@ -14,6 +14,7 @@ import numpy as np
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.torch.archive import checked_archive
+from graphrewrite.lowering.exchange.torch.in_place import without_in_place
 
 __all__ = ["Dynamic", "op_name", "program_of", "purified", "require_torch"]
 
@@ -135,8 +136,13 @@ def _dynamic_shapes(torch: Any, bound: inspect.BoundArguments, dynamic: Dynamic)
 def purified(program: Any, known: Collection[str]) -> Any:
     """Return a program without operations in place; what is not known is decomposed where PyTorch knows how."""
     torch = require_torch()
-    if not any(_is_missing(node, known) or _is_in_place(node) for node in program.graph.nodes):
+    nodes = program.graph.nodes
+    if not any(_is_missing(node, known) or _is_in_place(node) for node in nodes):
         return program  # tracing it again takes most of the time of an import
+    if not any(_is_missing(node, known) and not _is_in_place(node) for node in nodes):
+        functional = without_in_place(program, known)
+        if functional is not None:
+            return functional
     try:
         with _quiet():
             program = program.run_decompositions({})

@@ -185,6 +185,10 @@ def test_an_operator_of_ones_own_gets_a_meaning_by_an_entry() -> None:
     assert evaluate(graph, {"x": [[1, 2, 3, 4]]})["y"].tolist() == [[-1, -2, -3, -4]]
 
 
+X16, Y16 = T("z", (1, 4), "i16", scale=0.25), T("y", (1, 2), "i16", scale=0.5)
+W16 = T.of("w", np.ones((2, 4), np.int8), scale=0.1)
+
+
 @pytest.mark.parametrize(
     ("tensors", "node", "reason"),
     [
@@ -194,8 +198,33 @@ def test_an_operator_of_ones_own_gets_a_meaning_by_an_entry() -> None:
             "'y' .ADD.*its operand is real",
         ),
         (
+            [T("x", (1, 4), "i16", scale=0.1), T("y", (1, 4), "i16", scale=0.1, zero=1)],
+            Node("EXP", ["x"], ["y"]),
+            "as i8, and an operand or result is i16",
+        ),
+        (
+            [T("x", (1, 4), "i16", scale=0.5), X16, T("y", (1, 4), "i16", scale=0.25)],
+            Node("ADD", ["x", "z"], ["y"]),
+            "'y' .ADD.: scales that are all powers of two have a kernel of their own",
+        ),
+        (
+            [T("x", (1, 4), "i16", scale=0.5), W16, T.of("b", np.zeros(2, np.int32), scale=0.1), Y16],
+            Node("FULLY_CONNECTED", ["x", "w", "b"], ["y"]),
+            "its bias is i32.*quantized_bias_type",
+        ),
+        (
+            [T("x", (1, 4), "i16", scale=0.5), T.of("w", np.ones((2, 4), np.int8), scale=0.1, zero=1), Y16],
+            Node("FULLY_CONNECTED", ["x", "w"], ["y"]),
+            "i8 around zero",
+        ),
+        (
+            [T("x", (1, 4), "i16", scale=0.5), T("y", (1, 4), "i16", scale=0.5)],
+            Node("LOGISTIC", ["x"], ["y"]),
+            "not 1/32768",
+        ),
+        (
             [T("x", (1, 4), "i16", scale=0.1), T("y", (1, 4), "i16", scale=0.1)],
-            Node("RELU", ["x"], ["y"]),
+            Node("HARD_SWISH", ["x"], ["y"]),
             r"as i8, and an operand or result is i16",
         ),
         (

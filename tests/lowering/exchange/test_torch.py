@@ -7,6 +7,8 @@ from graphrewrite import Graph, load, optimise
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.lowering import from_torch, to_torch
 from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
+from graphrewrite.lowering.exchange.torch.in_place import without_in_place
+from graphrewrite.lowering.exchange.torch_import import TORCH
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra [torch]")
 nn, functional = torch.nn, torch.nn.functional
@@ -101,6 +103,13 @@ def _real(*shape):
     return torch.randn(*shape)
 
 
+def _changed(x, y):
+    z = x + y
+    z += x
+    functional.relu(z, inplace=True).mul_(0.5)
+    return torch.cat([z, x]).clamp_(-1, 1) + 1
+
+
 CASES = {
     "clamp": lambda: (lambda x: x.clamp(-0.3, 0.4), _real(9)),
     "floor division": lambda: (torch.floor_divide, _real(3, 4) * 5, _real(4) + 3),
@@ -113,6 +122,15 @@ CASES = {
         torch.arange(2),
     ),
     "in place on a view": lambda: (lambda x: (y := x.clone(), y[:, 1].add_(1))[0], _real(3, 2)),
+    "in place on values of their own": lambda: (_changed, _real(3, 4), _real(3, 4)),
+    "in place, and read before": lambda: (lambda x: (y := x * 2, z := y + 1, y.relu_(), y + z)[3], _real(3, 2)),
+    "in place, with a view": lambda: (lambda x: (y := x * 2, z := y.view(-1), y.add_(1), z * 1)[3], _real(3, 2)),
+    "in place, on what is perhaps a view": lambda: (
+        lambda x: (y := x * 2, z := functional.dropout(y, 0.5, False), y.add_(1), z * 1)[3],
+        _real(3, 2),
+    ),
+    "in place, returned by its first name": lambda: (lambda x: (y := x * 2, y.add_(1))[0], _real(3, 2)),
+    "in place, half precision with float": lambda: (lambda x, y: (x * 2).add_(y) * 1, _real(3).half(), _real(3)),
     "uneven pool": lambda: (lambda x: functional.adaptive_avg_pool2d(x, (4, 7)), _real(2, 3, 6, 5)),
     "pool to the ceiling": lambda: (lambda x: functional.avg_pool2d(x, 2, 3, 1, True), _real(2, 3, 10, 7)),
     "scale that fits no size": lambda: (
@@ -154,6 +172,28 @@ def test_ops_equal_torch_both_ways(case):
     again = module(*tensors)
     for tensor, expected in zip(again.values() if isinstance(again, dict) else (again,), wanted, strict=True):
         np.testing.assert_allclose(tensor.detach().numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("case", "is_own"),
+    [
+        ("in place on values of their own", True),
+        ("in place, and read before", True),
+        ("in place on a view", False),
+        ("in place, with a view", False),
+        ("in place, on what is perhaps a view", False),
+        ("in place, returned by its first name", True),
+        ("in place, half precision with float", False),
+    ],
+)
+def test_operations_in_place_that_need_no_second_trace(case, is_own):
+    torch.manual_seed(1)
+    function, *arguments = CASES[case]()
+    program = torch.export.export(Function(function), tuple(arguments), strict=False)
+    before = str(program.graph)
+    functional_form = without_in_place(program, TORCH)
+    assert (functional_form is not None) == is_own
+    assert str(program.graph) == before
 
 
 def test_buffers_that_change_are_inputs_and_outputs():

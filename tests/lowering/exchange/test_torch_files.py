@@ -83,3 +83,15 @@ def test_damaged_files_are_refused(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(ModelError, match=r"PyTorch is not installed|m\.pt2"):
         load(path)
+
+
+def test_sizes_that_no_file_holds(tmp_path):
+    path = _written(tmp_path / "m.pt2", {})
+    data = bytearray(path.read_bytes())
+    at = data.index(b"PK\x01\x02")  # the first entry of the directory: sizes stand 20 bytes on
+    for size, told in (((1 << 30).to_bytes(4, "little") * 2, "have"), ((1).to_bytes(4, "little"), "two sizes")):
+        changed = bytearray(data)
+        changed[at + 20 : at + 20 + len(size)] = size
+        path.write_bytes(changed)
+        with pytest.raises(ModelError, match=told):
+            checked_archive(path)
