@@ -192,7 +192,7 @@ class GraphMethods(_Documents):
 
     def _session(self: Any) -> Any:
         """Return what computes the graph by onnxruntime."""
-        return _above("lowering.exchange.onnxruntime_session.session_of")(self)
+        return _above("lowering.exchange.onnx.onnxruntime_session.session_of")(self)
 
     def __call__(self: Any, /, *inputs: Any, **named: Any) -> Any:
         r"""Return the output's array for values of the inputs; a tuple of arrays where there are several outputs.

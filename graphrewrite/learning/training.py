@@ -236,7 +236,7 @@ def check_numbers(**numbers: Any) -> None:
             raise TrainingError(f"{name} is a whole number from 1 on, got {value!r}")
 
 
-def _learnt(graph: Graph, wrt: str | Iterable[str] | None) -> tuple[str, ...]:
+def _learnt(graph: Graph, wrt: Any) -> tuple[str, ...]:
     """Return the names of the constants to learn."""
     if wrt is None:
         if not (learnt := parameters(graph)):

@@ -75,7 +75,7 @@ def _inside(graph: Graph, inputs: Mapping[str, np.ndarray]) -> tuple[np.ndarray,
 
 def _run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return what onnxruntime computes for the outputs of a graph."""
-    from graphrewrite.lowering.exchange.onnxruntime_session import session_of
+    from graphrewrite.lowering.exchange.onnx.onnxruntime_session import session_of
 
     try:
         return session_of(graph, threads=1)(inputs)

@@ -14,11 +14,11 @@ from graphrewrite.hierarchy.implementations import Library, implemented
 from graphrewrite.lowering.composite import LOWER_COMPOSITE, lowered_ops
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry
-from graphrewrite.lowering.exchange.exporter import Exporter, by_our_op
-from graphrewrite.lowering.exchange.model_file import without_weights
-from graphrewrite.lowering.exchange.model_output import fill, write
-from graphrewrite.lowering.exchange.opsets import is_writable, opset_needed
-from graphrewrite.lowering.exchange.tables import TABLE
+from graphrewrite.lowering.exchange.onnx.exporter import Exporter, by_our_op
+from graphrewrite.lowering.exchange.onnx.model_file import without_weights
+from graphrewrite.lowering.exchange.onnx.model_output import fill, write
+from graphrewrite.lowering.exchange.onnx.opsets import is_writable, opset_needed
+from graphrewrite.lowering.exchange.onnx.tables import TABLE
 
 if TYPE_CHECKING:
     import onnx

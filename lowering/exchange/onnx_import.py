@@ -11,11 +11,11 @@ from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.batch_size import free_batch
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks
-from graphrewrite.lowering.exchange.importer import Importer
-from graphrewrite.lowering.exchange.model_file import load_model
-from graphrewrite.lowering.exchange.onnx_hooks import info_of_onnx
+from graphrewrite.lowering.exchange.onnx.importer import Importer
+from graphrewrite.lowering.exchange.onnx.model_file import load_model
+from graphrewrite.lowering.exchange.onnx.node_hooks import info_of_onnx
+from graphrewrite.lowering.exchange.onnx.tables import PRODUCERS, TABLE, by_op
 from graphrewrite.lowering.exchange.rulesets.described_ops import filled_up
-from graphrewrite.lowering.exchange.tables import PRODUCERS, TABLE, by_op
 from graphrewrite.runtime.plugins import offered
 from graphrewrite.runtime.progress import progress
 

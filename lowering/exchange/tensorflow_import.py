@@ -9,8 +9,8 @@ from graphrewrite import Graph, GraphRewriteError
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo
+from graphrewrite.lowering.exchange.onnx.tables import by_op
 from graphrewrite.lowering.exchange.rulesets.described_ops import filled_up
-from graphrewrite.lowering.exchange.tables import by_op
 from graphrewrite.lowering.exchange.tensorflow.entries import with_entries
 from graphrewrite.lowering.exchange.tensorflow.images import IMAGES
 from graphrewrite.lowering.exchange.tensorflow.importer import Importer, read_outputs

@@ -10,7 +10,7 @@ from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.batch_size import free_batch
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo
-from graphrewrite.lowering.exchange.tables import by_op
+from graphrewrite.lowering.exchange.onnx.tables import by_op
 from graphrewrite.lowering.exchange.tflite.importer import Importer
 from graphrewrite.lowering.exchange.tflite.matching import Matching
 from graphrewrite.lowering.exchange.tflite.model import read_networks

@@ -10,7 +10,7 @@ from graphrewrite import Graph, Module
 from graphrewrite.hierarchy.blocks import flattened
 from graphrewrite.hierarchy.implementations import Library
 from graphrewrite.lowering.composite.products import LOWER_SUMS
-from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
+from graphrewrite.lowering.exchange.onnx.generic_nodes import refuse_unknown
 from graphrewrite.lowering.predicates import without_predicates
 from graphrewrite.lowering.preparation.broadcasting import spread_operand
 from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_POSITIONS, write_conv_transpose_by_blocks

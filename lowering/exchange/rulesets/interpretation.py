@@ -13,12 +13,12 @@ from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
-from graphrewrite.lowering.exchange.onnx_hooks import hooked_node, node_of_hook
+from graphrewrite.lowering.exchange.onnx.node_hooks import hooked_node, node_of_hook
+from graphrewrite.lowering.exchange.onnx.tables import TABLE
 from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp, attribute_value, onnx_ops
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
 from graphrewrite.lowering.exchange.rulesets.ruleset import Ruleset, kind_of_argument
-from graphrewrite.lowering.exchange.tables import TABLE
 from graphrewrite.op.descriptor import OpDescriptor
 from graphrewrite.op.op import Op
 from graphrewrite.op.ordered_call import OrderedCall, without_ends

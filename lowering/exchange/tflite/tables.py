@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, number, truth, whole
 from graphrewrite.lowering.exchange.entry import Entry, same_names
-from graphrewrite.lowering.exchange.tables import by_op
+from graphrewrite.lowering.exchange.onnx.tables import by_op
 from graphrewrite.lowering.exchange.tflite import elementwise, hybrid, layers, movement, recurrent, resizing, sixteen
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, are_hybrid, are_plain, are_stored, shown
 from graphrewrite.lowering.exchange.tflite.windows import CONVOLUTION, POOL

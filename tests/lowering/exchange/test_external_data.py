@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from graphrewrite import evaluate
 from graphrewrite.errors import SerialError
 from graphrewrite.lowering import ModelError, from_onnx, to_onnx
-from graphrewrite.lowering.exchange import external_data, model_output
+from graphrewrite.lowering.exchange.onnx import external_data, model_output
 from graphrewrite.types import owned
 from tests.support.lowering_networks import mlp, model
 from tests.support.sessions import session_of

@@ -12,7 +12,7 @@ from onnx import numpy_helper
 from graphrewrite import Tensor, verify
 from graphrewrite.execution.program import compile_graph
 from graphrewrite.lowering import from_onnx
-from graphrewrite.lowering.exchange.model_file import without_weights
+from graphrewrite.lowering.exchange.onnx.model_file import without_weights
 from tests.support.sessions import session_of
 
 pytest.importorskip("onnxruntime")

@@ -16,7 +16,7 @@ from onnx import ModelProto, TensorProto, helper, parser
 
 from graphrewrite import GraphRewriteError, evaluate
 from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx, to_onnx
-from graphrewrite.lowering.exchange import importer
+from graphrewrite.lowering.exchange.onnx import importer
 from tests.support.lowering_networks import mlp, model, residual_cnn, weights
 
 

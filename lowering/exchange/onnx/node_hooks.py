@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.functions import all_nodes
-from graphrewrite.lowering.exchange.generic_nodes import kind_of
 from graphrewrite.lowering.exchange.hooks import ModelInfo, ModelNode
+from graphrewrite.lowering.exchange.onnx.functions import all_nodes
+from graphrewrite.lowering.exchange.onnx.generic_nodes import kind_of
 
 __all__ = ["hooked_node", "info_of_onnx", "node_of_hook"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.lowering.exchange.attribute_values import number, truth, whole
 from graphrewrite.lowering.exchange.entry import Entry
-from graphrewrite.lowering.exchange.tables.layers import POOL
-from graphrewrite.lowering.exchange.tables.quantised import BLOCKED
-from graphrewrite.lowering.exchange.window_attributes import complete_pool
+from graphrewrite.lowering.exchange.onnx.tables.layers import POOL
+from graphrewrite.lowering.exchange.onnx.tables.quantised import BLOCKED
+from graphrewrite.lowering.exchange.onnx.window_attributes import complete_pool
 
 __all__ = ["ONNXRUNTIME"]
 

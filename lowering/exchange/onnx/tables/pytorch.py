@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.tables.movement import MOVEMENT
+from graphrewrite.lowering.exchange.onnx.tables.movement import MOVEMENT
 
 __all__ = ["PYTORCH"]
 

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.generic_nodes import is_known
+from graphrewrite.lowering.exchange.onnx.generic_nodes import is_known
 
 if TYPE_CHECKING:
     import onnx

@@ -8,7 +8,7 @@ from typing import Any
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, number, scalar, truth, whole, word
 from graphrewrite.lowering.exchange.entry import Entry, same_names
-from graphrewrite.lowering.exchange.window_attributes import (
+from graphrewrite.lowering.exchange.onnx.window_attributes import (
     CONVOLUTION,
     complete_conv,
     complete_pool,

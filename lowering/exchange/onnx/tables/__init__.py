@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graphrewrite.lowering.exchange.entry import Entry
-from graphrewrite.lowering.exchange.tables.attention import ATTENTION
-from graphrewrite.lowering.exchange.tables.channels_last import CHANNELS_LAST
-from graphrewrite.lowering.exchange.tables.classical import CLASSICAL
-from graphrewrite.lowering.exchange.tables.elementwise import ELEMENTWISE
-from graphrewrite.lowering.exchange.tables.features import FEATURES
-from graphrewrite.lowering.exchange.tables.layers import LAYERS
-from graphrewrite.lowering.exchange.tables.movement import MOVEMENT
-from graphrewrite.lowering.exchange.tables.onnxruntime import ONNXRUNTIME
-from graphrewrite.lowering.exchange.tables.pytorch import PYTORCH
-from graphrewrite.lowering.exchange.tables.quantised import QUANTISED
-from graphrewrite.lowering.exchange.tables.random import RANDOM
-from graphrewrite.lowering.exchange.tables.recurrent import RECURRENT
-from graphrewrite.lowering.exchange.tables.reductions import REDUCTIONS
-from graphrewrite.lowering.exchange.tables.texts import WORDING
-from graphrewrite.lowering.exchange.tables.training import TRAINING
-from graphrewrite.lowering.exchange.tables.vision import VISION
+from graphrewrite.lowering.exchange.onnx.tables.attention import ATTENTION
+from graphrewrite.lowering.exchange.onnx.tables.channels_last import CHANNELS_LAST
+from graphrewrite.lowering.exchange.onnx.tables.classical import CLASSICAL
+from graphrewrite.lowering.exchange.onnx.tables.elementwise import ELEMENTWISE
+from graphrewrite.lowering.exchange.onnx.tables.features import FEATURES
+from graphrewrite.lowering.exchange.onnx.tables.layers import LAYERS
+from graphrewrite.lowering.exchange.onnx.tables.movement import MOVEMENT
+from graphrewrite.lowering.exchange.onnx.tables.onnxruntime import ONNXRUNTIME
+from graphrewrite.lowering.exchange.onnx.tables.pytorch import PYTORCH
+from graphrewrite.lowering.exchange.onnx.tables.quantised import QUANTISED
+from graphrewrite.lowering.exchange.onnx.tables.random import RANDOM
+from graphrewrite.lowering.exchange.onnx.tables.recurrent import RECURRENT
+from graphrewrite.lowering.exchange.onnx.tables.reductions import REDUCTIONS
+from graphrewrite.lowering.exchange.onnx.tables.texts import WORDING
+from graphrewrite.lowering.exchange.onnx.tables.training import TRAINING
+from graphrewrite.lowering.exchange.onnx.tables.vision import VISION
 
 __all__ = ["PRODUCERS", "TABLE", "by_op"]
 

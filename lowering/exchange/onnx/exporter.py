@@ -11,14 +11,14 @@ import numpy as np
 from graphrewrite import Graph, Tensor
 from graphrewrite.lowering.errors import UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import data_type, scalar
-from graphrewrite.lowering.exchange.control_flow import write_control_flow
 from graphrewrite.lowering.exchange.entry import Entry, Named, Unfit, written_as
-from graphrewrite.lowering.exchange.external_data import LARGE
-from graphrewrite.lowering.exchange.functions import OURS
-from graphrewrite.lowering.exchange.generic_nodes import free_names
-from graphrewrite.lowering.exchange.importer import COPY
-from graphrewrite.lowering.exchange.metadata import write_annotations, write_metadata, write_predicate
-from graphrewrite.lowering.exchange.size_nodes import SizeNodes, has_symbols
+from graphrewrite.lowering.exchange.onnx.control_flow import write_control_flow
+from graphrewrite.lowering.exchange.onnx.external_data import LARGE
+from graphrewrite.lowering.exchange.onnx.functions import OURS
+from graphrewrite.lowering.exchange.onnx.generic_nodes import free_names
+from graphrewrite.lowering.exchange.onnx.importer import COPY
+from graphrewrite.lowering.exchange.onnx.metadata import write_annotations, write_metadata, write_predicate
+from graphrewrite.lowering.exchange.onnx.size_nodes import SizeNodes, has_symbols
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.types import Element, Type, element_dtype, element_of

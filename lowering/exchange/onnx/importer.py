@@ -12,15 +12,15 @@ from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError
 from graphrewrite.lowering.exchange.attribute_values import element, word, words
-from graphrewrite.lowering.exchange.control_flow import add_control_flow, is_control_flow
 from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes, NegativeSizeError
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
-from graphrewrite.lowering.exchange.external_data import array_of
-from graphrewrite.lowering.exchange.functions import all_nodes
-from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
 from graphrewrite.lowering.exchange.hooks import Hooks, ModelNode
-from graphrewrite.lowering.exchange.metadata import keep_annotations, keep_metadata, predicate_of
-from graphrewrite.lowering.exchange.onnx_hooks import hooked_node, node_of_hook
+from graphrewrite.lowering.exchange.onnx.control_flow import add_control_flow, is_control_flow
+from graphrewrite.lowering.exchange.onnx.external_data import array_of
+from graphrewrite.lowering.exchange.onnx.functions import all_nodes
+from graphrewrite.lowering.exchange.onnx.generic_nodes import GenericNodes, is_known, kind_of
+from graphrewrite.lowering.exchange.onnx.metadata import keep_annotations, keep_metadata, predicate_of
+from graphrewrite.lowering.exchange.onnx.node_hooks import hooked_node, node_of_hook
 from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.symbols import holds_symbols

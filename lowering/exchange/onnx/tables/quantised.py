@@ -8,7 +8,7 @@ from typing import Any
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import data_type, element, number, truth, whole, word
 from graphrewrite.lowering.exchange.entry import Entry, same_names
-from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION, complete_conv, shown
+from graphrewrite.lowering.exchange.onnx.window_attributes import CONVOLUTION, complete_conv, shown
 from graphrewrite.types import HELD_WIDER
 
 __all__ = ["BLOCKED", "QUANTISED"]

@@ -15,8 +15,8 @@ import numpy as np
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, numbers, truth, whole, word, words
 from graphrewrite.lowering.exchange.entry import Entry, same_names
-from graphrewrite.lowering.exchange.tables.features import constant_like, in_single
-from graphrewrite.lowering.exchange.tables.tree_attributes import as_listed, of_ensemble, of_list
+from graphrewrite.lowering.exchange.onnx.tables.features import constant_like, in_single
+from graphrewrite.lowering.exchange.onnx.tables.tree_attributes import as_listed, of_ensemble, of_list
 
 __all__ = ["CLASSICAL"]
 

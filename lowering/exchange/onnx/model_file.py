@@ -13,9 +13,9 @@ import numpy as np
 
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.external_data import LARGE, ExternalData, inner_tensors, is_external
 from graphrewrite.lowering.exchange.foreign_files import first_bytes, foreign_file
-from graphrewrite.lowering.exchange.functions import MAIN, all_nodes, inlined, with_definitions
+from graphrewrite.lowering.exchange.onnx.external_data import LARGE, ExternalData, inner_tensors, is_external
+from graphrewrite.lowering.exchange.onnx.functions import MAIN, all_nodes, inlined, with_definitions
 
 if TYPE_CHECKING:
     import onnx

@@ -14,15 +14,15 @@ from graphrewrite import Graph, Tensor, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import OpenSizesError
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.generic_nodes import free_names_of
+from graphrewrite.lowering.exchange.onnx.generic_nodes import free_names_of
 from graphrewrite.lowering.exchange.symbols import Symbol
 from graphrewrite.op.control_flow import ENDLESS
 from graphrewrite.rules.control_flow import goes_on
 from graphrewrite.types import Dimension, Size, Type, symbols
 
 if TYPE_CHECKING:
-    from graphrewrite.lowering.exchange.exporter import Exporter
-    from graphrewrite.lowering.exchange.importer import Importer
+    from graphrewrite.lowering.exchange.onnx.exporter import Exporter
+    from graphrewrite.lowering.exchange.onnx.importer import Importer
 
 __all__ = ["add_control_flow", "is_control_flow", "write_control_flow"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, number
 from graphrewrite.lowering.exchange.entry import Entry, same_names
-from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION
+from graphrewrite.lowering.exchange.onnx.window_attributes import CONVOLUTION
 
 __all__ = ["CHANNELS_LAST"]
 

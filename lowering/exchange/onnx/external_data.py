@@ -13,7 +13,7 @@ import numpy as np
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.functions import all_nodes
+from graphrewrite.lowering.exchange.onnx.functions import all_nodes
 from graphrewrite.types import handed_over
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from graphrewrite.lowering.exchange.attribute_values import (
     word,
 )
 from graphrewrite.lowering.exchange.entry import Entry, same_names
-from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION, complete_conv, complete_pool, shown
+from graphrewrite.lowering.exchange.onnx.window_attributes import CONVOLUTION, complete_conv, complete_pool, shown
 from graphrewrite.op.nn.convolution import per_axis
 
 __all__ = ["VISION"]
