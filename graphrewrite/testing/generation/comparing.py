@@ -23,13 +23,13 @@ from graphrewrite.op.op import Op
 from graphrewrite.rewriting.match import Match
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.replacement import Bound, Replay
+from graphrewrite.testing.generation.attribute_changes import is_open, with_attribute
 from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.forward import inferred, stretched
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.tracing import Traced
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
-from graphrewrite.testing.generation.varying import is_open, with_attribute
 from graphrewrite.types import FixedPoint, Tensor, Type
 
 __all__ = ["Noted", "compared", "towards"]

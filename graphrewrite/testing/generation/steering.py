@@ -14,6 +14,7 @@ import numpy as np
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.arrays import constant_array, holds
+from graphrewrite.testing.generation.attribute_changes import is_open, with_attribute
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, large_numbers, limits_of
 from graphrewrite.testing.generation.forward import inferred
@@ -22,7 +23,7 @@ from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
-from graphrewrite.testing.generation.varying import is_open, vary, with_attribute, with_element
+from graphrewrite.testing.generation.varying import vary, with_element
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
 from graphrewrite.types import TEXT, FixedPoint, Type, element_dtype, element_kind, hold, out_of_range
 
