@@ -10,7 +10,7 @@ from graphrewrite import Graph, pass_
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
-from graphrewrite.graph.dataflow import PREDICATE, is_ordered
+from graphrewrite.graph.dataflow import is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
@@ -48,17 +48,10 @@ def eliminate_dead_nodes(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_independent_nodes(graph: Graph) -> list[str]:
-    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read.
-
-    They are there before all others: an order in which nothing comes before them, or nothing after, says nothing.
-    """
-    freed = [
-        node for node, data in graph.nodes(data=True) if data.get("type") == "constant" and _drop_order(graph, node)
-    ]
+    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read."""
     independent = graph.independent_nodes() - set(graph.outputs)
-    freed += [node for node in graph if node in independent and _drop_order(graph, node)]
     if all(graph.nodes[node].get("type") == "constant" for node in independent):
-        return freed  # as in most networks
+        return []  # as in most networks
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     order = list(graph.in_order())
@@ -90,26 +83,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         inherit(graph, value.node, node)
         rewire(graph, node, Operand(value.node))
     removed, _ = remove(graph, folded)
-    return [*freed, *removed]
-
-
-def _drop_order(graph: Graph, node: str) -> bool:
-    """Remove the order of an independent node that is in no others' way; tell whether there was one."""
-    if not is_ordered(graph, node):
-        return False
-    op, attributes = graph.op(node), graph.attributes(node)
-    sides = [
-        [(*edge, data) for *edge, data in edges if data.get("kind", PREDICATE) != PREDICATE]
-        for edges in (graph.in_edges(node, data=True), graph.out_edges(node, data=True))
-    ]
-    if all(sides) or op.has_state(attributes) or op.has_effects(attributes):
-        return False
-    for source, destination, data in (*sides[0], *sides[1]):
-        if data.get("slots"):
-            del data["kind"]
-        else:
-            graph.remove_edge(source, destination)
-    return True
+    return removed
 
 
 def _origins(graph: Graph, rim: list[str], folded: list[str]) -> dict[str, tuple[str, ...]]:

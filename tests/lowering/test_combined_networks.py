@@ -305,7 +305,7 @@ class TestErrors:
             (lambda x: op.reduce_mean(x, axes=(1,)), "node 'reduce_mean_1': .*; take it over axes of positions"),
             (
                 lambda x: op.mul(op.global_max_pool(x), np.arange(16.0).reshape(1, 1, 4, 4)),
-                r"is a constant of shape \[1, 1, 4, 4\] beside .*gives values another shape; repeat these by op.tile",
+                r"is a constant of shape \[4, 4\] beside .*gives values another shape; repeat these by op.tile",
             ),
         ],
     )

@@ -90,7 +90,7 @@ def test_each_factor_is_as_near_as_weights_are(drawn: tuple[tuple[int, ...], dic
     fixed = quantise(g, np.random.default_rng(0).normal(size=(SAMPLES, *shape)), bits=bits)
     for product in (n for n in fixed if fixed.nodes[n]["type"] == "mul"):  # not where all windows count the same
         (factors,) = (v for o in fixed.operands(product) if (v := fixed.nodes[o.node].get("value")) is not None)
-        assert np.abs(factors[0, 0] * counts - 1).max() <= 2.0**-bits
+        assert np.abs(np.broadcast_to(factors, (1, 1, *counts.shape))[0, 0] * counts - 1).max() <= 2.0**-bits
 
 
 def stored(shape: tuple[int, ...], pool: dict[str, Any], *, scales: tuple[float, float]) -> Graph:
