@@ -26,7 +26,7 @@ from graphrewrite.testing.subject import Subject, Transformation
 from graphrewrite.testing.value_checks import check_meaning, check_values, check_worst
 from graphrewrite.types import Stream
 
-__all__ = ["Preserving", "assert_idempotent", "assert_preserves", "assert_refines", "check"]
+__all__ = ["Idempotent", "Preserving", "assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
 _INSIDE, _ALONE = 20, 8
 """One in so many graphs of streams is compared in time inside of networks, and one as it stands."""
@@ -319,11 +319,11 @@ def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | N
     >>> assert_idempotent(drop_identity)
     """
     subject = Subject(rules)
-    demand(search(subject, on, _Idempotent(subject), moderate=True, seed=seed, asked="idempotent"))
+    demand(search(subject, on, Idempotent(subject), moderate=True, seed=seed, asked="idempotent"))
 
 
 @dataclass(frozen=True)
-class _Idempotent:
+class Idempotent:
     """That a transformation changes nothing in its own result."""
 
     subject: Subject

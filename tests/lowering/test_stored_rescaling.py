@@ -10,7 +10,7 @@ import pytest
 from graphrewrite import Graph, Rule, Tensor, evaluate, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, from_tflite, partition, to_integer, to_stream
-from graphrewrite.lowering.prequantised import stored_readings, stored_rescaling, stored_windows
+from graphrewrite.lowering.prequantised import stored_readings, stored_rescaling
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.testing import assert_preserves
 from tests.support.profiles import fewer_examples
@@ -139,7 +139,6 @@ def test_what_reads_stored_numbers(rule: str, then: Callable[[Value], Value]) ->
         stored_readings.read_as_integers,
         stored_rescaling.lower_rescaling,
         stored_rescaling.multiply_distances,
-        stored_windows.lower_average_of_stored,
     ],
     ids=lambda member: member.name,
 )
