@@ -73,7 +73,7 @@ class SymbolPath:
 
     def __init__(self, model: Mapping[str, int], widths: Mapping[str, int]) -> None:
         self.model, self.decisions = dict(model), list[Decision]()
-        self._values = [(z3.BitVec(n, widths[n]), z3.BitVecVal(v, widths[n])) for n, v in model.items()]
+        self._values = {n: (z3.BitVec(n, widths[n]), z3.BitVecVal(v, widths[n])) for n, v in model.items()}
         self._known: dict[int, tuple[Any, bool]] = {}
         self._reach: dict[str, tuple[int, int]] = {}
 
@@ -88,7 +88,8 @@ class SymbolPath:
 
     def value(self, term: Any) -> Any:
         """Return the value of a term on this path."""
-        return z3.simplify(z3.substitute(term, *self._values))
+        # Of its own symbols only: of a large constant, each entry is asked for.
+        return z3.simplify(z3.substitute(term, *(self._values[n] for n in names_in([term]) if n in self._values)))
 
     def decide(self, condition: Any, *, is_value: bool = False) -> bool:
         """Return the truth of a condition for the symbols' values, and keep it."""

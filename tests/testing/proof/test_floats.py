@@ -42,7 +42,7 @@ def factor_of_one(x, c: Constant):
 
 @pytest.mark.parametrize("right", [rectified_twice_negated, absolute_of_a_negative, sum_turned, factor_of_one])
 def test_a_right_rule_of_floats_is_proved(right):
-    proof = prove(right, elements={"float"}, instances=12)
+    proof = prove(right, elements={"float"}, instances=6)
     assert proof, str(proof)
 
 
