@@ -42,7 +42,6 @@ from graphrewrite.rules.arithmetic import (
     merge_integer_offsets,
 )
 from graphrewrite.rules.borders import (
-    BORDERS,
     broadcast_constant,
     broadcast_constant_in_order,
     merge_expands,
@@ -53,6 +52,7 @@ from graphrewrite.rules.borders import (
     write_sizes_of_expand,
 )
 from graphrewrite.rules.casts import merge_bit_casts, merge_casts
+from graphrewrite.rules.clean_up import RULES
 from graphrewrite.rules.cleaning import (
     eliminate_dead_nodes,
     eliminate_empty_nodes,
@@ -63,7 +63,6 @@ from graphrewrite.rules.concats import drop_empty_operand, merge_concats
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
 from graphrewrite.rules.gathered_sums import gather_sums
 from graphrewrite.rules.identities import (
-    IDENTITIES,
     choose_equal_branches,
     choose_first_by_constant,
     drop_cast_to_fixed_and_back,
@@ -142,7 +141,6 @@ from graphrewrite.rules.recognition import RECOGNITION
 from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
-    MOVEMENTS,
     add_ones_before_transpose,
     drop_ones_behind_transpose,
     drop_reshape,
@@ -158,7 +156,6 @@ from graphrewrite.rules.shapes import (
     write_sizes_of_reshape,
 )
 from graphrewrite.rules.signs import (
-    SIGNS,
     add_negative,
     drop_sign_before_even,
     drop_sign_before_square,
@@ -350,63 +347,6 @@ __all__ = [
     "write_sizes_of_expand",
     "write_sizes_of_reshape",
 ]
-
-RULES = (
-    *IDENTITIES,
-    drop_minus_zero,
-    constant_last,
-    subtract_as_add,
-    *SIGNS,
-    merge_constants,
-    merge_integer_offsets,
-    merge_integer_differences,
-    crop_as_slice,
-    write_bounds_of_slice,
-    merge_slices,
-    slice_of_concat,
-    slice_of_pad,
-    slice_of_sizes,
-    concat_of_slices,
-    merge_concats,
-    drop_empty_operand,
-    *BORDERS,
-    gather_as_slice,
-    merge_gathers,
-    slice_of_gather,
-    slice_before_expand,
-    drop_requantise,
-    drop_cast_to_fixed_and_back,
-    clip_as_relu,
-    leave_out_limit,
-    merge_clips,
-    drop_add_zero,
-    drop_relu,
-    drop_relu_of_clip,
-    drop_abs,
-    drop_clip,
-    drop_rounding,
-    drop_extreme,
-    drop_where,
-    drop_mask,
-    drop_shift_there_and_back,
-    drop_cast_there_and_back,
-    merge_casts,
-    merge_bit_casts,
-    drop_cast_of_indices,
-    compute_known_number,
-    compute_known_sizes,
-    count_reduced_axes_from_front,
-    keep_reduced_axes,
-    *MOVEMENTS,
-    choose_branch,
-    drop_quantise_again,
-    drop_limit_before_quantising,
-    eliminate_dead_nodes,
-    eliminate_empty_nodes,
-    eliminate_independent_nodes,
-    merge_equal_nodes,
-)
-"""Exact clean-up: the same bits before and after."""
 
 
 def __dir__() -> list[str]:

@@ -320,7 +320,8 @@ class Replay(RuleRun):
         types = op.infer(*kinds, **attributes)
         if len(types) != 1 or not isinstance(kind := types[0], Tensor):  # a constant holds nothing else
             return None
-        values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))
+        with np.errstate(all="ignore"):  # as for the op itself: infinity times zero is no number
+            values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))
         if values[0].dtype != element_dtype(kind.element):
             return None
         kind = replace(kind, shape=values[0].shape) if kind.unknowns else kind
