@@ -11,12 +11,14 @@ from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
     "SMALL",
+    "forms_of",
     "goes_lower",
     "is_added",
     "is_fixed",
     "is_negated",
     "is_negative",
     "is_neutral",
+    "no_negative",
     "no_sign",
     "takes_sign",
 ]
@@ -31,6 +33,18 @@ def no_sign(product):
         return SMALL
     is_whole = product.op is op.div and element_kind(product.type.element) != "float"
     return "the least integer has no negative" if is_whole else ""
+
+
+def no_negative(x):
+    """The reason why numbers are not told from their negatives by size alone, or an empty text."""
+    if x.type.element in SMALL_FLOATS:
+        return SMALL
+    return "its numbers have no negative" if str(x.type.element).startswith("u") else ""
+
+
+def forms_of(x, y, c):
+    """The patterns of what takes a sign, besides sums with a constant: products with one, quotients and differences."""
+    return (op.mul | op.div)(x, c), op.div(c, x), op.sub(x, y)
 
 
 def is_negative(y):

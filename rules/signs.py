@@ -1,9 +1,4 @@
-"""Signs: where negatives meet, and what takes a sign at no cost.
-
-A constant factor takes a sign, and so does a difference of integers, which wrap around: the two forms of each are as
-good as each other. A sign that meets one goes into it. Where that is a matter of choice, sums of constants are
-better than differences, and sums than differences of what has a factor.
-"""
+"""Signs: where negatives meet, and what takes a sign at no cost: sums are better than differences, and no sign best."""
 
 from __future__ import annotations
 
@@ -12,12 +7,14 @@ from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rules.arithmetic import Integers
 from graphrewrite.rules.negatives import (
     SMALL,
+    forms_of,
     goes_lower,
     is_added,
     is_fixed,
     is_negated,
     is_negative,
     is_neutral,
+    no_negative,
     no_sign,
 )
 from graphrewrite.rules.operands import first_operand
@@ -50,13 +47,6 @@ __all__ = [
 ]
 
 
-def _no_negative(x):
-    """The reason why numbers are not told from their negatives by size alone, or an empty text."""
-    if x.type.element in SMALL_FLOATS:
-        return SMALL
-    return "its numbers have no negative" if str(x.type.element).startswith("u") else ""
-
-
 _EVEN = op.abs | op.reduce_l1 | op.reduce_l2 | op.reduce_sum_square
 
 
@@ -72,11 +62,6 @@ def _turns_elsewhere(difference, x, c):
         return "the negative of what is subtracted is added"
     is_other = c.value.any() or x.type != difference.type or element_kind(x.type.element) != "integer"
     return "" if is_other else "0 - x is -x"
-
-
-def _forms(x, y, c):
-    """The patterns of what takes a sign, besides sums with a constant: products with one, quotients and differences."""
-    return (op.mul | op.div)(x, c), op.div(c, x), op.sub(x, y)
 
 
 def _negative(forms, x, y, c):
@@ -104,7 +89,7 @@ _ALONE = "the negative of a negative is the number itself"
 @rule
 def negate_operand(x, y, c: Constant):
     """The negative of a product with a constant is one with its negative; -(x - y) of integers is y - x."""
-    forms = (*_forms(x, y, c), op.add(x, c))
+    forms = (*forms_of(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
     sign = op.neg(product | quotient | difference | total)
     yield sign
@@ -116,7 +101,7 @@ def negate_operand(x, y, c: Constant):
 @rule
 def negate_sum(z: Integers, x, y, c: Constant):
     """The negative of a sum of integers, of which one takes a sign, is its negative less the other one."""
-    forms = (*_forms(x, y, c), op.add(x, c))
+    forms = (*forms_of(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
     sign = op.neg(op.add(z, product | quotient | difference | total))
     yield sign
@@ -129,7 +114,7 @@ def negate_sum(z: Integers, x, y, c: Constant):
 @rule
 def negate_sum_of_sums(z: Integers, w, x, y, c: Constant):
     """So is that of a sum in which such a sum is added."""
-    forms = (*_forms(x, y, c), op.add(x, c))
+    forms = (*forms_of(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
     sign = op.neg(op.add(z, op.add(w, product | quotient | difference | total)))
     yield sign
@@ -145,10 +130,8 @@ def write_difference(x, y):
     sign = op.neg(y)
     total = op.add(x, sign)
     yield total
-    if is_fixed(y):
-        return decline("the negative of a constant is computed", at=total)
-    if y.type.element in SMALL_FLOATS:
-        return decline(SMALL, at=total)
+    if (fixed := is_fixed(y)) or y.type.element in SMALL_FLOATS:
+        return decline("the negative of a constant is computed" if fixed else SMALL, at=total)
     if goes_lower(sign):
         return decline(_LOWER, at=sign)
     return op.sub(x, y)
@@ -160,10 +143,8 @@ def write_difference_as_sum(x, y):
     sign = op.neg(y)
     difference = op.sub(x, sign)
     yield difference
-    if is_fixed(y):
-        return decline("the negative of a constant is computed", at=difference)
-    if y.type.element in SMALL_FLOATS:
-        return decline(SMALL, at=difference)
+    if (fixed := is_fixed(y)) or y.type.element in SMALL_FLOATS:
+        return decline("the negative of a constant is computed" if fixed else SMALL, at=difference)
     if goes_lower(sign):
         return decline(_LOWER, at=sign)
     return op.add(x, y)
@@ -172,7 +153,7 @@ def write_difference_as_sum(x, y):
 @rule
 def add_negative(z, x, y, c: Constant):
     """A product with a constant, and a difference of integers, is added, rather than subtracted."""
-    forms = _forms(x, y, c)
+    forms = forms_of(x, y, c)
     product, quotient, difference = forms
     root = op.sub(z, product | quotient | difference)
     yield root
@@ -228,7 +209,7 @@ def fold_sign_of_divisor(x, c: Constant):
 @rule
 def move_sign(z, x, y, c: Constant):
     """The product of a negative with what takes a sign is that of the number with its negative."""
-    forms = (*_forms(x, y, c), op.add(x, c))
+    forms = (*forms_of(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
     sign = op.neg(z)
     result = (op.mul | op.div)(sign, product | quotient | difference | total)
@@ -244,7 +225,7 @@ def move_sign(z, x, y, c: Constant):
 @rule
 def move_sign_of_divisor(z, x, y, c: Constant):
     """So is what takes a sign, divided by a negative."""
-    forms = (*_forms(x, y, c), op.add(x, c))
+    forms = (*forms_of(x, y, c), op.add(x, c))
     product, quotient, difference, total = forms
     sign = op.neg(z)
     result = op.div(product | quotient | difference | total, sign)
@@ -288,7 +269,7 @@ def turn_differences_before_even(x: Integers, y, c: Constant):
     differences = (op.sub | op.add)(op.sub(c, x), y)
     even = _EVEN(differences)
     yield even
-    if reason := _no_negative(x) or _known(even, differences) or _turns_elsewhere(first_operand(differences), x, c):
+    if reason := no_negative(x) or _known(even, differences) or _turns_elsewhere(first_operand(differences), x, c):
         return decline(reason, at=x)
     return even.op(_turned(differences, x, y, c), like=even)
 
@@ -360,7 +341,7 @@ def drop_sign_before_even(x):
     signed = (op.neg | op.abs)(x)
     even = _EVEN(signed)
     yield even
-    if reason := _no_negative(x) or _known(even, signed):
+    if reason := no_negative(x) or _known(even, signed):
         return decline(reason, at=x)
     if goes_lower(signed):
         return decline(_LOWER, at=signed)
@@ -383,7 +364,7 @@ def turn_difference_before_even(x, c: Constant):
     difference = op.sub(c, x)
     even = _EVEN(difference)
     yield even
-    if reason := _no_negative(x) or _known(even, difference) or _turns_elsewhere(difference, x, c):
+    if reason := no_negative(x) or _known(even, difference) or _turns_elsewhere(difference, x, c):
         return decline(reason, at=x)
     if x.type == difference.type and not c.value.any():
         return even.op(x, like=even)
