@@ -66,10 +66,13 @@ def _zero_of_reader(reader: Any) -> int | None:
 
 def stored_as(mantissas: Any, zero: int, element: Any) -> Any:
     """Return stored integers that are so far from their zero point."""
-    point = Known(mantissas.replay, np.asarray(zero, element_dtype(element)), Tensor(element, ()))
-    return op.quantize_linear(
-        op.from_fixed(mantissas, fraction=0, element="f32"), np.float32(1), point, element=element
-    )
+    return _stored(op.from_fixed(mantissas, fraction=0, element="f32"), zero, element)
+
+
+def _stored(real: Any, zero: int, element: Any) -> Any:
+    """Return real numbers that are whole, so far from a zero point, as stored integers."""
+    point = Known(real.replay, np.asarray(zero, element_dtype(element)), Tensor(element, ()))
+    return op.quantize_linear(real, np.float32(1), point, element=element)
 
 
 def zero_of_stored(x: Any, one: Any, z: Any, stored: Any) -> int | str:
@@ -103,9 +106,7 @@ def enter_integers(x: StoredInput, others):
     if zero is None:
         return decline("its zero point is computed, or differs from channel to channel", at=reader)
     real = op.sub(op.cast(x, element="f32"), np.float32(zero))
-    point = Known(x.replay, np.asarray(zero, element_dtype(x.type.element)), Tensor(x.type.element, ()))
-    stored = op.quantize_linear(real, np.float32(1), point, element=x.type.element)
-    return reader.op(stored, *others, like=reader)
+    return reader.op(_stored(real, zero, x.type.element), *others, like=reader)
 
 
 @rule(shared="keep")
