@@ -34,6 +34,7 @@ def taken(file: Path, folder: Path) -> Journey:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_exported_models(file: Path, tmp_path: Path) -> None:
     taken(file, tmp_path)

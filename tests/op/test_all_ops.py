@@ -39,6 +39,7 @@ def evaluated(graph, inputs, nodes):
         raise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tested", GENERATED, ids=lambda tested: tested.name)
 def test_an_op_computes_what_its_type_says(tested):
     reached = []

@@ -64,6 +64,7 @@ def examine_rule(rule: Rule, graph: Graph, inputs: dict[str, np.ndarray], *, exa
             np.testing.assert_array_equal(after[name], array)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", MEMBERS.values(), ids=MEMBERS)
 def test_a_rule_takes_every_element_type(rule):
     with fewer_examples():
@@ -80,6 +81,7 @@ def test_a_rule_takes_every_element_type(rule):
     examine()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", MEMBERS.values(), ids=MEMBERS)
 def test_a_rule_takes_every_layout(rule):
     with fewer_examples():

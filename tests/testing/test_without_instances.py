@@ -39,6 +39,7 @@ def pattern_with(name, position, inner):
     return rule(scope["made"]).pattern
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", sorted(n for n, o in LIBRARY.items() if o.operands and o.level != "memory" and n not in _UNREADABLE)
 )

@@ -105,6 +105,7 @@ def check_safe(svg: str, nodes: int) -> ElementTree.Element:
     return root
 
 
+@pytest.mark.slow
 @drawn
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("direction", ["TB", "LR"])

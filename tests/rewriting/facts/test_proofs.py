@@ -171,6 +171,7 @@ RANGES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RANGES)
 def test_results_are_within_their_ranges(name):
     of_limits, meaning = RANGES[name]

@@ -186,6 +186,7 @@ def parsed(name, element):
 CASES = {f"{n}-{e}": graph for n in GRAPHS for e in INTEGERS if (graph := parsed(n, e)) is not None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", CASES.values(), ids=CASES)
 def test_ops_of_the_library(graph):
     assert check(graph), translated(graph)
