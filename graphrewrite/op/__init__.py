@@ -13,13 +13,14 @@ Examples
 
 from __future__ import annotations
 
-from graphrewrite.errors import UnknownOpError, did_you_mean
+from graphrewrite.errors import UnknownOpError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.generic_op import generic
 from graphrewrite.op.library import LIBRARY, find_op
 from graphrewrite.op.literals import as_constant, constant_type
 from graphrewrite.op.nn.convolution import depthwise_conv
 from graphrewrite.op.op import Op
+from graphrewrite.op.other_names import did_you_mean_op
 
 __all__ = ["LIBRARY", "Op", "as_constant", "constant_type", "define_op", "depthwise_conv", "find_op", "generic"]
 
@@ -28,9 +29,7 @@ def __getattr__(name: str) -> Op:
     try:
         return LIBRARY[name]
     except KeyError:
-        # Many a tool asks modules for names of its own that begin like this: none is near to an op.
-        near = "" if name.startswith("_") else did_you_mean(name, LIBRARY)
-        raise AttributeError(str(UnknownOpError(f"unknown op {name!r}{near}"))) from None
+        raise AttributeError(str(UnknownOpError(f"unknown op {name!r}{did_you_mean_op(name)}"))) from None
 
 
 def __dir__() -> list[str]:

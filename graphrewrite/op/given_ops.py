@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import GraphError, did_you_mean
+from graphrewrite.errors import GraphError
 from graphrewrite.op.dialect import Dialect
 from graphrewrite.op.library import LIBRARY
 from graphrewrite.op.op import Op
+from graphrewrite.op.other_names import did_you_mean_op
 from graphrewrite.types import OwnType, Stream
 
 __all__ = ["GivenOps", "OpOrDialect", "hides_library", "hiding", "missing_dialect", "unknown_op"]
@@ -163,4 +164,4 @@ def unknown_op(name: str, own: Iterable[str], result: Any = None) -> str:
         return f"unknown op {name!r} of the dialect {dialect!r}, which is missing; pass the dialect as ops=[{dialect}]"
     is_hardware = any(isinstance(kind, Stream) for kind in (result if isinstance(result, tuple) else (result,)))
     given = "ops=[component.op for component in graphrewrite.hdl.COMPONENTS]" if is_hardware else "ops=[…]"
-    return f"unknown op {name!r}{did_you_mean(name, [*LIBRARY, *own])}; pass it as {given}"
+    return f"unknown op {name!r}{did_you_mean_op(name, own)}; pass it as {given}"

@@ -12,7 +12,7 @@ from graphrewrite.testing import assert_refines, check
 from graphrewrite.testing.comparison import NoVerdictError
 from graphrewrite.testing.engines import engine_of
 from tests.support.c_programs import needs_cc
-from tests.support.profiles import fewer_examples
+from tests.support.profiles import fewer_graphs
 
 SEED = 0
 
@@ -47,7 +47,7 @@ def test_c_sees_what_differs():
 @needs_cc
 def test_a_rule_is_compared_in_c():
     graph = Graph.parse("graph g\nx = input() : f32[N,3]\nr = relu(x)\ns = relu(r)\ny = output(s)")
-    with fewer_examples():
+    with fewer_graphs():
         assert check(two_relus, on=graph, against="c", seed=SEED).verdict == "preserved"
 
 
@@ -60,7 +60,7 @@ def test_a_lowering_is_refined_in_c_within_its_error_and_states_cycle_by_cycle()
         return op.add(op.clip(x, low=0.0), 0.125)
 
     graph = Graph.parse("graph g\nx = input() : f32[N,3]\nd = delay(x, cycles=2)\nr = relu(d)\ny = output(r)")
-    with fewer_examples():
+    with fewer_graphs():
         assert_refines(nearly, graph, error=0.13, against="c", seed=SEED)
     stateless = Graph.parse("graph g\nx = input() : f32[N,3]\nr = relu(x)\ny = output(r)")
     by_c, inputs = engine_of("c"), {"x": np.float32([[1, 2, 3]])}

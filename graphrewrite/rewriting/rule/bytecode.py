@@ -17,6 +17,7 @@ from typing import Any
 from graphrewrite import op as ops
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.op.op import Op
+from graphrewrite.op.other_names import did_you_mean_op
 from graphrewrite.rewriting.rule.outcome import decline
 
 __all__ = ["check_names", "codes_of", "is_closed", "looks_around", "read_below_yield", "returns_nothing", "steps_of"]
@@ -147,7 +148,7 @@ def check_names(function: Callable[..., Any], complain: Callable[[str], RuleErro
                 and function.__globals__.get(previous) is ops
                 and not hasattr(ops, step.argval)
             ):
-                raise complain(f"unknown op {step.argval!r}{did_you_mean(step.argval, ops.LIBRARY)}")
+                raise complain(f"unknown op {step.argval!r}{did_you_mean_op(step.argval)}")
             previous = step.argval if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") else None
 
 

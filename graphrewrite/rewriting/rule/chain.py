@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from graphrewrite.errors import RuleError, did_you_mean
+from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.hierarchy.border import free_name
 from graphrewrite.hierarchy.graph_ops import GraphOp, graph_op
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
+from graphrewrite.op.other_names import did_you_mean_op
 from graphrewrite.rewriting.pattern.forms import repeated
 from graphrewrite.rewriting.rule.outcome import decline
 from graphrewrite.rewriting.rule.replacement import Bound, Members
@@ -132,7 +133,7 @@ def _read(text: str, own: Mapping[str, Op]) -> list[Link]:
 def _op(name: str, own: Mapping[str, Op], text: str) -> Op:
     op = own.get(name) or LIBRARY.get(name)
     if op is None:
-        raise RuleError(f"unknown op {name!r} in the chain {text!r}{did_you_mean(name, [*LIBRARY, *own])}")
+        raise RuleError(f"unknown op {name!r} in the chain {text!r}{did_you_mean_op(name, own)}")
     if op.results != 1 or not op.operands:
         raise RuleError(f"{name!r} cannot stand in a chain: its ops have operands and one result")
     return op
