@@ -6,7 +6,7 @@ import inspect
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 from graphrewrite.errors import TypeMismatchError
@@ -25,6 +25,8 @@ __all__ = ["Form", "beside", "distinct", "found_forms", "mixed", "required_of", 
 
 _MOST = 6
 """Forms of each kind that are remembered."""
+_MOST_RANKS = 72
+"""Numbers of axes that are tried for the operands of an op."""
 _TRIES = 640
 """Attributes to try together, where an op must have several."""
 _EACH = 12
@@ -172,7 +174,12 @@ def _ranks(op: Op, count: int, rank: int) -> list[tuple[int, ...]]:
     if op.infer_types is elementwise:
         return [a for a in alike if a[0] <= rank]
     near = list(dict.fromkeys((rank, 1, 2, max(rank - 1, 0))))
-    return list(dict.fromkeys([*alike[:3], *product(near, repeat=others), *alike]))[:72]
+    found: dict[tuple[int, ...], None] = {}
+    for ranks in chain(alike[:3], product(near, repeat=others), alike):  # of ops with many operands there are very many
+        found[ranks] = None
+        if len(found) == _MOST_RANKS:
+            break
+    return [*found]
 
 
 def _together(op: Op, required: list[str], first: Type, rng: random.Random) -> Iterator[dict[str, Recipe]]:

@@ -41,6 +41,8 @@ Trace = list[Suggestion]
 
 _LARGEST = 64
 """No generated size is larger."""
+_ONE, _NONE = Fraction(1), Fraction(0)
+"""The factor and the number of a size as it is."""
 
 
 def _number(other: Any) -> int:
@@ -171,9 +173,8 @@ def traced(types: Sequence[Type], notes: Trace) -> tuple[Type, ...]:
 
 
 def _traced(kind: Type, operand: int, notes: Trace) -> Type:
-    one, none = Fraction(1), Fraction(0)
     shape = tuple(
-        size if isinstance(size, str) else Traced.of(size, OperandAxis(operand, axis), notes, one, none)
+        size if isinstance(size, str) else Traced.of(size, OperandAxis(operand, axis), notes, _ONE, _NONE)
         for axis, size in enumerate(kind.shape)
     )
     made: Type = object.__new__(type(kind))
