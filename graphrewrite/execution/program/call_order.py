@@ -19,6 +19,8 @@ __all__ = ["ordered"]
 
 _CUTS = 500
 """Cuts of the search for a better order: a few hundredths of a second at most."""
+_SMALL = 1 << 12
+"""Bytes that are not worth a search: a page of memory, which no order frees."""
 _LONG = 2_000
 """Number of calls from which one fast order is tried alone."""
 _TRIED = 8
@@ -28,7 +30,7 @@ _TRIED = 8
 def ordered(calls: Sequence[Call], graph: Graph, wanted: Collection[str]) -> list[Call]:
     r"""Return the calls in an order that needs less memory at a time, or as they are if none is found soon.
 
-    Sizes without numbers count as 1. Edges of the graph that carry no values hold, and effects stay in order.
+    Where all of it is small, no search is made. Sizes without numbers count as 1. Edges of the graph that carry no values hold, and effects stay in order.
 
     Parameters
     ----------
@@ -42,11 +44,11 @@ def ordered(calls: Sequence[Call], graph: Graph, wanted: Collection[str]) -> lis
     Examples
     --------
     >>> g = Graph.parse('''graph g
-    ... x = input() : f32[N,4]
-    ... small = relu(x) : f32[N,4]
-    ... wide = concat(x, x, x, x, axis=1) : f32[N,16]
-    ... part = slice(wide, starts=(0, 0), ends=("N", 4)) : f32[N,4]
-    ... sum = add(small, part) : f32[N,4]
+    ... x = input() : f32[N,400]
+    ... small = relu(x) : f32[N,400]
+    ... wide = concat(x, x, x, x, axis=1) : f32[N,1600]
+    ... part = slice(wide, starts=(0, 0), ends=("N", 400)) : f32[N,400]
+    ... sum = add(small, part) : f32[N,400]
     ... y = output(sum)''')
     >>> [call.node for call in ordered([Call.of(g, n) for n in g if n != "x"], g, "y")]
     ['wide', 'part', 'small', 'sum', 'y']
@@ -56,6 +58,8 @@ def ordered(calls: Sequence[Call], graph: Graph, wanted: Collection[str]) -> lis
     values = _Values(calls, wanted)
     loads = values.loads()
     peak = max(loads)
+    if peak <= _SMALL:
+        return list(calls)
     highest = [index for index, load in enumerate(loads) if load == peak]
     if any(values.least_at(index) == peak for index in highest[:_TRIED]):
         return list(calls)
