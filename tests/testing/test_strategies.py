@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Stream, Tensor, define_op, op, rule, verify
+from graphrewrite.hdl.components.add import add
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, check, graphs, inputs_for
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 
@@ -74,6 +75,40 @@ def test_ops_of_one_s_own_need_no_generator():
 def outer_only(x):
     yield op.abs(op.neg(x))
     return op.abs(x)
+
+
+@rule
+def turned(x, y):
+    """A sum, which takes numbers and streams of any shape."""
+    total = op.add(x, y)
+    yield total
+    return op.add(y, x)
+
+
+@rule
+def turned_streams(x, y):
+    """A sum of streams."""
+    total = add(x, y)
+    yield total
+    return add(y, x, like=total)
+
+
+@pytest.mark.parametrize("member", [turned, turned_streams], ids=lambda member: member.name)
+def test_operands_of_one_type_are_one_value_or_several(member):
+    """Of fixed types they may be constants, which are several; those of open types and streams must be inputs."""
+    seen: Counter[bool] = Counter()
+
+    @settings(max_examples=60)
+    @given(graphs(containing=member))
+    def examine(graph):
+        for match in member.find(graph):
+            x, y = graph.operands(match.nodes[0])
+            both = [(graph.nodes[each.node]["type"], graph.result_type(each.node)) for each in (x, y)]
+            if both[0] == both[1] and both[0][0] == "input":
+                seen[x == y] += 1
+
+    examine()
+    assert min(seen[True], seen[False]) > 2, seen
 
 
 def test_the_pattern_is_embedded_with_readers_outside():

@@ -30,7 +30,8 @@ _TRIED = 8
 def ordered(calls: Sequence[Call], graph: Graph, wanted: Collection[str]) -> list[Call]:
     r"""Return the calls in an order that needs less memory at a time, or as they are if none is found soon.
 
-    Where all of it is small, no search is made. Sizes without numbers count as 1. Edges of the graph that carry no values hold, and effects stay in order.
+    Where all of it is small, no search is made. Sizes without numbers count as 1. Edges of the graph that carry no
+    values hold, and effects stay in order.
 
     Parameters
     ----------

@@ -138,14 +138,14 @@ class Builder:
             self.computed.append(value)
 
     def value(self, kind: Type, *, constant: bool = False, positive: bool = False) -> Value:
-        """Return a value of a type: one that is there, an input, or a constant."""
+        """Return a value of a type: one that is there, another input, or a constant."""
         whole = isinstance(kind, Tensor) and all(isinstance(d, int) for d in kind.shape)
         if constant:
             return self.constant(kind, positive=positive)
         there = self.pool.get(kind, [])
-        if self.pick((False, whole)):  # inputs, which are as many, have edge values, and constants small numbers
+        if whole and self.pick((False, True)):  # inputs have edge values, and constants small numbers
             return self.constant(kind, positive=positive)
-        return self.pick(there) if there else self.input(kind)
+        return self.pick(there) if there and self.pick((True, False)) else self.input(kind)
 
     def indices(self, kind: Type, limits: Limits) -> Value:
         """Return a value of a type whose entries lie between limits: an input, or a constant."""
