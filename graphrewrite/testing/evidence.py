@@ -62,6 +62,10 @@ class Evidence:
         In how many of them each optional operand was there, and missing.
     constants : dict of str to Counter
         In how many of them a constant that a variable bound held what kinds of numbers: "negative", "zero", "NaN".
+    alike : dict of str to Counter
+        In how many of them two variables of the rule bound one value, and not: ``"x and y"``.
+    declined : int
+        Graphs in which it declined a match.
     elements, ranks : Counter
         Of the results of the nodes that it found.
     meanings : Counter
@@ -89,6 +93,8 @@ class Evidence:
     refused: dict[str, Counter[Any]] = field(default_factory=dict)
     operands: dict[str, Counter[bool]] = field(default_factory=dict)
     constants: dict[str, Counter[str]] = field(default_factory=dict)
+    alike: dict[str, Counter[bool]] = field(default_factory=dict)
+    declined: int = 0
     elements: Counter[str] = field(default_factory=Counter)
     ranks: Counter[int] = field(default_factory=Counter)
     meanings: Counter[str] = field(default_factory=Counter)
@@ -113,6 +119,7 @@ class Evidence:
 
     def refuse(self, values: Mapping[str, Iterable[Any]]) -> None:
         """Note the attributes of nodes in a graph in which a match was declined."""
+        self.declined += 1
         _count(self.refused, values)
 
     def note(self, firings: Iterable[Firing], meaning: str | None = None) -> None:
@@ -120,19 +127,21 @@ class Evidence:
         self.compared += 1
         self.meanings.update(() if meaning is None else (meaning,))
         matched, made = dict[str, set[Any]](), dict[str, set[Any]]()
-        operands, constants = dict[str, set[Any]](), dict[str, set[Any]]()
+        operands, constants, alike = dict[str, set[Any]](), dict[str, set[Any]](), dict[str, set[Any]]()
         elements, ranks = set[str](), set[int]()
         for firing in firings:
             for into, values in ((matched, firing.matched), (made, firing.made), (constants, firing.constants)):
                 for name, found in values.items():
                     into.setdefault(name, set()).update(found)
-            for name, is_there in firing.operands.items():
-                operands.setdefault(name, set()).add(is_there)
+            for into, facts in ((operands, firing.operands), (alike, firing.alike)):
+                for name, holds in facts.items():
+                    into.setdefault(name, set()).add(holds)
             elements |= firing.elements
             ranks |= firing.ranks
         _count(self.attributes, matched)
         _count(self.made, made)
         _count(self.operands, operands)
+        _count(self.alike, alike)
         _count(self.constants, constants)
         self.elements.update(elements)
         self.ranks.update(ranks)
@@ -259,6 +268,9 @@ def gaps(member: Any, evidence: Evidence, graphs: int, share: float = 1.0) -> It
     for name, there in evidence.operands.items():
         if len(there) == 1:
             yield f"the operand {name} was {'always' if there[True] else 'never'} there"
+    for names, alike in evidence.alike.items():
+        if not evidence.declined and len(alike) == 1 and alike[True] >= least:  # a rule may want one value
+            yield f"{names} were always one value"
 
 
 def _open_attributes(member: Any) -> Iterator[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ class Firing:
         Of the results of the nodes that it found.
     constants : mapping of str to frozenset
         What kinds of numbers were in the constants that each variable bound, in words.
+    alike : mapping of str to bool
+        Whether two variables bound one value: ``"x and y"`` to False.
     """
 
     member: str
@@ -53,6 +56,7 @@ class Firing:
     is_clearing: bool = False
     constants: Mapping[str, frozenset[str]] = field(default_factory=dict)
     is_empty: bool = False
+    alike: Mapping[str, bool] = field(default_factory=dict)
 
 
 def firing_of(graph: Any, member: Any, change: Any) -> Firing:
@@ -63,6 +67,7 @@ def firing_of(graph: Any, member: Any, change: Any) -> Firing:
     gone = {entry[0]: entry[1] for entry in edit.lost if len(entry) != 3}
     operands: dict[str, bool] = {}
     constants: dict[str, frozenset[str]] = {}
+    alike: dict[str, bool] = {}
     names: Iterable[str] = gone
     if isinstance(member, Rule):
         match = change.match
@@ -74,8 +79,11 @@ def firing_of(graph: Any, member: Any, change: Any) -> Firing:
             data = gone[node] if node in gone else graph._node.get(node, {})
             if data.get("type") == "constant":
                 constants[variable.name] = frozenset(numbers_in_words(data["value"]))
+        values = [(variable.name, value) for variable, value in bound if isinstance(value, Operand)]
+        alike = {f"{x} and {y}": one == other for (x, one), (y, other) in combinations(values, 2)}
     found = [gone[name] if name in gone else graph._node.get(name, {}) for name in names]
-    return _firing(graph, member.name, found, edit, operands, constants, may_clear=_may_leave_nothing(member))
+    firing = _firing(graph, member.name, found, edit, operands, constants, may_clear=_may_leave_nothing(member))
+    return replace(firing, alike=alike)
 
 
 def _may_leave_nothing(member: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
+from math import ceil
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -97,12 +98,13 @@ class _Timed:
         return max(schedule.steps for schedule in self.network.components.values())
 
     @cached_property
-    def storage(self) -> int:
-        """The beats that components other than fifos hold, at most."""
+    def storage(self) -> float:
+        """What components other than fifos hold, at most, in frames: with fewer lanes, a beat is less of one."""
         return sum(_storage(s) for name, s in self.network.components.items() if name not in self.fifos)
 
-    def deepened(self, places: int) -> Network:
-        """Return the network with more places in each component that is no fifo."""
+    def deepened(self, frames: float) -> Network:
+        """Return the network with places for more frames in each component that is no fifo."""
+        places = ceil(frames * max(map(_most_beats, self.network.components.values())) - _NOTHING)
         if places <= 0:
             return self.network
         components = {
@@ -112,15 +114,18 @@ class _Timed:
         return replace(self.network, components=components)
 
 
-def _storage(schedule: Schedule) -> int:
-    """Return the beats that a component holds: in its buffers, and of the frame that it is working on."""
-    most = max((*schedule.beats_in, *schedule.beats_out), default=0)
+def _most_beats(schedule: Schedule) -> int:
+    return max((*schedule.beats_in, *schedule.beats_out), default=0)
+
+
+def _storage(schedule: Schedule) -> float:
+    """Return the frames that a component holds: in its buffers, and of the one that it is working on."""
     ahead = 0.0
     for takes in schedule.takes:
         for gives in schedule.gives:
             taken = (gives[None] >= takes[:, None]).sum(axis=0) / len(takes)  # before each beat that is given
             ahead = max(ahead, *(part - beat / len(gives) for beat, part in enumerate(taken)))
-    return sum(schedule.capacity) + int(ahead * most + 0.999)
+    return sum(schedule.capacity) / max(_most_beats(schedule), 1) + ahead
 
 
 def designs_in(graph: Graph) -> Iterator[frozenset[str]]:

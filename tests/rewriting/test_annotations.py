@@ -71,7 +71,7 @@ def check_rewriting(graph: Graph, rules: Any) -> None:
                 for heir in heirs(before, after, [node]) if is_told else ():
                     assert after.annotations(heir).keys() >= before.annotations(node).keys()
                     carries[heir] |= carries[node]
-        elif step.rule == "eliminate_independent_nodes":
+        elif step.rule in ("eliminate_independent_nodes", "eliminate_empty_nodes"):
             carries |= {node: set(data["origin"]) for node, data in step.edit.added}
         if step.match is None:
             continue  # dead nodes go

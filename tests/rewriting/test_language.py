@@ -76,6 +76,32 @@ EXAMPLES = {
         y = output(u)
         """,
     ),
+    "variables that may have bound one value": (
+        """
+        @rule
+        def square(x, y):
+            product = op.mul(x, y)
+            yield product
+            if x == y:
+                return op.pow(x, 2.0)
+            return rule.decline("two values", at=product)
+        """,
+        """
+        a = input() : f32[3]
+        b = input() : f32[3]
+        m = mul(a, a)
+        n = mul(m, b)
+        y = output(n)
+        """,
+        """
+        a = input() : f32[3]
+        b = input() : f32[3]
+        constant_1 = constant(value=2.0) : f32[]
+        pow_1 = pow(a, constant_1)
+        n = mul(pow_1, b)
+        y = output(n)
+        """,
+    ),
     "a constant": (
         """
         @rule

@@ -355,6 +355,28 @@ def test_a_replacement_may_wrap_the_root():
     ]
 
 
+def test_values_are_equal_where_they_are_one_and_are_no_numbers():
+    @rule
+    def doubled(x, y):
+        yield op.add(x, y)
+        return op.mul(x, 2.0) if x == y else decline("two values")
+
+    text = "graph g\nx = input() : f32[N]\nw = input() : f32[N]\ns = add(x, {}) : f32[N]\ny = output(s)"
+    one, two = Graph.parse(text.format("x")), Graph.parse(text.format("w"))
+    assert [data["type"] for data in rewrite(one, [doubled]).nodes.values()].count("mul") == 1
+    assert rewrite(two, [doubled]) == two
+
+
+@pytest.mark.parametrize("comparison", ["c == 0", "c != 0", "c < 1", "1.0 <= c", "x == np.zeros(3)"])
+def test_a_comparison_with_numbers_is_refused(comparison):
+    wrong = written(f"def r(x, c: Constant):\n  yield op.sub(x, c)\n  return x if {comparison} else decline('no')")
+    graph = Graph.parse(
+        "graph g\nx = input() : f32[N]\nc = constant(value=0.0) : f32[]\ns = sub(x, c) : f32[N]\ny = output(s)"
+    )
+    with pytest.raises(RuleError, match=r"at 's': a value of the graph is compared.*\(c.value == 0\).all\(\)"):
+        rewrite(graph, [wrong])
+
+
 def test_a_decline_says_why():
     assert decline("no").reason == "no"
     graph = Graph("g")

@@ -77,6 +77,36 @@ def test_the_numbers_of_constants_are_counted():
     assert f"constant c several ({counted['several']})" in " ".join(str(report).split())
 
 
+@rule
+def summed(x, y):
+    """A sum is a difference."""
+    yield op.add(x, y)
+    return op.sub(x, op.neg(y))
+
+
+@rule
+def doubled(x, y):
+    """What is added to itself is doubled."""
+    yield op.add(x, y)
+    return op.mul(x, 2.0) if x == y and x.type.element == "f32" else decline("two values")
+
+
+@pytest.mark.parametrize(
+    ("subject", "apart", "is_told"), [(summed, False, True), (summed, True, False), (doubled, True, False)]
+)
+def test_variables_that_were_always_one_value_are_told(subject, apart, is_told):
+    def of(size: int) -> Graph:
+        graph = Graph("g")
+        x, z = (graph.input(name, Tensor("f32", ("N", size))) for name in "xz")
+        graph.output("y", op.add(x, z if apart and size % 2 else x))
+        return graph
+
+    with fewer_examples():
+        report = check(subject, on=st.integers(1, 9).map(of), seed=0)
+    assert ("x and y were always one value" in str(report)) == is_told
+    assert report.verdict == ("weak" if is_told else "preserved")
+
+
 def test_one_graph_that_was_asked_for_is_enough():
     @rule
     def keep_slope(x, slope):
@@ -353,6 +383,7 @@ FIRINGS = st.builds(
     st.frozensets(st.sampled_from(["f32", "i8"])),
     st.frozensets(st.integers(0, 3)),
     st.booleans(),
+    alike=st.dictionaries(st.just("x and y"), st.booleans()),
 )
 GRAPHS = st.tuples(st.lists(FIRINGS, max_size=3), st.sampled_from(["", "no value"]), st.booleans())
 

@@ -18,7 +18,7 @@ from graphrewrite.rewriting.facts.numbers import numbers
 from graphrewrite.rewriting.facts.observation import fact_at
 from graphrewrite.types import Tensor, Type, read_only
 
-__all__ = ["Embedding", "MatchedValue", "Obstacle", "UnitMatches"]
+__all__ = ["Embedding", "Incomparable", "MatchedValue", "Obstacle", "UnitMatches"]
 
 _NOTHING: Mapping[Any, Any] = {}
 
@@ -122,13 +122,44 @@ class Obstacle:
             self._wanted += (wanted,)
 
 
-class MatchedValue:
+class Incomparable:
+    """Mixin of values of a graph, of which a rule knows no numbers: a comparison with one would always be false."""
+
+    __slots__ = ()
+
+    def _is(self, other: object) -> bool:
+        """Tell whether something is this very value."""
+        return self is other
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int | float | complex | np.ndarray | np.generic):
+            return self._order(other)
+        return self._is(other)
+
+    __hash__ = object.__hash__
+
+    def _order(self, other: Any) -> bool:
+        raise RuleError(
+            "a value of the graph is compared, and its numbers are not known; those of a constant are in its .value, "
+            "as in (c.value == 0).all(), and a result of comparisons is made by ops, such as op.less"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _order
+
+
+class MatchedValue(Incomparable):
     """A value of the graph as conditions and replacements see it."""
 
     __slots__ = ("_node", "_result", "graph")
 
     def __init__(self, graph: Graph, node: str, result: int = 0) -> None:
         self.graph, self._node, self._result = graph, node, result
+
+    def _is(self, other: object) -> bool:
+        return isinstance(other, MatchedValue) and self.operand == other.operand and self.graph is other.graph
+
+    def __hash__(self) -> int:
+        return hash((self._node, self._result))
 
     @property
     def node(self) -> str:

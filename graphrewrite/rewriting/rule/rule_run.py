@@ -8,6 +8,7 @@ from typing import Any
 from graphrewrite.op.op import Op
 from graphrewrite.op.operators import Operators
 from graphrewrite.op.symbolic import BELOW, CURRENT
+from graphrewrite.rewriting.match.results import Incomparable
 
 __all__ = ["RuleRun", "RunValue"]
 
@@ -62,7 +63,7 @@ class RuleRun:
         return self.next_made()
 
 
-class RunValue(Operators):
+class RunValue(Incomparable, Operators):
     """A value that a rule's function computes with."""
 
     __slots__ = ()

@@ -130,10 +130,9 @@ class Symbol(RunValue):
     def __bool__(self) -> bool:
         return self.replay.answer(self._is_there)
 
-    def __eq__(self, other: object) -> bool:
-        return self.replay.answer(self is other)
-
-    __hash__ = object.__hash__
+    def _is(self, other: object) -> bool:
+        # Two variables may be bound to one value.
+        return self.replay.answer(None if isinstance(other, Symbol) and self is not other else self is other)
 
     def __iter__(self) -> Iterator[Any]:
         term = self._term

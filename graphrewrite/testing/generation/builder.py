@@ -145,7 +145,7 @@ class Builder:
         there = self.pool.get(kind, [])
         if whole and self.pick((False, True)):  # inputs have edge values, and constants small numbers
             return self.constant(kind, positive=positive)
-        return self.pick(there) if there and self.pick((True, False)) else self.input(kind)
+        return self.pick(there) if bool(there) and self.pick((True, False)) else self.input(kind)
 
     def indices(self, kind: Type, limits: Limits) -> Value:
         """Return a value of a type whose entries lie between limits: an input, or a constant."""
