@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.precision import converted
-from graphrewrite.lowering.gradients.shapes import integers, number, numbered, repeated, zeros
+from graphrewrite.lowering.gradients.shapes import integers, number, numbered, placed, repeated, zeros
+from graphrewrite.types import product
 
 __all__ = ["DIFFERENTIATE_INDEXING"]
 
@@ -109,6 +112,25 @@ def differentiate_tensor_scatter(g, x, updates, at=None):
 
 
 @rule(keeps="rounding")
+def differentiate_compress(g, x, condition):
+    """What stays has the gradient at its place among all that stays, and what is left out has none."""
+    d = op.compress.vjp(g, x, condition)
+    yield d
+    flat = d.axis is None
+    size, axis = (product(x.shape), 0) if flat else (x.shape[d.axis], d.axis % len(x.shape))
+    given = condition.shape[0]
+    if given != size:
+        if isinstance(given, str) or isinstance(size, str):
+            return decline("only run time tells whether there is a condition for each slice", at=d)
+        condition = op.slice(condition, starts=(0,), ends=(size,), axes=(0,))
+        condition = op.concat(condition, np.zeros(max(size - given, 0), bool), axis=0)
+    # Counted from 1 on, behind a slice of zeros, which are for what is left out.
+    numbers = op.cum_sum(converted(condition, "i64"), axis=0)
+    made = op.gather(placed(g, axis, 1, 0), op.where(condition, numbers, 0), axis=axis)
+    return op.reshape(made, shape=x.shape) if flat else made
+
+
+@rule(keeps="rounding")
 def differentiate_top_k(g, x):
     """The entries that were taken have the gradient."""
     d = op.top_k.vjp(g, x)
@@ -165,6 +187,7 @@ DIFFERENTIATE_INDEXING = (
     differentiate_scatter_elements,
     differentiate_scatter_nd,
     differentiate_tensor_scatter,
+    differentiate_compress,
     differentiate_top_k,
     differentiate_one_hot,
     differentiate_nll_loss,
