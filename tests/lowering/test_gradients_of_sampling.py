@@ -1,0 +1,104 @@
+"""Gradients of sampled images are difference quotients: every way to sample, at positions inside and outside."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, Tensor, differentiate, evaluate, op, rewrite
+from graphrewrite.lowering.gradients import DIFFERENTIATE_INDEXING, DIFFERENTIATE_SAMPLING
+from graphrewrite.types import element_of
+
+REGIONS = np.array([[0.3, -2.1, 3.2, 4.4], [1.1, 1.2, 1.3, 9.4], [2.6, 3.1, 2.4, 3.9]])
+
+
+def _gradients(kind: str, arrays: list[np.ndarray], along: tuple[int, ...], **attributes: Any) -> Graph:
+    """Return a graph with products of an op's Jacobian along some operands."""
+    graph, node_op = Graph("g"), getattr(op, kind)
+    batched = {"grid_sample": (0, 1), "deform_conv": (0, 2, 4), "roi_align": (0,), "compress": ()}[kind]
+    shapes = [("N", *a.shape[1:]) if i in batched else a.shape for i, a in enumerate(arrays)]
+    values = [
+        graph.input(f"x{i}", Tensor(element_of(a.dtype), shape))
+        for i, (a, shape) in enumerate(zip(arrays, shapes, strict=True))
+    ]
+    value = graph.add(node_op, values, attributes)
+    gradient = value if value.type.unknowns else graph.input("g", value.type)
+    for i in along:
+        graph.output(f"d{i}", graph.add(node_op.vjp, [gradient, *values], {**graph.attributes(value.node), "wrt": i}))
+    return graph
+
+
+def _differences(kind: str, arrays: list[np.ndarray], along: tuple[int, ...], **attributes: Any) -> list[float]:
+    """Return by how much the rules differ from the difference quotients."""
+    graph = _gradients(kind, arrays, along, **attributes)
+    given = {f"x{i}": a for i, a in enumerate(arrays)}
+    if "g" in graph.inputs:
+        result = getattr(op, kind).function(*arrays, **attributes)
+        given["g"] = np.random.default_rng(1).normal(size=result.shape)
+    made = rewrite(graph, (*DIFFERENTIATE_SAMPLING, *DIFFERENTIATE_INDEXING))
+    assert not any(made.nodes[node]["type"].startswith("vjp_") for node in made)
+    found, wanted = evaluate(made, given), evaluate(graph, given)
+    assert any(np.abs(array).max() > 0.1 for array in wanted.values())
+    return [float(np.abs(found[name] - wanted[name]).max()) for name in wanted]
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+def test_of_images_sampled_on_a_grid(mode):
+    rng = np.random.default_rng(0)
+    for padding, align in product(("zeros", "border", "reflection"), (False, True)):
+        size, places = ((4,), (5,)) if align or (mode, padding) == ("cubic", "border") else ((3, 2), (2, 3))
+        arrays = [rng.normal(size=(2, 2, *size)), rng.uniform(-2.2, 2.2, (2, *places, len(size)))]
+        assert (
+            max(_differences("grid_sample", arrays, (0, 1), mode=mode, padding_mode=padding, align_corners=align))
+            < 1e-8
+        )
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_of_deformable_convolutions(rank):
+    rng = np.random.default_rng(rank)
+    window = {"strides": (2, 1)[:rank], "pads": (1, 0, 0, 1)[: 2 * rank], "dilations": (1, 2)[:rank], "groups": 2}
+    x, w = rng.normal(size=(2, 4, *(3, 4)[:rank])), rng.normal(size=(2, 2, *(2, 2)[:rank]))
+    places, taps = op.conv.function(x, w, **window).shape[2:], 2**rank
+    more = [rng.normal(size=(2, 2 * taps * rank, *places)), rng.normal(size=2), rng.normal(size=(2, 2 * taps, *places))]
+    arrays = [x, w, *more][: 5 if rank == 2 else 3]
+    assert max(_differences("deform_conv", arrays, tuple(range(len(arrays))), offset_groups=2, **window)) < 1e-8
+
+
+@pytest.mark.parametrize(("ratio", "mode"), [(0, "half_pixel"), (2, "half_pixel"), (0, "output_half_pixel")])
+def test_of_regions(ratio, mode):
+    arrays = [np.random.default_rng(0).normal(size=(2, 2, 5, 4)), REGIONS, np.array([1, 0, -1])]
+    form = {"output_height": 3, "output_width": 2, "spatial_scale": 0.8, "coordinate_transformation_mode": mode}
+    assert max(_differences("roi_align", arrays, (0, 1), sampling_ratio=ratio, **form)) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("axis", "kept"), [(0, [True, False]), (-1, [False, True, True, True]), (None, [True, False, True, True])]
+)
+def test_of_compressed_values(axis, kept):
+    x = np.random.default_rng(0).normal(size=(3, 2, 3))
+    assert max(_differences("compress", [x, np.array(kept)], (0,), axis=axis)) < 1e-8
+
+
+def test_second_derivatives_and_positions_that_are_no_numbers():
+    graph = Graph("g")
+    x, grid = graph.input("x", Tensor("f64", ("N", 1, 3, 3))), graph.input("grid", Tensor("f64", ("N", 1, 2, 2)))
+    graph.output("loss", op.reduce_sum(op.sin(op.grid_sample(x, grid)), keep_dims=False))
+    once = differentiate(graph)
+    slopes = op.reduce_sum(op.sin(once.value(*once.operands("d_grid")[0])), keep_dims=False)
+    once.output("bend", slopes)
+    for name in ("d_x", "d_grid"):
+        once.remove_node(name)
+    twice = differentiate(once, "bend")
+    rng = np.random.default_rng(0)
+    given = {"x": rng.normal(size=(1, 1, 3, 3)), "grid": rng.uniform(-0.9, 0.9, (1, 1, 2, 2))}
+    found = evaluate(twice, given)
+    for name, array in given.items():
+        step = 1e-6 * rng.normal(size=array.shape)
+        ends = [evaluate(once, {**given, name: array + sign * step})["bend"] for sign in (1, -1)]
+        assert np.isclose(ends[0] - ends[1], 2 * (found[f"d_{name}"] * step).sum(), rtol=1e-5)
+    given["grid"] = np.array([[[[np.nan, 0.1], [np.inf, 1e30]]]])
+    assert np.abs(evaluate(differentiate(graph), given)["d_x"]).max() == 0
