@@ -94,7 +94,7 @@ def sensitivity(
     samples: Any,
     *,
     bits: int = 4,
-    test: Mapping[str, np.ndarray] | None = None,
+    test: Any = None,
     labels: Any = None,
     layers: Iterable[str] | None = None,
     ranges: Method = "mse",
@@ -114,7 +114,7 @@ def sensitivity(
         Calibration samples.
     bits : int
         The few bits, 4 to 15.
-    test : mapping of str to ndarray, optional
+    test : ndarray or mapping of str to ndarray, optional
         Samples on which the loss is measured; the calibration samples if not given.
     labels : array-like or mapping of str to array-like, optional
         What is right for these, as for `Reference`.
@@ -148,8 +148,10 @@ def sensitivity(
     chosen = [name for name in names if patterns is None or any(fnmatchcase(name, each) for each in patterns)]
     if not chosen:
         raise QuantisationError(f"there is no layer {', '.join(patterns or ())}; layers are {', '.join(names)}")
-    reference = Reference(folded, inputs if test is None else test, labels)
-    measured = inputs if test is None else test
+    measured: Mapping[str, Any] = inputs
+    if test is not None:
+        measured = test if isinstance(test, Mapping) else dict.fromkeys(folded.inputs[:1], test)
+    reference = Reference(folded, measured, labels)
     wanted = scores(folded, measured)
 
     def lost(widths: dict[str, int]) -> tuple[float, float]:
