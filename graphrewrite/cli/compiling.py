@@ -120,7 +120,8 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "--budget",
     type=click.FloatRange(2, 8),
     metavar="N",
-    help="With --finetune and --bits auto or learnt: the widths, 2 to 8, cost no more than N bits everywhere. Default: 4.",
+    help="With --finetune and --bits auto or learnt: the widths, 2 to 8, cost no more than N bits everywhere. "
+    "Default: 4.",
 )
 @click.option(
     "--max-loss",

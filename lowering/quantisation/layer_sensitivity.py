@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-import numpy as np
-
 from graphrewrite import Graph, Module
 from graphrewrite.execution.evaluator import evaluate
 from graphrewrite.hierarchy.implementations import Library
