@@ -584,6 +584,15 @@ CASES = [
         )
         for axis, shape, keep in ((1, (2, 3, 2), [True, False, True]), (None, (2, 2), [False, True, False, True]))
     ],
+    *[
+        Case(
+            "scatter_elements",
+            lambda x, at, updates, reduction, name=name, **_: x.scatter_reduce(1, at, updates, name),
+            ((2, 4), np.array([[1, 1, 3], [0, 2, 0]]), (2, 3)),
+            {"axis": 1, "reduction": reduction},
+        )
+        for reduction, name in (("mul", "prod"), ("max", "amax"), ("min", "amin"))
+    ],
     Case("cast", lambda x, element, **_: x.float(), (X,), {"element": "f32"}),
 ]
 WITHOUT_CASE = {

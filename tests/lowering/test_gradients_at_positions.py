@@ -1,4 +1,4 @@
-"""Gradients of sampled images are difference quotients: every way to sample, at positions inside and outside."""
+"""Gradients at computed positions are difference quotients: every way to sample, to resize and to scatter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, differentiate, evaluate, op, rewrite
-from graphrewrite.lowering.gradients import DIFFERENTIATE_INDEXING, DIFFERENTIATE_SAMPLING
+from graphrewrite.lowering import GRADIENTS
 from graphrewrite.types import element_of
 
 REGIONS = np.array([[0.3, -2.1, 3.2, 4.4], [1.1, 1.2, 1.3, 9.4], [2.6, 3.1, 2.4, 3.9]])
@@ -18,7 +18,7 @@ REGIONS = np.array([[0.3, -2.1, 3.2, 4.4], [1.1, 1.2, 1.3, 9.4], [2.6, 3.1, 2.4,
 def _gradients(kind: str, arrays: list[np.ndarray], along: tuple[int, ...], **attributes: Any) -> Graph:
     """Return a graph with products of an op's Jacobian along some operands."""
     graph, node_op = Graph("g"), getattr(op, kind)
-    batched = {"grid_sample": (0, 1), "deform_conv": (0, 2, 4), "roi_align": (0,), "compress": ()}[kind]
+    batched = {"grid_sample": (0, 1), "deform_conv": (0, 2, 4), "roi_align": (0,), "resize": (0,)}.get(kind, ())
     shapes = [("N", *a.shape[1:]) if i in batched else a.shape for i, a in enumerate(arrays)]
     values = [
         graph.input(f"x{i}", Tensor(element_of(a.dtype), shape))
@@ -27,7 +27,8 @@ def _gradients(kind: str, arrays: list[np.ndarray], along: tuple[int, ...], **at
     value = graph.add(node_op, values, attributes)
     gradient = value if value.type.unknowns else graph.input("g", value.type)
     for i in along:
-        graph.output(f"d{i}", graph.add(node_op.vjp, [gradient, *values], {**graph.attributes(value.node), "wrt": i}))
+        own = {"wrt": i} if len(values) > 1 else {}
+        graph.output(f"d{i}", graph.add(node_op.vjp, [gradient, *values], {**graph.attributes(value.node), **own}))
     return graph
 
 
@@ -38,7 +39,7 @@ def _differences(kind: str, arrays: list[np.ndarray], along: tuple[int, ...], **
     if "g" in graph.inputs:
         result = getattr(op, kind).function(*arrays, **attributes)
         given["g"] = np.random.default_rng(1).normal(size=result.shape)
-    made = rewrite(graph, (*DIFFERENTIATE_SAMPLING, *DIFFERENTIATE_INDEXING))
+    made = rewrite(graph, GRADIENTS)
     assert not any(made.nodes[node]["type"].startswith("vjp_") for node in made)
     found, wanted = evaluate(made, given), evaluate(graph, given)
     assert any(np.abs(array).max() > 0.1 for array in wanted.values())
@@ -81,6 +82,28 @@ def test_of_regions(ratio, mode):
 def test_of_compressed_values(axis, kept):
     x = np.random.default_rng(0).normal(size=(3, 2, 3))
     assert max(_differences("compress", [x, np.array(kept)], (0,), axis=axis)) < 1e-8
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "mul", "max", "min"])
+def test_of_scattered_values(reduction):
+    rng = np.random.default_rng(0)
+    x, updates = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
+    if reduction == "mul":  # one factor that is zero, several, and what they are multiplied with
+        updates[0, 0] = updates[1:3, 1] = x[2, 2] = 0.0
+    at = np.array([[2, 1, 0], [2, 1, -2], [0, 1, 0], [2, 0, 0], [-1, 3, 2]])
+    arrays = [x, at, updates]
+    assert max(_differences("scatter_elements", arrays, (0, 2), axis=0, reduction=reduction)) < 1e-8
+    arrays = [x, np.array([[2], [1], [2], [2], [0]]), updates]
+    assert max(_differences("scatter_nd", arrays, (0, 2), reduction=reduction)) < 1e-8
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_of_cropped_images(mode):
+    x = np.random.default_rng(0).normal(size=(2, 2, 4, 3))
+    form = {"roi": [0.1, -0.3, 0.9, 0.8], "axes": (2, 3), "extrapolation_value": 7.0, "mode": mode}
+    crop = {"coordinate_transformation_mode": "tf_crop_and_resize", **form}
+    for sizes in ((5, 3), (4, 2)):
+        assert max(_differences("resize", [x], (0,), sizes=sizes, **crop)) < 1e-8
 
 
 def test_second_derivatives_and_positions_that_are_no_numbers():
