@@ -97,6 +97,20 @@ def test_of_scattered_values(reduction):
     assert max(_differences("scatter_nd", arrays, (0, 2), reduction=reduction)) < 1e-8
 
 
+def test_kinks_have_the_slopes_of_pytorch():
+    arrays = [np.array([1.0, 2.0]), np.array([0, 0]), np.array([1.0, 0.5])]
+    shared = rewrite(_gradients("scatter_elements", arrays, (0, 2), axis=0, reduction="max"), GRADIENTS)
+    given = {f"x{i}": array for i, array in enumerate(arrays)}
+    found = evaluate(shared, {**given, "g": np.array([3.0, 5.0])})
+    assert (found["d0"].tolist(), found["d2"].tolist()) == ([1.5, 5.0], [1.5, 0.0])
+    image, grid = np.array([[[1.0, 3.0, 7.0]]]), np.array([[[-1.0], [0.0], [1.0]]])
+    for padding, slopes in (("zeros", [2.0, 4.0, -7.0]), ("border", [0.0, 4.0, 0.0])):
+        form = {"padding_mode": padding, "align_corners": True}
+        made = rewrite(_gradients("grid_sample", [image, grid], (1,), **form), GRADIENTS)
+        found = evaluate(made, {"x0": image, "x1": grid, "g": np.ones((1, 1, 3))})
+        assert found["d1"].ravel().tolist() == slopes
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_of_cropped_images(mode):
     x = np.random.default_rng(0).normal(size=(2, 2, 4, 3))
