@@ -128,6 +128,7 @@ def sensitivity(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from graphrewrite import Tensor, op
     >>> g = Graph("g")
     >>> x = g.input("x", Tensor("f64", ("N", 2)))
