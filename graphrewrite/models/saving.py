@@ -28,7 +28,7 @@ def save(
     test_x: np.ndarray,
     test_y: np.ndarray,
 ) -> float:
-    """Write NAME.onnx and NAME.npz into a folder, which is made; the share of right answers on the test samples goes into the model, and back."""
+    """Write NAME.onnx and NAME.npz into a folder, which is made; the share of right answers goes into the model."""
     import onnx
     from onnx import helper
 
