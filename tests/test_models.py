@@ -43,6 +43,7 @@ def test_the_script_trains_such_a_network(tmp_path, capsys) -> None:
     onnx = pytest.importorskip("onnx")
     from graphrewrite.models import train_classes
 
+    tmp_path = tmp_path / "new"
     train_classes.main(tmp_path)
     model, shipped = onnx.load(tmp_path / "classes.onnx"), onnx.load(models.path("classes"))
     stated = {entry.key: float(entry.value) for entry in model.metadata_props}

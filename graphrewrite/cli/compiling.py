@@ -86,11 +86,12 @@ class _Names(click.ParamType["tuple[str, ...]"]):
 @click.option(
     "--bits",
     type=Widths(),
-    metavar="N|NAME=N,…|FILE|auto",
+    metavar="N|NAME=N,…|FILE|auto|learnt",
     help="Word width of values and weights, 4 to 16, with --finetune from 2 on; default: 8, and for c the model's own "
     "numbers. By layer: "
     "fc1=6,conv*=8:10,default=8, with weights and results apart by a colon; or a .json file of such a mapping. "
-    "auto: as few bits as --max-loss allows, with --finetune the best that cost no more than --budget.",
+    "auto: as few bits as --max-loss allows, with --finetune the best that cost no more than --budget. "
+    "learnt: with --finetune, begun so and learnt.",
 )
 @click.option(
     "--ranges",
@@ -119,7 +120,8 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "--budget",
     type=click.FloatRange(2, 8),
     metavar="N",
-    help="With --finetune and --bits auto: the widths, 2 to 8, cost no more than N bits everywhere. Default: 4.",
+    help="With --finetune and --bits auto or learnt: the widths, 2 to 8, cost no more than N bits everywhere. "
+    "Default: 4.",
 )
 @click.option(
     "--max-loss",

@@ -27,8 +27,12 @@ def check_finetuning(options: Mapping[str, Any]) -> None:
         raise click.UsageError(
             f"--bits {min(narrow)} loses too much without training; give samples by --finetune, or {_LEAST} bits"
         )
+    if file is None and bits == "learnt":
+        raise click.UsageError("--bits learnt is for training; give samples by --finetune, or --bits auto")
     if options["budget"] is not None and (file is None or not isinstance(bits, str)):
-        raise click.UsageError("--budget is for widths that training chooses; give --bits auto and --finetune, too")
+        raise click.UsageError(
+            "--budget is for widths that training chooses; give --bits auto or learnt, and --finetune, too"
+        )
     if file is None:
         return
     if options["profile"] is not None or options["ranges"] != "mse":

@@ -147,15 +147,15 @@ def size_option(text: str) -> Callable[[_F], _F]:
 
 
 class Widths(click.ParamType["int | str | dict[str, Any]"]):
-    """One width; widths by layer, as a text or a file; or ``auto``."""
+    """One width; widths by layer, as a text or a file; or ``auto`` or ``learnt``."""
 
-    name = "N|NAME=N,…|FILE.json|auto"
+    name = "N|NAME=N,…|FILE.json|auto|learnt"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | str | dict[str, Any]:
-        """Return what `quantise` takes for its parameter ``bits``, or ``"auto"``."""
-        if isinstance(value, int | dict) or value == "auto":
+        """Return what `quantise` takes for its parameter ``bits``, or ``"auto"`` or ``"learnt"``."""
+        if isinstance(value, int | dict) or value in ("auto", "learnt"):
             return value  # type: ignore[no-any-return]  # one of these kinds by the test before
         text = str(value).strip()
         if text.endswith(".json"):
@@ -195,7 +195,7 @@ class Widths(click.ParamType["int | str | dict[str, Any]"]):
             return int(text)
         return self.fail(
             f"{text!r} is no width from {_LEAST} to {_MOST}; write 8, fc1=6,conv*=8:10 for layers by name (weights and "
-            "results apart by a colon), a .json file of the same, or auto",
+            "results apart by a colon), a .json file of the same, auto or learnt",
             param,
             ctx,
         )

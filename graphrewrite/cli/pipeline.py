@@ -68,7 +68,8 @@ class Options:
         What code is written for.
     bits : int, mapping, str or None
         Word width, 4 to 16; widths by layer, as for `quantise`; or ``"auto"``: as few bits as `max_loss` allows, or
-        with `finetune` the best of `budget`. None for 8, and for the model's own numbers where the target takes them.
+        with `finetune` the best of `budget`, which by ``"learnt"`` are learnt as well. None for 8, and for the model's
+        own numbers where the target takes them.
     ranges : str or float
         How ranges of values are chosen, as for `quantise`.
     profile : Path or None

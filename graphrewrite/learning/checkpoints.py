@@ -90,7 +90,7 @@ def load_state(path: str | PathLike[str], run: Mapping[str, str]) -> State | Non
         fields: dict[str, Any] = {**groups, **{name: head[name] for name in _NUMBERS}}
         state = State(**fields, history=tuple(head["history"]))
     except (KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise TrainingError(f"{str(file)!r} is no checkpoint: {error}; remove it, or give another name") from error
+        raise TrainingError(f"{str(file)!r} is no checkpoint; remove it, or give another name") from error
     for name, value in run.items():
         if (own := head["run"].get(name)) != value:
             apart = f"its {name} is {own}, and not {value}" if name in _TOLD else f"its {name} differs"

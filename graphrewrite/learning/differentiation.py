@@ -33,10 +33,6 @@ WITHOUT: Mapping[str, str] = {
     **dict.fromkeys(
         ("multiply_fixed_point", "round_half_away", "fixed_point_softmax"), "stored numbers are not learnt"
     ),
-    **dict.fromkeys(
-        ("grid_sample", "roi_align", "deform_conv"), "positions that are computed have no rule yet; give one: rules=[…]"
-    ),
-    "compress": "only run time tells how many entries it gives; keep all of them, with op.where",
     "unique": "how many entries it gives depends on their values, which have no slope where two are equal",
     **dict.fromkeys(
         ("rand_like", "randn_like", "eye_like", "encode_labels", "bit_cast"), "numbers do not pass through it"

@@ -149,7 +149,13 @@ def _numbers(targets: np.ndarray, scores: Tensor, what: str) -> np.ndarray:
     if targets.ndim != len(scores.shape) or any(
         isinstance(size, int) and size != own for size, own in zip(scores.shape[1:], targets.shape[1:], strict=True)
     ):
-        raise TrainingError(f"targets are compared with {scores}, and {what} have the shape {list(targets.shape)}")
+        is_classes = (
+            targets.ndim < len(scores.shape) and targets.dtype.kind in "iuf" and (np.rint(targets) == targets).all()
+        )
+        remedy = "; if they are classes, give them as integers, for cross_entropy" if is_classes else ""
+        raise TrainingError(
+            f"targets are compared with {scores}, and {what} have the shape {list(targets.shape)}{remedy}"
+        )
     if targets.dtype.kind not in "iubf" or not np.isfinite(targets).all():
         raise TrainingError(f"targets are finite numbers, and those of {what} are not all; leave such samples out")
     return np.asarray(targets, element_dtype(scores.element))

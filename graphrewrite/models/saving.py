@@ -28,7 +28,7 @@ def save(
     test_x: np.ndarray,
     test_y: np.ndarray,
 ) -> float:
-    """Write NAME.onnx and NAME.npz; the share of right answers on the test samples goes into the model, and back."""
+    """Write NAME.onnx and NAME.npz into a folder, which is made; the share of right answers goes into the model."""
     import onnx
     from onnx import helper
 
@@ -39,6 +39,7 @@ def save(
     model.doc_string = model.graph.doc_string = f"{note} Right on {right:.2%} of {len(test_y)} held-out samples."
     helper.set_model_props(model, {"held_out_accuracy": f"{right:.4f}", "held_out_samples": str(len(test_y))})
     onnx.checker.check_model(model, full_check=True)
+    folder.mkdir(parents=True, exist_ok=True)
     onnx.save(model, folder / f"{graph.name}.onnx")
     np.savez_compressed(
         folder / f"{graph.name}.npz",

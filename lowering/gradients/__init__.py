@@ -36,6 +36,7 @@ from graphrewrite.lowering.gradients.products import DIFFERENTIATE_PRODUCTS
 from graphrewrite.lowering.gradients.reductions import DIFFERENTIATE_REDUCTIONS
 from graphrewrite.lowering.gradients.resizing import DIFFERENTIATE_RESIZING
 from graphrewrite.lowering.gradients.rounding import DIFFERENTIATE_ROUNDING
+from graphrewrite.lowering.gradients.sampling import DIFFERENTIATE_SAMPLING
 from graphrewrite.lowering.gradients.spectra import DIFFERENTIATE_SPECTRA
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "DIFFERENTIATE_REDUCTIONS",
     "DIFFERENTIATE_RESIZING",
     "DIFFERENTIATE_ROUNDING",
+    "DIFFERENTIATE_SAMPLING",
     "DIFFERENTIATE_SPECTRA",
     "GRADIENTS",
 ]
@@ -66,6 +68,7 @@ GRADIENTS = (
     *DIFFERENTIATE_ATTENTION,
     *DIFFERENTIATE_RESIZING,
     *DIFFERENTIATE_ROUNDING,
+    *DIFFERENTIATE_SAMPLING,
     *DIFFERENTIATE_SPECTRA,
 )
 """All gradients."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.precision import converted
-from graphrewrite.lowering.gradients.shapes import integers, number, numbered, repeated, zeros
+from graphrewrite.lowering.gradients.shapes import integers, number, numbered, placed, repeated, zeros
+from graphrewrite.types import product
 
 __all__ = ["DIFFERENTIATE_INDEXING"]
 
@@ -59,17 +62,11 @@ def differentiate_scatter_elements(g, x, at, updates):
     """What was written over has no gradient, and what was written has it; of sums, both have it."""
     d = op.scatter_elements.vjp(g, x, at, updates)
     yield d
-    if d.reduction not in ("none", "add"):
-        return decline(f"with the reduction {d.reduction!r} there is no rule", at=d)
-    if d.wrt == 2:
-        read = op.gather_elements(g, at, axis=d.axis)
-        if d.reduction == "add":
-            return read
-        # Of several updates of one entry the last one stays: it is the one whose number is found there.
-        numbers = numbered(at.shape)
-        stays = op.gather_elements(op.scatter_elements(integers(x.shape), at, numbers, axis=d.axis), at, axis=d.axis)
-        return op.where(op.equal(stays, numbers), read, number(0, g))
-    return g if d.reduction == "add" else op.scatter_elements(g, at, zeros(updates), axis=d.axis)
+
+    def written(base, values, reduction="none"):
+        return op.scatter_elements(base, at, values, axis=d.axis, reduction=reduction)
+
+    return _of_scattered(d, g, x, updates, written, lambda values: op.gather_elements(values, at, axis=d.axis))
 
 
 @rule(keeps="rounding")
@@ -77,16 +74,38 @@ def differentiate_scatter_nd(g, x, at, updates):
     """What was written over has no gradient, and what was written has it; of sums, both have it."""
     d = op.scatter_nd.vjp(g, x, at, updates)
     yield d
-    if d.reduction not in ("none", "add"):
-        return decline(f"with the reduction {d.reduction!r} there is no rule", at=d)
-    if d.wrt == 2:
-        read = op.gather_nd(g, at)
-        if d.reduction == "add":
-            return read
+
+    def written(base, values, reduction="none"):
+        return op.scatter_nd(base, at, values, reduction=reduction)
+
+    return _of_scattered(d, g, x, updates, written, lambda values: op.gather_nd(values, at))
+
+
+def _of_scattered(d, g, x, updates, written, read):
+    """Of products, each factor has the product of the others; an extreme is shared by all that are it."""
+    is_of_updates = d.wrt == 2
+    if d.reduction == "add":
+        return read(g) if is_of_updates else g
+    if d.reduction == "none":
+        if not is_of_updates:
+            return written(g, zeros(updates))
+        # Of several updates of one entry the last one stays: it is the one whose number is found there.
         numbers = numbered(updates.shape)
-        stays = op.gather_nd(op.scatter_nd(integers(x.shape), at, numbers), at)
-        return op.where(op.equal(stays, numbers), read, number(0, g))
-    return g if d.reduction == "add" else op.scatter_nd(g, at, zeros(updates))
+        return op.where(op.equal(read(written(integers(x.shape), numbers)), numbers), read(g), number(0, g))
+    if d.reduction == "mul":
+        if not is_of_updates:
+            ones = op.constant_of_shape(shape=tuple(x.shape), value=1, element=x.type.element)
+            return g * written(ones, updates, "mul")
+        is_zero = op.equal(updates, 0.0)
+        factors = op.where(is_zero, number(1, g), updates)
+        own = converted(is_zero, "i64")
+        others_are_not = op.equal(read(written(integers(x.shape), own, "add")), own)
+        return op.where(others_are_not, read(g * written(x, factors, "mul")) / factors, number(0, g))
+    extreme = written(x, updates, d.reduction)
+    kept, taken = op.equal(x, extreme), op.equal(updates, read(extreme))
+    kept, taken = (converted(each, x.type.element) for each in (kept, taken))
+    share = g / written(kept, taken, "add")
+    return taken * read(share) if is_of_updates else kept * share
 
 
 @rule(keeps="rounding")
@@ -106,6 +125,25 @@ def differentiate_tensor_scatter(g, x, updates, at=None):
         sizes = op.slice(op.shape(x), starts=(axis,), ends=(axis + 1,))
         places = op.mod(places, op.squeeze(sizes, axes=(0,)))
     return op.gather_elements(g, repeated(places, updates.shape), axis=axis)
+
+
+@rule(keeps="rounding")
+def differentiate_compress(g, x, condition):
+    """What stays has the gradient at its place among all that stays, and what is left out has none."""
+    d = op.compress.vjp(g, x, condition)
+    yield d
+    flat = d.axis is None
+    size, axis = (product(x.shape), 0) if flat else (x.shape[d.axis], d.axis % len(x.shape))
+    given = condition.shape[0]
+    if given != size:
+        if isinstance(given, str) or isinstance(size, str):
+            return decline("only run time tells whether there is a condition for each slice", at=d)
+        condition = op.slice(condition, starts=(0,), ends=(size,), axes=(0,))
+        condition = op.concat(condition, np.zeros(max(size - given, 0), bool), axis=0)
+    # Counted from 1 on, behind a slice of zeros, which are for what is left out.
+    numbers = op.cum_sum(converted(condition, "i64"), axis=0)
+    made = op.gather(placed(g, axis, 1, 0), op.where(condition, numbers, 0), axis=axis)
+    return op.reshape(made, shape=x.shape) if flat else made
 
 
 @rule(keeps="rounding")
@@ -165,6 +203,7 @@ DIFFERENTIATE_INDEXING = (
     differentiate_scatter_elements,
     differentiate_scatter_nd,
     differentiate_tensor_scatter,
+    differentiate_compress,
     differentiate_top_k,
     differentiate_one_hot,
     differentiate_nll_loss,

@@ -17,8 +17,6 @@ def differentiate_resize(g, x):
     """Every entry adds to some of the result, by weights that are a matrix along each axis: its transpose goes back."""
     d = op.resize.vjp(g, x)
     yield d
-    if d.coordinate_transformation_mode == "tf_crop_and_resize":
-        return decline("it crops as well", at=d)
     rank = len(x.shape)
     changed = [axis for axis in range(rank) if _is_changed(d, x, g, axis)]
     if any(isinstance(size, str) for axis in changed for size in (x.shape[axis], g.shape[axis])):
@@ -46,7 +44,16 @@ def _is_changed(d: Any, x: Any, g: Any, axis: int) -> bool:
         return False
     if d.sizes is not None and d.keep_aspect_ratio_policy != "stretch":
         return True  # all axes have the scale of one of them
+    if _crop(d, at) != (0, 1):
+        return True
     return bool(x.shape[axis] != g.shape[axis] or (d.scales is not None and d.scales[at] != 1))
+
+
+def _crop(d: Any, place: int) -> tuple[float, float]:
+    """The start and the end of the part of an axis that is resized."""
+    if d.coordinate_transformation_mode != "tf_crop_and_resize" or d.roi is None:
+        return 0, 1
+    return d.roi[place], d.roi[place + len(d.roi) // 2]
 
 
 def _weights(d: Any, x: Any, changed: list[int], axis: int) -> np.ndarray:
@@ -57,6 +64,11 @@ def _weights(d: Any, x: Any, changed: list[int], axis: int) -> np.ndarray:
         axes = range(len(shape)) if d.axes is None else [a % len(shape) for a in d.axes]
         sizes = tuple(size if a in changed else 1 for a, size in zip(axes, d.sizes, strict=True))
     given = {name: getattr(d, name) for name in op.resize.attributes if name not in ("sizes", "scales")}
+    # Beyond the image there is a number, which has no gradient; of the other axes nothing is cropped.
+    given["extrapolation_value"] = 0.0
+    if d.roi is not None:
+        place, count = _place(d, x, axis), len(d.roi) // 2
+        given["roi"] = [d.roi[i] if i % count == place else float(i >= count) for i in range(2 * count)]
     rows = []
     for i in range(shape[axis]):
         image = np.zeros(shape)

@@ -115,10 +115,8 @@ class Widths:
                     )
             is_name = name in names
             if not is_name and not any(fnmatchcase(other, name) for other in names - {"default"}):
-                if set(name) & set("*?["):
-                    layers = ", ".join(layer_names(graph))
-                    raise QuantisationError(f"bits names {name!r}, which fits no layer (layers: {layers})")
-                raise QuantisationError(f"bits names {name!r}, which is not a layer{did_you_mean(name, names)}")
+                what = "fits no layer" if set(name) & set("*?[") else f"is not a layer{did_you_mean(name, names)}"
+                raise QuantisationError(f"bits names {name!r}, which {what} (layers: {', '.join(layer_names(graph))})")
             (self.table if is_name else self.patterns)[name] = (int(pair[0]), int(pair[1]))
 
     def of_weights(self, graph: Graph, node: str) -> int:

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-import numpy as np
-
 from graphrewrite import Graph, Module
 from graphrewrite.execution.evaluator import evaluate
 from graphrewrite.hierarchy.implementations import Library
@@ -94,7 +92,7 @@ def sensitivity(
     samples: Any,
     *,
     bits: int = 4,
-    test: Mapping[str, np.ndarray] | None = None,
+    test: Any = None,
     labels: Any = None,
     layers: Iterable[str] | None = None,
     ranges: Method = "mse",
@@ -114,7 +112,7 @@ def sensitivity(
         Calibration samples.
     bits : int
         The few bits, 4 to 15.
-    test : mapping of str to ndarray, optional
+    test : ndarray or mapping of str to ndarray, optional
         Samples on which the loss is measured; the calibration samples if not given.
     labels : array-like or mapping of str to array-like, optional
         What is right for these, as for `Reference`.
@@ -130,6 +128,7 @@ def sensitivity(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from graphrewrite import Tensor, op
     >>> g = Graph("g")
     >>> x = g.input("x", Tensor("f64", ("N", 2)))
@@ -148,8 +147,10 @@ def sensitivity(
     chosen = [name for name in names if patterns is None or any(fnmatchcase(name, each) for each in patterns)]
     if not chosen:
         raise QuantisationError(f"there is no layer {', '.join(patterns or ())}; layers are {', '.join(names)}")
-    reference = Reference(folded, inputs if test is None else test, labels)
-    measured = inputs if test is None else test
+    measured: Mapping[str, Any] = inputs
+    if test is not None:
+        measured = test if isinstance(test, Mapping) else dict.fromkeys(folded.inputs[:1], test)
+    reference = Reference(folded, measured, labels)
     wanted = scores(folded, measured)
 
     def lost(widths: dict[str, int]) -> tuple[float, float]:

@@ -23,7 +23,7 @@ def _samples(folder: Path, **arrays: np.ndarray) -> Path:
     return folder / "train.npz"
 
 
-X, Y = np.random.default_rng(0).normal(size=(40, 16)).astype("f4"), np.arange(40) % 5
+X, Y = np.random.default_rng(0).normal(size=(20, 16)).astype("f4"), np.arange(20) % 5
 
 
 def _compiled(tmp_path: Path, *options: object) -> dict:
@@ -36,8 +36,9 @@ def test_a_network_is_trained_for_its_widths(tmp_path):
     assert _compiled(tmp_path, "--bits", 3)["bits"] == 3
 
 
-def test_training_chooses_widths_within_a_budget(tmp_path):
-    widths = _compiled(tmp_path, "--bits", "auto", "--budget", 2.5, "--target", "c")["bits"]
+@pytest.mark.parametrize("bits", ["auto", "learnt"])
+def test_training_chooses_widths_within_a_budget(tmp_path, bits):
+    widths = _compiled(tmp_path, "--bits", bits, "--budget", 2.5, "--target", "c")["bits"]
     assert [*widths] == ["input", *(f"/fc{number}/Gemm" for number in (1, 2, 3, 4))]
     of_weights, of_values = np.transpose([*widths.values()])
     sizes = np.array([16 * 64, 64 * 32, 32 * 32, 32 * 5])
@@ -47,8 +48,8 @@ def test_training_chooses_widths_within_a_budget(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "code", "message"),
     [
-        ({"x": X, "train_y": Y}, 11, r"holds x \[40, 16\], train_y \[40\], but no 'train_x'; give an .npz file with"),
-        ({"train_x": X[:, :3], "train_y": Y}, 11, r"the data have the shape \[40, 3\]"),
+        ({"x": X, "train_y": Y}, 11, r"holds x \[20, 16\], train_y \[20\], but no 'train_x'; give an .npz file with"),
+        ({"train_x": X[:, :3], "train_y": Y}, 11, r"the data have the shape \[20, 3\]"),
         ({"train_x": X, "train_y": Y + 1}, 11, "labels are classes from 0 to 4"),
         ({}, 5, "there is no file"),
     ],
@@ -62,9 +63,10 @@ def test_a_wrong_file_is_refused(tmp_path, arrays, code, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--budget", "3", "--bits", "4", "--finetune", "x.npz"), "give --bits auto and --finetune"),
-        (("--budget", "3", "--bits", "auto"), "give --bits auto and --finetune"),
+        (("--budget", "3", "--bits", "4", "--finetune", "x.npz"), "give --bits auto or learnt, and --finetune"),
+        (("--budget", "3", "--bits", "auto"), "give --bits auto or learnt, and --finetune"),
         (("--budget", "1", "--bits", "auto", "--finetune", "x.npz"), "not in the range 2<=x<=8"),
+        (("--bits", "learnt"), "--bits learnt is for training; give samples by --finetune"),
         (("--host", "fc1", "--finetune", "x.npz"), "drop either"),
         (("--bits", "fc1=3"), "give samples by --finetune"),
     ],

@@ -105,6 +105,19 @@ def test_unknown_sizes_of_constants_are_found_as_well():
     assert evaluate(g, {})["y"].tolist() == [[1], [3]]
 
 
+def test_an_unknown_size_is_found_before_what_names_it_without_reading_it():
+    g = Graph("g")
+    x, c = g.input("x", Tensor("f64", ("N", 3))), g.input("c", Tensor("bool", ("N",)))
+    kept = op.compress(x, c, axis=0)
+    ones = op.expand(g.constant(np.ones((1, 1))), shape=(kept.type.shape[0], 3))
+    tripled = op.concat(ones, ones, ones, axis=1)
+    # Of several outputs each needs the size, in every order of their walks, and where less memory is needed at a time.
+    g.output("first", op.reduce_sum(tripled, axes=(1,)))
+    g.output("second", op.sin(kept) * ones)
+    found = evaluate(g, {"x": np.zeros((4, 3)), "c": np.array([True, False, True, True])})
+    assert (found["first"].tolist(), found["second"].shape) == ([[9], [9], [9]], (3, 3))
+
+
 def test_a_size_that_nothing_determines_is_named():
     g = Graph("g")
     g.output("y", shaped(g.constant(np.ones(4, np.float32)), shape=("K", 2)))

@@ -241,10 +241,10 @@ def test_a_query_that_sees_nothing_has_no_gradient():
             "the node 'r' has no gradient: there is no rule for unique here: how many entries it gives",
         ),
         (
-            "x = input() : f32[N]\nc = input() : bool[N]\nr = compress(x, c)\ns = reduce_sum(r, keep_dims=False)\n"
-            "loss = output(s)",
+            "x = input() : f32[1,1,4,4]\nq = input() : f32[R,4]\ni = input() : i64[R]\n"
+            "r = roi_align(x, q, i, mode='max')\ns = reduce_sum(r, keep_dims=False)\nloss = output(s)",
             {},
-            "the node 'r' has no gradient: there is no rule for compress here: only run time tells how many entries",
+            "there is no rule for roi_align here: .*of the greatest weighted entries there is none; use mode='avg'",
         ),
     ],
 )

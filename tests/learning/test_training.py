@@ -222,6 +222,7 @@ def test_pruned_weights_stay_zero():
         ((X, Y.astype(float)), {"loss": "cross_entropy"}, "labels are whole numbers, .* and the data have float64"),
         ((X, np.eye(3, dtype=int)[Y]), {}, "need a label for each sample, of 1 axes"),
         ((X, np.ones((8, 2))), {}, r"targets are compared with f32\[N,3\], and the data have the shape \[8, 2\]"),
+        ((X, Y.astype(float)), {}, "if they are classes, give them as integers, for cross_entropy"),
         (({"z": X}, Y), {}, "have 'z', which is no input of the graph"),
         ((X, Y), {"loss": "hing"}, "unknown loss 'hing'.*did you mean 'hinge'"),
         ((X, Y), {"epochs": 0}, "epochs is a whole number from 1 on, got 0"),

@@ -36,6 +36,43 @@ def _index(*values: int) -> np.ndarray:
 
 
 X, ROW = (2, 3, 4), (4,)
+
+
+def _deformed(
+    x: Any,
+    w: Any,
+    offset: Any,
+    b: Any = None,
+    mask: Any = None,
+    *,
+    pads: Any,
+    groups: int,
+    offset_groups: int,
+    strides: Any,
+    dilations: Any,
+) -> Any:
+    ops = pytest.importorskip("torchvision.ops")
+    return ops.deform_conv2d(x, offset, w, b, strides, pads[:2], dilations, mask)
+
+
+def _of_regions(
+    x: Any,
+    rois: Any,
+    indices: Any,
+    *,
+    output_height: int,
+    output_width: int,
+    sampling_ratio: int,
+    spatial_scale: float,
+    coordinate_transformation_mode: str,
+    **_: Any,
+) -> Any:
+    ops = pytest.importorskip("torchvision.ops")
+    boxes = torch.cat([indices[:, None].to(x.dtype), rois], dim=1)
+    aligned = coordinate_transformation_mode == "half_pixel"
+    return ops.roi_align(x, boxes, (output_height, output_width), spatial_scale, sampling_ratio or -1, aligned)
+
+
 ANY = [
     "abs",
     "atan",
@@ -474,6 +511,87 @@ CASES = [
     *[
         Case("tensor_scatter", _into_cache, ((2, 5, 3), (2, 2, 3), *first), {"mode": mode})
         for mode, first in (("circular", (_index(4, 1),)), ("linear", (_index(3, 0),)), ("linear", ()))
+    ],
+    *[
+        Case(
+            "grid_sample",
+            lambda x, grid, mode, padding_mode, align_corners: F.grid_sample(
+                x,
+                grid,
+                {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode),
+                padding_mode,
+                align_corners,
+            ),
+            ((2, 3, *sizes), grid),
+            {"mode": mode, "padding_mode": padding, "align_corners": align},
+        )
+        for mode, padding, sizes, grid in (
+            *(("linear", each, (4, 3), (2, 3, 2, 2)) for each in ("zeros", "border", "reflection")),
+            ("linear", "reflection", (4, 3, 2), (2, 2, 3, 2, 3)),
+            ("nearest", "border", (4, 3), (2, 3, 2, 2)),
+            ("cubic", "zeros", (4, 3), (2, 3, 2, 2)),
+            # PyTorch brings what a position reads back to the border, and the specification the position.
+            *(
+                ("cubic", each, (4, 3), _positive(-1)[:, :, :2, None] * np.array([0.9, -0.8]))
+                for each in ("border", "reflection")
+            ),
+        )
+        for align in (False, True)
+    ],
+    *[
+        Case(
+            "deform_conv",
+            _deformed,
+            ((2, 4, 5, 4), (6, 4 // groups, 3, 2), (2, 12 * owners, *places), *rest(owners, places)),
+            {"strides": s, "pads": p, "dilations": d, "groups": groups, "offset_groups": owners},
+        )
+        for s, p, d, groups, owners, places in (
+            ((1, 1), (0,) * 4, (1, 1), 1, 1, (3, 3)),
+            ((2, 1), (1, 0, 1, 0), (1, 2), 2, 2, (3, 2)),
+        )
+        for rest in (
+            lambda owners, places: (),
+            lambda owners, places: ((6,), (2, 6 * owners, *places)),
+        )
+    ],
+    *[
+        Case(
+            "roi_align",
+            _of_regions,
+            (
+                (2, 3, 5, 6),
+                np.array([[0.3, 0.1, 3.2, 4.4], [-3.1, 1.2, 5.3, 9.4], [2.0, 1.1, 2.4, 1.9]]),
+                _index(1, 0, 1),
+            ),
+            {
+                "output_height": 3,
+                "output_width": 2,
+                "sampling_ratio": ratio,
+                "spatial_scale": 0.8,
+                "coordinate_transformation_mode": mode,
+            },
+            held=(1,),
+        )
+        for ratio in (0, 2)
+        for mode in ("half_pixel", "output_half_pixel")
+    ],
+    *[
+        Case(
+            "compress",
+            lambda x, condition, axis: x.flatten()[condition] if axis is None else x[:, condition],
+            (shape, np.array(keep)),
+            {"axis": axis},
+        )
+        for axis, shape, keep in ((1, (2, 3, 2), [True, False, True]), (None, (2, 2), [False, True, False, True]))
+    ],
+    *[
+        Case(
+            "scatter_elements",
+            lambda x, at, updates, reduction, name=name, **_: x.scatter_reduce(1, at, updates, name),
+            ((2, 4), np.array([[1, 1, 3], [0, 2, 0]]), (2, 3)),
+            {"axis": 1, "reduction": reduction},
+        )
+        for reduction, name in (("mul", "prod"), ("max", "amax"), ("min", "amin"))
     ],
     Case("cast", lambda x, element, **_: x.float(), (X,), {"element": "f32"}),
 ]

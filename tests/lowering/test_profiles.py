@@ -212,7 +212,7 @@ class TestSensitivity:
         noises = [each.alone_noise for each in found.layers]
         assert noises == sorted(noises, reverse=True)
         assert found.noise > found.least_noise
-        some = sensitivity(g, X, bits=5, layers=["x"])
+        some = sensitivity(g, X, bits=5, layers=["x"], test=X)
         assert some.layers == tuple(each for each in found.layers if each.layer == "x")
         assert all(each.layer in str(found) for each in found.layers)
 

@@ -15,7 +15,7 @@ from graphrewrite.memory.running import peak_of
 from graphrewrite.memory.step import Steps, Value
 from graphrewrite.types import Type
 
-__all__ = ["ordered"]
+__all__ = ["ordered", "sizes_first"]
 
 _CUTS = 500
 """Cuts of the search for a better order: a few hundredths of a second at most."""
@@ -67,6 +67,53 @@ def ordered(calls: Sequence[Call], graph: Graph, wanted: Collection[str]) -> lis
     steps = values.steps(graph)
     found = operands_first(steps) if len(calls) > _LONG else best_order(steps, _CUTS)[0]
     return [calls[index] for index in found] if peak_of(steps, found) < peak else list(calls)
+
+
+def sizes_first(calls: Sequence[Call], graph: Graph) -> list[Call]:
+    r"""Return the calls in an order in which sizes that only run time tells are found before calls that name them.
+
+    Examples
+    --------
+    >>> g = Graph.parse('''graph g
+    ... c = input() : bool[N]
+    ... ones = constant_of_shape(shape=["?1", 2], value=1.0, element="f32") : f32[?1,2]
+    ... at = nonzero(c) : i64[1,?1]
+    ... last = cast(at, element="f32")
+    ... sums = matmul(last, ones)
+    ... y = output(sums)''')
+    >>> [call.node for call in sizes_first([Call.of(g, n) for n in ("ones", "at", "last", "sums")], g)]
+    ['at', 'ones', 'last', 'sums']
+    """
+    needed = _sources_of_sizes(calls, graph)
+    position = {call.node: index for index, call in enumerate(calls)}
+    if all(source < index for index, sources in needed.items() for source in sources):
+        return list(calls)
+    done: dict[int, None] = {}
+    begun: set[int] = set()  # so that it ends where a size is named before anything can tell it, which fails later
+    work = [*reversed(range(len(calls)))]
+    while work:
+        index = work[-1]
+        if index in begun:
+            done[work.pop()] = None
+            continue
+        begun.add(index)
+        before = [position[o.node] for o in calls[index].operands if o.node in position]
+        work += [i for i in (*needed.get(index, ()), *reversed(before)) if i not in begun]
+    return [calls[index] for index in done]
+
+
+def _sources_of_sizes(calls: Sequence[Call], graph: Graph) -> dict[int, list[int]]:
+    """Return, of calls that name sizes which only run time tells, the calls that tell them."""
+    named = {index: call.names for index, call in enumerate(calls) if call.names}
+    if not named:
+        return {}
+    sources: dict[str, int] = {}
+    for index, call in enumerate(calls):
+        found = {name for kind in call.results for name in kind.unknowns}
+        if found := found - call.names:
+            known = {name for o in call.operands for name in graph.result_type(*o).unknowns}
+            sources.update({name: index for name in found - known if name not in sources})
+    return {index: [sources[name] for name in names if name in sources] for index, names in named.items()}
 
 
 class _Values:
@@ -148,6 +195,8 @@ class _Values:
         before = [
             dict.fromkeys(position[node] for node in graph.pred[call.node] if node in position) for call in self.calls
         ]
+        for index, sources in _sources_of_sizes(self.calls, graph).items():
+            before[index].update(dict.fromkeys(sources))
         effects = [index for index, call in enumerate(self.calls) if call.op.has_effects(call.attributes)]
         for first, second in pairwise(effects):
             before[second][first] = None

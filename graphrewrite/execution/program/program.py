@@ -20,7 +20,7 @@ from graphrewrite.execution.implementation import (
 from graphrewrite.execution.implementation.choice import check_backends, chosen
 from graphrewrite.execution.program.arguments import PlainInputs, by_name, checked, plain_inputs, taken
 from graphrewrite.execution.program.call import Call, Values, constant_value
-from graphrewrite.execution.program.call_order import ordered
+from graphrewrite.execution.program.call_order import ordered, sizes_first
 from graphrewrite.execution.program.elsewhere import computed_by, opened
 from graphrewrite.execution.program.exact_layers import exact_layers
 from graphrewrite.execution.program.kernel import MANY, Kernel
@@ -320,7 +320,7 @@ def compile_graph(
             calls.append(call)  # raises again when the program runs
     _let_effects_give_nothing(calls, wanted)
     kept = {*wanted, *constants}
-    calls = exact_layers(ordered(calls, graph, wanted), _single(constants), inputs)
+    calls = exact_layers(ordered(sizes_first(calls, graph), graph, wanted), _single(constants), inputs)
     steps = () if instructions else with_ends(reusing(calls, kept), kept)
     program = Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, tuple(calls))
     return program.translated if instructions else program

@@ -18,7 +18,7 @@ from graphrewrite.op.nn.sampling import check_positions, interpolated
 from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.types import Tensor, element_dtype
 
-__all__ = ["deform_conv"]
+__all__ = ["deform_conv", "window_positions"]
 
 
 def _infer(
@@ -103,7 +103,7 @@ def deform_conv(
     batch, entries = len(x), math.prod(kernel)
     wide = widened(x)
     moved = widened(offset).reshape(batch, offset_groups, entries, rank, *places)
-    starts = _positions(kernel, places, per_axis(strides, rank, 1), pads, per_axis(dilations, rank, 1))
+    starts = window_positions(kernel, places, per_axis(strides, rank, 1), pads, per_axis(dilations, rank, 1))
     at = np.moveaxis(moved + starts[None, None].astype(moved.dtype), 3, -1)  # N, groups, entries, places, axes
     images = wide.reshape(batch * offset_groups, x.shape[1] // offset_groups, *x.shape[2:])
     read = interpolated(images, at.reshape(batch * offset_groups, entries, *places, rank), "linear", "zeros")
@@ -117,14 +117,20 @@ def deform_conv(
     return narrowed(y if b is None else y + widened(b).reshape(-1, *[1] * rank), x)
 
 
-def _positions(
+def window_positions(
     kernel: Sequence[int],
     places: Sequence[int],
     strides: Sequence[int],
     pads: Sequence[int],
     dilations: Sequence[int],
 ) -> np.ndarray:
-    """Where the entries of each window lie without offsets: [entries, axes, …]."""
+    """Return where the entries of each window lie without offsets: [entries, axes, …].
+
+    Examples
+    --------
+    >>> window_positions((2,), (3,), (2,), (1, 0), (1,)).tolist()
+    [[[-1, 1, 3]], [[0, 2, 4]]]
+    """
     rank, axes = len(kernel), []
     for axis in range(rank):
         before = per_axis(pads, 2 * rank, 0)[axis]

@@ -15,11 +15,19 @@ from graphrewrite.op.domain import FLOATS, NUMBERS, check_elements
 from graphrewrite.op.precision import narrowed, truncated, widened
 from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["affine_grid", "check_positions", "check_word", "grid_sample", "interpolated"]
+__all__ = [
+    "CUBIC_SLOPE",
+    "FARTHEST",
+    "affine_grid",
+    "check_positions",
+    "check_word",
+    "grid_sample",
+    "interpolated",
+]
 
-_SLOPE = -0.75
+CUBIC_SLOPE = -0.75
 """Of the cubic weights at 1."""
-_FAR = 2.0**30
+FARTHEST = 2.0**30
 """Further than any entry of an axis, and no further than integers reach."""
 _MODES = ("linear", "nearest", "cubic")
 _PADDING = ("zeros", "border", "reflection")
@@ -137,7 +145,7 @@ def _taps(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Entries along one axis that make the values at some positions, and their weights."""
     low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
-    at = np.clip(np.nan_to_num(at, nan=-_FAR), -_FAR, _FAR)
+    at = np.clip(np.nan_to_num(at, nan=-FARTHEST), -FARTHEST, FARTHEST)
     at = np.rint(at) if mode == "nearest" else at
     outside = (at < low) | (at > high)
     if padding == "border":
@@ -179,8 +187,8 @@ def _reflected(at: np.ndarray, low: float, high: float) -> np.ndarray:
 
 def _cubic(x: np.ndarray) -> np.ndarray:
     """Keys (1981), equation 15, with a slope of its own at 1."""
-    near = ((_SLOPE + 2) * x - (_SLOPE + 3)) * x * x + 1
-    far = ((_SLOPE * x - 5 * _SLOPE) * x + 8 * _SLOPE) * x - 4 * _SLOPE
+    near = ((CUBIC_SLOPE + 2) * x - (CUBIC_SLOPE + 3)) * x * x + 1
+    far = ((CUBIC_SLOPE * x - 5 * CUBIC_SLOPE) * x + 8 * CUBIC_SLOPE) * x - 4 * CUBIC_SLOPE
     return np.where(x <= 1, near, far)
 
 

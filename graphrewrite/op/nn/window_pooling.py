@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -68,21 +69,36 @@ def max_pool_with_indices(
     >>> y.tolist(), indices.tolist()
     ([[[5.0, 5.0]]], [[[1, 1]]])
     """
-    windows = (kernel, strides, pads)
-    sizes = x.shape[2:]
-    count = int(np.prod(sizes))
-    ordered = np.arange(count).reshape(sizes[::-1]).T if storage_order else np.arange(count).reshape(sizes)
+    windows: dict[str, Any] = {"dilations": dilations, "ceil_mode": ceil_mode}
+    positions = np.arange(prod(x.shape[2:])).reshape(1, 1, *x.shape[2:])
     # The index -1 marks padding, which never replaces an entry and is always replaced by one.
-    views = taps(x, *windows, least_of(x.dtype), dilations=dilations, ceil_mode=ceil_mode)
-    indices = taps(ordered[None, None], *windows, -1, dilations=dilations, ceil_mode=ceil_mode)
-    best, index = np.array(views[0]), np.array(np.broadcast_to(indices[0], views[0].shape))
-    for tap, at in zip(views[1:], indices[1:], strict=True):
+    views = taps(x, kernel, strides, pads, least_of(x.dtype), **windows)
+    places = taps(positions, kernel, strides, pads, -1, **windows)
+    outside, has_border = places[0] < 0, any(at.min(initial=0) < 0 for at in places)
+    best, chosen = views[0], np.zeros(views[0].shape, np.min_scalar_type(len(views)))
+    for tap, (view, at) in enumerate(zip(views[1:], places[1:], strict=True), start=1):
         # The first maximum wins; NaN, which is not equal to itself, wins against any number.
-        replaces = (at >= 0) & ((index < 0) | (tap > best) | ((tap != tap) & (best == best)))
-        np.copyto(best, tap, where=replaces)
-        np.copyto(index, np.broadcast_to(at, index.shape), where=replaces)
-    channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * len(sizes))
-    return best, index + channels * count
+        replaces = ~(view <= best)
+        if x.dtype.kind not in "iub":
+            replaces &= best == best
+        if has_border:
+            replaces = (at >= 0) & (replaces | outside)
+            outside = outside & ~replaces
+        np.maximum(chosen, replaces * chosen.dtype.type(tap), out=chosen)  # the numbers of taps rise
+        best = np.maximum(best, view)
+    of_images = np.arange(prod(x.shape[:2]))[:, None] * positions.size
+    index = _of_chosen(places, chosen) + of_images
+    best = x.reshape(-1)[index] if index.size else best.reshape(index.shape)  # of equal ones too, such as 0 and -0
+    if storage_order:
+        columns = positions.reshape(x.shape[:1:-1]).T[None, None]
+        index = _of_chosen(taps(columns, kernel, strides, pads, -1, **windows), chosen) + of_images
+    return best.reshape(chosen.shape), index.reshape(chosen.shape)
+
+
+def _of_chosen(places: Sequence[np.ndarray], chosen: np.ndarray) -> np.ndarray:
+    """Return the places of the chosen taps: [images and channels, windows]."""
+    table = np.stack(places).reshape(len(places), -1)
+    return np.asarray(table[chosen.reshape(prod(chosen.shape[:2]), table.shape[1]), np.arange(table.shape[1])])
 
 
 def _infer_norm(x: Tensor, *, p: int, **windows: Any) -> Tensor:
