@@ -12,6 +12,7 @@ from graphrewrite import Graph, GraphRewriteError, Tensor, op
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError, UnsupportedOpsError
+from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
 from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS
@@ -24,6 +25,7 @@ from graphrewrite.lowering.exchange.keras.operators import OPERATORS, is_operato
 from graphrewrite.lowering.exchange.keras.recurrent import RECURRENT
 from graphrewrite.lowering.exchange.keras.windows import WINDOWS
 from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
+from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues
 
 __all__ = ["KERAS", "Network"]
@@ -65,7 +67,8 @@ class Network:
         info = ModelInfo("keras", f"keras {archive.version}", {"keras": archive.version}, layers)
         self.hooks = Hooks(hooks, info)
         self.graph, self.archive, self.shapes, self.batch = Graph(name), archive, shapes, batch
-        self.static = StaticValues(self.graph)
+        self.static, self.sizes = StaticValues(self.graph), DeclaredSizes()
+        self.agreement = SizeUnifier(self.graph, self.sizes, self.static)
         self.masks: dict[tuple[str, int], Value] = {}
         """Which steps of a value count, where not all do."""
 
@@ -124,18 +127,16 @@ class Network:
             yield name, self.input_type(name, _shape_of(every[name]), every[name]["config"])
 
     def input_type(self, name: str, stored: Any, config: Mapping[str, Any]) -> Tensor:
-        """Return the type of an input; its first size, if it is open, is the batch."""
+        """Return the type of an input; its first size, if it is open, is the batch, and others are unknown ones."""
         shape = self.shapes.get(name, stored)
         if shape is None:
             raise OpenSizesError(f"the shape of input {name!r} is open; pass shapes={{{name!r}: (…)}}")
-        named = [self.batch if at == 0 and size is None else size for at, size in enumerate(shape)]
-        if None in named:
-            raise OpenSizesError(f"input {name!r} has open sizes {list(shape)}; pass them: shapes={{{name!r}: (…)}}")
+        named = self.sizes.open_shape(shape, self.batch)
         dtype = _policy(config)
         element = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}.get(
             dtype, f"DT_{dtype.upper()}"
         )
-        return Tensor(element_of_type(element), tuple(named))
+        return Tensor(element_of_type(element), named)
 
     def output_names(self, model: Mapping[str, Any], count: int) -> list[str]:
         """Return the names of the layers that give the results."""
@@ -246,7 +247,9 @@ class Network:
         tools = (self.graph, self.archive, place, self.static.array, self.layer, mask)
         layer = Layer(kind, name, config, *tools, has_own_mask=own is not None, element=inside)
         try:
-            result = (OPERATORS if is_operator(stored) else KERAS)[kind](layer, *inputs, **keywords)
+            row = (OPERATORS if is_operator(stored) else KERAS)[kind]
+            read = [x for x in (*inputs, *keywords.values()) if isinstance(x, Value)]
+            result = self.agreement.reached(read, lambda: row(layer, *inputs, **keywords))
             if not is_operator(stored):
                 several = result if isinstance(result, tuple) else (result,)
                 cast = tuple(self.cast(each, element) for each in several)

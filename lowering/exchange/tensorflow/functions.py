@@ -10,7 +10,7 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.tensorflow.node import Node
 
-__all__ = ["FunctionBody", "Functions", "source_of"]
+__all__ = ["FunctionBody", "Functions", "called_function", "source_of"]
 
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 _MOST_NODES = 1_000_000
@@ -127,7 +127,7 @@ class _Inlined:
         if len(self.nodes) >= _MOST_NODES:
             raise ModelError(f"the graph has more than {_MOST_NODES} nodes")
         attributes = {each.key: each.value for each in message.attr}
-        called = _called(message.op, attributes)
+        called = called_function(message)
         if called in self.functions:
             self.call(self.functions[called], name, inputs, depth + 1)
         else:
@@ -166,7 +166,7 @@ class _Inlined:
         """Return the index of a named result of a node."""
         if message is None:
             return 0
-        called = _called(message.op, {each.key: each.value for each in message.attr})
+        called = called_function(message)
         if called in self.functions and message.op not in _CALLS:
             names = [arg.name for arg in self.functions[called].signature.output_arg]
         else:
@@ -174,8 +174,10 @@ class _Inlined:
         return names.index(result) if result in names else 0
 
 
-def _called(op: str, attributes: Mapping[str, Any]) -> str:
-    return attributes["f"].func.name if op in _CALLS and "f" in attributes else op
+def called_function(node: Any) -> str:
+    """Return the name of the function that a stored node calls, or else its op, which may be one itself."""
+    names = (each.value.func.name for each in node.attr if each.key == "f" and node.op in _CALLS)
+    return str(next(names, node.op))
 
 
 def source_of(text: str) -> tuple[str, int]:
