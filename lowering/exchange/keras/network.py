@@ -68,7 +68,7 @@ class Network:
         self.hooks = Hooks(hooks, info)
         self.graph, self.archive, self.shapes, self.batch = Graph(name), archive, shapes, batch
         self.static, self.sizes = StaticValues(self.graph), DeclaredSizes()
-        self.agreement = SizeUnifier(self.graph, self.sizes, self.static)
+        self.agreement = SizeUnifier(self.graph, self.sizes, self.static, keeps_names=True)
         self.masks: dict[tuple[str, int], Value] = {}
         """Which steps of a value count, where not all do."""
 

@@ -101,7 +101,7 @@ class Importer:
         self.shapes, self.batch = shapes, batch
         self.values: dict[str, tuple[Value | EmptyList, ...]] = {}
         self.static, self.sizes = StaticValues(self.graph), DeclaredSizes()
-        self.agreement = SizeUnifier(self.graph, self.sizes, self.static)
+        self.agreement = SizeUnifier(self.graph, self.sizes, self.static, keeps_names=True)
         self.consumed: list[str] = []
         self.counts: dict[str, int] = {}
         """How many results of a node are read, at least."""

@@ -112,7 +112,7 @@ INPUT = layer("InputLayer", "x", batch_shape=[None, 4])
         (stored(INPUT, layer("Swirl", "s"), layer("Twist", "t")), UnsupportedOpsError, r"Swirl \('s'\); Twist \('t'\)"),
         (stored(INPUT, layer("Dense", "d", units=3)), ModelError, r"0 weights at 'layers/dense', and kernel, bias"),
         (stored(INPUT, layer("Activation", "a", activation="reluu")), ModelError, "did you mean 'relu'"),
-        (stored(layer("InputLayer", "x", batch_shape=[None, None])), OpenSizesError, "shapes={'x'"),
+        (stored(layer("InputLayer", "x", batch_shape=None)), OpenSizesError, "shapes={'x'"),
         (
             stored(layer("InputLayer", "x", batch_shape=[None, 4, 3]), layer("Masking", "m"), layer("Softmax", "s")),
             ModelError,
