@@ -53,6 +53,13 @@ class DeclaredSizes:
             (batch if at == 0 else next(self.unknown)) if size is None else size for at, size in enumerate(stored)
         )
 
+    @staticmethod
+    def hint(reason: str) -> str:
+        """Return why a node is refused, with what helps where a size without a name has to do with it."""
+        if not re.search(r"\?[1-9]", reason) or "shapes=" in reason:
+            return reason
+        return f"{reason}; pass the shapes of inputs with open sizes: shapes={{'x': (…)}}"
+
     def size(self, dim: Any, unknown: Iterator[Size]) -> int | Size:
         """Return one size."""
         if dim.HasField("dim_value") and dim.dim_value >= 0:

@@ -258,7 +258,7 @@ class Network:
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, OpenSizesError | UnsupportedOpsError) or str(error).startswith("layer "):
                 raise
-            reason = f"its setting {error} is missing" if isinstance(error, KeyError) else str(error)
+            reason = f"its setting {error} is missing" if isinstance(error, KeyError) else self.sizes.hint(str(error))
             raise ModelError(f"layer {name!r} ({kind}): {reason}") from error
         for new in self.graph.nodes - before:
             data = self.graph.nodes[new]

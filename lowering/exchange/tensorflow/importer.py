@@ -193,7 +193,7 @@ class Importer:
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             if isinstance(error, OpenSizesError):
                 raise
-            reason = f"its attribute {error} is missing" if isinstance(error, KeyError) else str(error)
+            reason = f"its attribute {error} is missing" if isinstance(error, KeyError) else self.sizes.hint(str(error))
             raise ModelError(f"node {node.name!r} ({node.op}): {reason}") from error
         for new in self.graph.nodes - before:
             self.graph.nodes[new]["origin"] = (node.name,)
@@ -258,7 +258,7 @@ class Importer:
 def read_outputs(model: StoredModel, outputs: Sequence[str] | None) -> dict[str, tuple[str, int]]:
     """Return the results that become outputs: those that are named, or of nodes that nobody reads."""
     if outputs is None:
-        read = {source for node in model.nodes for source, _ in node.inputs}
+        read = {source for node in model.nodes for source in (*(name for name, _ in node.inputs), *node.after)}
         idle = [n.name for n in model.nodes if n.name not in read and n.op not in _OWN]
         if not idle:
             raise ModelError("no node gives a result that nobody reads; name the outputs: outputs=['node']")
