@@ -17,6 +17,7 @@ from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
 from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS
 from graphrewrite.lowering.exchange.keras.archive import Archive, Place
+from graphrewrite.lowering.exchange.keras.attention import ATTENTION
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 from graphrewrite.lowering.exchange.keras.masks import MASKING, result_masks
 from graphrewrite.lowering.exchange.keras.movement import MOVEMENT
@@ -30,9 +31,11 @@ from graphrewrite.lowering.exchange.static_values import StaticValues
 
 __all__ = ["KERAS", "Network"]
 
-KERAS: dict[str, Row] = {**ACTIVATIONS, **MASKING, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
+KERAS: dict[str, Row] = {**ACTIVATIONS, **ATTENTION, **MASKING, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
 """The table of all supported layers."""
 _MODELS = ("Sequential", "Functional", "Model")
+_CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
+"""Names of classes by which files keep weights, where layers are stored by another one."""
 _CODE = ("Lambda", "TFOpLambda", "SlicingOpLambda")
 """Layers that hold code, which is never executed."""
 _COMPUTE = {
@@ -307,7 +310,7 @@ def _placed(model: Mapping[str, Any], place: Place) -> Iterator[tuple[Mapping[st
         if is_operator(stored):
             yield stored, place.inner("", name)
             continue
-        stem = _snake_case(str(stored["class_name"]))
+        stem = _snake_case(_CLASSES.get(str(stored["class_name"]), str(stored["class_name"])))
         counts[stem] = counts.get(stem, -1) + 1
         path = f"layers/{stem}_{counts[stem]}" if counts[stem] else f"layers/{stem}"
         yield stored, place.inner(path, name)
