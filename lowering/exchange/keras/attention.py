@@ -37,7 +37,9 @@ def _attention(layer: Layer, query: Value, value: Value | None = None, key: Valu
     causal = bool(given.get("use_causal_mask", False))
     scored = bool(given.get("return_attention_scores", False))
     if scored and (causal or mask is not None):
-        raise Unfit("return_attention_scores=True beside a mask is not supported; export the model with model.export(…)")
+        raise Unfit(
+            "return_attention_scores=True beside a mask is not supported; export the model with model.export(…)"
+        )
     if scored:
         heads = parts["query"].type.shape[1] // parts["key"].type.shape[1]
         keys, values = (repeated(parts[name], 1, heads) if heads > 1 else parts[name] for name in ("key", "value"))

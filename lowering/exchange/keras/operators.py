@@ -15,7 +15,8 @@ from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS, FUNCTIONS
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 from graphrewrite.lowering.exchange.keras.movement import repeated
-from graphrewrite.lowering.exchange.strided_slices import strided_slice
+from graphrewrite.lowering.exchange.strided_slices import LAST, strided_slice
+from graphrewrite.lowering.exchange.tflite.movement import places_from_front
 from graphrewrite.types import as_element, element_dtype
 
 __all__ = ["OPERATORS", "is_operator", "is_operator_known"]
@@ -205,13 +206,43 @@ def _taken(layer: Layer, x: Value, indices: Any) -> Any:
     return op.gather(x, places, axis=int(layer.get("axis")))
 
 
+def _variance(layer: Layer, x: Value) -> Any:
+    axes, keep = _axes(layer, x), bool(layer.get("keepdims", False))
+    distance = op.sub(x, op.reduce_mean(x, axes=axes, keep_dims=True))
+    return op.reduce_mean(op.mul(distance, distance), axes=axes, keep_dims=keep)
+
+
+def _turned_round(layer: Layer, x: Value) -> Any:
+    axes = _axes(layer, x)
+    back = (-1,) * len(axes)
+    return op.slice(x, starts=back, ends=(-LAST,) * len(axes), axes=axes, steps=back)
+
+
+def _with_axes(layer: Layer, x: Value) -> Any:
+    """Swap two axes, or move one."""
+    order = list(range(len(x.type.shape)))
+    names = ("axis1", "axis2") if layer.kind == "Swapaxes" else ("source", "destination")
+    first, second = (int(layer.get(name)) % len(order) for name in names)
+    if layer.kind == "Swapaxes":
+        order[first], order[second] = order[second], order[first]
+    else:
+        order.insert(second, order.pop(first))
+    return op.transpose(x, perm=tuple(order))
+
+
+def _one_hot(layer: Layer, x: Value) -> Any:
+    kind, count = as_element(layer.get("dtype", "float32")), int(layer.get("num_classes"))
+    values = np.array([0, 1], element_dtype(kind))
+    return op.one_hot(places_from_front(x, count), values, depth=count, axis=int(layer.get("axis", -1)))
+
+
 def _top(layer: Layer, x: Value) -> Any:
     values, places = op.top_k(x, k=int(layer.get("k")), axis=-1)
     return values, op.cast(places, element="i32")
 
 
 def _floor_divided(x: Any, y: Any) -> Any:
-    divided = [each for each in (x, y) if isinstance(each, Value)][0]
+    divided = next(each for each in (x, y) if isinstance(each, Value))
     return op.floor(op.div(x, y)) if _kind(divided)[0] in "fb" else op.div(op.sub(x, op.mod(x, y)), y)
 
 
@@ -237,12 +268,16 @@ _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("Absolute", "Abs"), op.abs),
     **{name.title(): op_of for name, op_of in FUNCTIONS.items() if "_" not in name and name != "linear"},
+    "Arctan": op.atan,
     "Ceil": op.ceil,
     "Cos": op.cos,
     "Erf": op.erf,
     "Exp": op.exp,
+    "Expm1": lambda x: op.sub(op.exp(x), np.ones((), element_dtype(x.type.element))),
     "Floor": op.floor,
+    "Isfinite": lambda x: op.logical_not(op.logical_or(op.is_inf(x), op.is_nan(x))),
     "Log": op.log,
+    "Log1p": lambda x: op.log(op.add(x, np.ones((), element_dtype(x.type.element)))),
     "LogicalNot": op.logical_not,
     "Negative": op.neg,
     "Reciprocal": op.reciprocal,
@@ -269,6 +304,7 @@ OPERATORS: Mapping[str, Row] = {
     "Elu": lambda layer, x: op.elu(x, alpha=float(layer.get("alpha", 1.0))),
     "ExpandDims": lambda layer, x: op.unsqueeze(x, axes=_axes(layer, x)),
     "Gelu": lambda layer, x: op.gelu(x, approximate="tanh" if layer.get("approximate", True) else "none"),
+    "Flip": _turned_round,
     "GetItem": _item,
     "LeakyRelu": lambda layer, x: op.leaky_relu(x, alpha=float(layer.get("negative_slope", 0.2))),
     "LogicalAnd": lambda layer, x, y: op.logical_and(x, y),
@@ -279,7 +315,9 @@ OPERATORS: Mapping[str, Row] = {
     "Max": _reduced(op.reduce_max),
     "Mean": _reduced(op.reduce_mean),
     "Min": _reduced(op.reduce_min),
+    **dict.fromkeys(("Moveaxis", "Swapaxes"), _with_axes),
     "Norm": _norm,
+    "OneHot": _one_hot,
     "OnesLike": _filled(1),
     "Pad": _padded,
     "Prod": _reduced(op.reduce_prod),
@@ -293,9 +331,14 @@ OPERATORS: Mapping[str, Row] = {
         *(op.unsqueeze(x, axes=(int(layer.get("axis", 0)),)) for x in xs), axis=int(layer.get("axis", 0))
     ),
     "Sum": _reduced(op.reduce_sum),
+    "Std": lambda layer, x: op.sqrt(_variance(layer, x)),
     "Take": _taken,
+    "Tile": lambda layer, x: op.tile(x, repeats=tuple(layer.get("repeats"))),
     "TopK": _top,
     "Transpose": _transposed,
+    "Tril": lambda layer, x: op.trilu(x, k=int(layer.get("k", 0)), upper=False),
+    "Triu": lambda layer, x: op.trilu(x, k=int(layer.get("k", 0)), upper=True),
+    "Var": _variance,
     "Where": _where,
     "ZerosLike": _filled(0),
 }

@@ -58,9 +58,7 @@ def _turned(array: np.ndarray, gates: tuple[int, ...]) -> np.ndarray:
     return np.concatenate([parts[gate] for gate in gates], axis=-1).T[None]
 
 
-def _recurrent(
-    layer: Layer, x: Value, *states: Value, initial_state: Any = (), cell: Place | None = None
-) -> Any:
+def _recurrent(layer: Layer, x: Value, *states: Value, initial_state: Any = (), cell: Place | None = None) -> Any:
     """One direction; the results are as the layer says: all outputs or the last, and the states."""
     kind = layer.kind
     if layer.get("stateful", False):
@@ -182,8 +180,11 @@ def _of_cells(layer: Layer, x: Value, *states: Value, initial_state: Any = ()) -
         if kind not in _CELLS:
             raise Unfit(f"a cell {each['class_name']} is not supported; there are {', '.join(_CELLS)}")
         is_last = at == len(cells) - 1
-        own = {"return_sequences": not is_last or layer.get("return_sequences"), "return_state": layer.get("return_state")}
-        stored = {"class_name": kind, "config": {**each["config"], **settings, **own}}
+        results = {
+            "return_sequences": not is_last or layer.get("return_sequences"),
+            "return_state": layer.get("return_state"),
+        }
+        stored = {"class_name": kind, "config": {**each["config"], **settings, **results}}
         given = {"initial_state": (*states, *initial_state), "cell": place, "mask": layer.mask(x)}
         result = layer.build(stored, place, (result,), given)
     return result

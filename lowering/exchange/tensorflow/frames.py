@@ -1,7 +1,7 @@
 """Loops and branches as TensorFlow 1 and freezing write them, nodes among others, become ``While`` and ``If``.
 
-A loop is a frame: ``Enter`` brings values in, ``Merge`` takes them or those of ``NextIteration``, ``Switch`` sends them to
-the body or, by ``Exit``, out. A branch is what stands between the two sides of a ``Switch`` and a ``Merge``.
+A loop is a frame: ``Enter`` brings values in, ``Merge`` takes them or those of ``NextIteration``, ``Switch`` sends them
+to the body or, by ``Exit``, out. A branch is what stands between the two sides of a ``Switch`` and a ``Merge``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class FunctionBody:
 def structured(
     nodes: Mapping[str, Node], bodies: dict[str, FunctionBody]
 ) -> tuple[dict[str, Node], dict[Source, Source]]:
-    """Return nodes without frames, and what stands for the results that are gone; add the functions of loops and branches.
+    """Return nodes without frames, and what stands for results that are gone; add the functions of loops and branches.
 
     Raises
     ------
@@ -105,7 +105,10 @@ class _Frames:
         parameters = tuple(f"{frame}/{at}" for at in range(len(place)))
         given = {(name, 0): (parameters[at], 0) for name, at in place.items()}
         given |= {(name, 1): (parameters[at], 0) for name, at in switches.items()}
-        ends = [*(self.passed(self.nodes[source].inputs[0]) for source, _ in nexts), *((each.name, 0) for each in fixed)]
+        ends = [
+            *(self.passed(self.nodes[source].inputs[0]) for source, _ in nexts),
+            *((each.name, 0) for each in fixed),
+        ]
         outer = [self.nodes[name].inputs[0] for name in (*(source for source, _ in starts), *(e.name for e in fixed))]
         attributes = {
             "cond": self.function(f"{frame}/cond", parameters, given, conditions[0].inputs[:1]),

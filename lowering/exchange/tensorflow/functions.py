@@ -94,9 +94,7 @@ class _Inlined:
 
     def finished(self) -> dict[str, Node]:
         """Return the nodes, with what they read."""
-        return {
-            name: replace(node, inputs=tuple(map(self.final, node.inputs))) for name, node in self.nodes.items()
-        }
+        return {name: replace(node, inputs=tuple(map(self.final, node.inputs))) for name, node in self.nodes.items()}
 
     def final(self, source: tuple[str, int]) -> tuple[str, int]:
         """Return what a source stands for, through calls of functions."""
@@ -110,7 +108,7 @@ class _Inlined:
         raise ModelError(f"functions call each other more than {_DEEPEST} times at {source[0]!r}")
 
     def node(self, message: Any, prefix: str, source: Callable[[str], tuple[str, int]], depth: int) -> None:
-        """Add a node, or those of the function that it calls; a source is what a text denotes that names what it reads."""
+        """Add a node, or those of the function that it calls; ``source`` tells what a text denotes."""
         name, inputs = f"{prefix}{message.name}", [source(text) for text in message.input if text[:1] != "^"]
         if name in self.nodes or name in self.results:
             raise ModelError(f"two nodes have the name {name!r}; freeze the graph again")

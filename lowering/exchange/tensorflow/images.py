@@ -61,7 +61,9 @@ def _window(x: Operands, value: Value, kernel: Sequence[int]) -> dict[str, Any]:
     if padding not in _SAME:
         raise Unfit(f"the padding {padding!r} is not supported; there are SAME, VALID and EXPLICIT")
     sizes = _size(x, value)
-    if padding == "SAME" and any(stride > 1 and not isinstance(n, int) for n, stride in zip(sizes, (stride_h, stride_w))):
+    if padding == "SAME" and any(
+        stride > 1 and not isinstance(n, int) for n, stride in zip(sizes, (stride_h, stride_w), strict=True)
+    ):
         raise Unfit(f"height and width must be numbers where strides are above 1, and it reads {value.type}")
     return window(
         sizes,

@@ -110,7 +110,9 @@ def _strided(x: Operands) -> Any:
         (0,) * len(steps) if all(map(any, zip(without, has[name], strict=True))) else x.sizes(at)
         for at, name in ((1, "begin"), (2, "end"))
     )
-    places = [op.gather(x[1], np.int64(at), axis=0) if has["shrink_axis"][at] else each for at, each in enumerate(begin)]
+    places = [
+        op.gather(x[1], np.int64(at), axis=0) if has["shrink_axis"][at] else each for at, each in enumerate(begin)
+    ]
     return strided_slice(x[0], x[0].type.shape, places, end, steps, masks)
 
 

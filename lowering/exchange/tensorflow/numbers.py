@@ -138,7 +138,7 @@ def _top(x: Operands) -> Any:
 
 
 def _band(x: Operands) -> Any:
-    """Keep entries that are at most so far below and above the diagonal of matrices, all of them where that is negative."""
+    """Keep entries at most so far below and above the diagonal of matrices; a negative number keeps all."""
     lower, upper = (int(x.array(at)) for at in (1, 2))
     y = x[0] if lower < 0 else op.trilu(x[0], k=-lower, upper=True)
     return y if upper < 0 else op.trilu(y, k=upper, upper=False)
@@ -266,7 +266,9 @@ NUMBERS: dict[str, Row] = {
     "DenseBincount": _counts,
     "Einsum": _einsum,
     "Erfc": _plain(lambda x: op.sub(1, op.erf(x))),
+    "Expm1": _plain(lambda x: op.sub(op.exp(x), 1)),
     "LRN": _lrn,
+    "Log1p": _plain(lambda x: op.log(op.add(x, 1))),
     "IsFinite": _plain(lambda x: op.logical_not(op.logical_or(op.is_inf(x), op.is_nan(x)))),
     "LeakyRelu": _leaky,
     "MatrixBandPart": _band,

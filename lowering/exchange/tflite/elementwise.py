@@ -232,7 +232,7 @@ def _inverse_root_of(number: int) -> tuple[int, int]:
     if number == 1:
         return (1 << 31) - 1, 0
     pairs = (31 - number.bit_length()) // 2 - 1
-    half = int(rounded_shift(np.int64(number << 2 * pairs >> 1), 1))
+    half = int(rounded_shift(np.array(number << 2 * pairs >> 1), 1))
     root = 1 << 28  # one, with three bits left of the point
     for _ in range(5):
         cube = int(high_product(high_product(root, root), root)) << 6

@@ -221,7 +221,9 @@ def _angle(x: Call) -> Any:
     """The angle of points (atan2), by that in the first quadrant."""
     ordinate, abscissa = x.value(x[0]), x.value(x[1])
     height, width = op.abs(ordinate), op.abs(abscissa)
-    quotient = op.div(op.where(op.equal(height, width), x.value(1), height), op.where(op.equal(height, width), x.value(1), width))
+    quotient = op.div(
+        op.where(op.equal(height, width), x.value(1), height), op.where(op.equal(height, width), x.value(1), width)
+    )
     both = op.logical_and(op.equal(height, _zero(height)), op.equal(width, _zero(width)))
     first = op.where(both, x.value(0), op.atan(quotient))
     angle = op.where(_is_negative(abscissa), op.sub(x.value(math.pi), first), first)
