@@ -1,4 +1,4 @@
-"""Sizes that an ONNX model declares: numbers, names, expressions, and those that it leaves open."""
+"""Sizes that a model declares: numbers, names, expressions, and those that it leaves open."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class DeclaredSizes:
     Parameters
     ----------
     shapes : iterable
-        The shapes of the model's inputs, as ONNX has them.
+        The shapes of the model's inputs, as ONNX has them; empty where sizes have no names.
     """
 
-    def __init__(self, shapes: Iterable[Any]) -> None:
+    def __init__(self, shapes: Iterable[Any] = ()) -> None:
         self.named: dict[str, int | Size] = {}
         texts = [d.dim_param for shape in shapes for d in shape.dim if d.HasField("dim_param")]
         self.plain = {text for text in texts if text.isidentifier()}
@@ -46,6 +46,19 @@ class DeclaredSizes:
             If a size is below -1, which is how some exporters write an open one.
         """
         return tuple(self.size(dim, self.unknown if unknown is None else unknown) for dim in dims)
+
+    def open_shape(self, stored: Iterable[int | str | None], batch: str) -> tuple[int | str | Size, ...]:
+        """Return a shape in which open sizes are None: the first one is the batch, others have no name."""
+        return tuple(
+            (batch if at == 0 else next(self.unknown)) if size is None else size for at, size in enumerate(stored)
+        )
+
+    @staticmethod
+    def hint(reason: str) -> str:
+        """Return why a node is refused, with what helps where a size without a name has to do with it."""
+        if not re.search(r"\?[1-9]", reason) or "shapes=" in reason:
+            return reason
+        return f"{reason}; pass the shapes of inputs with open sizes: shapes={{'x': (…)}}"
 
     def size(self, dim: Any, unknown: Iterator[Size]) -> int | Size:
         """Return one size."""

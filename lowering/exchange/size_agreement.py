@@ -40,10 +40,14 @@ class SizeUnifier:
         What the names in the model mean.
     known : StaticValues
         Values that follow from sizes.
+    keeps_names : bool
+        Whether sizes with a name, unlike ``?1``, are what they are.
     """
 
-    def __init__(self, graph: Graph, declared: DeclaredSizes, known: StaticValues) -> None:
-        self.graph, self.declared, self.known = graph, declared, known
+    def __init__(
+        self, graph: Graph, declared: DeclaredSizes, known: StaticValues, *, keeps_names: bool = False
+    ) -> None:
+        self.graph, self.declared, self.known, self.keeps_names = graph, declared, known, keeps_names
         self.trials = 0
 
     def reached(self, operands: Sequence[Value | None], build: Callable[[], Any]) -> Any:
@@ -92,6 +96,8 @@ class SizeUnifier:
         for values in agreements(self.shapes(operands), everywhere=everywhere):
             if not self.trials:
                 break
+            if self.keeps_names and not all(name.startswith("?") for name in values):
+                continue
             self.trials -= 1
             undo = self.put(values)
             try:

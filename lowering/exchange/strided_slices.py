@@ -29,7 +29,7 @@ def strided_slice(
     """Return parts of a value: each index is a slice, a number, a new axis or the ellipsis.
 
     ``masks`` are numbers of bits, one an index, by the names ``begin end ellipsis new_axis shrink_axis``. ``whole`` is
-    called with an axis of which a slice says by its size that it takes all.
+    called with an axis of which a slice says by its size that it takes all. An index may be a value of the graph.
     """
     if not len(begin) == len(end) == len(steps) or 0 in steps:
         raise Unfit(f"it begins at {list(begin)}, ends at {list(end)} and has steps {list(steps)}")
@@ -39,7 +39,7 @@ def strided_slice(
     if skipped < 0 or sum(has["ellipsis"]) > 1:
         raise Unfit(f"its {len(begin)} indices do not fit {x.type}")
     axis, starts, ends, axes, jumps = 0, [], [], [], []
-    picked: dict[int, int] = {}  # indices along axes of open sizes, of which a slice may be empty
+    picked: dict[int, int | Value] = {}  # indices that are computed, or along axes of open sizes: a slice may be empty
     kept: list[str] = []  # what becomes of the result's axes, in order
     for place in range(len(begin)):
         if has["ellipsis"][place]:
@@ -54,11 +54,14 @@ def strided_slice(
         last = None if has["end"][place] else end[place]
         if has["shrink_axis"][place]:
             index = begin[place]
-            if not isinstance(index, int) or (isinstance(size, int) and not -size <= index < size):
-                raise Unfit(f"index {index} is outside of axis {axis} of {x.type}, or no number")
-            first, last, step = index, index + 1 if index != -1 else None, 1
-            if not isinstance(size, int):
-                picked[axis], first, last = index, None, None
+            if isinstance(index, int) and isinstance(size, int):
+                if not -size <= index < size:
+                    raise Unfit(f"index {index} is outside of axis {axis} of {x.type}")
+                first, last, step = index, index + 1 if index != -1 else None, 1
+            elif isinstance(index, int | Value):
+                picked[axis], first, last, step = index, None, None, 1
+            else:
+                raise Unfit(f"index {index} of axis {axis} of {x.type} is no number")
         kept.append("dropped" if has["shrink_axis"][place] else "axis")
         if (first, last, step) == (0, size, 1):
             whole(axis)
@@ -73,7 +76,8 @@ def strided_slice(
         y = op.slice(y, starts=tuple(starts), ends=tuple(ends), axes=tuple(axes), steps=tuple(jumps))
     old = [what for what in kept if what != "new"]
     for at in sorted(picked, reverse=True):
-        y = op.gather(y, np.array(picked[at], np.int64), axis=at)
+        index = picked[at]
+        y = op.gather(y, index if isinstance(index, Value) else np.array(index, np.int64), axis=at)
         del old[at]
     if dropped := tuple(at for at, what in enumerate(old) if what == "dropped"):
         y = op.squeeze(y, axes=dropped)

@@ -82,6 +82,9 @@ class Symbol:
 
     __trunc__ = __floor__  # sizes are not negative
 
+    def __int__(self) -> int:
+        raise TypeError(f"it needs a number, and {self} is open")
+
     def __mod__(self, other: Any) -> Any:
         (a, b), divisor = _common(self, other)
         return _number(a % b, divisor)

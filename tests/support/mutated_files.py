@@ -182,8 +182,9 @@ def _file(name: str, data: Callable[[], bytes], change: Callable[..., bytes] = _
 
 
 def _saved_model(folder: Path, draw: random.Random) -> Path:
+    model = draw.choice(("saved_model", "further_saved"))
     with zipfile.ZipFile(_RECORDED) as archive:
-        names = [each for each in archive.namelist() if "saved_model/" in each and not each.endswith("/")]
+        names = [each for each in archive.namelist() if each.startswith(f"{model}/") and not each.endswith("/")]
         tried = [each for each in names if not each.endswith("fingerprint.pb")]
         chosen = draw.choice(tried)
         for name in names:
@@ -192,7 +193,7 @@ def _saved_model(folder: Path, draw: random.Random) -> Path:
             data = archive.read(name)
             change = _message("SavedModel") if name.endswith("saved_model.pb") else _mutated
             target.write_bytes(change(data, draw) if name == chosen else data)
-    return folder / names[0].split("saved_model/")[0] / "saved_model"
+    return folder / model
 
 
 def _frozen() -> bytes:
@@ -215,6 +216,7 @@ def _ruleset() -> bytes:
 
 KINDS: dict[str, Callable[[Path, random.Random], Path]] = {
     "pb": _file("m.pb", _frozen, _message("GraphDef")),
+    "frames": _file("m.pb", lambda: _recorded("further.pb"), _message("GraphDef")),
     "pbtxt": _file("m.pbtxt", _frozen_text, _message("GraphDef", is_text=True)),
     "saved model": _saved_model,
     "keras": _file("m.keras", lambda: _recorded("keras_3.keras"), _zip),

@@ -1,7 +1,7 @@
 """Record models of Keras with their results: ``python -m tests.support.record_keras FILE.zip``, with TensorFlow.
 
-With ``--old`` models of Keras 2, by `tf_keras`; with ``--small`` those of masks and of half precision. They are added
-to the file.
+With ``--old`` models of Keras 2, by `tf_keras`; with ``--small`` those of masks and of half precision; with
+``--further`` one of more layers and an open length, also as TensorFlow saves and freezes it. They are added to it.
 """
 
 from __future__ import annotations
@@ -65,6 +65,43 @@ def mixed(keras, old: bool):
     return keras.Model(image, layers.Dense(3, activation="softmax", dtype="float32")(layers.LSTM(4)(x)))
 
 
+def further(keras):
+    """A model of an open length: attention of three kinds, cells, ops, a causal mask, and loops when it is frozen."""
+    layers, ops = keras.layers, keras.ops
+    x = steps = layers.Input((None, 8), name="steps")
+    y = layers.RNN([layers.LSTMCell(6), layers.GRUCell(8)], return_sequences=True)(x)
+    x = layers.LayerNormalization()(x + layers.MultiHeadAttention(2, 4)(y, y, use_causal_mask=True))
+    x = layers.GroupQueryAttention(4, 4, 2)(x, y) + layers.Attention(use_scale=True)([x, y])
+    z, scores = layers.MultiHeadAttention(2, 3)(x, layers.AdditiveAttention()([x, y]), return_attention_scores=True)
+    x = layers.Conv1D(4, 3, padding="causal")(ops.concatenate([z, ops.flip(x, 2), ops.roll(y, 3, 2)], 2))
+    x = layers.SpectralNormalization(layers.Dense(5))(layers.UpSampling1D(2)(x))
+    found = [ops.logsumexp(x, 1), ops.std(x, axis=1), ops.repeat(x[:, -1], 2, 1), layers.GlobalMaxPooling1D()(z)]
+    return keras.Model(steps, [ops.concatenate(found, 1), scores])
+
+
+def record_further(keras, random, archive, folder):
+    """Write that model in each form that keeps it."""
+    import tensorflow as tf
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    model = further(keras)
+    for weight in model.weights:
+        weight.assign(random.normal(0, 0.4, weight.shape) + (weight.name == "gamma"))
+    steps = random.normal(size=(3, 6, 8)).astype(np.float32)
+    first, second = model(steps, training=False)
+    np.savez(folder / "further.npz", steps=steps, first=first, second=second)
+    model.save(folder / "further.keras")
+    model.save(folder / "further.h5")
+    tf.saved_model.save(model, str(folder / "further_saved"))
+    run = tf.function(lambda x: model(x, training=False)).get_concrete_function(tf.TensorSpec((None, None, 8)))
+    frozen = convert_variables_to_constants_v2(run).graph.as_graph_def().SerializeToString()
+    (folder / "further.pb").write_bytes(frozen)
+    for path in sorted(folder.rglob("further*")):
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and file.name != "fingerprint.pb":
+                archive.write(file, file.relative_to(folder))
+
+
 def drawn(random, kind):
     """Draw an input: words and steps some of which are masked, or other numbers."""
     if kind.dtype == "int32":
@@ -100,12 +137,15 @@ def main() -> None:
     else:
         import keras
     random = np.random.default_rng(7)
-    if "--small" in sys.argv:
+    if "--small" in sys.argv or "--further" in sys.argv:
         with (
             tempfile.TemporaryDirectory() as scratch,
             zipfile.ZipFile(sys.argv[1], "a", zipfile.ZIP_DEFLATED) as archive,
         ):
-            record_small(keras, old, random, archive, Path(scratch))
+            if "--small" in sys.argv:
+                record_small(keras, old, random, archive, Path(scratch))
+            else:
+                record_further(keras, random, archive, Path(scratch))
         return
     model = network(keras, old)
     for weight in model.weights:

@@ -131,11 +131,14 @@ def softmax(rng: Rng, *, real: bool = False) -> Case:
 
 def unary(rng: Rng, kind: str, *, real: bool = False, **more: Any) -> Case:
     shape = sizes(rng)
-    x = f("x", shape) if real else q(rng, "x", shape)
+    # The kernel of RSQRT takes no number below zero.
+    x = f("x", shape) if real else q(rng, "x", shape, **({"zero": -128} if kind == "RSQRT" else {}))
     y = f("y", shape) if real else q(rng, "y", shape, **more)
     if kind == "HARD_SWISH" and not real:  # the kernel takes no finer result
         y.scale = float(np.float32(max(y.scale, x.scale / 100)))
-    options = {"alpha": scale(rng, -3, 0)} if kind == "LEAKY_RELU" else {}
+    options: dict[str, Any] = {"alpha": scale(rng, -3, 0)} if kind == "LEAKY_RELU" else {}
+    if kind == "GELU" and not real:
+        options["approximate"] = bool(rng.integers(0, 2))
     return case(rng, [x, y], [Node(kind, ["x"], ["y"], options)])
 
 
@@ -211,7 +214,10 @@ def resize(rng: Rng, kind: str, *, real: bool = False) -> Case:
     return case(rng, [x, T.of("size", ints(*m)), y], [Node(kind, ["x", "size"], ["y"], options)])
 
 
-_TABLES = ("LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "ELU", "EXP", "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
+_TABLES = (
+    *("LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "ELU", "EXP", "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1"),
+    *("GELU", "RSQRT"),
+)
 CASES: Mapping[str, Callable[[Rng], Case]] = {
     "CONV_2D": conv,
     "DEPTHWISE_CONV_2D": lambda rng: conv(rng, "DEPTHWISE_CONV_2D"),

@@ -142,6 +142,8 @@ class _Hdf5:
     def array(self, top: Any, listed: Sequence[str], place: Place, name: str) -> np.ndarray:
         """Return the weight of which most of the owners occur in the name, in their order."""
         ending = [each for each in listed if each.split("/")[-1].split(":")[0] == name]
+        if not ending and len(listed) == 1 and listed[0].split("/")[-1].startswith("variable"):
+            ending = [*listed]  # the only weight of a layer that gave it no name
         scores = [sum(owner in each.split("/") for owner in place.owners) for each in ending]
         best = [each for each, score in zip(ending, scores, strict=True) if score == max(scores)]
         if len(best) != 1:

@@ -13,7 +13,7 @@ from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 from graphrewrite.lowering.exchange.strided_slices import LAST
 
-__all__ = ["MOVEMENT"]
+__all__ = ["MOVEMENT", "repeated"]
 
 
 def _same(layer: Layer, x: Value) -> Any:
@@ -96,7 +96,7 @@ def _enlarged(count: int) -> Row:
         axes, how = _image_axes(layer, count), layer.get("interpolation", "nearest")
         if how == "nearest":
             for axis, factor in zip(axes, factors, strict=True):
-                x = _repeated(x, axis, int(factor))
+                x = repeated(x, axis, int(factor))
             return x
         sizes = [int(x.type.shape[axis]) * factor for axis, factor in zip(axes, factors, strict=True)]
         return _resized(layer, x, axes, sizes, how)
@@ -104,7 +104,7 @@ def _enlarged(count: int) -> Row:
     return enlarge
 
 
-def _repeated(x: Value, axis: int, factor: int) -> Any:
+def repeated(x: Value, axis: int, factor: int) -> Any:
     """Repeat each entry along an axis."""
     shape = list(x.type.shape)
     wide = op.tile(
@@ -129,6 +129,23 @@ def _resized(layer: Layer, x: Value, axes: range, sizes: list[int], how: str) ->
     return layer.tf(name, x, np.array(sizes, np.int32), half_pixel_centers=True)
 
 
+def _middle(layer: Layer, x: Value) -> Any:
+    """Cut the middle out of images that are large enough."""
+    axes, wanted = _image_axes(layer, 2), [int(layer.get(name)) for name in ("height", "width")]
+    sizes = [x.type.shape[axis] for axis in axes]
+    if not all(isinstance(size, int) and size >= least for size, least in zip(sizes, wanted, strict=True)):
+        raise Unfit(f"images {x.type} are to be numbers, and at least {wanted}")
+    starts = [(int(size) - kept) // 2 for size, kept in zip(sizes, wanted, strict=True)]
+    ends = [start + kept for start, kept in zip(starts, wanted, strict=True)]
+    return op.slice(x, starts=tuple(starts), ends=tuple(ends), axes=tuple(axes))
+
+
+def _inside(layer: Layer, x: Value) -> Any:
+    """A layer around another one, which in training changes its weights."""
+    inner = layer.get("layer")
+    return layer.build(inner, layer.inner("layer", str(inner["config"].get("name", ""))), (x,))
+
+
 _ONLY_IN_TRAINING = (
     "ActivityRegularization AlphaDropout Dropout GaussianDropout GaussianNoise Identity RandomBrightness "
     "RandomContrast RandomFlip RandomRotation RandomTranslation RandomZoom SpatialDropout1D SpatialDropout2D "
@@ -140,11 +157,13 @@ MOVEMENT: dict[str, Row] = {
     **{f"Cropping{n}D": _cropped(n) for n in (1, 2, 3)},
     **{f"UpSampling{n}D": _enlarged(n) for n in (1, 2, 3)},
     **{f"ZeroPadding{n}D": _padded(n) for n in (1, 2, 3)},
+    "CenterCrop": _middle,
     "Concatenate": _concatenate,
     "Flatten": _flatten,
     "Permute": _permute,
     "RepeatVector": _repeat,
     "Reshape": _reshape,
     "Resizing": _resizing,
+    "SpectralNormalization": _inside,
 }
 """What each layer means."""

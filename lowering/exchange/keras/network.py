@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from graphrewrite import Graph, GraphRewriteError, Tensor, op
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError, UnsupportedOpsError
+from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
 from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS
 from graphrewrite.lowering.exchange.keras.archive import Archive, Place
+from graphrewrite.lowering.exchange.keras.attention import ATTENTION
+from graphrewrite.lowering.exchange.keras.calls import call_of, ends_of, reads_of, resolved
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 from graphrewrite.lowering.exchange.keras.masks import MASKING, result_masks
 from graphrewrite.lowering.exchange.keras.movement import MOVEMENT
@@ -24,13 +25,16 @@ from graphrewrite.lowering.exchange.keras.operators import OPERATORS, is_operato
 from graphrewrite.lowering.exchange.keras.recurrent import RECURRENT
 from graphrewrite.lowering.exchange.keras.windows import WINDOWS
 from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
+from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues
 
 __all__ = ["KERAS", "Network"]
 
-KERAS: dict[str, Row] = {**ACTIVATIONS, **MASKING, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
+KERAS: dict[str, Row] = {**ACTIVATIONS, **ATTENTION, **MASKING, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
 """The table of all supported layers."""
 _MODELS = ("Sequential", "Functional", "Model")
+_CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
+"""Names of classes by which files keep weights, where layers are stored by another one."""
 _CODE = ("Lambda", "TFOpLambda", "SlicingOpLambda")
 """Layers that hold code, which is never executed."""
 _COMPUTE = {
@@ -65,7 +69,8 @@ class Network:
         info = ModelInfo("keras", f"keras {archive.version}", {"keras": archive.version}, layers)
         self.hooks = Hooks(hooks, info)
         self.graph, self.archive, self.shapes, self.batch = Graph(name), archive, shapes, batch
-        self.static = StaticValues(self.graph)
+        self.static, self.sizes = StaticValues(self.graph), DeclaredSizes()
+        self.agreement = SizeUnifier(self.graph, self.sizes, self.static, keeps_names=True)
         self.masks: dict[tuple[str, int], Value] = {}
         """Which steps of a value count, where not all do."""
 
@@ -120,29 +125,27 @@ class Network:
             yield name, self.input_type(name, shape, first["config"])
             return
         every = {each.get("name", each["config"].get("name")): each for each in layers}
-        for name, _, _ in _ends(model["config"]["input_layers"]):
+        for name, _, _ in ends_of(model["config"]["input_layers"]):
             yield name, self.input_type(name, _shape_of(every[name]), every[name]["config"])
 
     def input_type(self, name: str, stored: Any, config: Mapping[str, Any]) -> Tensor:
-        """Return the type of an input; its first size, if it is open, is the batch."""
+        """Return the type of an input; its first size, if it is open, is the batch, and others are unknown ones."""
         shape = self.shapes.get(name, stored)
         if shape is None:
             raise OpenSizesError(f"the shape of input {name!r} is open; pass shapes={{{name!r}: (…)}}")
-        named = [self.batch if at == 0 and size is None else size for at, size in enumerate(shape)]
-        if None in named:
-            raise OpenSizesError(f"input {name!r} has open sizes {list(shape)}; pass them: shapes={{{name!r}: (…)}}")
+        named = self.sizes.open_shape(shape, self.batch)
         dtype = _policy(config)
         element = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}.get(
             dtype, f"DT_{dtype.upper()}"
         )
-        return Tensor(element_of_type(element), tuple(named))
+        return Tensor(element_of_type(element), named)
 
     def output_names(self, model: Mapping[str, Any], count: int) -> list[str]:
         """Return the names of the layers that give the results."""
         if model["class_name"] == "Sequential":
             names = [str(model["config"]["layers"][-1]["config"].get("name", "output"))]
         else:
-            names = [name for name, _, _ in _ends(model["config"]["output_layers"])]
+            names = [name for name, _, _ in ends_of(model["config"]["output_layers"])]
         return names if len(names) == count else [f"output_{i}" for i in range(count)]
 
     # ------------------------------------------------------------------ nodes
@@ -163,14 +166,14 @@ class Network:
         config = model["config"]
         placed = {str(s.get("name", s["config"].get("name"))): (s, inner) for s, inner in _placed(model, place)}
         done: dict[tuple[str, int], tuple[Value, ...]] = {}
-        starts = [name for name, _, _ in _ends(config["input_layers"])]
+        starts = [name for name, _, _ in ends_of(config["input_layers"])]
         if len(starts) != len(inputs):
             raise ModelError(f"model {config.get('name')!r} has {len(starts)} inputs, and {len(inputs)} are passed")
         done |= {(name, 0): (value,) for name, value in zip(starts, inputs, strict=True)}
-        ends = _ends(config["output_layers"])
+        ends = ends_of(config["output_layers"])
         last: dict[str, int] = {}
         for stored, _ in placed.values():
-            for read in _reads([_call(call) for call in stored.get("inbound_nodes", [])]):
+            for read in reads_of([call_of(call) for call in stored.get("inbound_nodes", [])]):
                 last[read[0]] = max(last.get(read[0], 0), read[1])
         pending = [(name, node) for name, node, _ in reversed(ends)]
         entered = set()
@@ -187,17 +190,17 @@ class Network:
             skipped = int(stored["class_name"] in _MODELS and last.get(name, node) == len(calls))
             if not skipped <= node < len(calls) + skipped:
                 raise ModelError(f"call {node} of layer {name!r} is read, and it has {len(calls)}")
-            operands, keywords = _call(calls[node - skipped])
-            missing = [read[:2] for read in _reads((operands, keywords)) if read[:2] not in done]
+            operands, keywords = call_of(calls[node - skipped])
+            missing = [read[:2] for read in reads_of((operands, keywords)) if read[:2] not in done]
             if missing:
                 if (name, node) in entered:
                     raise ModelError(f"layers go round in a circle at {name!r}")
                 entered.add((name, node))
                 pending += missing
                 continue
-            given = [_resolved(each, done) for each in operands]
+            given = [resolved(each, done) for each in operands]
             flat = given[0] if len(given) == 1 and isinstance(given[0], list) else given
-            named = {key: _resolved(each, done) for key, each in keywords.items()}
+            named = {key: resolved(each, done) for key, each in keywords.items()}
             found = self.layer(stored, inner, tuple(flat), {k: v for k, v in named.items() if v is not None})
             done[name, node] = found if isinstance(found, tuple) else (found,)
             pending.pop()
@@ -246,7 +249,9 @@ class Network:
         tools = (self.graph, self.archive, place, self.static.array, self.layer, mask)
         layer = Layer(kind, name, config, *tools, has_own_mask=own is not None, element=inside)
         try:
-            result = (OPERATORS if is_operator(stored) else KERAS)[kind](layer, *inputs, **keywords)
+            row = (OPERATORS if is_operator(stored) else KERAS)[kind]
+            read = [x for x in (*inputs, *keywords.values()) if isinstance(x, Value)]
+            result = self.agreement.reached(read, lambda: row(layer, *inputs, **keywords))
             if not is_operator(stored):
                 several = result if isinstance(result, tuple) else (result,)
                 cast = tuple(self.cast(each, element) for each in several)
@@ -255,7 +260,7 @@ class Network:
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, OpenSizesError | UnsupportedOpsError) or str(error).startswith("layer "):
                 raise
-            reason = f"its setting {error} is missing" if isinstance(error, KeyError) else str(error)
+            reason = f"its setting {error} is missing" if isinstance(error, KeyError) else self.sizes.hint(str(error))
             raise ModelError(f"layer {name!r} ({kind}): {reason}") from error
         for new in self.graph.nodes - before:
             data = self.graph.nodes[new]
@@ -304,7 +309,7 @@ def _placed(model: Mapping[str, Any], place: Place) -> Iterator[tuple[Mapping[st
         if is_operator(stored):
             yield stored, place.inner("", name)
             continue
-        stem = _snake_case(str(stored["class_name"]))
+        stem = _snake_case(_CLASSES.get(str(stored["class_name"]), str(stored["class_name"])))
         counts[stem] = counts.get(stem, -1) + 1
         path = f"layers/{stem}_{counts[stem]}" if counts[stem] else f"layers/{stem}"
         yield stored, place.inner(path, name)
@@ -334,61 +339,3 @@ def _shape_of(stored: Mapping[str, Any]) -> Any:
         if config.get(key):
             return config[key]
     return None
-
-
-def _ends(stored: Any) -> list[tuple[str, int, int]]:
-    """Return results that a model names, however they are nested."""
-    if isinstance(stored, Mapping):
-        return [end for each in stored.values() for end in _ends(each)]
-    if len(stored) >= 3 and isinstance(stored[0], str):
-        return [(stored[0], int(stored[1]), int(stored[2]))]
-    return [end for each in stored for end in _ends(each)]
-
-
-class _Read(tuple[str, int, int]):
-    """A result that a layer reads: the layer, its call, and the index of the result."""
-
-
-def _call(stored: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return what a call of a layer reads; Keras 3 stores arguments, Keras 2 lists of layers."""
-    if isinstance(stored, Mapping):
-        return [_argument(each) for each in stored["args"]], {k: _argument(v) for k, v in stored["kwargs"].items()}
-    if stored and isinstance(stored[0], str):
-        stored = [stored]
-    keywords = stored[0][3] if stored and len(stored[0]) > 3 else {}
-    return [[_Read((each[0], int(each[1]), int(each[2]))) for each in stored]], {
-        key: _Read((v[0], int(v[1]), int(v[2]))) if isinstance(v, list) and len(v) == 3 and isinstance(v[0], str) else v
-        for key, v in keywords.items()
-    }
-
-
-def _argument(stored: Any) -> Any:
-    if isinstance(stored, Mapping) and stored.get("class_name") == "__keras_tensor__":
-        name, node, at = stored["config"]["keras_history"]
-        return _Read((name, int(node), int(at)))
-    if isinstance(stored, Mapping):
-        return {key: _argument(each) for key, each in stored.items()}
-    return [_argument(each) for each in stored] if isinstance(stored, list) else stored
-
-
-def _reads(argument: Any) -> Iterator[_Read]:
-    if isinstance(argument, _Read):
-        yield argument
-    elif isinstance(argument, Mapping):
-        for each in argument.values():
-            yield from _reads(each)
-    elif isinstance(argument, list | tuple):
-        for each in argument:
-            yield from _reads(each)
-
-
-def _resolved(argument: Any, done: Mapping[tuple[str, int], tuple[Value, ...]]) -> Any:
-    if isinstance(argument, _Read):
-        name, node, at = argument
-        results = done[name, node]
-        if at >= len(results):
-            raise ModelError(f"layer {name!r} has {len(results)} results, and result {at} is read")
-        return results[at]
-    if isinstance(argument, list):
-        return [_resolved(each, done) for each in argument]
-    return np.float32(argument) if isinstance(argument, float) else argument

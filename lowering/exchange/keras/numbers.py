@@ -1,9 +1,9 @@
-"""Layers of Keras that compute entry by entry or along the last axis: dense layers, norms, merges, attention."""
+"""Layers of Keras that compute entry by entry or along the last axis: dense layers, norms, merges."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,30 @@ def _rescaled(layer: Layer, x: Value) -> Any:
     return op.add(op.mul(x, scale), offset)
 
 
+def _placed(layer: Layer, x: Value) -> Any:
+    """Return between which boundaries numbers lie, counted from 0."""
+    bounds = np.asarray(layer.get("bin_boundaries") or (), np.float32)
+    if layer.get("output_mode", "int") != "int" or not bounds.size:
+        raise Unfit(f"output_mode={layer.get('output_mode')!r} is not supported, or it has no boundaries")
+    wide = op.unsqueeze(op.cast(x, element="f32"), axes=(len(x.type.shape),))
+    above = op.cast(op.greater_or_equal(wide, bounds), element="i32")
+    return op.reduce_sum(above, axes=(-1,), keep_dims=False)
+
+
+def _encoded(layer: Layer, x: Value) -> Any:
+    """Return ones, or numbers, at the categories that occur."""
+    count, mode = int(layer.get("num_tokens")), layer.get("output_mode", "multi_hot")
+    places = x if str(x.type.element) in ("i32", "i64") else op.cast(x, element="i32")
+    if mode == "one_hot" and x.type.shape[-1] == 1:
+        places = op.squeeze(places, axes=(-1,))
+    found = op.one_hot(places, np.array([0, 1], np.float32), depth=count)
+    if mode == "one_hot":
+        return found
+    if len(x.type.shape) != 2 or mode not in ("multi_hot", "count"):
+        raise Unfit(f"output_mode={mode!r} of {x.type} is not supported")
+    return (op.reduce_max if mode == "multi_hot" else op.reduce_sum)(found, axes=(1,), keep_dims=False)
+
+
 # ---------------------------------------------------------------------- norms
 
 
@@ -74,16 +98,25 @@ def _layer_norm(layer: Layer, x: Value) -> Any:
     axes, rank = layer.get("axis", -1), len(x.type.shape)
     places = sorted(axis % rank for axis in (axes if isinstance(axes, list | tuple) else (axes,)))
     if places != list(range(places[0], rank)):
-        raise Unfit(f"axis={axes} is not supported; there are axes up to the last one")
+        if layer.get("rms_scaling", False):
+            raise Unfit(f"axis={axes} is not supported; there are axes up to the last one")
+        perm = [*(axis for axis in range(rank) if axis not in places), *places]
+        y = _normed(layer, op.transpose(x, perm=tuple(perm)), rank - len(places))
+        return op.transpose(y, perm=tuple(perm.index(axis) for axis in range(rank)))
+    return _normed(layer, x, places[0])
+
+
+def _normed(layer: Layer, x: Value, first: int) -> Any:
+    """Return the norm along the axes from one on."""
     names = [name for name, switch in (("gamma", "scale"), ("beta", "center")) if layer.has(switch)]
     epsilon = float(layer.get("epsilon", 1e-3))
-    shape = tuple(int(size) for size in x.type.shape[places[0] :])
+    shape = tuple(int(size) for size in x.type.shape[first:])
     if layer.get("rms_scaling", False):
         (gain,) = layer.weights("gamma")
-        return op.rms_norm(x, gain, axis=places[0], epsilon=epsilon)
+        return op.rms_norm(x, gain, axis=first, epsilon=epsilon)
     found: dict[str, Any] = dict(zip(names, layer.weights(*names), strict=True))
     gain = found.get("gamma", np.ones(shape, np.float32))
-    return op.layer_norm(x, gain, found.get("beta"), axis=places[0], epsilon=epsilon)
+    return op.layer_norm(x, gain, found.get("beta"), axis=first, epsilon=epsilon)
 
 
 def _rms_norm(layer: Layer, x: Value) -> Any:
@@ -152,71 +185,21 @@ def _dot(layer: Layer, x: Value, y: Value) -> Any:
     return op.unsqueeze(product, axes=(1,)) if len(rest) == 1 else product
 
 
-def _attention(layer: Layer, query: Value, value: Value | None = None, key: Value | None = None, **given: Any) -> Any:
-    """Each projection is a product of several axes (keras.layers.MultiHeadAttention)."""
-    if len(query.type.shape) != 3 or layer.get("attention_axes") not in (None, [1], 1) or layer.get("use_gate", False):
-        raise Unfit(f"attention along axes {layer.get('attention_axes')} of {query.type} is not supported")
-    value = query if value is None else value
-    mask = _attended(layer, query, value, key, given)
-    key = value if key is None else key
-    parts, hidden = {}, "_" if layer.archive.version < 3 else ""
-    for name, x in (("query", query), ("key", key), ("value", value)):
-        kernel, *bias = layer.weights(*_projection(layer), of=layer.inner(f"{hidden}{name}_dense", name))
-        y = op.einsum(x, kernel, equation="abc,cde->abde")
-        parts[name] = op.transpose(op.add(y, bias[0]) if bias else y, perm=(0, 2, 1, 3))
-    scale = 1 / math.sqrt(float(layer.get("key_dim")))
-    causal = bool(given.get("use_causal_mask", False))
-    if mask is None:
-        y = op.attention(parts["query"], parts["key"], parts["value"], scale=scale, is_causal=causal)
-    else:
-        if causal or mask.type.shape[1:] != (query.type.shape[1], value.type.shape[1]):
-            square = layer.filled((query.type.shape[1], value.type.shape[1]), True, "bool")
-            mask = op.logical_and(mask, op.trilu(square, upper=False) if causal else square)
-        wide = op.unsqueeze(mask, axes=(1,))
-        # Where nothing is left to attend to, all steps weigh the same; where weights drop out in training, none.
-        query = parts["query"]
-        least = layer.number(query, -0.7 * float(np.finfo(element_dtype(query.type.element)).max))
-        seen = op.where(wide, layer.number(query, 0.0), least)
-        y = op.attention(query, parts["key"], parts["value"], seen, scale=scale)
-        if layer.archive.version >= 3 and layer.get("dropout", 0.0) > 0:
-            left = op.reduce_max(op.cast(wide, element="i32"), axes=(-1,), keep_dims=True)
-            y = op.where(op.greater(left, np.int32(0)), y, layer.number(y, 0.0))
-    kernel, *bias = layer.weights(*_projection(layer), of=layer.inner(f"{hidden}output_dense", "attention_output"))
-    z = op.einsum(op.transpose(y, perm=(0, 2, 1, 3)), kernel, equation="abcd,cde->abe")
-    return op.add(z, bias[0]) if bias else z
-
-
-def _attended(layer: Layer, query: Value, value: Value, key: Value | None, given: Mapping[str, Any]) -> Value | None:
-    """Return which steps each step attends to [N, T, S], None where that is all of them."""
-    total = given.get("attention_mask")
-    if total is not None and str(total.type.element) != "bool":
-        total = op.logical_not(op.equal(total, np.zeros((), element_dtype(total.type.element))))
-    for name, x, axis in (("query", query, 2), ("value", value, 1), ("key", key, 1)):
-        mask = given.get(f"{name}_mask")
-        mask = layer.mask(x) if mask is None and x is not None else mask
-        if mask is not None:
-            wide = op.unsqueeze(mask, axes=(axis,))
-            total = wide if total is None else op.logical_and(total, wide)
-    return total
-
-
-def _projection(layer: Layer) -> list[str]:
-    return ["kernel", "bias"] if layer.has("use_bias") else ["kernel"]
-
-
 NUMBERS: dict[str, Row] = {
     "Add": _folded(op.add),
     "Average": _average,
     "BatchNormalization": _batch_norm,
+    "CategoryEncoding": _encoded,
     "Dense": _dense,
+    "Discretization": _placed,
     "Dot": _dot,
     "EinsumDense": _einsum,
     "Embedding": _embedding,
     "GroupNormalization": _group_norm,
     "LayerNormalization": _layer_norm,
+    "LayerScale": lambda layer, x: op.mul(x, layer.weights("gamma")[0]),
     "Maximum": _folded(op.maximum),
     "Minimum": _folded(op.minimum),
-    "MultiHeadAttention": _attention,
     "Multiply": _folded(op.mul),
     "Normalization": _normalised,
     "RMSNormalization": _rms_norm,

@@ -11,6 +11,7 @@ from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.activations import activation_name, hard_sigmoid_slope
+from graphrewrite.lowering.exchange.keras.archive import Place
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 from graphrewrite.lowering.exchange.keras.masks import compacted, count_of, spread
 from graphrewrite.lowering.exchange.strided_slices import LAST
@@ -57,7 +58,7 @@ def _turned(array: np.ndarray, gates: tuple[int, ...]) -> np.ndarray:
     return np.concatenate([parts[gate] for gate in gates], axis=-1).T[None]
 
 
-def _recurrent(layer: Layer, x: Value, *states: Value, initial_state: Any = ()) -> Any:
+def _recurrent(layer: Layer, x: Value, *states: Value, initial_state: Any = (), cell: Place | None = None) -> Any:
     """One direction; the results are as the layer says: all outputs or the last, and the states."""
     kind = layer.kind
     if layer.get("stateful", False):
@@ -67,7 +68,7 @@ def _recurrent(layer: Layer, x: Value, *states: Value, initial_state: Any = ()) 
     ignored = layer.archive.version >= 3 and states and not layer.has_own_mask
     mask, zero = None if ignored else layer.mask(x), bool(layer.get("zero_output_for_mask", False))
     names = ["kernel", "recurrent_kernel", *(["bias"] if layer.has("use_bias") else [])]
-    place = layer.inner("cell", _CELLS[kind])
+    place = cell or layer.inner("cell", _CELLS[kind])
     if layer.element == "bf16":
         raise Unfit("a cell that computes in bfloat16 is not supported; export the model with model.export(…)")
     kernel, recurrent, *bias = (array for array, _ in layer.arrays(*names, of=place))
@@ -156,6 +157,39 @@ def _bare(stored: Mapping[str, Any]) -> str:
     return name.removeprefix("forward_")
 
 
+def _of_cells(layer: Layer, x: Value, *states: Value, initial_state: Any = ()) -> Any:
+    """RNN: cells are layers that run one after the other."""
+    cell = layer.get("cell")
+    path, name = "cell", str(cell["config"].get("name", ""))
+    cells = [(cell, layer.inner(path, name))]
+    if cell["class_name"] == "StackedRNNCells":
+        counts: dict[str, int] = {}
+        cells = []
+        for each in cell["config"]["cells"]:
+            stem = next((own for kind, own in _CELLS.items() if each["class_name"] == f"{kind}Cell"), "")
+            counts[stem] = counts.get(stem, -1) + 1
+            own = f"{stem}_{counts[stem]}" if counts[stem] else stem
+            inner = layer.inner(path, name).inner(f"cells/{own}", str(each["config"].get("name", "")))
+            cells.append((each, inner))
+    settings = {key: layer.get(key) for key in ("go_backwards", "stateful", "zero_output_for_mask")}
+    if len(cells) > 1 and (states or initial_state or layer.get("return_state") or settings["go_backwards"]):
+        raise Unfit("states and going backwards are not supported for several cells; export the model")
+    result: Any = x
+    for at, (each, place) in enumerate(cells):
+        kind = str(each["class_name"]).removesuffix("Cell")
+        if kind not in _CELLS:
+            raise Unfit(f"a cell {each['class_name']} is not supported; there are {', '.join(_CELLS)}")
+        is_last = at == len(cells) - 1
+        results = {
+            "return_sequences": not is_last or layer.get("return_sequences"),
+            "return_state": layer.get("return_state"),
+        }
+        stored = {"class_name": kind, "config": {**each["config"], **settings, **results}}
+        given = {"initial_state": (*states, *initial_state), "cell": place, "mask": layer.mask(x)}
+        result = layer.build(stored, place, (result,), given)
+    return result
+
+
 def _along_time(layer: Layer, x: Value) -> Any:
     """A layer for each step: the steps become further samples."""
     inner = layer.get("layer")
@@ -171,6 +205,7 @@ RECURRENT: dict[str, Row] = {
     "Bidirectional": _bidirectional,
     "GRU": _recurrent,
     "LSTM": _recurrent,
+    "RNN": _of_cells,
     "SimpleRNN": _recurrent,
     "TimeDistributed": _along_time,
 }

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.keras.activations import activated
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 from graphrewrite.lowering.exchange.keras.masks import masked_mean
+from graphrewrite.lowering.exchange.tensorflow.images import transposed_conv
+from graphrewrite.lowering.exchange.tensorflow.importer import Operands
 
 __all__ = ["WINDOWS"]
 
@@ -122,23 +122,20 @@ def _transposed(count: int) -> Row:
             raise Unfit("channels_first and dilation_rate are not supported for transposed convolutions")
         more = layer.get("output_padding")
         extra = (None,) * count if more is None else _axes(more, count)
-        sizes = x.type.shape[1:-1]
-        if not all(isinstance(size, int) for size in sizes):
-            raise Unfit(f"the sizes of images must be numbers, and its input is {x.type}; pass shapes=…")
         wanted = [
-            _transposed_size(int(n), int(k), s, layer.get("padding", "valid"), e)
-            for n, k, s, e in zip(sizes, kernel.type.shape[:count], strides, extra, strict=True)
+            _transposed_size(n, int(k), s, layer.get("padding", "valid"), e)
+            for n, k, s, e in zip(x.type.shape[1:-1], kernel.type.shape[:count], strides, extra, strict=True)
         ]
         attributes = _attributes(layer, count, strides=strides)
         wide = op.unsqueeze(kernel, axes=(0,)) if count == 1 else kernel
-        shape = np.array([1, *([1] if count == 1 else []), *wanted, 1], np.int32)
-        y = _widened(layer, x, count, lambda image: layer.tf("Conv2DBackpropInput", shape, wide, image, **attributes))
+        settings, shape = Operands((), attributes, layer.known), [1, *wanted] if count == 1 else wanted
+        y = _widened(layer, x, count, lambda image: transposed_conv(settings, image, wide, shape))
         return _biased(layer, y, bias)
 
     return transposed
 
 
-def _transposed_size(size: int, kernel: int, stride: int, padding: str, more: int | None) -> int:
+def _transposed_size(size: Any, kernel: int, stride: int, padding: str, more: int | None) -> Any:
     """Return the size that a transposed convolution gives (keras.src.backend.common: compute_conv_transpose)."""
     if more is not None:
         pad = kernel // 2 if padding == "same" else 0

@@ -89,9 +89,21 @@ _MESSAGES = {
     "VersionDef": "producer:int32=1 min_consumer:int32=2 *bad_consumers:int32=3",
     "GraphDef": "*node:NodeDef=1 library:FunctionDefLibrary=2 version:int32=3 versions:VersionDef=4",
     "NodeDef": "name:string=1 op:string=2 *input:string=3 device:string=4 *attr:AttrEntry=5",
-    # Saved models and checkpoints of TensorFlow (tensorflow/core/protobuf: saved_model, meta_graph, tensor_bundle).
+    # Saved models and checkpoints of TensorFlow (tensorflow/core/protobuf: saved_model, meta_graph, tensor_bundle,
+    # saved_object_graph, trackable_object_graph).
     "SavedModel": "*meta_graphs:MetaGraphDef=2",
-    "MetaGraphDef": "meta_info_def:MetaInfoDef=1 graph_def:GraphDef=2 *signature_def:SignatureEntry=5",
+    "MetaGraphDef": (
+        "meta_info_def:MetaInfoDef=1 graph_def:GraphDef=2 *signature_def:SignatureEntry=5 "
+        "object_graph_def:SavedObjectGraph=7"
+    ),
+    "SavedObjectGraph": "*nodes:SavedObject=1 *concrete_functions:ConcreteFunctionEntry=2",
+    "SavedObject": "variable:SavedVariable=7",
+    "SavedVariable": "dtype:DataType=1 shape:TensorShape=2 name:string=6",
+    "ConcreteFunctionEntry": "key:string=1 value:SavedConcreteFunction=2",
+    "SavedConcreteFunction": "*bound_inputs:int32=2",
+    "TrackableObjectGraph": "*nodes:TrackableObject=1",
+    "TrackableObject": "*attributes:SerializedTensor=2",
+    "SerializedTensor": "name:string=1 full_name:string=2 checkpoint_key:string=3",
     "MetaInfoDef": "*tags:string=4 tensorflow_version:string=5",
     "SignatureEntry": "key:string=1 value:SignatureDef=2",
     "SignatureDef": "*inputs:TensorEntry=1 *outputs:TensorEntry=2",

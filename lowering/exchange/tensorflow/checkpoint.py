@@ -23,6 +23,10 @@ __all__ = ["Checkpoint"]
 
 _FOOTER = 48
 _MAGIC = 0xDB4775248B80FB57
+_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+"""The name of the text that says which objects were saved."""
+_CHECKSUM = 4
+"""Bytes between the length of a text and the text."""
 _TRAILER = 5
 """Bytes after a block: how it is compressed, and a checksum."""
 
@@ -98,10 +102,7 @@ class Checkpoint:
         shape = tuple(dim.size for dim in entry.shape.dim)
         dtype = dtype_of_element(element)
         count = int(np.prod(shape, dtype=object))
-        path = self.prefix.with_name(f"{self.prefix.name}.data-{entry.shard_id:05d}-of-{self.shards:05d}")
-        size = path.stat().st_size if path.is_file() else -1
-        if size < 0:
-            raise ModelError(f"the variables cannot be read: there is no file {path.name!r}; copy the whole folder")
+        path, size = self.shard(entry)
         ends = entry.offset + entry.size
         if min(shape, default=0) < 0 or count * dtype.itemsize != entry.size or entry.offset < 0 or ends > size:
             raise ModelError(
@@ -109,6 +110,30 @@ class Checkpoint:
                 f"{path.name!r}, which has {size}"
             )
         return np.fromfile(path, dtype, count, offset=entry.offset).reshape(shape), element
+
+    def shard(self, entry: Any) -> tuple[Path, int]:
+        """Return the file with the bytes of a tensor, and its size."""
+        path = self.prefix.with_name(f"{self.prefix.name}.data-{entry.shard_id:05d}-of-{self.shards:05d}")
+        size = path.stat().st_size if path.is_file() else -1
+        if size < 0:
+            raise ModelError(f"the variables cannot be read: there is no file {path.name!r}; copy the whole folder")
+        return path, size
+
+    def objects(self) -> list[dict[str, str]]:
+        """Return, for each object that was saved, the full names of its variables with the names of their tensors."""
+        entry = self.entries.get(_OBJECTS)
+        if entry is None:
+            return []
+        path, size = self.shard(entry)
+        if not 0 <= entry.offset <= entry.offset + entry.size <= size:
+            raise ModelError(f"{path.name!r} is truncated; copy the whole folder")
+        with path.open("rb") as file:
+            file.seek(entry.offset)
+            stored = file.read(entry.size)
+        length, at = _number(stored, 0)
+        message = new_message("TrackableObjectGraph")
+        message.MergeFromString(stored[at + _CHECKSUM : at + _CHECKSUM + length])
+        return [{each.full_name: each.checkpoint_key for each in node.attributes} for node in message.nodes]
 
 
 def _rows(table: bytes) -> Iterator[tuple[bytes, bytes]]:

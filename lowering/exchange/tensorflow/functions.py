@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.tensorflow.frames import FunctionBody, structured
 from graphrewrite.lowering.exchange.tensorflow.node import Node
 
-__all__ = ["FunctionBody", "Functions", "source_of"]
+__all__ = ["FunctionBody", "Functions", "called_function", "source_of"]
 
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 _MOST_NODES = 1_000_000
@@ -28,25 +29,6 @@ _RESULTS = {
 """Names of the results of ops that have several."""
 
 
-@dataclass(frozen=True)
-class FunctionBody:
-    """A function as nodes.
-
-    Attributes
-    ----------
-    parameters : tuple of str
-        Names that nodes read for the values that are passed.
-    nodes : tuple of Node
-        Its nodes, each after those that it reads.
-    results : tuple of (str, int)
-        What it returns.
-    """
-
-    parameters: tuple[str, ...]
-    nodes: tuple[Node, ...]
-    results: tuple[tuple[str, int], ...]
-
-
 class Functions:
     """The functions of a file.
 
@@ -58,6 +40,8 @@ class Functions:
 
     def __init__(self, messages: Iterable[Any]) -> None:
         self.messages = {each.signature.name: each for each in messages}
+        self.bodies: dict[str, FunctionBody] = {}
+        """Those of loops and branches that are written without functions."""
 
     def without_calls(self, nodes: Iterable[Any]) -> tuple[tuple[Node, ...], dict[str, list[tuple[str, int]]]]:
         """Return stored nodes, with those of functions in place of calls, and what stands for the results of a call.
@@ -71,9 +55,11 @@ class Functions:
         """
         inlined = _Inlined(self.messages)
         for each in nodes:
-            inlined.node(each, each.name, [source_of(text) for text in each.input if text[:1] != "^"], 0)
+            inlined.node(each, "", source_of, 0)
         calls = {name: [inlined.final(each) for each in results] for name, results in inlined.results.items()}
-        return _sorted(inlined.finished()), calls
+        found, replaced = structured(inlined.finished(), self.bodies)
+        calls = {name: [replaced.get(each, each) for each in results] for name, results in calls.items()}
+        return _sorted(found), calls | {name: [new] for (name, _), new in replaced.items()}
 
     def body(self, name: str) -> FunctionBody:
         """Return a function as nodes.
@@ -83,15 +69,18 @@ class Functions:
         ModelError
             If there is no such function, or it is damaged.
         """
+        if name in self.bodies:
+            stored = self.bodies[name]
+            return replace(stored, nodes=_sorted({each.name: each for each in stored.nodes}, stored.parameters))
         if name not in self.messages:
             raise ModelError(f"there is no function {name!r}{did_you_mean(name, self.messages)}")
         function = self.messages[name]
         parameters = tuple(arg.name for arg in function.signature.input_arg)
         inlined = _Inlined(self.messages)
         results = inlined.written_out(function, "", {each: (each, 0) for each in parameters}, 0)
-        nodes = inlined.finished()
-        ends = tuple(inlined.final(each) for each in results)
-        return FunctionBody(parameters, _sorted(nodes, parameters), ends)
+        nodes, replaced = structured(inlined.finished(), self.bodies)
+        finals = map(inlined.final, results)
+        return FunctionBody(parameters, _sorted(nodes, parameters), tuple(replaced.get(e, e) for e in finals))
 
 
 class _Inlined:
@@ -105,10 +94,7 @@ class _Inlined:
 
     def finished(self) -> dict[str, Node]:
         """Return the nodes, with what they read."""
-        return {
-            name: Node(name, node.op, tuple(map(self.final, node.inputs)), node.message)
-            for name, node in self.nodes.items()
-        }
+        return {name: replace(node, inputs=tuple(map(self.final, node.inputs))) for name, node in self.nodes.items()}
 
     def final(self, source: tuple[str, int]) -> tuple[str, int]:
         """Return what a source stands for, through calls of functions."""
@@ -121,17 +107,20 @@ class _Inlined:
             source = results[source[1]]
         raise ModelError(f"functions call each other more than {_DEEPEST} times at {source[0]!r}")
 
-    def node(self, message: Any, name: str, inputs: list[tuple[str, int]], depth: int) -> None:
+    def node(self, message: Any, prefix: str, source: Callable[[str], tuple[str, int]], depth: int) -> None:
+        """Add a node, or those of the function that it calls; ``source`` tells what a text denotes."""
+        name, inputs = f"{prefix}{message.name}", [source(text) for text in message.input if text[:1] != "^"]
         if name in self.nodes or name in self.results:
             raise ModelError(f"two nodes have the name {name!r}; freeze the graph again")
         if len(self.nodes) >= _MOST_NODES:
             raise ModelError(f"the graph has more than {_MOST_NODES} nodes")
         attributes = {each.key: each.value for each in message.attr}
-        called = _called(message.op, attributes)
+        called = called_function(message)
         if called in self.functions:
             self.call(self.functions[called], name, inputs, depth + 1)
         else:
-            self.nodes[name] = Node(name, message.op, tuple(inputs), attributes)
+            after = tuple(f"{prefix}{text[1:]}" for text in message.input if text[:1] == "^")
+            self.nodes[name] = Node(name, message.op, tuple(inputs), attributes, after=after)
 
     def call(self, function: Any, name: str, inputs: list[tuple[str, int]], depth: int) -> None:
         """Write the nodes of a function in place of a call."""
@@ -158,7 +147,7 @@ class _Inlined:
             return f"{prefix}{head}", place + int(rest[-1] if rest and rest[-1].isdigit() else 0)
 
         for each in function.node_def:
-            self.node(each, f"{prefix}{each.name}", [source(text) for text in each.input if text[:1] != "^"], depth)
+            self.node(each, prefix, source, depth)
         results = {pair.key: pair.value for pair in function.ret}
         return [source(results.get(arg.name, arg.name)) for arg in function.signature.output_arg]
 
@@ -166,7 +155,7 @@ class _Inlined:
         """Return the index of a named result of a node."""
         if message is None:
             return 0
-        called = _called(message.op, {each.key: each.value for each in message.attr})
+        called = called_function(message)
         if called in self.functions and message.op not in _CALLS:
             names = [arg.name for arg in self.functions[called].signature.output_arg]
         else:
@@ -174,8 +163,10 @@ class _Inlined:
         return names.index(result) if result in names else 0
 
 
-def _called(op: str, attributes: Mapping[str, Any]) -> str:
-    return attributes["f"].func.name if op in _CALLS and "f" in attributes else op
+def called_function(node: Any) -> str:
+    """Return the name of the function that a stored node calls, or else its op, which may be one itself."""
+    names = (each.value.func.name for each in node.attr if each.key == "f" and node.op in _CALLS)
+    return str(next(names, node.op))
 
 
 def source_of(text: str) -> tuple[str, int]:
@@ -205,10 +196,7 @@ def _sorted(nodes: Mapping[str, Node], parameters: Iterable[str] = ()) -> tuple[
                 if source not in nodes and source not in done:
                     raise ModelError(f"node {name!r} reads {source!r}, which is not there{did_you_mean(source, nodes)}")
                 if done.get(source) is False and source in pending:
-                    raise ModelError(
-                        f"nodes go round in a circle at {name!r}; loops of TensorFlow 1 are not supported: freeze the "
-                        "graph with while_loop v2, or unrolled"
-                    )
+                    raise ModelError(f"nodes go round in a circle at {name!r}; freeze the graph again")
                 if source not in done:
                     pending.append(source)
     return tuple(found)

@@ -11,8 +11,9 @@ from graphrewrite.lowering.exchange.attribute_values import number
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
 from graphrewrite.lowering.exchange.tflite.windows import channels_last, channels_second, transposed_window, window
+from graphrewrite.types import Dimension
 
-__all__ = ["IMAGES"]
+__all__ = ["IMAGES", "transposed_conv"]
 
 _SAME = {"SAME": 0, "VALID": 1}
 
@@ -36,15 +37,13 @@ def _pair(x: Operands, name: str) -> tuple[int, int]:
     return given[image[0]], given[image[1]]
 
 
-def _size(x: Operands, value: Value) -> tuple[int, int]:
-    """Return height and width of an image, which must be numbers."""
+def _size(x: Operands, value: Value) -> tuple[Dimension, Dimension]:
+    """Return height and width of an image."""
     shape = value.type.shape
     if len(shape) != 4:
         raise Unfit(f"images have four axes, and its input is {value.type}")
-    found = shape[1:3] if x.get("data_format", "NHWC") == "NHWC" else shape[2:4]
-    if not all(isinstance(size, int) for size in found):
-        raise Unfit(f"height and width must be numbers, and its input is {value.type}; pass shapes=…")
-    return int(found[0]), int(found[1])
+    height, width = shape[1:3] if x.get("data_format", "NHWC") == "NHWC" else shape[2:4]
+    return height, width
 
 
 def _window(x: Operands, value: Value, kernel: Sequence[int]) -> dict[str, Any]:
@@ -61,8 +60,13 @@ def _window(x: Operands, value: Value, kernel: Sequence[int]) -> dict[str, Any]:
         return found if (dilation_h, dilation_w) == (1, 1) else {**found, "dilations": (dilation_h, dilation_w)}
     if padding not in _SAME:
         raise Unfit(f"the padding {padding!r} is not supported; there are SAME, VALID and EXPLICIT")
+    sizes = _size(x, value)
+    if padding == "SAME" and any(
+        stride > 1 and not isinstance(n, int) for n, stride in zip(sizes, (stride_h, stride_w), strict=True)
+    ):
+        raise Unfit(f"height and width must be numbers where strides are above 1, and it reads {value.type}")
     return window(
-        _size(x, value),
+        sizes,
         kernel,
         padding=_SAME[padding],
         stride_h=stride_h,
@@ -105,24 +109,25 @@ def _depthwise(x: Operands) -> Any:
 
 def _conv_transpose(x: Operands) -> Any:
     """Reads the wanted shape, weights [H, W, outputs, inputs], and the image."""
-    wanted, image = x.sizes(0), x[2]
-    height, width, *_ = _weights(x[1])
-    axes = (1, 2) if x.get("data_format", "NHWC") == "NHWC" else (2, 3)
-    if len(wanted) != 4 or not all(isinstance(wanted[axis], int) for axis in axes) or _pair(x, "dilations") != (1, 1):
-        raise Unfit(f"the wanted shape {wanted} is open, or the window is dilated")
+    wanted = x.sizes(0)
+    if len(wanted) != 4:
+        raise Unfit(f"the wanted shape {wanted} is no image's")
+    return transposed_conv(x, x[2], x[1], wanted[1:3] if x.get("data_format", "NHWC") == "NHWC" else wanted[2:4])
+
+
+def transposed_conv(x: Operands, image: Value, weights: Value, wanted: Sequence[Dimension]) -> Any:
+    """Return the transposed convolution of an image, with a wanted height and width."""
+    height, width, *_ = _weights(weights)
+    if _pair(x, "dilations") != (1, 1):
+        raise Unfit("its window is dilated, which is not supported")
     padding = x.get("padding", "VALID")
     if padding not in _SAME:
         raise Unfit(f"the padding {padding!r} of a transposed convolution is not supported; there are SAME and VALID")
-    strides = _pair(x, "strides")
+    stride_h, stride_w = _pair(x, "strides")
     attributes = transposed_window(
-        _size(x, image),
-        [wanted[axis] for axis in axes],
-        (height, width),
-        padding=_SAME[padding],
-        stride_h=strides[0],
-        stride_w=strides[1],
+        _size(x, image), wanted, (height, width), padding=_SAME[padding], stride_h=stride_h, stride_w=stride_w
     )
-    moved = op.transpose(x[1], perm=(3, 2, 0, 1))
+    moved = op.transpose(weights, perm=(3, 2, 0, 1))
     return _laid_out(x, lambda turned: op.conv_transpose(turned, moved, **attributes), image)
 
 

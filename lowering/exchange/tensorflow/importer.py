@@ -14,9 +14,11 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import integers, sizes
+from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.hooks import Hooks, ModelNode
 from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
+from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.tensorflow.control_flow import CONTROL_FLOW, EmptyList, written
 from graphrewrite.lowering.exchange.tensorflow.functions import FunctionBody, Functions, source_of
@@ -98,7 +100,8 @@ class Importer:
         self.graph, self.table, self.functions = Graph(name), table, functions
         self.shapes, self.batch = shapes, batch
         self.values: dict[str, tuple[Value | EmptyList, ...]] = {}
-        self.static = StaticValues(self.graph)
+        self.static, self.sizes = StaticValues(self.graph), DeclaredSizes()
+        self.agreement = SizeUnifier(self.graph, self.sizes, self.static, keeps_names=True)
         self.consumed: list[str] = []
         self.counts: dict[str, int] = {}
         """How many results of a node are read, at least."""
@@ -190,7 +193,7 @@ class Importer:
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             if isinstance(error, OpenSizesError):
                 raise
-            reason = f"its attribute {error} is missing" if isinstance(error, KeyError) else str(error)
+            reason = f"its attribute {error} is missing" if isinstance(error, KeyError) else self.sizes.hint(str(error))
             raise ModelError(f"node {node.name!r} ({node.op}): {reason}") from error
         for new in self.graph.nodes - before:
             self.graph.nodes[new]["origin"] = (node.name,)
@@ -215,7 +218,8 @@ class Importer:
         if node.op in CONTROL_FLOW:
             return CONTROL_FLOW[node.op](self, node, values)
         if self.hooks is None or not self.hooks.are_for(node.op, node.name):
-            return self.table[node.op](self.operands(node, values))
+            operands = self.operands(node, values)
+            return self.agreement.reached(operands.values, lambda: self.table[node.op](operands))
         self.operands(node, values)  # checks them
         count = self.counts.get(node.name, 1)
         seen = ModelNode(node.op, node.name, tuple(values), node.attributes, count, self.hooks.model)
@@ -243,23 +247,18 @@ class Importer:
         return found
 
     def input_type(self, node: Node) -> Tensor:
-        """Return the type of an input; its first size, if it is open, is the batch."""
+        """Return the type of an input; its first size, if it is open, is the batch, and others are unknown ones."""
         element = element_of_type(node.attributes["dtype"])
         shape = self.shapes.get(node.name, node.attributes.get("shape"))
         if shape is None:
             raise OpenSizesError(f"the shape of input {node.name!r} is open; pass shapes={{{node.name!r}: (…)}}")
-        named = [self.batch if at == 0 and size == -1 else size for at, size in enumerate(shape)]
-        if any(size == -1 for size in named):
-            raise OpenSizesError(
-                f"input {node.name!r} has open sizes {list(shape)}; pass them: shapes={{{node.name!r}: (…)}}"
-            )
-        return Tensor(element, tuple(named))
+        return Tensor(element, self.sizes.open_shape((None if size == -1 else size for size in shape), self.batch))
 
 
 def read_outputs(model: StoredModel, outputs: Sequence[str] | None) -> dict[str, tuple[str, int]]:
     """Return the results that become outputs: those that are named, or of nodes that nobody reads."""
     if outputs is None:
-        read = {source for node in model.nodes for source, _ in node.inputs}
+        read = {source for node in model.nodes for source in (*(name for name, _ in node.inputs), *node.after)}
         idle = [n.name for n in model.nodes if n.name not in read and n.op not in _OWN]
         if not idle:
             raise ModelError("no node gives a result that nobody reads; name the outputs: outputs=['node']")

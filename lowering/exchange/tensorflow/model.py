@@ -10,7 +10,7 @@ from typing import Any
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
-from graphrewrite.lowering.exchange.tensorflow.functions import Functions, source_of
+from graphrewrite.lowering.exchange.tensorflow.functions import Functions, called_function, source_of
 from graphrewrite.lowering.exchange.tensorflow.node import Node
 from graphrewrite.lowering.exchange.tensorflow.variables import with_variables
 
@@ -80,7 +80,7 @@ def _saved(folder: Path, signature: str | None) -> StoredModel:
     chosen = _signature({each.key: each.value for each in graph.signature_def}, signature, folder.name)
     functions = Functions(graph.graph_def.library.function)
     written, calls = functions.without_calls(graph.graph_def.node)
-    nodes = with_variables(written, folder / "variables")
+    nodes = with_variables(written, folder / "variables", _captured(graph))
     inputs = {source_of(each.value.name)[0]: each for each in chosen.inputs}
     outputs = {each.key: source_of(each.value.name) for each in chosen.outputs}
     known = {node.name for node in nodes} | calls.keys()
@@ -95,6 +95,20 @@ def _saved(folder: Path, signature: str | None) -> StoredModel:
     version = graph.meta_info_def.tensorflow_version
     producer = f"tensorflow {version}" if version else ""
     return StoredModel(nodes, calls, functions, outputs_by_label, _versions(graph.graph_def), producer)
+
+
+def _captured(graph: Any) -> dict[str, tuple[int, str]]:
+    """Return the objects that functions have captured, which calls pass after their arguments: place and full name."""
+    objects = graph.object_graph_def.nodes
+    bound = {each.key: each.value.bound_inputs for each in graph.object_graph_def.concrete_functions}
+    found = {}
+    for node in graph.graph_def.node:
+        places = bound.get(called_function(node), ())
+        reads = [source_of(text)[0] for text in node.input if text[:1] != "^"]
+        for name, place in zip(reads[len(reads) - len(places) :], places, strict=False):
+            if 0 <= place < len(objects) and objects[place].variable.name:
+                found[name] = (place, str(objects[place].variable.name))
+    return found
 
 
 def _versions(graph: Any) -> dict[str, int]:

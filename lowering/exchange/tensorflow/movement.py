@@ -100,7 +100,20 @@ def _slice(x: Operands) -> Any:
 
 def _strided(x: Operands) -> Any:
     masks = {name: int(x.get(f"{name}_mask", 0)) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
-    return strided_slice(x[0], x[0].type.shape, x.sizes(1), x.sizes(2), x.integers(3), masks)
+    if x.known(x[1]) is not None:
+        return strided_slice(x[0], x[0].type.shape, x.sizes(1), x.sizes(2), x.integers(3), masks)
+    # Of computed indices, those that pick one entry are values, and others must not matter.
+    steps = x.integers(3)
+    has = {name: [bool(mask >> place & 1) for place in range(len(steps))] for name, mask in masks.items()}
+    without = [any(each) for each in zip(has["shrink_axis"], has["ellipsis"], has["new_axis"], strict=True)]
+    begin, end = (
+        (0,) * len(steps) if all(map(any, zip(without, has[name], strict=True))) else x.sizes(at)
+        for at, name in ((1, "begin"), (2, "end"))
+    )
+    places = [
+        op.gather(x[1], np.int64(at), axis=0) if has["shrink_axis"][at] else each for at, each in enumerate(begin)
+    ]
+    return strided_slice(x[0], x[0].type.shape, places, end, steps, masks)
 
 
 def _gather(x: Operands) -> Any:
@@ -150,7 +163,8 @@ def _range(x: Operands) -> Any:
     element = str(x[0].type.element)
     if any(array.dtype == object for array in (start, limit, delta)):
         (first,), (last,), (step,) = x.sizes(0), x.sizes(1), x.integers(2)
-        return op.range(start=first, limit=last, delta=step, element=element)
+        attributes = {"start": first, "limit": last, "delta": step, "element": element}
+        return x[0].graph.add(op.range, [], attributes)
     return x[0].graph.constant(np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype))
 
 

@@ -38,6 +38,8 @@ class Node:
         Its attributes as they are stored.
     held : tuple of array and str, optional
         The array of a variable, and its element type.
+    after : tuple of str
+        The nodes that it waits for without reading them.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Node:
     inputs: tuple[tuple[str, int], ...]
     message: Mapping[str, Any] = field(repr=False, default_factory=dict)
     held: tuple[np.ndarray, str] | None = field(repr=False, default=None)
+    after: tuple[str, ...] = ()
 
     @cached_property
     def attributes(self) -> dict[str, Any]:

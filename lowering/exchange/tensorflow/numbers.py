@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.attribute_values import number
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.rulesets.definitions import element_of_type
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
+from graphrewrite.lowering.exchange.tflite.movement import places_from_front
 
 __all__ = ["NUMBERS"]
 
@@ -134,6 +137,44 @@ def _top(x: Operands) -> Any:
     return values, op.cast(places, element="i32")
 
 
+def _band(x: Operands) -> Any:
+    """Keep entries at most so far below and above the diagonal of matrices; a negative number keeps all."""
+    lower, upper = (int(x.array(at)) for at in (1, 2))
+    y = x[0] if lower < 0 else op.trilu(x[0], k=-lower, upper=True)
+    return y if upper < 0 else op.trilu(y, k=upper, upper=False)
+
+
+def _rolled(x: Operands) -> Any:
+    y = x[0]
+    for shift, axis in zip(np.atleast_1d(x.array(1)), np.atleast_1d(x.array(2)), strict=True):
+        size = y.type.shape[int(axis)]
+        if not isinstance(size, int):
+            raise Unfit(f"it rolls an axis of the open size {size}")
+        cut = int(-shift) % size if size else 0
+        parts = [op.slice(y, starts=(a,), ends=(b,), axes=(int(axis),)) for a, b in ((cut, size), (0, cut))]
+        y = op.concat(*parts, axis=int(axis)) if cut else y
+    return y
+
+
+def _buckets(x: Operands) -> Any:
+    bounds = np.asarray(x.get("boundaries", ()), np.float32)
+    wide = op.unsqueeze(op.cast(x[0], element="f32"), axes=(len(x[0].type.shape),))
+    above = op.cast(op.greater_or_equal(wide, bounds), element="i32")
+    return op.reduce_sum(above, axes=(-1,), keep_dims=False)
+
+
+def _counts(x: Operands) -> Any:
+    """Count numbers in each row; those that are too large count nowhere."""
+    size, weights = int(x.array(1)), x[2].type.shape
+    if len(x[0].type.shape) != 2 or weights != (0,):
+        raise Unfit(f"counting with weights, or in {x[0].type}, is not supported; there are rows of numbers")
+    values = op.cast(np.array([0, 1]), element=str(x[2].type.element))
+    places = op.where(op.less(x[0], size), x[0], -1)
+    found = op.one_hot(places_from_front(places, size), values, depth=size)
+    reduce = op.reduce_max if x.get("binary_output") else op.reduce_sum
+    return reduce(found, axes=(1,), keep_dims=False)
+
+
 def _unless_training(x: Operands) -> Any:
     raise Unfit("it draws random numbers; export the graph for inference")
 
@@ -220,14 +261,21 @@ NUMBERS: dict[str, Row] = {
     "BatchMatMulV2": _matmul,
     "BatchMatMulV3": _matmul,
     "Cast": _cast,
+    "Bucketize": _buckets,
     "ClipByValue": _plain(_clip),
+    "DenseBincount": _counts,
     "Einsum": _einsum,
     "Erfc": _plain(lambda x: op.sub(1, op.erf(x))),
+    "Expm1": _plain(lambda x: op.sub(op.exp(x), 1)),
     "LRN": _lrn,
+    "Log1p": _plain(lambda x: op.log(op.add(x, 1))),
+    "IsFinite": _plain(lambda x: op.logical_not(op.logical_or(op.is_inf(x), op.is_nan(x)))),
     "LeakyRelu": _leaky,
+    "MatrixBandPart": _band,
     "MatMul": _matmul,
     "RandomUniform": _unless_training,
     "Relu6": _plain(lambda x: op.clip(x, low=0.0, high=6.0)),
+    "Roll": _rolled,
     "Rsqrt": _plain(lambda x: op.reciprocal(op.sqrt(x))),
     "Select": _plain(_chosen),
     "SelectV2": _plain(op.where),

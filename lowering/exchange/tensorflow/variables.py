@@ -1,4 +1,7 @@
-"""Variables of a saved model become constants: the nodes that restore them say which tensor is whose."""
+"""Variables of a saved model become constants.
+
+Nodes that restore them, or else the objects that a function has captured, say which tensor of the checkpoint is whose.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,17 @@ _ASSIGNS = ("Assign", "AssignVariableOp")
 _PASSES = ("Cast", "Identity", "Reshape")
 
 
-def with_variables(nodes: Sequence[Node], folder: Path) -> tuple[Node, ...]:
+def with_variables(nodes: Sequence[Node], folder: Path, captured: Mapping[str, tuple[int, str]]) -> tuple[Node, ...]:
     """Return nodes in which variables are constants, read from the checkpoint in a folder.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        The nodes of a saved model.
+    folder : Path
+        Where the checkpoint is.
+    captured : mapping of str to (int, str)
+        Of variables that functions have captured, which object of the model they are, and its full name.
 
     Raises
     ------
@@ -34,9 +46,14 @@ def with_variables(nodes: Sequence[Node], folder: Path) -> tuple[Node, ...]:
     variables = {node.name: _shared(node) for node in nodes if node.op in _VARIABLES}
     shared = {variables[name]: key for name, key in keys.items() if name in variables}
     stored = {name: shared[same] for name, same in variables.items() if same in shared}
-    if not stored:
+    unknown = {name: captured[name] for name in variables if name not in stored and name in captured}
+    if not (stored or unknown):
         return tuple(nodes)
     checkpoint = Checkpoint.read(folder / "variables")
+    objects = checkpoint.objects() if unknown else []
+    for name, (place, full_name) in unknown.items():
+        if place < len(objects) and full_name in objects[place]:
+            stored[name] = objects[place][full_name]
     return tuple(
         Node(node.name, "Const", (), held=checkpoint.tensor(stored[node.name])) if node.name in stored else node
         for node in nodes

@@ -34,8 +34,8 @@ def _window(x: Operands, kernel: Sequence[int]) -> dict[str, Any]:
     pads: tuple[int, ...] = (0,) * 6
     if x.get("padding") == "SAME":
         sizes = [x[0].type.shape[axis] for axis in _axes(x)]
-        if not all(isinstance(size, int) for size in sizes):
-            raise Unfit(f"depth, height and width must be numbers, and its input is {x[0].type}; pass shapes=…")
+        if any(stride > 1 and not isinstance(n, int) for n, stride in zip(sizes, strides, strict=True)):
+            raise Unfit(f"depth, height and width must be numbers where strides are above 1, and it reads {x[0].type}")
         pads = tuple(same_pads(sizes, kernel, strides, dilations, upper=True))
     found: dict[str, Any] = {"strides": strides, "pads": pads}
     return found if dilations == (1, 1, 1) else {**found, "dilations": dilations}

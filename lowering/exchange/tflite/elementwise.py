@@ -12,6 +12,7 @@ from graphrewrite import op
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.tflite.layers import product
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, half_away, multipliers, rescaled
+from graphrewrite.op.quantised.multipliers import high_product, rounded_shift
 from graphrewrite.op.quantised.softmax import quantised_multiplier
 from graphrewrite.types import element_dtype
 
@@ -25,6 +26,7 @@ __all__ = [
     "requantise",
     "stored_add",
     "stored_hard_swish",
+    "stored_inverse_root",
     "stored_leaky_relu",
     "stored_mul",
     "stored_prelu",
@@ -172,7 +174,21 @@ def _table(x: Operand, entries: np.ndarray) -> Any:
     return op.lookup(x.value, np.clip(entries, -128, 127).astype(np.int8), low=-128)
 
 
+def _gelu(x: np.ndarray) -> np.ndarray:
+    """In the steps of float32 of the kernel, as is the next one."""
+    real = x.astype(np.float32)
+    slope = (real * np.float32(-math.sqrt(0.5))).astype(np.float64)
+    return np.float32(0.5) * real * np.array([math.erfc(each) for each in slope], np.float32)
+
+
+def _gelu_by_tanh(x: np.ndarray) -> np.ndarray:
+    real = x.astype(np.float32)
+    inner = np.float32(math.sqrt(2 / math.pi)) * (real + np.float32(0.044715) * real * real * real)
+    return np.float32(0.5) * real * (np.float32(1) + np.tanh(inner.astype(np.float64)).astype(np.float32))
+
+
 TABULATED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "GELU": _gelu,
     "LOGISTIC": lambda x: 1 / (1 + np.exp(-x)),
     "TANH": np.tanh,
     "EXP": np.exp,
@@ -184,18 +200,44 @@ TABULATED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def tabulated(name: str) -> Callable[..., Any]:
     """Return a function of stored numbers as a table, whose entries are computed in float32."""
 
-    def look_up(x: Operand, *, to: tuple[Result]) -> Any:
+    def look_up(x: Operand, *, to: tuple[Result], approximate: bool = False) -> Any:
         if name == "LOGISTIC" and (to[0].scale, to[0].zero_point) != (1 / 256, -128):
             raise Unfit(
                 f"its result is stored with scale {to[0].scale} and zero point {to[0].zero_point}, not 1/256, -128"
             )
         real = np.float32(x.scale) * (_ALL - x.zero_point).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            exact = TABULATED[name](real.astype(np.float64)).astype(np.float32)
+            function = _gelu_by_tanh if approximate else TABULATED[name]
+            exact = function(real.astype(np.float64)).astype(np.float32)
             steps = half_away(exact * (np.float32(1) / np.float32(to[0].scale))).astype(np.float32)
         return _table(x, np.clip(steps + np.float32(to[0].zero_point), -128, 127))
 
     return look_up
+
+
+def stored_inverse_root(x: Operand, *, to: tuple[Result]) -> Any:
+    """RSQRT of stored numbers, as a table; of numbers below zero, which the kernel refuses, it gives the greatest."""
+    factor, exponent = multipliers(1 / (float(np.sqrt(np.float32(x.scale))) * to[0].scale))
+    found = np.full(256, 127, np.int64)
+    for at, distance in enumerate((_ALL - x.zero_point).tolist()):
+        if distance > 0:
+            root, shift = _inverse_root_of(distance)
+            fine = op.multiply_fixed_point(np.array(1), root, shift + _LEFT_SHIFT, element="i32")
+            found[at] = op.multiply_fixed_point(fine, factor, exponent - _LEFT_SHIFT, element="i32") + to[0].zero_point
+    return _table(x, found)
+
+
+def _inverse_root_of(number: int) -> tuple[int, int]:
+    """Return ``1 / sqrt(number)`` as a multiplier and its exponent, by five steps of Newton's (GetInvSqrt…Exp)."""
+    if number == 1:
+        return (1 << 31) - 1, 0
+    pairs = (31 - number.bit_length()) // 2 - 1
+    half = int(rounded_shift(np.array(number << 2 * pairs >> 1), 1))
+    root = 1 << 28  # one, with three bits left of the point
+    for _ in range(5):
+        cube = int(high_product(high_product(root, root), root)) << 6
+        root = int(high_product(3 << 27, root) - high_product(half, cube)) << 3
+    return int(high_product(root, round(math.sqrt(0.5) * (1 << 31)))), pairs - 11
 
 
 def stored_hard_swish(x: Operand, *, to: tuple[Result]) -> Any:

@@ -72,6 +72,13 @@ def _soft_shrink(x: Call) -> Any:
     return op.mul(op.sign(x[0]), op.relu(op.sub(op.abs(x[0]), limit)))
 
 
+def _random_slope(x: Call) -> Any:
+    """Without training, the slope is in the middle of those that are drawn; no noise is used."""
+    x.need("training", False)
+    slope = (float(x["lower"]) + float(x["upper"])) / 2
+    return op.leaky_relu(x[0], alpha=slope), x["noise"]
+
+
 def _dropout(x: Call) -> Any:
     rate = x.get("p", 0.5)
     if x.get("train", x.get("training", True)) and rate:
@@ -89,6 +96,7 @@ ACTIVATIONS: dict[str, Row] = {
     "aten.glu": _glu,
     "aten.hardshrink": _hard_shrink,
     "aten.hardtanh": lambda x: op.clip(x[0], low=float(x.get("min_val", -1)), high=float(x.get("max_val", 1))),
+    "aten.rrelu_with_noise_functional": _random_slope,
     "aten.leaky_relu": lambda x: op.leaky_relu(x[0], alpha=float(x.get("negative_slope", 0.01))),
     "aten.prelu": _prelu,
     "aten.softplus": _softplus,

@@ -39,6 +39,20 @@ def _embedding(x: Call) -> Any:
     return op.gather(x["weight"], x["indices"], axis=0)
 
 
+def _bags(x: Call) -> Any:
+    """Sums, means or maxima of bags of rows of a table, bags of one size."""
+    for name, *usual in (("per_sample_weights", None), ("include_last_offset", False), ("padding_idx", -1)):
+        x.need(name, *usual)
+    indices, starts = x["indices"], x.array(x["offsets"], "offsets")
+    count, total = len(starts), indices.type.shape[0]
+    size = total // count if count and isinstance(total, int) else 0
+    if not size or starts.tolist() != list(range(0, total, size)):
+        raise Unfit("its bags are of several sizes, or empty")
+    rows = op.gather(x["weight"], op.reshape(indices, shape=(count, size)), axis=0)
+    reduce = (op.reduce_sum, op.reduce_mean, op.reduce_max)[int(x["mode"])]
+    return (reduce(rows, axes=(1,), keep_dims=False),)
+
+
 def _index(x: Call) -> Any:
     """Indices by tensors: those of several axes belong together, entry by entry."""
     value, indices = x[0], x["indices"]
@@ -197,6 +211,8 @@ INDICES: dict[str, Row] = {
     **dict.fromkeys(("aten.index", "aten._unsafe_index"), _index),
     "aten.argsort": _sorted,
     "aten.diagonal": _diagonal,
+    "aten._embedding_bag": _bags,
+    "aten._embedding_bag_forward_only": _bags,
     "aten.embedding": _embedding,
     "aten.gather": _gather,
     "aten.index_select": _index_select,

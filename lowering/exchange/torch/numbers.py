@@ -10,6 +10,7 @@ from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.torch.call import Call, Row
+from graphrewrite.types import Tensor
 
 __all__ = ["NUMBERS"]
 
@@ -207,6 +208,46 @@ def _lerp(x: Call) -> Any:
     return op.add(start, op.mul(x.value(x["weight"]), op.sub(x.value(x["end"]), start)))
 
 
+def _is_negative(x: Value) -> Any:
+    """Tell whether numbers have a sign, zeros too."""
+    return op.less(op.where(op.equal(x, _zero(x)), op.reciprocal(x), x), _zero(x))
+
+
+def _zero(x: Value) -> Value:
+    return x.graph.constant(0, type=Tensor(x.type.element, ()))
+
+
+def _angle(x: Call) -> Any:
+    """The angle of points (atan2), by that in the first quadrant."""
+    ordinate, abscissa = x.value(x[0]), x.value(x[1])
+    height, width = op.abs(ordinate), op.abs(abscissa)
+    quotient = op.div(
+        op.where(op.equal(height, width), x.value(1), height), op.where(op.equal(height, width), x.value(1), width)
+    )
+    both = op.logical_and(op.equal(height, _zero(height)), op.equal(width, _zero(width)))
+    first = op.where(both, x.value(0), op.atan(quotient))
+    angle = op.where(_is_negative(abscissa), op.sub(x.value(math.pi), first), first)
+    return op.where(_is_negative(ordinate), op.neg(angle), angle)
+
+
+def _hypotenuse(x: Call) -> Any:
+    one, other = op.abs(x.value(x[0])), op.abs(x.value(x[1]))
+    long, short = op.maximum(one, other), op.minimum(one, other)
+    same = op.equal(long, short)  # both may be zero, or infinite
+    part = op.div(op.where(same, x.value(1), short), op.where(same, x.value(1), long))
+    length = op.mul(long, op.sqrt(op.add(op.mul(part, part), x.value(1))))
+    return op.where(op.logical_or(op.is_inf(one), op.is_inf(other)), x.value(math.inf), length)
+
+
+def _trilinear(x: Call) -> Any:
+    """Three operands, with new axes, are multiplied and summed along axes."""
+    rank = len(x[0].type.shape) + len(x["expand1"])
+    letters = "abcdefghijklmnopqrstuvwxyz"[:rank]
+    terms = ["".join(letters[at] for at in range(rank) if at not in x[f"expand{i}"]) for i in (1, 2, 3)]
+    kept = "".join(letters[at] for at in range(rank) if at not in x["sumdim"])
+    return op.einsum(x.value(x[0]), x.value(x[1]), x.value(x[2]), equation=f"{','.join(terms)}->{kept}")
+
+
 def _cumulated(function: Any) -> Row:
     return lambda x: function(x.value(x[0]), axis=x.axis("dim")) if x.shape else x.value(x[0])
 
@@ -284,6 +325,7 @@ NUMBERS: dict[str, Row] = {
     "aten.add": _added(1),
     "aten.addcdiv": _addcmul(op.div),
     "aten.addcmul": _addcmul(op.mul),
+    "aten.atan2": _angle,
     "aten.clamp_max": _clamp_max,
     "aten.clamp_min": _clamp_min,
     "aten.cumprod": _cumulated(op.cum_prod),
@@ -293,6 +335,7 @@ NUMBERS: dict[str, Row] = {
     "aten.expm1": lambda x: op.sub(op.exp(x.value(x[0])), 1),
     "aten._cdist_forward": _distances,
     "aten.exp2": lambda x: op.exp(op.mul(x.value(x[0]), x.value(math.log(2)))),
+    "aten.hypot": _hypotenuse,
     "aten.isfinite": _finite,
     "aten.isneginf": lambda x: op.is_inf(x[0], detect_positive=False),
     "aten.isposinf": lambda x: op.is_inf(x[0], detect_negative=False),
@@ -313,6 +356,7 @@ NUMBERS: dict[str, Row] = {
     "aten.round": _rounded,
     "aten.rsub": _reversed_sub,
     "aten.sub": _added(-1),
+    "aten._trilinear": _trilinear,
     "aten.true_divide": _div,
     "aten.where": _where,
 }

@@ -8,7 +8,8 @@ from typing import Any
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.torch.call import Call, Row, cast
+from graphrewrite.lowering.exchange.strided_slices import LAST
+from graphrewrite.lowering.exchange.torch.call import Call, Row, cast, fixed_size
 
 __all__ = ["REDUCTIONS"]
 
@@ -96,6 +97,18 @@ def _extreme(reduce: Any, place: Any, pair: Any) -> Row:
     return compute
 
 
+def _median(x: Call) -> Any:
+    """The lower of the two in the middle, with its place."""
+    if x.get("dim") is None or not x[0].type.shape:
+        raise Unfit("the median of all entries is not supported; name an axis")
+    axis, value = x.axis("dim"), x[0]
+    size = fixed_size(value.type.shape[axis])
+    keep = bool(x.get("keepdim", False))
+    found = op.top_k(value, k=(size + 1) // 2, axis=axis, largest=False)
+    last = [op.slice(each, starts=(-1,), ends=(LAST,), axes=(axis,)) for each in found]
+    return tuple(each if keep else op.squeeze(each, axes=(axis,)) for each in last)
+
+
 REDUCTIONS: dict[str, Row] = {
     **dict.fromkeys(("aten.norm", "aten.linalg_vector_norm"), _norm),
     "aten.all": _any_or_all(op.reduce_min),
@@ -107,6 +120,7 @@ REDUCTIONS: dict[str, Row] = {
     "aten.logsumexp": _reduced(op.reduce_log_sum_exp),
     "aten.max": _extreme(op.reduce_max, op.arg_max, op.maximum),
     "aten.mean": _reduced(op.reduce_mean),
+    "aten.median": _median,
     "aten.min": _extreme(op.reduce_min, op.arg_min, op.minimum),
     "aten.prod": _reduced(op.reduce_prod),
     "aten.std": _variance(root=True),

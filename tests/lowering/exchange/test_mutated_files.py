@@ -12,7 +12,7 @@ import pytest
 from tests.support.mutant_runs import SECONDS, try_many
 from tests.support.mutated_files import KINDS, NEEDED, outcome
 
-FEW = {"saved model": 20, "keras": 40, "keras 2": 20, "h5": 40, "pt2": 20}
+FEW = {"saved model": 20, "keras": 40, "keras 2": 20, "h5": 40, "pt2": 20, "frames": 20}
 """Formats whose files take longer than a hundredth of a second, with their mutants in each run."""
 
 

@@ -27,7 +27,7 @@ def attribute(value):
         return f"f: {value}"
     if isinstance(value, str):
         return f"type: {value}" if value.startswith("DT_") else f's: "{value}"'
-    return f"list {{ {' '.join(f'i: {v}' for v in value)} }}"
+    return f"list {{ {' '.join(attribute(each) for each in value)} }}"
 
 
 def written(name, kind, inputs=(), **attributes):
@@ -226,6 +226,19 @@ MORE = {
     "All": (ROWS > 0, (i32(1),), {"input": "DT_BOOL"}, (ROWS > 0).all(1)),
     "Any": (ROWS > 0.5, (i32(0),), {"input": "DT_BOOL"}, (ROWS > 0.5).any(0)),
     "ArgMin": (X, (i32(-2)[0],), {"output_type": "DT_INT32"}, X.argmin(2)),
+    "Bucketize": (ROWS, (), {"boundaries": (-0.5, 0.5)}, np.digitize(ROWS, [-0.5, 0.5])),
+    "DenseBincount": (i32(3, 1, 1, 0, 5, 3).reshape(2, 3), (i32(4)[0], np.zeros(0, np.float32)), {"input": "DT_INT32"},
+                      [[0, 2, 0, 1], [1, 0, 0, 1]]),
+    "DenseBincount of what occurs": (
+        i32(3, 1, 1, 0, 5, 3).reshape(2, 3), (i32(4)[0], np.zeros(0, np.float32)),
+        {"input": "DT_INT32", "binary_output": True}, [[0, 1, 0, 1], [1, 0, 0, 1]],
+    ),
+    "Expm1": (ROWS, (), {}, np.expm1(ROWS)),
+    "IsFinite": (np.float32([[np.inf, np.nan, -1]]), (), {}, [[False, False, True]]),
+    "Log1p": (np.abs(ROWS), (), {}, np.log1p(np.abs(ROWS))),
+    "MatrixBandPart": (X, (i32(1)[0], i32(0)[0]), {}, np.triu(np.tril(X), -1)),
+    "MatrixBandPart of all below": (X, (i32(-1)[0], i32(2)[0]), {}, np.tril(X, 2)),
+    "Roll": (X, (i32(1, -2), i32(1, 3)), {}, np.roll(X, (1, -2), (1, 3))),
     "LeakyRelu by default": (ROWS, (), {}, np.where(ROWS > 0, ROWS, 0.2 * ROWS)),
     "Erfc": (np.zeros((1, 2), np.float32), (), {}, np.ones((1, 2))),
     "Einsum": (ROWS, (np.arange(8.0, dtype=np.float32).reshape(2, 4),), {"equation": "ab,cb->ca"},
@@ -349,6 +362,43 @@ def test_an_index_along_an_open_axis(index):
     graph = from_tensorflow(frozen(placeholder("x", (-1, -1, 6, 3)), *constants, node), shapes={"x": ("N", "T", 6, 3)})
     for x in (X, X[:, :3]):
         np.testing.assert_array_equal(graph(x), x[:, index, ::2])
+
+
+def test_ranges_and_entries_at_places_that_are_not_known():
+    """The range of an open size, and the row and the entry at a number that follows from data."""
+    nodes = [
+        placeholder("x", (-1, 4)),
+        constant("zero", i32(0)[0]),
+        constant("one", i32(1)[0]),
+        constant("axes", i32(0)),
+    ]
+    nodes += [constant("ones", i32(1, 1)), written("shape", "Shape", ["x"]), constant("first", i32(0))]
+    nodes += [written("n", "StridedSlice", ["shape", "first", "axes_end", "unit"], shrink_axis_mask=1)]
+    nodes += [constant("axes_end", i32(1)), constant("unit", i32(1)), written("r", "Range", ["zero", "n", "one"])]
+    nodes += [written("last", "Max", ["r", "axes"]), written("begin", "Pack", ["last", "one"])]
+    nodes += [written("entry", "StridedSlice", ["x", "begin", "begin", "ones"], shrink_axis_mask=3)]
+    nodes += [
+        written("column", "StridedSlice", ["x", "begin", "begin", "ones"], shrink_axis_mask=1, begin_mask=2, end_mask=2)
+    ]
+    nodes += [written("y", "Mul", ["entry", "column"])]
+    np.testing.assert_array_equal(from_tensorflow(frozen(*nodes))(ROWS), ROWS[-1, 1] * ROWS[-1])
+
+
+def test_images_of_open_sizes():
+    """Borders of 'same' do not depend on the size where the stride is 1; elsewhere shapes= is the remedy."""
+    kernel = np.ones((3, 3, 2, 1), np.float32)
+    nodes = [placeholder("x", (-1, -1, -1, 2)), constant("w", kernel)]
+    graph = from_tensorflow(frozen(*nodes, written("y", "Conv2D", ["x", "w"], strides=(1, 1, 1, 1), padding="SAME")))
+    assert [str(kind) for kind in graph.input_types] == ["f32[N,?1,?2,2]"]
+    ones = np.ones((1, 2, 3, 2), np.float32)
+    np.testing.assert_array_equal(graph(ones)[0, ..., 0], [[8, 12, 8], [8, 12, 8]])
+    with pytest.raises(ModelError, match=r"height and width must be numbers.*shapes="):
+        from_tensorflow(frozen(*nodes, written("y", "Conv2D", ["x", "w"], strides=(1, 2, 2, 1), padding="SAME")))
+
+
+def test_open_sizes_become_one_where_a_node_needs_it():
+    nodes = [placeholder("x", (-1, -1)), placeholder("z", (-1, -1)), written("y", "AddV2", ["x", "z"])]
+    assert [str(kind) for kind in from_tensorflow(frozen(*nodes)).input_types] == ["f32[N,?1]", "f32[N,?1]"]
 
 
 @pytest.mark.parametrize(("axis", "batch"), [(1, 1), (2, 1), (3, 2), (-1, -1)])
@@ -484,7 +534,7 @@ def test_the_file_is_recognised(tmp_path):
     ("nodes", "error", "told"),
     [
         ([placeholder("x", (1,)), written("y", "Swirl", ["x"])], UnsupportedOpsError, "Swirl"),
-        ([placeholder("x", (-1, -1)), written("y", "Relu", ["x"])], OpenSizesError, "shapes="),
+        ([written("x", "Placeholder", dtype="DT_FLOAT"), written("y", "Relu", ["x"])], OpenSizesError, "shapes="),
         ([placeholder("x", (-1,)), written("y", "Relu", ["z"])], ModelError, "reads 'z'"),
         ([placeholder("x", (1,)), placeholder("x", (1,))], ModelError, "two nodes"),
         ([written("a", "Relu", ["b"]), written("b", "Relu", ["a"])], ModelError, "circle"),

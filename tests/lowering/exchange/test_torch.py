@@ -111,6 +111,18 @@ def _changed(x, y):
 
 
 CASES = {
+    "angles": lambda: (
+        lambda x, y: (torch.atan2(x, y), torch.hypot(x, y)),
+        *torch.meshgrid(*[torch.tensor([0.0, -0.0, 1.0, -3.0, 1e30, torch.inf])] * 2, indexing="ij"),
+    ),
+    "bags": lambda: (
+        lambda i, w: tuple(functional.embedding_bag(i, w, mode=mode) for mode in ("sum", "mean", "max")),
+        torch.tensor([[0, 3, 1], [2, 2, 4]]),
+        _real(5, 3),
+    ),
+    "bilinear": lambda: (functional.bilinear, _real(3, 4), _real(3, 5), _real(6, 4, 5)),
+    "median": lambda: (lambda x: (*x.median(1), *x.median(0, keepdim=True)), _real(5, 4)),
+    "random slope": lambda: (lambda x: functional.rrelu(x, 0.1, 0.3), _real(9)),
     "clamp": lambda: (lambda x: x.clamp(-0.3, 0.4), _real(9)),
     "floor division": lambda: (torch.floor_divide, _real(3, 4) * 5, _real(4) + 3),
     "remainder": lambda: (torch.remainder, _real(3, 4) * 5, _real(4) + 3),
@@ -206,8 +218,8 @@ def test_buffers_that_change_are_inputs_and_outputs():
 
 
 def test_what_is_not_supported_is_named_at_once():
-    with pytest.raises(UnsupportedOpsError, match=r"aten\.atan2.*aten\.median"):
-        from_torch(Function(lambda x: torch.atan2(x, x) + x.median()), torch.ones(3))
+    with pytest.raises(UnsupportedOpsError, match=r"aten\.cummax.*aten\.erfinv"):
+        from_torch(Function(lambda x: torch.cummax(x, 0)[0] + torch.erfinv(x)), torch.ones(3))
     with pytest.raises(ModelError, match=r"model\.eval\(\)"):
         from_torch(nn.Dropout(), torch.ones(3))
     with pytest.raises(UnsupportedOpsError, match="nonzero"):
