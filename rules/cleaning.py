@@ -10,7 +10,7 @@ from graphrewrite import Graph, pass_
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
-from graphrewrite.graph.dataflow import is_ordered
+from graphrewrite.graph.dataflow import PREDICATE, is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
@@ -48,18 +48,23 @@ def eliminate_dead_nodes(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_independent_nodes(graph: Graph) -> list[str]:
-    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read."""
+    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read.
+
+    They are there before all others: what came before one of them comes before what came after it, and no more is said
+    of their order.
+    """
+    freed = [n for n, data in graph.nodes(data=True) if data.get("type") == "constant" and _drop_order(graph, n)]
     independent = graph.independent_nodes() - set(graph.outputs)
     if all(graph.nodes[node].get("type") == "constant" for node in independent):
-        return []  # as in most networks
+        return freed  # none, in most networks
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     order = list(graph.in_order())
     for node in order:
-        if node not in independent or is_ordered(graph, node) or _is_open(graph, node):
+        if node not in independent or _is_open(graph, node):
             continue
-        op = graph.op(node)
-        if op.has_state(attributes_in(graph.nodes[node], op)):
+        op, attributes = graph.op(node), attributes_in(graph.nodes[node], graph.op(node))
+        if op.has_state(attributes) or op.has_effects(attributes):
             continue
         if all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
@@ -82,8 +87,27 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         value = graph.constant(values[node], type=graph.result_type(node), origin=origin)
         inherit(graph, value.node, node)
         rewire(graph, node, Operand(value.node))
+    for node in folded:
+        _drop_order(graph, node)
     removed, _ = remove(graph, folded)
-    return removed
+    return [*freed, *removed]
+
+
+def _drop_order(graph: Graph, node: str) -> bool:
+    """Let what comes before a node come before what comes after it instead; tell whether there was such an order."""
+    if not is_ordered(graph, node):
+        return False
+    sides = (graph.in_edges(node, data=True), graph.out_edges(node, data=True))
+    before, after = ([(*edge, d) for *edge, d in side if d.get("kind", PREDICATE) != PREDICATE] for side in sides)
+    for source, _, data in before:
+        for _, destination, _ in after:
+            graph.add_control(source, destination, data["kind"])
+    for source, destination, data in (*before, *after):
+        if data.get("slots"):
+            del data["kind"]
+        else:
+            graph.remove_edge(source, destination)
+    return True
 
 
 def _origins(graph: Graph, rim: list[str], folded: list[str]) -> dict[str, tuple[str, ...]]:

@@ -121,6 +121,21 @@ ALIKE = {
         b = sub(c, a)
         e = div(b, b)
         y = output(e)""",
+    "an order of what is computed once": """c = constant(value=0.0) : f32[]
+        a = cast(c, element="f16")
+        b = cast(a, element="f16")
+        y = output(c, ^b)""",
+    "an order of a constant": """x = input() : f32[]
+        c = constant(^x, value=[[[[0.0]]]]) : f32[1,1,1,1]
+        a = max_pool(c, kernel=[1, 1])
+        b = unsqueeze(a, axes=[0])
+        y = output(b)""",
+    "equal operands of a concatenation": """x = input() : f32[N,2]
+        a = concat(x, x, axis=1)
+        b = concat(x, x, axis=1)
+        c = concat(a, b, axis=1)
+        y = output(a)
+        z = output(c)""",
 }
 
 
