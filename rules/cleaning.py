@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphrewrite import Graph, pass_
@@ -152,42 +150,46 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
 @pass_
 def eliminate_empty_nodes(graph: Graph) -> list[str]:
     """Let what has no entries be an input of its type, or a constant: nothing that it is computed of counts."""
-    found = {node: kind for node, data in graph.nodes(data=True) if (kind := _type_without_entries(data)) is not None}
-    empty = {node: found[node] for node in graph.in_order() if node in found} if found else {}
+    kinds = {n: kind for n, data in graph.nodes(data=True) if isinstance(kind := data.get("result"), Tensor)}
+    empty = {node: kind for node, kind in kinds.items() if 0 in kind.shape}
+    if not empty:
+        return []
     inputs: dict[Tensor, str] = {}
     for name in graph.inputs:
         if name in empty:
             inputs.setdefault(empty.pop(name), name)
     done = []
-    for node, kind in empty.items():
-        op, attributes = graph.op(node), graph.attributes(node)
-        if not graph.succ[node] or kind.unknowns or is_ordered(graph, node):
+    for node in graph.in_order():
+        if node not in empty or not _counts_for_nothing(graph, node):
             continue
-        if op.has_state(attributes) or op.has_effects(attributes):
-            continue
-        dtype = element_dtype(kind.element)
-        if kind in inputs:
-            rewire(graph, node, Operand(inputs[kind]))
+        source = inputs.get(empty[node]) or _constant_without_entries(graph, node, empty[node])
+        if source is not None:
+            rewire(graph, node, Operand(source))
             done.append(node)
-            continue
-        if op is constant:
-            continue
-        if all(isinstance(size, int) for size in kind.shape):
-            new = graph.constant(np.zeros(kind.shape, dtype), type=kind, origin=graph.origin(node))
-        elif (op is expand and graph.op(graph.operands(node)[0].node) is constant) or kind.layout is not None:
-            continue
-        else:
-            zero = graph.constant(np.zeros((), dtype), type=Tensor(kind.element, ()), origin=graph.origin(node))
-            new = graph.add(expand, [zero], {"shape": kind.shape}, origin=graph.origin(node))
-        inherit(graph, new.node, node)
-        rewire(graph, node, Operand(new.node))
-        done.append(node)
     return done
 
 
-def _type_without_entries(data: dict[str, Any]) -> Tensor | None:
-    kind = data.get("result")
-    return kind if isinstance(kind, Tensor) and 0 in kind.shape else None
+def _counts_for_nothing(graph: Graph, node: str) -> bool:
+    """Tell whether a node without entries is read, and does nothing else than to have none."""
+    op, attributes = graph.op(node), graph.attributes(node)
+    does_more = op.has_state(attributes) or op.has_effects(attributes) or is_ordered(graph, node)
+    return bool(graph.succ[node]) and not graph.result_type(node).unknowns and not does_more
+
+
+def _constant_without_entries(graph: Graph, node: str, kind: Tensor) -> str | None:
+    """Add a constant in place of a node, or a number that is repeated not at all; None where the node is that."""
+    op, dtype, origin = graph.op(node), element_dtype(kind.element), graph.origin(node)
+    is_known = all(isinstance(size, int) for size in kind.shape)
+    is_repeated = op is expand and graph.op(graph.operands(node)[0].node) is constant
+    if op is constant or (not is_known and (is_repeated or kind.layout is not None)):
+        return None
+    if is_known:
+        new = graph.constant(np.zeros(kind.shape, dtype), type=kind, origin=origin)
+    else:
+        zero = graph.constant(np.zeros((), dtype), type=Tensor(kind.element, ()), origin=origin)
+        new = graph.add(expand, [zero], {"shape": kind.shape}, origin=origin)
+    inherit(graph, new.node, node)
+    return str(new.node)
 
 
 @pass_

@@ -130,6 +130,12 @@ ALIKE = {
         a = max_pool(c, kernel=[1, 1])
         b = unsqueeze(a, axes=[0])
         y = output(b)""",
+    "what comes after another value, with a reader that is dead": """x = input() : f64[1]
+        z = input() : f64[]
+        a = transpose(x, ^z:memory, perm=[0])
+        b = transpose(a, perm=[0])
+        c = minimum(z, a)
+        y = output(b)""",
     "equal operands of a concatenation": """x = input() : f32[N,2]
         a = concat(x, x, axis=1)
         b = concat(x, x, axis=1)
