@@ -150,30 +150,35 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
 @pass_
 def eliminate_empty_nodes(graph: Graph) -> list[str]:
     """Let what has no entries be an input of its type, or a constant: nothing that it is computed of counts."""
-    kinds = {n: kind for n, data in graph.nodes(data=True) if isinstance(kind := data.get("result"), Tensor)}
-    empty = {node: kind for node, kind in kinds.items() if 0 in kind.shape}
+    empty = {node: kinds for node, data in graph.nodes(data=True) if (kinds := _types_without_entries(data))}
     if not empty:
         return []
     inputs: dict[Tensor, str] = {}
     for name in graph.inputs:
         if name in empty:
-            inputs.setdefault(empty.pop(name), name)
+            inputs.setdefault(empty.pop(name)[0], name)
     done = []
-    for node in graph.in_order():
-        if node not in empty or not _counts_for_nothing(graph, node):
-            continue
-        source = inputs.get(empty[node]) or _constant_without_entries(graph, node, empty[node])
-        if source is not None:
-            rewire(graph, node, Operand(source))
-            done.append(node)
+    for node in [node for node in graph.in_order() if node in empty and _counts_for_nothing(graph, node)]:
+        read = {result for _, _, result in graph.readers(node)}
+        for result, kind in empty[node].items():
+            source = inputs.get(kind) or _constant_without_entries(graph, node, kind) if result in read else None
+            if source is not None:
+                rewire(graph, node, Operand(source), result)
+                done.append(node)
     return done
 
 
+def _types_without_entries(data: dict[str, Any]) -> dict[int, Tensor]:
+    """Return the types of those results of a node that have no entries, by their places."""
+    kinds = data.get("result")
+    listed = kinds if isinstance(kinds, tuple) else (kinds,)
+    return {i: kind for i, kind in enumerate(listed) if isinstance(kind, Tensor) and 0 in kind.shape}
+
+
 def _counts_for_nothing(graph: Graph, node: str) -> bool:
-    """Tell whether a node without entries is read, and does nothing else than to have none."""
+    """Tell whether a node does nothing else than to compute its results."""
     op, attributes = graph.op(node), graph.attributes(node)
-    does_more = op.has_state(attributes) or op.has_effects(attributes) or is_ordered(graph, node)
-    return bool(graph.succ[node]) and not graph.result_type(node).unknowns and not does_more
+    return not (op.has_state(attributes) or op.has_effects(attributes) or is_ordered(graph, node))
 
 
 def _constant_without_entries(graph: Graph, node: str, kind: Tensor) -> str | None:
@@ -181,7 +186,7 @@ def _constant_without_entries(graph: Graph, node: str, kind: Tensor) -> str | No
     op, dtype, origin = graph.op(node), element_dtype(kind.element), graph.origin(node)
     is_known = all(isinstance(size, int) for size in kind.shape)
     is_repeated = op is expand and graph.op(graph.operands(node)[0].node) is constant
-    if op is constant or (not is_known and (is_repeated or kind.layout is not None)):
+    if kind.unknowns or op is constant or (not is_known and (is_repeated or kind.layout is not None)):
         return None
     if is_known:
         new = graph.constant(np.zeros(kind.shape, dtype), type=kind, origin=origin)
