@@ -11,7 +11,7 @@ from graphrewrite.graph.rewiring import inherit, rewire
 from graphrewrite.op.reserved_keys import marks_in
 from graphrewrite.rules.slices import taken
 
-__all__ = ["cut_split", "join_slices"]
+__all__ = ["cut_split", "join_slices", "splits_of"]
 
 
 @pass_
@@ -46,6 +46,12 @@ def join_slices(graph: Graph) -> list[str]:
             rewire(graph, node, joined[Operand(node)])
             graph.remove_node(node)
     return [node for node, _ in joined]
+
+
+def splits_of(graph: Graph) -> list[str]:
+    """Return the splits of a graph, in order; most graphs have none, which costs one look at each node."""
+    found = {node for node, data in graph.nodes(data=True) if data.get("type") == "split"}
+    return [node for node in graph.in_order() if node in found] if found else []
 
 
 def cut_split(graph: Graph, node: str) -> bool:
