@@ -11,7 +11,7 @@ from graphrewrite.graph.rewiring import inherit, rewire
 from graphrewrite.op.reserved_keys import marks_in
 from graphrewrite.rules.slices import taken
 
-__all__ = ["cut_split", "join_slices", "splits_of"]
+__all__ = ["cut_split", "join_slices", "nodes_of_type"]
 
 
 @pass_
@@ -48,9 +48,9 @@ def join_slices(graph: Graph) -> list[str]:
     return [node for node, _ in joined]
 
 
-def splits_of(graph: Graph) -> list[str]:
-    """Return the splits of a graph, in order; most graphs have none, which costs one look at each node."""
-    found = {node for node, data in graph.nodes(data=True) if data.get("type") == "split"}
+def nodes_of_type(graph: Graph, kind: str) -> list[str]:
+    """Return the nodes of a type, in order; of one that is not there, this costs one look at each node."""
+    found = {node for node, data in graph.nodes(data=True) if data.get("type") == kind}
     return [node for node in graph.in_order() if node in found] if found else []
 
 

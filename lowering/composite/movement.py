@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
 from graphrewrite.lowering.composite.axes import disordered, named, reshaped, unsaid
 from graphrewrite.rules import write_as_reshape
-from graphrewrite.rules.splits import cut_split, splits_of
+from graphrewrite.rules.splits import cut_split, nodes_of_type
 
 __all__ = ["LOWER_MOVEMENT"]
 
@@ -74,7 +74,7 @@ def write_constant_where_by_expand(c: Constant, x, y):
 @pass_
 def write_split_by_slices(graph: Graph) -> list[str]:
     """Write each result of a split as a slice; a pass, since a pattern has a fixed number of results."""
-    return [node for node in splits_of(graph) if cut_split(graph, node)]
+    return [node for node in nodes_of_type(graph, "split") if cut_split(graph, node)]
 
 
 LOWER_MOVEMENT = (

@@ -10,7 +10,7 @@ from graphrewrite import Graph, decline, op, pass_, rule
 from graphrewrite.rewriting.facts import Analysis
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.rules.slices import taken
-from graphrewrite.rules.splits import cut_split, splits_of
+from graphrewrite.rules.splits import cut_split, nodes_of_type
 from graphrewrite.types import element_kind
 
 __all__ = [
@@ -170,7 +170,7 @@ def _turned(x, cos, sin, parts, result, *, interleaved=False):
 def cut_turned_halves(graph: Graph) -> list[str]:
     """Halves of a split are slices where they are turned: one is negated, or each is multiplied twice."""
     cut = []
-    for node in splits_of(graph):
+    for node in nodes_of_type(graph, "split"):
         kind, attributes = graph.result_type(node), graph.attributes(node)
         is_half = len(attributes["sizes"]) == 2 and len(set(attributes["sizes"])) == 1
         if not is_half or len(kind.shape) != 4 or attributes["axis"] not in _LAST:
