@@ -151,7 +151,7 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
 
 @pass_
 def eliminate_empty_nodes(graph: Graph) -> list[str]:
-    """Let what has no entries be an input of its type, or a constant: nothing that it is computed of counts."""
+    """Let what has no entries be an input of its type, or a constant: nothing that it is computed of counts, nor when."""
     empty = {node: kinds for node, data in graph.nodes(data=True) if (kinds := _types_without_entries(data))}
     if not empty:
         return []
@@ -180,7 +180,7 @@ def _types_without_entries(data: dict[str, Any]) -> dict[int, Tensor]:
 def _counts_for_nothing(graph: Graph, node: str) -> bool:
     """Tell whether a node does nothing else than to compute its results."""
     op, attributes = graph.op(node), graph.attributes(node)
-    return not (op.has_state(attributes) or op.has_effects(attributes) or is_ordered(graph, node))
+    return not (op.has_state(attributes) or op.has_effects(attributes))
 
 
 def _constant_without_entries(graph: Graph, node: str, kind: Tensor) -> str | None:

@@ -130,6 +130,14 @@ ALIKE = {
         a = max_pool(c, kernel=[1, 1])
         b = unsqueeze(a, axes=[0])
         y = output(b)""",
+    "an order among values without entries": """x = input() : f32[3,0,1]
+        z = input() : f64[3]
+        a = tanh(x)
+        b = identity(a, ^z:memory)
+        c = tanh(b, ^a:memory)
+        e = constant(value=[0.0]) : f32[1]
+        d = sub(c, e)
+        y = output(d, ^a:memory)""",
     "what comes after another value, with a reader that is dead": """x = input() : f64[1]
         z = input() : f64[]
         a = transpose(x, ^z:memory, perm=[0])
