@@ -151,7 +151,7 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
 
 @pass_
 def eliminate_empty_nodes(graph: Graph) -> list[str]:
-    """Let what has no entries be an input of its type, or a constant: nothing that it is computed of counts, nor when."""
+    """Let what has no entries be an input of its type, or a constant: nothing it is computed of counts, nor when."""
     empty = {node: kinds for node, data in graph.nodes(data=True) if (kinds := _types_without_entries(data))}
     if not empty:
         return []
