@@ -50,7 +50,7 @@ def factor_after_product(x, w: Constant, c: Constant):
 
 @rule(keeps="rounding")
 def factor_after_addend(x, w: Constant, b: Constant, c: Constant):
-    """So it does where a constant for each column is added before."""
+    """A factor of each column of a product with an addend belongs to the weights and to the addend."""
     product = op.matmul(x, w)
     total = op.add(product, b)
     scaled = op.mul(total, c)
