@@ -10,7 +10,7 @@ from graphrewrite import Graph, pass_
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
-from graphrewrite.graph.dataflow import is_ordered
+from graphrewrite.graph.dataflow import PREDICATE, is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
@@ -48,18 +48,23 @@ def eliminate_dead_nodes(graph: Graph) -> list[str]:
 
 @pass_
 def eliminate_independent_nodes(graph: Graph) -> list[str]:
-    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read."""
+    """Compute the nodes that no input reaches, and that have no state, once and for all: each result that is read.
+
+    They are there before all others: what came before one of them comes before what came after it, and no more is said
+    of their order.
+    """
+    freed = [n for n, data in graph.nodes(data=True) if data.get("type") == "constant" and _drop_order(graph, n)]
     independent = graph.independent_nodes() - set(graph.outputs)
     if all(graph.nodes[node].get("type") == "constant" for node in independent):
-        return []  # as in most networks
+        return freed  # none, in most networks
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     order = list(graph.in_order())
     for node in order:
-        if node not in independent or is_ordered(graph, node) or _is_open(graph, node):
+        if node not in independent or _is_open(graph, node):
             continue
-        op = graph.op(node)
-        if op.has_state(attributes_in(graph.nodes[node], op)):
+        op, attributes = graph.op(node), attributes_in(graph.nodes[node], graph.op(node))
+        if op.has_state(attributes) or op.has_effects(attributes):
             continue
         if all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
@@ -82,8 +87,27 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         value = graph.constant(values[node], type=graph.result_type(node), origin=origin)
         inherit(graph, value.node, node)
         rewire(graph, node, Operand(value.node))
+    for node in folded:
+        _drop_order(graph, node)
     removed, _ = remove(graph, folded)
-    return removed
+    return [*freed, *removed]
+
+
+def _drop_order(graph: Graph, node: str) -> bool:
+    """Let what comes before a node come before what comes after it instead; tell whether there was such an order."""
+    if not is_ordered(graph, node):
+        return False
+    sides = (graph.in_edges(node, data=True), graph.out_edges(node, data=True))
+    before, after = ([(*edge, d) for *edge, d in side if d.get("kind", PREDICATE) != PREDICATE] for side in sides)
+    for source, _, data in before:
+        for _, destination, _ in after:
+            graph.add_control(source, destination, data["kind"])
+    for source, destination, data in (*before, *after):
+        if data.get("slots"):
+            del data["kind"]
+        else:
+            graph.remove_edge(source, destination)
+    return True
 
 
 def _origins(graph: Graph, rim: list[str], folded: list[str]) -> dict[str, tuple[str, ...]]:
@@ -127,43 +151,52 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
 
 @pass_
 def eliminate_empty_nodes(graph: Graph) -> list[str]:
-    """Let what has no entries be an input of its type, or a constant: nothing that it is computed of counts."""
-    found = {node: kind for node, data in graph.nodes(data=True) if (kind := _type_without_entries(data)) is not None}
-    empty = {node: found[node] for node in graph.in_order() if node in found} if found else {}
+    """Let what has no entries be an input of its type, or a constant: nothing it is computed of counts, nor when."""
+    empty = {node: kinds for node, data in graph.nodes(data=True) if (kinds := _types_without_entries(data))}
+    if not empty:
+        return []
     inputs: dict[Tensor, str] = {}
     for name in graph.inputs:
         if name in empty:
-            inputs.setdefault(empty.pop(name), name)
+            inputs.setdefault(empty.pop(name)[0], name)
     done = []
-    for node, kind in empty.items():
-        op, attributes = graph.op(node), graph.attributes(node)
-        if not graph.succ[node] or kind.unknowns or is_ordered(graph, node):
-            continue
-        if op.has_state(attributes) or op.has_effects(attributes):
-            continue
-        dtype = element_dtype(kind.element)
-        if kind in inputs:
-            rewire(graph, node, Operand(inputs[kind]))
-            done.append(node)
-            continue
-        if op is constant:
-            continue
-        if all(isinstance(size, int) for size in kind.shape):
-            new = graph.constant(np.zeros(kind.shape, dtype), type=kind, origin=graph.origin(node))
-        elif (op is expand and graph.op(graph.operands(node)[0].node) is constant) or kind.layout is not None:
-            continue
-        else:
-            zero = graph.constant(np.zeros((), dtype), type=Tensor(kind.element, ()), origin=graph.origin(node))
-            new = graph.add(expand, [zero], {"shape": kind.shape}, origin=graph.origin(node))
-        inherit(graph, new.node, node)
-        rewire(graph, node, Operand(new.node))
-        done.append(node)
+    for node in [node for node in graph.in_order() if node in empty and _counts_for_nothing(graph, node)]:
+        read = {result for _, _, result in graph.readers(node)}
+        for result, kind in empty[node].items():
+            source = inputs.get(kind) or _constant_without_entries(graph, node, kind) if result in read else None
+            if source is not None:
+                rewire(graph, node, Operand(source), result)
+                done.append(node)
     return done
 
 
-def _type_without_entries(data: dict[str, Any]) -> Tensor | None:
-    kind = data.get("result")
-    return kind if isinstance(kind, Tensor) and 0 in kind.shape else None
+def _types_without_entries(data: dict[str, Any]) -> dict[int, Tensor]:
+    """Return the types of those results of a node that have no entries, by their places."""
+    kinds = data.get("result")
+    listed = kinds if isinstance(kinds, tuple) else (kinds,)
+    return {i: kind for i, kind in enumerate(listed) if isinstance(kind, Tensor) and 0 in kind.shape}
+
+
+def _counts_for_nothing(graph: Graph, node: str) -> bool:
+    """Tell whether a node does nothing else than to compute its results."""
+    op, attributes = graph.op(node), graph.attributes(node)
+    return not (op.has_state(attributes) or op.has_effects(attributes))
+
+
+def _constant_without_entries(graph: Graph, node: str, kind: Tensor) -> str | None:
+    """Add a constant in place of a node, or a number that is repeated not at all; None where the node is that."""
+    op, dtype, origin = graph.op(node), element_dtype(kind.element), graph.origin(node)
+    is_known = all(isinstance(size, int) for size in kind.shape)
+    is_repeated = op is expand and graph.op(graph.operands(node)[0].node) is constant
+    if kind.unknowns or op is constant or (not is_known and (is_repeated or kind.layout is not None)):
+        return None
+    if is_known:
+        new = graph.constant(np.zeros(kind.shape, dtype), type=kind, origin=origin)
+    else:
+        zero = graph.constant(np.zeros((), dtype), type=Tensor(kind.element, ()), origin=origin)
+        new = graph.add(expand, [zero], {"shape": kind.shape}, origin=origin)
+    inherit(graph, new.node, node)
+    return str(new.node)
 
 
 @pass_

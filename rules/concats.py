@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from graphrewrite import decline, op, rule
-from graphrewrite.rules.operands import first_operand, operands_of
+from graphrewrite.rules.operands import first_operand, has_equal, operands_of
 from graphrewrite.rules.slices import taken
 
 __all__ = ["STEPS", "concat_before_step", "drop_empty_operand", "merge_concats", "slice_after_pair", "slice_after_step"]
@@ -30,6 +30,8 @@ def merge_concats(before, xs, after):
     rank = len(outer.shape)
     if inner.axis % rank != outer.axis % rank:
         return decline("they are along different axes", at=inner)
+    if has_equal(inner):
+        return decline("an equal one becomes one with it, which others read", at=inner)
     return op.concat(*before, *xs, *after, like=outer)
 
 

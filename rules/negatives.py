@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import op
+from graphrewrite.rewriting.facts import Analysis
 from graphrewrite.rewriting.facts.queries import Query, readers_of
 from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.types import SMALL_FLOATS, element_kind
@@ -75,17 +76,21 @@ def is_neutral(part):
     return neutral.is_constant and x.type == part.type and bool((neutral.value == number).all())
 
 
-_DEEP = 4
-"""Ops of constants in a row that are seen to be one."""
+def _is_computed(node):
+    """What is made of constants is one, as `eliminate_independent_nodes` computes it, unless it has a state."""
+    is_plain = not node.op.has_state(node.attributes) and not node.op.has_effects(node.attributes)
+    return (bool(node.facts) and all(node.facts) and is_plain,) * len(node.results)
 
 
-@Query
-def is_fixed(x, depth=_DEEP):
-    """Whether a value is a constant, or will be one when it is computed."""
-    if x.is_constant or depth == 0:
-        return x.is_constant
-    operands = operands_of(x)
-    return bool(operands) and all(is_fixed(each, depth - 1) for each in operands)
+fixed: Analysis[bool] = Analysis(
+    "fixed",
+    unknown=lambda kind: False,
+    kind=bool,
+    functions={op.constant: lambda node: True},
+    otherwise=_is_computed,
+)
+"""Whether a value is a constant, or will be one when it is computed."""
+is_fixed = fixed.predicate(lambda fact: fact, "it is a constant, or made of some", lambda _: "depends on an input")
 
 
 @Query

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["first_operand", "operands_of"]
+from graphrewrite.rewriting.facts.queries import Query, producers, readers_of
+
+__all__ = ["first_operand", "has_equal", "operands_of"]
 
 
 def operands_of(node: Any) -> list[Any]:
@@ -15,3 +17,14 @@ def operands_of(node: Any) -> list[Any]:
 def first_operand(node: Any) -> Any:
     """Return the first operand of a matched node."""
     return node.replay.bound(node.graph.operands(node.node)[0])
+
+
+@Query
+def has_equal(node: Any) -> bool:
+    """Whether another node does the same with the same operands: they become one, which all of their readers read."""
+    graph, own = node.graph, node.graph.attributes(node.node)
+    for reader in readers_of(first_operand(node)):
+        is_same = reader != node.node and graph.op(reader) is node.op and producers(graph.value(reader)) is not None
+        if is_same and graph.operands(reader) == graph.operands(node.node) and graph.attributes(reader) == own:
+            return True
+    return False

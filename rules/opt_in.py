@@ -74,7 +74,12 @@ from graphrewrite.rules.norms import (
     scale_norm,
     subtract_norm,
 )
-from graphrewrite.rules.products import constant_behind_reshape, factor_after_product, factor_before_product
+from graphrewrite.rules.products import (
+    constant_behind_reshape,
+    factor_after_addend,
+    factor_after_product,
+    factor_before_product,
+)
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS
 from graphrewrite.rules.shapes import (
     drop_reshape,
@@ -153,6 +158,7 @@ FOLDING = (
     fold_input_offset,
     permute_linear_weights,
     factor_after_product,
+    factor_after_addend,
     factor_before_product,
     constant_behind_reshape,
 )

@@ -14,6 +14,7 @@ __all__ = [
     "add_products",
     "constant_behind_reshape",
     "drop_repeated_matrix",
+    "factor_after_addend",
     "factor_after_product",
     "factor_before_product",
     "factor_behind_movement",
@@ -45,6 +46,20 @@ def factor_after_product(x, w: Constant, c: Constant):
     if factors is None or scaled.type != product.type:
         return decline("the factor is not one number a column", at=c)
     return op.matmul(x, w.value * factors)
+
+
+@rule(keeps="rounding")
+def factor_after_addend(x, w: Constant, b: Constant, c: Constant):
+    """A factor of each column of a product with an addend belongs to the weights and to the addend."""
+    product = op.matmul(x, w)
+    total = op.add(product, b)
+    scaled = op.mul(total, c)
+    yield scaled
+    columns = w.shape[-1] if w.value.ndim > 1 else 0
+    factors, addends = (_columns(each, columns) if columns else None for each in (c, b))
+    if factors is None or addends is None or not product.type == total.type == scaled.type:
+        return decline("the factor or the addend is not one number a column", at=scaled)
+    return op.add(op.matmul(x, w.value * factors), addends * factors)
 
 
 @rule(keeps="rounding")

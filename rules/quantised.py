@@ -23,6 +23,7 @@ __all__ = [
     "concat_before_dequantising",
     "drop_limit_before_quantising",
     "drop_quantise_again",
+    "limit_stored",
     "move_before_dequantising",
     "pick_stored",
     "quantise_before_concat",
@@ -101,6 +102,31 @@ def pick_stored(x, s: Constant, z: Constant | None = None):
         return decline("runtimes compare windows of integers of 8 bits only", at=picked)
     reason = _changed(x, s, z, real, stored)
     return decline(reason, at=stored) if reason else picked.op(x, like=picked)
+
+
+@rule
+def limit_stored(x, s: Constant, z: Constant | None = None):
+    """Numbers of one scale that are read, limited, and stored again, are stored ones between the limits as stored."""
+    real = op.dequantize_linear(x, s, z)
+    limited = (op.relu | op.clip)(real)
+    stored = op.quantize_linear(limited, s, z)
+    yield stored
+    if not _is_single(s, z) or not _is_positive(s):
+        return decline("its scale differs from entry to entry, or is not above 0", at=real)
+    if x.type.element not in ("i8", "u8"):
+        return decline("runtimes limit integers of 8 bits only", at=limited)
+    if reason := _changed(x, s, z, real, stored):
+        return decline(reason, at=stored)
+    low, high = (0.0, None) if limited.op is op.relu else (limited.low, limited.high)
+    bounds = [None if each is None else _as_stored(each, s, z, real, stored) for each in (low, high)]
+    return op.clip(x, low=bounds[0], high=bounds[1])
+
+
+def _as_stored(bound, s, z, real, stored):
+    """A limit of numbers as one of those that are stored for them."""
+    limit = np.full((1,), bound).astype(element_dtype(real.type.element))
+    params = [param.value.reshape(()) for param in _there(s, z)]
+    return int(op.quantize_linear(limit, *params, element=stored.type.element if z is None else None)[0])
 
 
 @rule(shared="keep")
@@ -232,6 +258,7 @@ MOVE_INTEGERS = (
     concat_before_dequantising,
     quantise_before_concat,
     pick_stored,
+    limit_stored,
 )
 """Stored integers move instead of floats: the same bits; opt-in, for hardware moves what comes of them."""
 

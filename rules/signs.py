@@ -86,6 +86,11 @@ _LOWER = "its sign goes into what is below it, for all of its readers"
 _ALONE = "the negative of a negative is the number itself"
 
 
+def _stays(product, *signs):
+    """The reason why the signs of what is multiplied, or divided, are left to other rules; or an empty text."""
+    return no_sign(product) or (_LOWER if goes_lower(*signs) else "")
+
+
 @rule
 def negate_operand(x, y, c: Constant):
     """The negative of a product with a constant is one with its negative; -(x - y) of integers is y - x."""
@@ -171,12 +176,8 @@ def multiply_without_signs(x, y):
     sign, other = op.neg(x), op.neg(y)
     product = (op.mul | op.div)(sign, other)
     yield product
-    if is_negative(x) or is_negative(y):
-        return decline(_ALONE, at=product)
-    if reason := no_sign(product):
+    if reason := _ALONE if is_negative(x) or is_negative(y) else _stays(product, sign, other):
         return decline(reason, at=product)
-    if goes_lower(sign, other):
-        return decline(_LOWER, at=product)
     return product.op(x, y)
 
 
@@ -186,10 +187,8 @@ def fold_sign_before(x, c: Constant):
     sign = op.neg(x)
     product = (op.mul | op.div)(sign, c)
     yield product
-    if reason := no_sign(product):
+    if reason := _stays(product, sign):
         return decline(reason, at=product)
-    if goes_lower(sign):
-        return decline(_LOWER, at=sign)
     return product.op(x, op.neg(c))
 
 
@@ -199,10 +198,8 @@ def fold_sign_of_divisor(x, c: Constant):
     sign = op.neg(x)
     quotient = op.div(c, sign)
     yield quotient
-    if reason := no_sign(quotient):
+    if reason := _stays(quotient, sign):
         return decline(reason, at=quotient)
-    if goes_lower(sign):
-        return decline(_LOWER, at=sign)
     return op.div(op.neg(c), x)
 
 
@@ -214,9 +211,7 @@ def move_sign(z, x, y, c: Constant):
     sign = op.neg(z)
     result = (op.mul | op.div)(sign, product | quotient | difference | total)
     yield result
-    if goes_lower(sign):
-        return decline(_LOWER, at=sign)
-    if reason := no_sign(result) or ("the negative of a constant is computed" if is_fixed(z) else ""):
+    if reason := "the negative of a constant is computed" if is_fixed(z) else _stays(result, sign):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else result.op(z, negative)
@@ -230,9 +225,7 @@ def move_sign_of_divisor(z, x, y, c: Constant):
     sign = op.neg(z)
     result = op.div(product | quotient | difference | total, sign)
     yield result
-    if goes_lower(sign):
-        return decline(_LOWER, at=sign)
-    if reason := no_sign(result) or ("the negative of a constant is computed" if is_fixed(z) else ""):
+    if reason := "the negative of a constant is computed" if is_fixed(z) else _stays(result, sign):
         return decline(reason, at=result)
     negative = _negative(forms, x, y, c)
     return negative if isinstance(negative, Declined) else op.div(negative, z)

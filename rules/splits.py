@@ -1,4 +1,4 @@
-"""Parts of a value as the results of one split: a single op, where slices would be one each."""
+"""Parts of a value as the results of one split, a single op, or as a slice each, which rules know one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphrewrite.graph.rewiring import inherit, rewire
 from graphrewrite.op.reserved_keys import marks_in
 from graphrewrite.rules.slices import taken
 
-__all__ = ["join_slices"]
+__all__ = ["cut_split", "join_slices", "nodes_of_type"]
 
 
 @pass_
@@ -22,8 +22,9 @@ def join_slices(graph: Graph) -> list[str]:
         if graph.nodes[node]["type"] == "slice" and (part := _part(graph, node)) is not None:
             axis, places = part
             found.setdefault((graph.operands(node)[0], axis), []).append((places, node))
-    joined = []
-    for (whole, axis), parts in found.items():
+    joined: dict[Operand, Operand] = {}
+    for (given, axis), parts in found.items():
+        whole = joined.get(given, given)  # which was a slice itself
         parts.sort(key=lambda part: part[0].start)
         kind = graph.result_type(*whole)
         size = kind.shape[axis]
@@ -41,10 +42,35 @@ def join_slices(graph: Graph) -> list[str]:
         first, *_ = graph.add(op.split, [graph.value(*whole)], attributes, origin=origin)
         for result, node in zip(results, nodes, strict=True):
             inherit(graph, first.node, node)
-            rewire(graph, node, Operand(first.node, result))
+            joined[Operand(node)] = Operand(first.node, result)
+            rewire(graph, node, joined[Operand(node)])
             graph.remove_node(node)
-        joined += nodes
-    return joined
+    return [node for node, _ in joined]
+
+
+def nodes_of_type(graph: Graph, kind: str) -> list[str]:
+    """Return the nodes of a type, in order; of one that is not there, this costs one look at each node."""
+    found = {node for node, data in graph.nodes(data=True) if data.get("type") == kind}
+    return [node for node in graph.in_order() if node in found] if found else []
+
+
+def cut_split(graph: Graph, node: str) -> bool:
+    """Let what reads the results of a split read a slice each instead; tell whether that was done."""
+    # An edge with a kind is a control edge: it orders the split itself, which would be gone.
+    if any("kind" in data for data in graph.succ[node].values()):
+        return False
+    axis, sizes = (graph.attributes(node)[key] for key in ("axis", "sizes"))
+    start, read = 0, {result for data in graph.succ[node].values() for _, result in data["slots"]}
+    for index, size in enumerate(sizes):
+        if index in read:
+            attributes = {"starts": (start,), "ends": (start + size,), "axes": (axis,)}
+            whole = graph.value(*graph.operands(node)[0])
+            part = graph.add(op.slice, [whole], attributes, origin=graph.origin(node))
+            rewire(graph, node, Operand(part.node), index)
+        start += size
+    if read:
+        graph.remove_node(node)
+    return bool(read)
 
 
 def _part(graph: Graph, node: str) -> tuple[int, range] | None:

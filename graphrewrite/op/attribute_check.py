@@ -28,6 +28,7 @@ from graphrewrite.types import (
     FixedPoint,
     OwnType,
     Quantised,
+    Size,
     Stream,
     Tensor,
     as_element,
@@ -324,7 +325,7 @@ _EXAMPLES = {"FixedPoint": "FixedPoint(True, 8, fraction=4)", "Quantised": "Quan
 def _plain(kinds: Iterable[Kind], is_sized: bool) -> frozenset[type]:
     """Return the Python types whose values are stored as they are, by one of some kinds."""
     found = {_PLAIN[kind] for kind in kinds if kind in _PLAIN}
-    return frozenset(found) - ({str} if is_sized else set())
+    return frozenset(found - {str} | {Size} if is_sized and str in found else found)  # sizes are in normal form
 
 
 def _example(kind: Kind) -> str:

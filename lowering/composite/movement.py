@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
-from graphrewrite.graph import Operand
-from graphrewrite.graph.rewiring import rewire
 from graphrewrite.lowering.composite.axes import disordered, named, reshaped, unsaid
 from graphrewrite.rules import write_as_reshape
+from graphrewrite.rules.splits import cut_split, nodes_of_type
 
 __all__ = ["LOWER_MOVEMENT"]
 
@@ -75,24 +74,7 @@ def write_constant_where_by_expand(c: Constant, x, y):
 @pass_
 def write_split_by_slices(graph: Graph) -> list[str]:
     """Write each result of a split as a slice; a pass, since a pattern has a fixed number of results."""
-    removed = []
-    for node in graph.in_order():
-        # An edge with a kind is a control edge: it orders the split itself, which would be gone.
-        if graph.nodes[node]["type"] != "split" or any("kind" in data for data in graph.succ[node].values()):
-            continue
-        axis, sizes = (graph.attributes(node)[key] for key in ("axis", "sizes"))
-        start, read = 0, {result for data in graph.succ[node].values() for _, result in data["slots"]}
-        for index, size in enumerate(sizes):
-            if index in read:
-                attributes = {"starts": (start,), "ends": (start + size,), "axes": (axis,)}
-                whole = graph.value(*graph.operands(node)[0])
-                part = graph.add(op.slice, [whole], attributes, origin=graph.origin(node))
-                rewire(graph, node, Operand(part.node), index)
-            start += size
-        if read:
-            graph.remove_node(node)
-            removed.append(node)
-    return removed
+    return [node for node in nodes_of_type(graph, "split") if cut_split(graph, node)]
 
 
 LOWER_MOVEMENT = (

@@ -16,6 +16,7 @@ from graphrewrite.lowering.exchange.onnx.model_file import load_model
 from graphrewrite.lowering.exchange.onnx.node_hooks import info_of_onnx
 from graphrewrite.lowering.exchange.onnx.tables import PRODUCERS, TABLE, by_op
 from graphrewrite.lowering.exchange.rulesets.described_ops import filled_up
+from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.runtime.plugins import offered
 from graphrewrite.runtime.progress import progress
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["from_onnx"]
 
 
+@gc_paused()
 def from_onnx(
     model: str | Path | bytes | onnx.ModelProto,
     *,

@@ -6,14 +6,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from graphrewrite import decline, op, rule
+from graphrewrite import Graph, decline, op, pass_, rule
 from graphrewrite.rewriting.facts import Analysis
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.rules.slices import taken
+from graphrewrite.rules.splits import cut_split, nodes_of_type
 from graphrewrite.types import element_kind
 
 __all__ = [
     "RECOGNISE_ROTARY_EMBEDDING",
+    "cut_turned_halves",
     "recognise_partial_rotary_embedding",
     "recognise_rotary_embedding",
     "recognise_rotary_embedding_beside",
@@ -164,6 +166,21 @@ def _turned(x, cos, sin, parts, result, *, interleaved=False):
     return op.transpose(op.rotary_embedding(swapped, across, along, interleaved=interleaved), perm=(0, 2, 1, 3))
 
 
+@pass_
+def cut_turned_halves(graph: Graph) -> list[str]:
+    """Halves of a split are slices where they are turned: one is negated, or each is multiplied twice."""
+    cut = []
+    for node in nodes_of_type(graph, "split"):
+        kind, attributes = graph.result_type(node), graph.attributes(node)
+        is_half = len(attributes["sizes"]) == 2 and len(set(attributes["sizes"])) == 1
+        if not is_half or len(kind.shape) != 4 or attributes["axis"] not in _LAST:
+            continue
+        readers = [[graph.nodes[r.node]["type"] for r in graph.readers(node) if r.result == i] for i in (0, 1)]
+        if ("neg" in readers[1] or min(each.count("mul") for each in readers) > 1) and cut_split(graph, node):
+            cut.append(node)
+    return cut
+
+
 @rule(keeps="rounding")
 def recognise_rotary_embedding(x, cos: Angles, sin: Angles):
     """An operand times cosines, and with its halves exchanged and one negated times sines (Su et al. 2021)."""
@@ -241,6 +258,7 @@ def recognise_partial_rotary_embedding(x, cos, sin):
 
 
 RECOGNISE_ROTARY_EMBEDDING = (
+    cut_turned_halves,
     recognise_rotary_embedding,
     recognise_rotary_embedding_of_halves,
     recognise_rotary_embedding_beside,

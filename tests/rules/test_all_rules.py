@@ -227,7 +227,7 @@ ON = {
         memory.view_reshape, memory.eliminate_copies, ops=("reshape", "flatten", "unsqueeze")
     ),
     "rules.memory.drop_whole_view": programs.lowered(memory.view_reshape, ops=("identity", "reshape")),
-    **{f"rules.recognition.rotary.{member.__name__}": rotations() for member in RECOGNISE_ROTARY_EMBEDDING},
+    **{f"rules.recognition.rotary.{member.name}": rotations() for member in RECOGNISE_ROTARY_EMBEDDING},
     **{f"rules.recognition.attention.{member.__name__}": attentions() for member in RECOGNISE_ATTENTION},
     **{name: derivatives(MEMBERS[name]) for name in OF_GRADIENTS},
 }

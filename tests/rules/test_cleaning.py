@@ -111,3 +111,20 @@ def test_equal_nodes_may_have_their_operands_in_another_order():
     """)
     after = merge_equal_nodes(graph)
     assert {"b"} == set(graph) - set(after)  # which of 0 and -0 is the greater, the order decides
+
+
+def test_order_goes_past_what_is_computed_once():
+    graph = Graph.parse(
+        """graph g
+        x = input() : f32[N]
+        a = relu(x)
+        c = constant(^a, value=[1.0]) : f32[1]
+        s = neg(c)
+        b = exp(x, ^c, ^s)
+        y = output(a)
+        z = output(b)
+        t = output(s)"""
+    )
+    after = eliminate_independent_nodes(graph)
+    assert not {"s", "c"} & set(after)
+    assert after.controls("b") == (("a", "control"),)

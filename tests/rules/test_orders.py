@@ -121,6 +121,35 @@ ALIKE = {
         b = sub(c, a)
         e = div(b, b)
         y = output(e)""",
+    "an order of what is computed once": """c = constant(value=0.0) : f32[]
+        a = cast(c, element="f16")
+        b = cast(a, element="f16")
+        y = output(c, ^b)""",
+    "an order of a constant": """x = input() : f32[]
+        c = constant(^x, value=[[[[0.0]]]]) : f32[1,1,1,1]
+        a = max_pool(c, kernel=[1, 1])
+        b = unsqueeze(a, axes=[0])
+        y = output(b)""",
+    "an order among values without entries": """x = input() : f32[3,0,1]
+        z = input() : f64[3]
+        a = tanh(x)
+        b = identity(a, ^z:memory)
+        c = tanh(b, ^a:memory)
+        e = constant(value=[0.0]) : f32[1]
+        d = sub(c, e)
+        y = output(d, ^a:memory)""",
+    "what comes after another value, with a reader that is dead": """x = input() : f64[1]
+        z = input() : f64[]
+        a = transpose(x, ^z:memory, perm=[0])
+        b = transpose(a, perm=[0])
+        c = minimum(z, a)
+        y = output(b)""",
+    "equal operands of a concatenation": """x = input() : f32[N,2]
+        a = concat(x, x, axis=1)
+        b = concat(x, x, axis=1)
+        c = concat(a, b, axis=1)
+        y = output(a)
+        z = output(c)""",
 }
 
 

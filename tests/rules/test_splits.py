@@ -16,6 +16,15 @@ def parts(x, *sizes):
     return op.split(x, sizes=sizes, axis=1)
 
 
+def test_slices_of_slices_are_joined():
+    def body(x):
+        rest = cut(x, 2, 6)
+        return op.concat(cut(x, 0, 2), cut(rest, 0, 2), cut(rest, 2, 4), axis=1)
+
+    graph = graph_of(body, "f32[N,6]")
+    assert kinds(join_slices(graph)) == ["split", "split", "concat"]
+
+
 def kinds(graph):
     found = [graph.nodes[node]["type"] for node in graph.in_order()]
     return [kind for kind in found if kind not in ("input", "output", "constant")]

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, op, rewrite
-from graphrewrite.rules import merge_concats, merge_slices
+from graphrewrite.rules import join_slices, merge_concats, merge_slices
 
 __all__ = ["rotations"]
 
@@ -32,7 +32,9 @@ def rotations(draw: st.DrawFn) -> Graph:
     angle = graph.input("a", Tensor(element, shape))
     y = form(x, angle, first=draw(st.booleans()))
     graph.output("y", op.concat(y, cut(given, 2 * pairs, 2 * pairs + more), axis=-1) if more else y)
-    return rewrite(graph, [merge_slices, merge_concats]) if draw(st.booleans()) else graph
+    if draw(st.booleans()):
+        return rewrite(graph, [merge_slices, merge_concats])
+    return join_slices(graph) if draw(st.booleans()) else graph
 
 
 def cut(x: Any, start: int, end: int, step: int = 1) -> Any:

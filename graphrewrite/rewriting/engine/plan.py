@@ -238,18 +238,21 @@ class _Plan:
         self.edit.changed = list(changed.items())
 
     def loses_order(self) -> Declined | None:
-        """Decline an edit that removes a node with a control edge from a node that stays: its order would be lost.
+        """Decline an edit that removes, or passes by, a node with a control edge from a node that stays.
 
-        A constant is the same at any time: nothing is lost with its order.
+        What has read the node would come before its time. A constant is the same at any time.
         """
         gone = set(self.edit.removed)
-        for node in self.edit.removed:
-            if self.graph._node[node].get("type") == "constant":
+        read = {source for (source, reader), slots in self.edges.items() if slots and reader not in gone}
+        for node in self.matched:
+            if node in read or self.graph._node[node].get("type") == "constant":
                 continue
             for source, data in self.graph._pred[node].items():
                 if data.get("kind", EFFECT) not in (EFFECT, PREDICATE) and not data["slots"] and source not in gone:
                     return Declined(
-                        f"would disappear, but it comes after {source!r}; move that control edge first", node
+                        f"would {'disappear' if node in gone else 'be passed by'}, but it comes after {source!r}; "
+                        "move that control edge first",
+                        node,
                     )
         return None
 

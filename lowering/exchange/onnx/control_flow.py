@@ -32,9 +32,9 @@ _MOST = 1000
 """Nodes of ONNX that a loop may be repeated as."""
 
 
-def is_control_flow(node: Any) -> bool:
-    """Tell whether an ONNX node is one that this module imports."""
-    return node.op_type in _IMPORTED and node.domain in ("", "ai.onnx")
+def is_control_flow(kind: str) -> bool:
+    """Tell whether an ONNX op, by its name and domain, is one that this module imports."""
+    return kind in _IMPORTED
 
 
 def add_control_flow(importer: Importer, node: Any, inputs: Sequence[Value | None], label: str) -> tuple[Value, ...]:

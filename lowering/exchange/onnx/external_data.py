@@ -36,10 +36,10 @@ def is_external(tensor: Any) -> bool:
 
 def array_of(tensor: Any) -> np.ndarray:
     """Return the array of a constant that lies in the model, if its size matches its shape."""
-    from onnx import numpy_helper
+    import onnx
 
     try:
-        return handed_over(np.asarray(numpy_helper.to_array(tensor)))
+        return handed_over(np.asarray(onnx.numpy_helper.to_array(tensor)))
     except ValueError as error:
         raise ModelError(
             f"the constant {tensor.name!r} of shape {list(tensor.dims)} does not hold as many numbers ({error})"

@@ -28,9 +28,8 @@ def kind_of(node: Any) -> str:
     return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
 
 
-def is_known(node: Any, table: Container[str]) -> bool:
-    """Tell whether an import table has an entry for an ONNX node."""
-    kind = kind_of(node)
+def is_known(kind: str, table: Container[str]) -> bool:
+    """Tell whether an import table has an entry for an ONNX op, by its name and domain."""
     return kind == "Constant" or kind in table
 
 
@@ -47,7 +46,7 @@ class GenericNodes:
         self.onnx, self.inner, self.sizes = onnx, inner, sizes
         self.assumed: set[str] = set()
         self.declared: dict[str, Any] = {}
-        if all(is_known(node, table) for node in proto.graph.node):
+        if all(is_known(kind_of(node), table) for node in proto.graph.node):
             return
         with suppress(Exception):  # onnx raises what its C++ side throws; then the model says what it says
             proto = onnx.shape_inference.infer_shapes(proto)

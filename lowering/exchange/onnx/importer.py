@@ -55,12 +55,13 @@ class Importer:
         table: Mapping[str, tuple[Entry, ...]],
         weights: Mapping[str, tuple[np.ndarray, int]] | None = None,
         hooks: Hooks | None = None,
+        root: Importer | None = None,
     ) -> None:
         import onnx
 
         self.onnx, self.proto, self.shapes, self.constants, self.table = onnx, proto, shapes, constants, table
-        self.weights, self.root, self.hooks = weights or {}, self, hooks
-        self.left = _FEW + _REPEATS * sum(1 for _ in all_nodes(proto.graph.node))
+        self.weights, self.root, self.hooks = weights or {}, root or self, hooks
+        self.left = 0 if root else _FEW + _REPEATS * sum(1 for _ in all_nodes(proto.graph.node))
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
         weight_names = {*self.weights, *(tensor.name for tensor in proto.graph.initializer)}
@@ -196,7 +197,10 @@ class Importer:
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
             self.constant(node.output[0], *self.constant_array(label, attributes))
             return
-        inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
+        inputs = [
+            self.values[name] if name in self.values else self.value(name, f"node {label!r}") if name else None
+            for name in node.input
+        ]
         if node.op_type == "Identity" and node.doc_string == COPY and inputs[0] is not None:
             self.values[node.output[0]] = inputs[0]
             return
@@ -219,14 +223,15 @@ class Importer:
 
     def translate_as(self, node: Any, attributes: dict[str, Any], inputs: list[Value | None], label: str) -> None:
         """Add the translation of a node that reads values."""
-        if is_control_flow(node):
+        kind = kind_of(node)
+        if is_control_flow(kind):
             self.control_flow(node, inputs, label)
             return
-        if not is_known(node, self.table):
+        if not is_known(kind, self.table):
             self.add_unknown(node, inputs, label)
             return
         try:
-            meaning = self.agreement.reached(inputs, lambda: self.meaning(node, attributes, inputs, label))
+            meaning = self.agreement.reached(inputs, lambda: self.meaning(node, kind, attributes, inputs, label))
         except (GraphRewriteError, Unfit, ValueError) as error:
             if self.unknown.is_assumed(node) and not isinstance(error, Unfit):
                 # It may be right, and the assumed type of its operand wrong.
@@ -236,7 +241,9 @@ class Importer:
                 raise OpenSizesError(f"node {label!r} ({node.op_type}): {error.reason}", error.inputs) from None
             raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
         results = meaning if isinstance(meaning, tuple) else (meaning,)
-        self.values.update({name: value for name, value in zip(node.output, results, strict=False) if name})
+        for name, value in zip(node.output, results, strict=False):
+            if name:
+                self.values[name] = value
 
     def add_unknown(self, node: Any, inputs: list[Value | None], label: str) -> None:
         """Add a generic node; one with subgraphs also reads their outer values."""
@@ -261,9 +268,7 @@ class Importer:
     def child(self, graph: Any) -> Importer:
         """Return the importer of a subgraph."""
         proto = self.onnx.helper.make_model(graph, opset_imports=self.proto.opset_import)
-        child = Importer(proto, {}, {}, self.table, hooks=self.hooks)
-        child.root = self.root
-        return child
+        return Importer(proto, {}, {}, self.table, hooks=self.hooks, root=self.root)
 
     def inner(self, graph: Any, captured: list[str]) -> Graph:
         """Import a subgraph of a generic node, with the values that it captures as its first inputs."""
@@ -284,12 +289,14 @@ class Importer:
         self.values = outer
         return results
 
-    def meaning(self, node: Any, onnx_attributes: dict[str, Any], inputs: list[Value | None], label: str) -> Any:
+    def meaning(
+        self, node: Any, kind: str, onnx_attributes: dict[str, Any], inputs: list[Value | None], label: str
+    ) -> Any:
         """Translate a node by the first entry that fits; if none does, raise why the last one does not."""
-        used = max((i + 1 for i, name in enumerate(node.output) if name), default=0)
+        used = max([i for i, name in enumerate(node.output, 1) if name], default=0)
         # Values that must be known on import are the reason that helps most: another entry would not need them.
         hindrance: Exception | None = None
-        for entry in self.table[kind_of(node)]:
+        for entry in self.table[kind]:
             try:
                 attributes, operands = self.arguments(entry, onnx_attributes, inputs, used)
             except (Unfit, OpenSizesError) as error:

@@ -163,7 +163,7 @@ def _check(proto: onnx.ModelProto, name: str) -> None:
             f"{name} has no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} "
             "outputs; is it an ONNX file?"
         )
-    if any(isinstance(text, bytes) for text in _texts(proto.graph)):
+    if bytes in set(map(type, _texts(proto.graph))):
         raise ModelError(f"{name} is corrupt: some of its names are not text; export it again")
     try:
         onnx.checker.check_model(_with_shapes(proto))

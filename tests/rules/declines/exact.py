@@ -345,6 +345,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.merge_concats: (
         (lambda x, y: op.concat(op.concat(x, y, axis=1), axis=1), "f32[N,4]", "f32[N,4]"),
         (lambda x, y: op.concat(op.concat(x, x, axis=0), y, axis=1), "f32[2,4]", "f32[4,4]"),
+        (lambda x, y: op.concat(op.concat(x, y, axis=0), op.concat(x, y, axis=0), axis=0), "f32[2,4]", "f32[2,4]"),
     ),
     rules.drop_empty_operand: (
         (lambda x, y: op.concat(x, y, axis=1), "f32[N,4]", "f32[N,1]"),

@@ -55,6 +55,11 @@ def _turned_again(x: Any, scale: np.ndarray, **attributes: Any) -> Any:
     return op.quantize_linear(turned, same, element=x.type.element, **attributes)
 
 
+def _limited_again(x: Any, scale: np.ndarray) -> Any:
+    same = constant(x, np.asarray(scale))
+    return op.quantize_linear(op.relu(op.dequantize_linear(x, same)), same, element=x.type.element)
+
+
 def _greatest_again(x: Any, scale: np.ndarray) -> Any:
     same = constant(x, np.asarray(scale))
     return op.quantize_linear(op.max_pool(op.dequantize_linear(x, same), kernel=(2, 2)), same, element=x.type.element)
@@ -196,6 +201,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     # Quantised numbers.
     quantised.move_before_dequantising: (
         (lambda x: op.tile(op.dequantize_linear(x, FOUR, ZEROS, axis=1), repeats=(1, 2)), "i8[N,4]"),
+    ),
+    quantised.limit_stored: (
+        (lambda x: _limited_again(x, FOUR), "i8[4,4]"),
+        (lambda x: _limited_again(x, np.float32(1e38)), "i8[4,4]"),
+        (lambda x: _limited_again(x, np.float32(0.5)), "i16[4,4]"),
     ),
     quantised.pick_stored: (
         (lambda x: _turned_again(x, FOUR, axis=0), "i8[4,4]"),

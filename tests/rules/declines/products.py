@@ -14,6 +14,10 @@ SEVERAL = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
 """Two matrices."""
 
 DECLINES: dict[Rule, tuple[Case, ...]] = {
+    products.factor_after_addend: (
+        (lambda x: op.mul(op.add(op.matmul(x, ones(4, 3)), ones(3)), COLUMN), "f32[2,4]"),
+        (lambda x: op.mul(op.add(op.matmul(x, ones(4, 3)), COLUMN), ones(3)), "f32[2,4]"),
+    ),
     products.factor_after_product: ((lambda x: op.mul(op.matmul(x, ones(4, 3)), COLUMN), "f32[2,4]"),),
     products.factor_before_product: ((lambda x: op.matmul(op.mul(x, COLUMN), ones(4, 3)), "f32[2,4]"),),
     products.constant_behind_reshape: (

@@ -128,8 +128,9 @@ def test_what_is_known_of_halves(line, known):
     assert facts_of(graph, repeated)["z"] is known
 
 
+@pytest.mark.parametrize("folded", [False, True])
 @pytest.mark.parametrize("form", [whole, halves])
-def test_halves_may_be_results_of_a_split(form):
+def test_halves_may_be_results_of_a_split(form, folded):
     graph = graph_of(form)
     slices = [node for node in graph if graph.nodes[node]["type"] == "slice"]
     split = op.split(graph.value("x"), sizes=(4, 4), axis=3)
@@ -137,4 +138,11 @@ def test_halves_may_be_results_of_a_split(form):
         first = dict(graph.attributes(node))["starts"] == (0,)
         rewire(graph, node, Operand(split[0].node, 0 if first else 1))
         graph.remove_node(node)
-    assert "rotary_embedding" in ops(recognised(graph, folded=True))
+    assert "rotary_embedding" in ops(recognised(graph, folded=folded))
+
+
+def test_halves_that_are_not_turned_stay_a_split():
+    graph = Graph("gated")
+    gate, value = op.split(graph.input("x", Tensor("f32", SIZES)), sizes=(4, 4), axis=3)
+    graph.output("y", op.mul(op.sigmoid(gate), value))
+    assert "split" in ops(recognised(graph))
