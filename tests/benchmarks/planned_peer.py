@@ -1,7 +1,7 @@
 """The memory of a first run, and its plan, in a process of its own: ``planned_peer.py model.onnx batch``.
 
 Printed are bytes: the plan, the weights, the peak of what the run allocates, the growth of the resident set. Both hold
-what the program keeps for later runs; libraries have computed another network before.
+what the program keeps for later runs; another program of the network has run before, for what libraries load and keep.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(model: str, frames: str) -> None:
     random = np.random.default_rng(0)
     x = {name: random.standard_normal((batch, *shape[1:]), dtype=np.float32) for name, shape in shapes.items()}
     plan = schedule(graph).peak * batch  # a size without a number counts as 1, and so do those of one frame
-    compile_graph(graph)(x)  # what libraries load and keep
+    compile_graph(graph)(x)
     program = compile_graph(graph)
     weights = sum(array.nbytes for results in program.constants.values() for array in results)
     gc.collect()
