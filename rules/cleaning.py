@@ -14,7 +14,7 @@ from graphrewrite.graph.dataflow import PREDICATE, is_ordered
 from graphrewrite.graph.rewiring import inherit, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
-from graphrewrite.op import constant, expand, identity
+from graphrewrite.op import LIBRARY, constant, expand, identity
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
 from graphrewrite.types import (
     Dimension,
@@ -23,6 +23,7 @@ from graphrewrite.types import (
     Type,
     element_dtype,
     element_kind,
+    handed_over,
     pairs_of,
     sizes_in,
     solved,
@@ -83,8 +84,11 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     unknown = {name for kind in kinds.values() for name in kind.unknowns}
     found = [pair for n in rim if kinds[n].unknowns for pair in zip(kinds[n].shape, values[n].shape, strict=True)]
     replace_sizes(graph, solved(found, unknown))
+    # A function of somebody else's may keep what it returns. Copies would leave holes as large as all weights.
+    is_ours = all(graph.op(node) is LIBRARY.get(graph.nodes[node]["type"]) for node in folded)
     for node, origin in _origins(graph, rim, folded).items():
-        value = graph.constant(values[node], type=graph.result_type(node), origin=origin)
+        array = handed_over(values[node]) if is_ours and values[node].base is None else values[node]
+        value = graph.constant(array, type=graph.result_type(node), origin=origin)
         inherit(graph, value.node, node)
         rewire(graph, node, Operand(value.node))
     for node in folded:

@@ -14,6 +14,9 @@ __all__ = ["entrywise"]
 _ENTRIES = 10 << 10
 """Entries of a block: half a dozen arrays of its size are a small part of a typical second-level cache."""
 
+_FEWEST, _SHARE = 4 << 10, 8
+"""Blocks of a small operand are this part of it, if not too short, so that they take no more room than it does."""
+
 _OPERANDS: Any = [["readonly", "contig"], ["writeonly", "allocate", "contig"]]
 """Blocks are contiguous, whatever the operand's memory is."""
 
@@ -55,7 +58,7 @@ def entrywise(
             _OPERANDS,
             [kind, x.dtype],
             casting="same_kind",
-            buffersize=_ENTRIES,
+            buffersize=min(_ENTRIES, max(_FEWEST, x.size // _SHARE)),
         )
         with blocks:
             for block, result in blocks:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor, evaluate, op, verify
+from graphrewrite import Graph, Tensor, define_op, evaluate, op, verify
 from graphrewrite.rules import eliminate_independent_nodes, merge_equal_nodes
 
 F = Tensor("f32", ("N", 2))
@@ -93,6 +95,37 @@ def test_every_result_of_constants_is_computed():
     inputs = {"x": np.ones((3, 2), np.float32)}
     before, found = evaluate(graph, inputs), evaluate(after, inputs)
     assert all(np.array_equal(found[name], before[name]) for name in before)
+
+
+def test_what_is_computed_is_not_copied():
+    graph = Graph.parse("""
+        graph large
+        x = input() : f32[N,262144]
+        many = constant_of_shape(shape=(262144,), value=0.5) : f32[262144]
+        sum = add(x, many)
+        y = output(sum)
+    """)
+    tracemalloc.start()
+    after = eliminate_independent_nodes(graph)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    (value,) = (data["value"] for _, data in after.nodes(data=True) if data["type"] == "constant")
+    assert value.nbytes <= peak < 1.5 * value.nbytes
+    assert not value.flags.writeable
+
+
+def test_an_array_that_a_function_keeps_stays_its_own():
+    kept = np.zeros(2, np.float32)
+
+    @define_op(infer=lambda: Tensor("f32", (2,)))
+    def given():
+        return kept
+
+    text = "graph kept\nx = input() : f32[N,2]\na = given()\nb = identity(a)\nc = add(x, b)\ny = output(c)"
+    graph = Graph.parse(text, ops=[given])
+    after = eliminate_independent_nodes(graph)
+    kept += 1
+    assert evaluate(after, {"x": np.zeros((1, 2), np.float32)})["y"].tolist() == [[0, 0]]
 
 
 def test_equal_nodes_may_have_their_operands_in_another_order():

@@ -25,6 +25,8 @@ _KEPT = 1 << 11, 1 << 13
 """Entries of repeated constants up to which they are kept, of many runs and of few."""
 _FEW, _SOME = 1 << 12, 1 << 14
 """So many entries, and less, are limited faster by two functions, or by one, than by numpy's one for both limits."""
+_LENGTHY = 1 << 13
+"""Entries of an array from which on a limit by it is faster than numpy's function for both, however many there are."""
 
 
 class Link(NamedTuple):
@@ -117,11 +119,13 @@ def applied(by: Map | Chain, source: np.ndarray, target: np.ndarray, scratch: Sc
     Constants of channels are repeated along a run of entries, each time anew where there are many such runs.
     """
     links, channels = by.links if isinstance(by, Chain) else _links(by, target.dtype), target.shape[-2:]
-    by_arrays = [_is_by_arrays(link, target.size, signed_zeros=isinstance(by, Map)) for link in links]
-    is_single = not any(by_arrays) and not any(isinstance(link.by, np.ndarray) for link in links)
     most, entries = _contiguous(target), math.prod(target.shape[-2:])
     positions = math.prod(target.shape[target.ndim - most : -2])
-    repeats = positions if is_single else _repeats(positions, entries, target.size)
+    repeats, of_channels = _repeats(positions, entries, target.size), any(isinstance(e.by, np.ndarray) for e in links)
+    run = repeats * entries if of_channels else 0
+    by_arrays = [_is_by_arrays(link, target.size, run, signed_zeros=isinstance(by, Map)) for link in links]
+    if not (of_channels or any(by_arrays)):
+        repeats = positions
     outer, rows = target.shape[: target.ndim - most], () if repeats == positions else (positions // repeats,)
     in_runs, in_few_axes = (*outer, *rows, repeats * entries), (*outer, positions * entries)
     actions: list[Action] = []
@@ -131,7 +135,7 @@ def applied(by: Map | Chain, source: np.ndarray, target: np.ndarray, scratch: Sc
         # Of an array with gaps and more axes, numpy makes a copy before it writes over it.
         x, y = (a.reshape(in_runs if is_of_channels or is_by_arrays else in_few_axes) for a in (source, target))
         if ufunc is np.clip:
-            actions += _limits(x, by_number, y, by_arrays=is_by_arrays)
+            actions += _limits(x, by_number, y, scratch, by_arrays=is_by_arrays)
         elif constant is None:
             actions.append(partial(ufunc, x, out=y))
         else:
@@ -190,23 +194,36 @@ def _contiguous(array: np.ndarray) -> int:
     return count
 
 
-def _is_by_arrays(link: Link, size: int, *, signed_zeros: bool) -> bool:
-    """Tell whether numbers are limited by arrays: numpy's function for both limits is faster from some numbers on."""
+def _is_by_arrays(link: Link, size: int, run: int, *, signed_zeros: bool) -> bool:
+    """Tell whether numbers are limited by arrays: numpy's function for both limits is faster from some numbers on.
+
+    One limit is faster by an array that is long enough, if there are such runs anyway.
+    """
     if link.ufunc is not np.clip:
         return False
     if math.inf in (-link.by[0], link.by[1]):  # with numbers in place of arrays it takes several times as long
-        return not signed_zeros or size <= _SOME
+        return not signed_zeros or size <= _SOME or run >= _LENGTHY
     return size <= _FEW
 
 
-def _limits(source: np.ndarray, ends: tuple[float, float], target: np.ndarray, *, by_arrays: bool) -> list[Action]:
+def _limits(
+    source: np.ndarray, ends: tuple[float, float], target: np.ndarray, scratch: Scratch, *, by_arrays: bool
+) -> list[Action]:
     low, high = ends
     if not by_arrays:
         return [partial(source.clip, *(np.asarray(end, target.dtype) for end in ends), out=target)]
     actions: list[Action] = []
     for ufunc, end, none in ((np.maximum, low, -math.inf), (np.minimum, high, math.inf)):
         if end != none:
-            actions.append(partial(ufunc, source, np.full(target.shape[-1:], end, target.dtype), out=target))
+            count = target.shape[-1]
+            is_anew = count >= _LENGTHY  # rather than kept for each step
+            limits = scratch.array(count, target.dtype) if is_anew else np.empty(count, target.dtype)
+            fill = partial(limits.fill, end)
+            if is_anew:
+                actions.append(fill)
+            else:
+                fill()
+            actions.append(partial(ufunc, source, limits, out=target))
             source = target
     return actions
 

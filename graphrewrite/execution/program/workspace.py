@@ -21,9 +21,9 @@ class Scratch:
     Examples
     --------
     >>> scratch = Scratch()
-    >>> one, other = scratch.array(3, np.float32), scratch.array(2, np.float64)
+    >>> one, other = scratch.array(2, np.float64), scratch.array(3, np.float32)
     >>> one.size, other.size, np.shares_memory(one, other)
-    (3, 2, True)
+    (2, 3, True)
     >>> scratch.take_from(room := np.empty(128, np.uint8))
     >>> np.shares_memory(scratch.array(4, np.float32), room), np.shares_memory(scratch.array(40, np.float32), room)
     (True, False)
@@ -37,12 +37,12 @@ class Scratch:
         self._room = room
 
     def array(self, count: int, dtype: DTypeLike) -> np.ndarray:
-        """Return so many entries; of larger and larger blocks each takes twice the room of the one before."""
+        """Return so many entries; of larger and larger blocks each takes twice the room of the one before, or more."""
         size = count * np.dtype(dtype).itemsize
         block = self._room
         if block.size < size + _LINE:
             if self._block.size < size + _LINE:
-                self._block = np.empty((1 << (size - 1).bit_length()) + _LINE, np.uint8)
+                self._block = np.empty(max(size + _LINE, 2 * self._block.size), np.uint8)
             block = self._block
         start = -block.ctypes.data % _LINE
         return block[start : start + size].view(dtype)

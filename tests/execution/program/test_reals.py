@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
 from graphrewrite.execution.evaluator import evaluate_nodes
-from graphrewrite.execution.program import compile_graph, instruction, kernel, schedule
+from graphrewrite.execution.program import chain, compile_graph, instruction, kernel, schedule
 from graphrewrite.op.nn import convolution, correlation
 from tests.support.program_graphs import by_functions
 from tests.support.program_networks import networks
@@ -93,6 +93,20 @@ def layers(*, read_twice: bool = False) -> Graph:
 
 def test_a_norm_goes_into_the_weights_and_a_limit_behind_the_pooling():
     assert instructions(layers()) == ["Gather", "Product", "Slide", "Slide", "Apply"]
+
+
+def test_long_runs_are_limited_by_arrays_as_by_numbers(monkeypatch):
+    g = Graph("net")
+    random = np.random.default_rng(0)
+    w, b = (random.normal(size=shape).astype(np.float32) for shape in ((32, 2, 3, 3), (32,)))
+    y = op.conv(g.input("x", Tensor("f32", ("N", 2, 7, 7))), w, b)
+    g.output("y", op.relu(y))
+    x = {"x": random.normal(size=(64, 2, 7, 7)).astype(np.float32)}
+    found = compile_graph(g)(x)["y"]
+    monkeypatch.setattr(chain, "_LENGTHY", 1 << 30)
+    wanted = compile_graph(g)(x)["y"]
+    assert (found == wanted).all()
+    assert_close({"y": found}, by_functions(g, x, ["y"]))
 
 
 def test_weights_whose_sums_others_read_stay_as_they_are():
