@@ -104,16 +104,17 @@ def within(array: np.ndarray, limits: Limits) -> np.ndarray:
     Parameters
     ----------
     limits : tuple of int
-        The least and the greatest number; with unsigned integers, none is below zero.
+        The least and the greatest number, as far as the element type has them.
 
     Examples
     --------
     >>> within(np.array([7, 0, -3]), (-2, 1)).tolist()
     [-1, 0, 1]
+    >>> within(np.array([120, 7], np.uint8), (-2, 511)).tolist()
+    [120, 7]
     """
-    low, high = limits
-    if array.dtype.kind == "u":
-        low = max(low, 0)
+    ends = np.iinfo(array.dtype)
+    low, high = max(limits[0], int(ends.min)), min(limits[1], int(ends.max))
     if high < low:
         return np.zeros_like(array)
     span = high - low + 1
