@@ -51,13 +51,16 @@ def sample(names: list[str], count: int) -> list[str]:
 
 
 def record(name: str) -> Record:
-    """What seed 0 finds of a mutant on every type; one that is no rule, or that has no instance, is found by that."""
+    """What two seeds find of a mutant on every type; one that is no rule, or that has no instance, is found by that."""
     try:
         rule = made()[name].make()
         on = graphs(containing=rule, every_type=True) if isinstance(rule, Rule) else None
     except (RuleError, NoInstanceError) as error:
         return Record(name, (Outcome("refuted", None, 0, 0.0, str(error)),))
-    return Record(name, (examine(rule, seed=0, on=on),), smallest(rule.pattern) if isinstance(rule, Rule) else None)
+    outcome = examine(rule, seed=0, on=on)
+    if outcome.verdict != "refuted":  # one mutant in a hundred is missed by a seed
+        outcome = examine(rule, seed=1, on=on)
+    return Record(name, (outcome,), smallest(rule.pattern) if isinstance(rule, Rule) else None)
 
 
 def test_every_operator_makes_mutants():
