@@ -100,6 +100,8 @@ def _parameter(c, whole, back=None):
     is_moved = back is not None and list(back) != sorted(back)
     if not c.is_constant:
         return c if _broadcasts(c.shape, whole) and not is_moved else None
+    if is_moved and len(c.shape) > len(back):
+        return None  # so has the product or sum
     value = with_axes(c, len(back)).transpose(np.argsort(back)) if is_moved else c.value
     more = max(value.ndim - len(whole), 0)
     entries = value.reshape(value.shape[more:]) if set(value.shape[:more]) <= {1} else value

@@ -44,8 +44,6 @@ from graphrewrite.lowering.gradients.convolutions import (
 )
 from graphrewrite.lowering.gradients.indexing import (
     differentiate_nll_loss,
-    differentiate_scatter_elements,
-    differentiate_scatter_nd,
 )
 from graphrewrite.lowering.gradients.movement import (
     differentiate_pad,
@@ -444,13 +442,6 @@ GRADIENTS: dict[Rule, tuple[Case, ...]] = {
     differentiate_resize: (
         (lambda g, x: op.resize.vjp(g, x, scales=(2.0,), mode="linear"), "f32[2*N]", "f32[N]"),
         (lambda g, x: op.resize.vjp(g, x, scales=(2.0,), axes=(1,), mode="linear"), "f32[0,6]", "f32[0,3]"),
-        (
-            lambda g, x: op.resize.vjp(
-                g, x, sizes=(2,), coordinate_transformation_mode="tf_crop_and_resize", roi=(0.0, 0.5)
-            ),
-            "f32[2]",
-            "f32[4]",
-        ),
     ),
     differentiate_affine_grid: (
         (lambda g, x: op.affine_grid.vjp(g, x, size=("N", 1, "H", 2)), "f32[N,H,2,2]", "f32[N,2,3]"),
@@ -467,26 +458,6 @@ GRADIENTS: dict[Rule, tuple[Case, ...]] = {
     differentiate_attention: (
         (attended, "f32[N,2,3,D]", "f32[N,2,3,D]", "f32[N,2,3,D]", "f32[N,2,3,D]"),
         (attended, "f32[N,H,3,4]", "f32[N,H,3,4]", "f32[N,H,3,4]", "f32[N,H,3,4]"),
-    ),
-    differentiate_scatter_elements: tuple(
-        (
-            lambda g, x, i, u, how=how: op.scatter_elements.vjp(g, x, i, u, reduction=how, wrt=0),
-            "f32[3]",
-            "f32[3]",
-            "i64[2]",
-            "f32[2]",
-        )
-        for how in ("mul", "max", "min")
-    ),
-    differentiate_scatter_nd: tuple(
-        (
-            lambda g, x, i, u, how=how: op.scatter_nd.vjp(g, x, i, u, reduction=how, wrt=0),
-            "f32[3]",
-            "f32[3]",
-            "i64[2,1]",
-            "f32[2]",
-        )
-        for how in ("mul", "max", "min")
     ),
     differentiate_nll_loss: (
         (lambda g, x, t, w: op.nll_loss.vjp(g, x, t, w, wrt=2), "f32[]", "f32[N,3]", "i64[N]", "f32[3]"),
