@@ -310,7 +310,7 @@ def test_so_it_does_with_every_type_and_layout(name):
 
 LARGE = 30
 """So many members of a set need as many graphs as one rule alone, or some of them never fire."""
-SELDOM = 20
+UNMET = 20
 """One in so many members of a set may have no graph."""
 
 
@@ -330,7 +330,7 @@ def test_a_rule_set_preserves_what_it_says(name):
         report = check(_drawn(SETS[name]), on=ON.get(name))
     # How much is compared of each member is a matter of the tests of one rule, above; of very many, a few never fire.
     assert report.counterexample is None, report
-    assert len(report.idle) <= len([*SETS[name]]) // SELDOM, report
+    assert len(report.idle) <= len([*SETS[name]]) // UNMET, report
 
 
 @pytest.mark.parametrize("name", [_known(name) for name in SOME_SETS])
