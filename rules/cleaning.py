@@ -54,7 +54,8 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     They are there before all others: what came before one of them comes before what came after it, and no more is said
     of their order.
     """
-    freed = [n for n, data in graph.nodes(data=True) if data.get("type") == "constant" and _drop_order(graph, n)]
+    constants = [node for node, data in graph.nodes(data=True) if data.get("type") == "constant"]
+    freed = [node for node in constants if _drop_order(graph, node)]
     independent = graph.independent_nodes() - set(graph.outputs)
     if all(graph.nodes[node].get("type") == "constant" for node in independent):
         return freed  # none, in most networks

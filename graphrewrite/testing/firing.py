@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -82,8 +82,7 @@ def firing_of(graph: Any, member: Any, change: Any) -> Firing:
         values = [(variable.name, value) for variable, value in bound if isinstance(value, Operand)]
         alike = {f"{x} and {y}": one == other for (x, one), (y, other) in combinations(values, 2)}
     found = [gone[name] if name in gone else graph._node.get(name, {}) for name in names]
-    firing = _firing(graph, member.name, found, edit, operands, constants, may_clear=_may_leave_nothing(member))
-    return replace(firing, alike=alike)
+    return _firing(graph, member.name, found, edit, operands, constants, alike, may_clear=_may_leave_nothing(member))
 
 
 def _may_leave_nothing(member: Any) -> bool:
@@ -98,7 +97,7 @@ def firing_between(before: Any, after: Any, name: str) -> Firing:
         return Firing(name)
     edit = difference(before, after)
     found = [before._node[node] for node in (*edit.removed, *(node for node, _ in edit.changed))]
-    return _firing(after, name, found, edit, {}, {})
+    return _firing(after, name, found, edit, {}, {}, {})
 
 
 def _firing(
@@ -108,6 +107,7 @@ def _firing(
     edit: Edit,
     operands: Mapping[str, bool],
     constants: Mapping[str, frozenset[str]],
+    alike: Mapping[str, bool],
     *,
     may_clear: bool = True,
 ) -> Firing:
@@ -130,6 +130,7 @@ def _firing(
         may_clear and not (touched or edit.added),
         constants,
         is_empty,
+        alike,
     )
 
 

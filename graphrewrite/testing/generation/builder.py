@@ -145,7 +145,9 @@ class Builder:
         there = self.pool.get(kind, [])
         if whole and self.pick((False, True)):  # inputs have edge values, and constants small numbers
             return self.constant(kind, positive=positive)
-        return self.pick(there) if bool(there) and self.pick((True, False)) else self.input(kind)
+        if bool(there) and self.pick((True, False)):
+            return self.pick(there)
+        return self.input(kind)
 
     def indices(self, kind: Type, limits: Limits) -> Value:
         """Return a value of a type whose entries lie between limits: an input, or a constant."""

@@ -25,6 +25,7 @@ __all__ = [
     "quantise",
     "requantise",
     "stored_add",
+    "stored_gelu",
     "stored_hard_swish",
     "stored_inverse_root",
     "stored_leaky_relu",
@@ -188,7 +189,6 @@ def _gelu_by_tanh(x: np.ndarray) -> np.ndarray:
 
 
 TABULATED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "GELU": _gelu,
     "LOGISTIC": lambda x: 1 / (1 + np.exp(-x)),
     "TANH": np.tanh,
     "EXP": np.exp,
@@ -200,19 +200,27 @@ TABULATED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def tabulated(name: str) -> Callable[..., Any]:
     """Return a function of stored numbers as a table, whose entries are computed in float32."""
 
-    def look_up(x: Operand, *, to: tuple[Result], approximate: bool = False) -> Any:
+    def look_up(x: Operand, *, to: tuple[Result]) -> Any:
         if name == "LOGISTIC" and (to[0].scale, to[0].zero_point) != (1 / 256, -128):
             raise Unfit(
                 f"its result is stored with scale {to[0].scale} and zero point {to[0].zero_point}, not 1/256, -128"
             )
-        real = np.float32(x.scale) * (_ALL - x.zero_point).astype(np.float32)
-        with np.errstate(over="ignore", invalid="ignore"):
-            function = _gelu_by_tanh if approximate else TABULATED[name]
-            exact = function(real.astype(np.float64)).astype(np.float32)
-            steps = half_away(exact * (np.float32(1) / np.float32(to[0].scale))).astype(np.float32)
-        return _table(x, np.clip(steps + np.float32(to[0].zero_point), -128, 127))
+        return _computed_table(TABULATED[name], x, to[0])
 
     return look_up
+
+
+def stored_gelu(x: Operand, *, to: tuple[Result], approximate: bool) -> Any:
+    """GELU of stored numbers, by the error function or by the hyperbolic tangent."""
+    return _computed_table(_gelu_by_tanh if approximate else _gelu, x, to[0])
+
+
+def _computed_table(function: Callable[[np.ndarray], np.ndarray], x: Operand, result: Result) -> Any:
+    real = np.float32(x.scale) * (_ALL - x.zero_point).astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exact = function(real.astype(np.float64)).astype(np.float32)
+        steps = half_away(exact * (np.float32(1) / np.float32(result.scale))).astype(np.float32)
+    return _table(x, np.clip(steps + np.float32(result.zero_point), -128, 127))
 
 
 def stored_inverse_root(x: Operand, *, to: tuple[Result]) -> Any:

@@ -201,8 +201,8 @@ _HYBRID: tuple[Entry, ...] = (
 
 _STORED: tuple[Entry, ...] = (
     *(_of_stored(name, elementwise.stored_relu(each)) for name, each in _ACTIVATIONS.items()),
-    *(_of_stored(name, elementwise.tabulated(name)) for name in elementwise.TABULATED if name != "GELU"),
-    _of_stored("GELU", elementwise.tabulated("GELU"), same_names(truth, "approximate")),
+    *(_of_stored(name, elementwise.tabulated(name)) for name in elementwise.TABULATED),
+    _of_stored("GELU", elementwise.stored_gelu, same_names(truth, "approximate")),
     _of_stored("RSQRT", elementwise.stored_inverse_root),
     *(_of_stored(name, elementwise.compared(each)) for name, each in _COMPARISONS.items()),
     _of_stored("NOT_EQUAL", elementwise.compared("equal", inverted=True)),
