@@ -197,10 +197,7 @@ class Importer:
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
             self.constant(node.output[0], *self.constant_array(label, attributes))
             return
-        inputs = [
-            self.values[name] if name in self.values else self.value(name, f"node {label!r}") if name else None
-            for name in node.input
-        ]
+        inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
         if node.op_type == "Identity" and node.doc_string == COPY and inputs[0] is not None:
             self.values[node.output[0]] = inputs[0]
             return
@@ -241,9 +238,7 @@ class Importer:
                 raise OpenSizesError(f"node {label!r} ({node.op_type}): {error.reason}", error.inputs) from None
             raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
         results = meaning if isinstance(meaning, tuple) else (meaning,)
-        for name, value in zip(node.output, results, strict=False):
-            if name:
-                self.values[name] = value
+        self.values.update({name: value for name, value in zip(node.output, results, strict=False) if name})
 
     def add_unknown(self, node: Any, inputs: list[Value | None], label: str) -> None:
         """Add a generic node; one with subgraphs also reads their outer values."""
