@@ -78,6 +78,11 @@ def test_where_a_graph_shifts_mantissas_there_are_ties():
     assert {4, -4, 12, -12, 16, -16, 48, -48} <= found
 
 
+def test_shifts_by_more_places_than_there_are_have_no_ties():
+    few = {"numbers": False, "near": False}
+    assert edges_of("i8", (), (3, 2**40), **few).tolist() == edges_of("i8", (), (3,), **few).tolist()
+
+
 def test_a_batch_of_a_stream_has_them_too():
     found = batch_of(FixedPoint(True, 8), shape=(None, 2, 3))
     assert found.shape[1:] == (2, 3)

@@ -198,8 +198,8 @@ def edges_of(
         found = _of_floats(element, formats, given, numbers=numbers, near=near)
     else:
         found = [0, 1, -1, low, high, low + 1, high - 1]
-        for shift in shifts:
-            half = 1 << (shift - 1)
+        most = int(high).bit_length() + 1  # half of a larger shift is beyond the type, and perhaps beyond memory
+        for half in (1 << (shift - 1) for shift in shifts if shift <= most):
             found += [half, -half, 3 * half, -3 * half, half + 1, half - 1]
         found += [int(number) + by for number in given if number == int(number) for by in (0, 1, -1)]
         if isinstance(element, Quantised):
