@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 
 from graphrewrite import decline, op, rule
+from graphrewrite.graph import Operand
+from graphrewrite.rewriting.facts.queries import Query, readers_of
 from graphrewrite.rules.operands import first_operand, has_equal, operands_of
 from graphrewrite.rules.slices import taken
+from graphrewrite.types import element_kind
 
-__all__ = ["STEPS", "concat_before_step", "drop_empty_operand", "merge_concats", "slice_after_pair", "slice_after_step"]
+__all__ = [
+    "STEPS",
+    "concat_before_step",
+    "drop_empty_operand",
+    "merge_concats",
+    "slice_after_pair",
+    "slice_after_second",
+    "slice_after_step",
+]
 
 STEPS = (
     op.relu | op.leaky_relu | op.clip | op.hard_tanh | op.sigmoid | op.tanh | op.hard_sigmoid | op.hard_swish | op.elu
@@ -56,6 +67,8 @@ def concat_before_step(x, rest):
     yield joined
     if not rest:
         return decline("there is one operand", at=joined)
+    if _is_cut(joined):
+        return decline("a slice of it reads single operands", at=joined)
     for other in rest:
         if _step(other) != _step(first) or other.readers > 1:
             return decline("another step makes it, or it has other readers", at=other)
@@ -63,6 +76,14 @@ def concat_before_step(x, rest):
     if any(operand.type.element != x.type.element for operand in operands):
         return decline("they are made of different element types", at=joined)
     return first.op(op.concat(x, *operands, axis=joined.axis), like=first)
+
+
+@Query
+def _is_cut(joined):
+    """Whether a slice along the axis of a concatenation reads it."""
+    parts = [joined.replay.bound(Operand(reader, 0)) for reader in readers_of(joined)]
+    axis = joined.axis % len(joined.shape)
+    return any(part.op_name == "slice" and axis in taken(part, joined.shape) for part in parts)
 
 
 @rule
@@ -80,31 +101,48 @@ def slice_after_step(x):
     return [op.slice(whole, like=part) for part in cut]
 
 
-_PAIRS = (
-    op.add | op.sub | op.mul | op.div | op.mod | op.maximum | op.minimum | op.pow | op.equal | op.less | op.greater
-    | op.less_or_equal | op.greater_or_equal | op.logical_and | op.logical_or | op.logical_xor | op.bitwise_and
-    | op.bitwise_or | op.bitwise_xor
+_EITHER = (
+    op.add | op.mul | op.maximum | op.minimum | op.equal | op.logical_and | op.logical_or | op.logical_xor
+    | op.bitwise_and | op.bitwise_or | op.bitwise_xor
+)  # fmt: skip
+_ORDERED = (
+    op.sub | op.div | op.mod | op.pow | op.less | op.greater | op.less_or_equal | op.greater_or_equal
 )  # fmt: skip
 
 
 @rule
 def slice_after_pair(x, y):
     """So may slices that meet the same operand, which is the same for all of their entries."""
-    parts = rule.every(x, lambda: _PAIRS(op.slice(x), y))
+    parts = rule.every(x, lambda: (_EITHER | _ORDERED)(op.slice(x), y))
     yield parts
+    return _cut_after_pair(x, y, parts)
+
+
+@rule
+def slice_after_second(x, y):
+    """So may slices that are subtracted from the same operand, or divide it."""
+    parts = rule.every(x, lambda: _ORDERED(y, op.slice(x)))
+    yield parts
+    return _cut_after_pair(x, y, parts)
+
+
+def _cut_after_pair(x, y, parts):
+    """The slices of what a value and an operand make, in place of what its slices and the operand make."""
     first, *others = parts.nodes
     if any(_step(other) != _step(first) for other in others):
         return decline("they go through different steps", at=first)
-    if any(operand.operand != y.operand for part in parts.nodes for operand in operands_of(part)[1:]):
-        return decline("the slice is not the first operand", at=first)
-    cut = [first_operand(part) for part in parts.nodes]
+    operands = [operands_of(part) for part in parts.nodes]
+    places = [int(before.operand == y.operand) for before, _ in operands]  # of the slice: the op may be commutative
+    if first.op in (op.maximum, op.minimum) and len(set(places)) > 1 and element_kind(x.type.element) == "float":
+        return decline("of two zeros the last is the extreme, and they come in different orders", at=first)
+    cut = [pair[place] for pair, place in zip(operands, places, strict=True)]
     if _entries(x) is None or sum(map(_entries, cut)) < _entries(x):
         return decline("the whole is more than its parts, or its size is not known", at=x)
     added = len(x.shape) - len(y.shape)
     for part, node in zip(cut, parts.nodes, strict=True):
         if node.type.shape != part.type.shape or {*taken(part, x.shape)} & _axes_of(y, added):
             return decline("the operand differs along a sliced axis, or broadcasts the slice", at=part)
-    whole = first.op(x, y, like=first, annotations={})
+    whole = first.op(*((y, x) if places[0] else (x, y)), like=first, annotations={})
     return [op.slice(whole, like=part) for part in cut]
 
 

@@ -46,7 +46,7 @@ from graphrewrite.rules.arithmetic import (
     merge_scale_of_line,
 )
 from graphrewrite.rules.borders import drop_repetition, drop_repetition_in_order, merge_tiles, tile_as_expand
-from graphrewrite.rules.concats import concat_before_step, slice_after_pair, slice_after_step
+from graphrewrite.rules.concats import concat_before_step, slice_after_pair, slice_after_second, slice_after_step
 from graphrewrite.rules.layer_forms import (
     average_pool_as_global,
     conv_as_linear,
@@ -200,6 +200,7 @@ SHARED_STEPS = (
     concat_before_step,
     slice_after_step,
     slice_after_pair,
+    slice_after_second,
     concat_of_rows,
 )
 """One step for several parts instead of one for each: exact; opt-in, for parts may be computed at once."""

@@ -40,7 +40,8 @@ def _untransposed(value: Any, perm: tuple[int, ...]) -> Any:
         shape = tuple(value.shape)
         if len(shape) <= rank and set(shape) <= {1}:
             return value
-        return op.transpose(op.reshape(value, shape=(1,) * (rank - len(shape)) + shape), perm=_inverse(perm))
+        whole = op.reshape(value, shape=(1,) * (rank - len(shape)) + shape, allow_zero=0 in shape)
+        return op.transpose(whole, perm=_inverse(perm))
     if value.op_name == "transpose":
         return first_operand(value) if tuple(value.perm) == perm else None
     # Models often write a transpose of axes of size 1 as a reshape.

@@ -178,6 +178,7 @@ ON = {
     "rules.opt_in.divide_zero": tame_arithmetic(FORMS[:1]),
     "rules.APPROXIMATE": _on_each((merge_scale_of_line,), tame_arithmetic(), stored_again()),
     "rules.opt_in.slice_after_pair": cut_pairs(),
+    "rules.opt_in.slice_after_second": cut_pairs(),
     "rules.opt_in.concat_of_rows": joined_rows(),
     "rules.SHARED_STEPS": joined_values() | cut_values(joined=False) | cut_pairs() | joined_rows(),
     "rules.opt_in.cancel_transposes": between_transposes(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from graphrewrite.graph.rewiring import move_slot
 from graphrewrite.lowering import ONNX, Target, lower_composite, optimise
 from graphrewrite.rules import MERGE_PRODUCTS, fuse_activations
 from tests.rules.optimisation_cases import CASES, OPTIMISED, Translation, complaints, ops_named
@@ -28,6 +29,21 @@ def test_a_case_is_optimised(name):
     case = OPTIMISED[name]
     before = Translation(case).graph
     assert not complaints(case, before, optimised(case, before))
+
+
+COMMUTATIVE = frozenset({"Add", "BatchedAdd", "Max", "Min", "Mul"})
+
+
+@pytest.mark.parametrize("name", [n for n, c in OPTIMISED.items() if COMMUTATIVE & {x["op"] for x in c["nodes"]}])
+def test_so_it_is_with_operands_in_the_other_order(name):
+    case = OPTIMISED[name]
+    before, turned = Translation(case).graph, Translation(case).graph
+    of_two = [node for node in turned if len(turned.operands(node)) == 2 and turned.op(node).commutative]
+    assert of_two
+    for node in of_two:
+        for slot, operand in enumerate(reversed(turned.operands(node))):
+            move_slot(turned, node, slot, operand)
+    assert not complaints(case, before, optimised(case, turned))
 
 
 def test_every_case_has_its_place():

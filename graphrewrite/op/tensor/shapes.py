@@ -86,14 +86,15 @@ def reshape(x: np.ndarray, *, shape: Sequence[Dimension], allow_zero: bool = Fal
     shape
         Sizes of the result.
     allow_zero
-        Whether 0 is a size.
+        Whether 0 is a size; without it, only behind the axes that there are.
 
     Examples
     --------
     >>> reshape(np.arange(6).reshape(2, 3), shape=(0, 3, 1)).shape
     (2, 3, 1)
     """
-    sizes = [-1 if isinstance(d, str) else x.shape[i] if d == 0 and not allow_zero else d for i, d in enumerate(shape)]
+    kept = range(0 if allow_zero else x.ndim)
+    sizes = [-1 if isinstance(d, str) else x.shape[i] if d == 0 and i in kept else d for i, d in enumerate(shape)]
     if sizes.count(-1) > 1:
         raise EvaluationError(f"several sizes of {list(shape)} are open, of which only one can follow; give numbers")
     return np.reshape(x, sizes)

@@ -230,6 +230,8 @@ class _Reading:
             operands.extend(known[id(variable)])
         if len(operands) < max(op.required, int(op.variadic)) or (len(operands) > len(op.operands) and not op.variadic):
             raise Unfit(f"{op.name} does not take {len(operands)} operands")
+        if op.commutative and len(operands) == 2 and self.pick((False, True)):
+            operands.reverse()  # a rule matches both orders
         wanted = self.of_one_rank(op, term.attributes)
         node = Node(op, tuple(operands), {k: self.attribute(v, scope) for k, v in wanted.items()})
         self.unfolded.nodes.append(node)

@@ -309,6 +309,10 @@ def test_sizes_of_zero_and_axes_that_are_not_named():
     empty = Tensor("f32", (3, 0))
     assert op.reshape.infer(empty, shape=(0, 5), allow_zero=True)[0].shape == (0, 5)
     assert op.reshape(np.zeros((3, 0)), shape=(0, 5), allow_zero=True).shape == (0, 5)
+    assert (
+        op.reshape(np.zeros(0), shape=(1, 1, 0)).shape
+        == op.reshape.infer(Tensor("f32", (0,)), shape=(1, 1, 0))[0].shape
+    )
     with pytest.raises(TypeMismatchError, match="has no entries, so that -1 is undetermined"):
         op.reshape.infer(empty, shape=(0, -1), allow_zero=True)
     assert op.squeeze.infer(Tensor("f32", (1, 3, 1), "NCW"))[0] == Tensor("f32", (3,), "C")

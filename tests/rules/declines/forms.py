@@ -145,6 +145,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.concat(op.relu(x), op.tanh(y), axis=1), "f32[N,4]", "f32[N,4]"),
         (lambda x: op.concat(op.relu(x), axis=1), "f32[N,4]"),
         (lambda x, y: op.concat(op.is_nan(x), op.is_nan(y), axis=1), "f16[N,2]", "f32[N,2]"),
+        (lambda x, y: cut(op.concat(op.relu(x), op.relu(y), axis=1), 0, 4), "f32[N,4]", "f32[N,4]"),
     ),
     concats.slice_after_step: (
         (lambda x: op.add(op.relu(cut(x, 0, 1)), op.relu(cut(x, 1, 2))), "f32[N,4]"),  # the whole is more
@@ -153,8 +154,14 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     concats.slice_after_pair: (
         (lambda x, y: op.add(op.mul(cut(x, 0, 2), y), op.mul(cut(x, 2, 4), y)), "f32[N,4]", "f32[N,2]"),
         (lambda x, y: op.add(op.mul(cut(x, 0, 2), y), op.add(cut(x, 2, 4), y)), "f32[N,4]", "f32[N,1]"),
-        (lambda x, y: op.add(op.mul(cut(x, 0, 2), y), op.mul(y, cut(x, 2, 4))), "f32[N,4]", "f32[N,1]"),
+        # Of two zeros the last is the extreme.
+        (lambda x, y: op.add(op.maximum(cut(x, 0, 2), y), op.maximum(y, cut(x, 2, 4))), "f32[N,4]", "f32[N,1]"),
         (lambda x, y: op.add(op.mul(cut(x, 0, 1), y), op.mul(cut(x, 2, 3), y)), "f32[N,4]", "f32[N,1]"),
+    ),
+    concats.slice_after_second: (
+        (lambda x, y: op.add(op.sub(y, cut(x, 0, 2)), op.sub(y, cut(x, 2, 4))), "f32[N,4]", "f32[N,2]"),
+        (lambda x, y: op.add(op.sub(y, cut(x, 0, 2)), op.sub(cut(x, 2, 4), y)), "f32[N,4]", "f32[N,1]"),
+        (lambda x, y: op.add(op.sub(y, cut(x, 0, 1)), op.sub(y, cut(x, 2, 3))), "f32[N,4]", "f32[N,1]"),
     ),
     slices.concat_of_rows: (
         (lambda x: op.concat(cut(x, 0, 2), cut(x, 2, 4), axis=0), "f32[N,4]"),
