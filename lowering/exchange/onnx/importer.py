@@ -21,6 +21,7 @@ from graphrewrite.lowering.exchange.onnx.functions import all_nodes
 from graphrewrite.lowering.exchange.onnx.generic_nodes import GenericNodes, is_known, kind_of
 from graphrewrite.lowering.exchange.onnx.metadata import keep_annotations, keep_metadata, predicate_of
 from graphrewrite.lowering.exchange.onnx.node_hooks import hooked_node, node_of_hook
+from graphrewrite.lowering.exchange.onnx.sequences import add_sequence_node, is_about_sequences
 from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.symbols import holds_symbols
@@ -64,6 +65,7 @@ class Importer:
         self.left = 0 if root else _FEW + _REPEATS * sum(1 for _ in all_nodes(proto.graph.node))
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
+        self.sequences: dict[str, tuple[Value, ...]] = {}
         weight_names = {*self.weights, *(tensor.name for tensor in proto.graph.initializer)}
         self.inputs = [info for info in proto.graph.input if info.name not in weight_names]
         self.sizes = DeclaredSizes(info.type.tensor_type.shape for info in self.inputs)
@@ -170,6 +172,8 @@ class Importer:
 
     def value(self, name: str, reader: str) -> Value:
         """Return the value of a name in the model."""
+        if name in self.sequences:
+            raise ModelError(f"{reader} reads the sequence {name!r}; only ops of sequences do, none is carried by loops")
         if name not in self.values:
             raise ModelError(
                 f"{reader} reads {name!r}, which nothing in the model computes{did_you_mean(name, self.values)}"
@@ -196,6 +200,9 @@ class Importer:
         attributes = {a.name: self.onnx.helper.get_attribute_value(a) for a in node.attribute}
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
             self.constant(node.output[0], *self.constant_array(label, attributes))
+            return
+        if is_about_sequences(self, node):
+            add_sequence_node(self, node, label)
             return
         inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
         if node.op_type == "Identity" and node.doc_string == COPY and inputs[0] is not None:

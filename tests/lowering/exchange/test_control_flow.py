@@ -259,10 +259,10 @@ def test_names_may_come_again() -> None:
 
 
 def test_what_has_no_body_here_is_generic() -> None:
-    empty = branch("empty", node("SequenceEmpty", "", "s"), node("SequenceLength", "s", "l"), outputs=("l",))
-    choice = node("If", "c", "y", then_branch=empty, else_branch=empty)
-    proto = model([choice], [value("c", BOOL, [])], [value("y", INT, [])])
-    with pytest.raises(GraphRewriteError, match="Sequence"):
+    held = branch("held", node("Optional", "c", "s"), node("OptionalHasElement", "s", "l"), outputs=("l",))
+    choice = node("If", "c", "y", then_branch=held, else_branch=held)
+    proto = model([choice], [value("c", BOOL, [])], [value("y", BOOL, [])])
+    with pytest.raises(GraphRewriteError, match="Optional"):
         evaluate(from_onnx(proto), {"c": True})
 
 
