@@ -173,7 +173,7 @@ class Importer:
     def value(self, name: str, reader: str) -> Value:
         """Return the value of a name in the model."""
         if name in self.sequences:
-            raise ModelError(f"{reader} reads the sequence {name!r}; only ops of sequences do, none is carried by loops")
+            raise ModelError(f"{reader} reads the sequence {name!r}; ops of sequences do, none is carried by loops")
         if name not in self.values:
             raise ModelError(
                 f"{reader} reads {name!r}, which nothing in the model computes{did_you_mean(name, self.values)}"
