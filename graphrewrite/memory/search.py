@@ -6,6 +6,7 @@ one or on the ground, and the load that is still to come bounds what each sectio
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ __all__ = ["Outcome", "Problem", "search"]
 _FIRST_LIMIT = 3
 _GROWTH = 1.1
 """Steps for each item until the first restart, and by what factor more after each round of orders."""
+_NOISE = 0.3
+"""By which part at most values that rank items grow at random, from the second round on."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ def search(problem: Problem, height: int, limit: int) -> Outcome:
     """Place all items below a height, or prove that it cannot be done, within a limit of steps.
 
     The search restarts after few steps with another order of the items. Sections in which it failed come earlier then.
+    Every second time, items come first at the heights where they lay last, so that what fits is not searched again;
+    the other times nothing is kept, as what was found first may leave no room for the rest.
 
     Examples
     --------
@@ -143,7 +148,8 @@ class _Search:
             key = size, tuple(self.members[i])
             self.before.append(twins.get(key, 0))
             twins[key] = twins.get(key, 0) | 1 << i
-        self.offsets = [0] * len(self.sizes)
+        self.offsets = [-1] * len(self.sizes)
+        self.wanted = self.offsets  # where items come first
         self.depths = [0] * len(self.sizes)
         self.rank: Sequence[tuple[float, ...]] = ()
 
@@ -151,13 +157,15 @@ class _Search:
         if min(self.slack, default=0) < 0:
             return Outcome(None, proved=True, steps=0)
         noise, steps = random.Random(0), 0
+        nowhere, last = [-1] * len(self.sizes), [-1] * len(self.sizes)
         allowed = first = float(_FIRST_LIMIT * len(self.sizes))
         while True:
-            for order in self._orders():
+            for order, keeps in itertools.product(self._orders(), (False, True)):
+                self.offsets, self.wanted = (last, last) if keeps else (nowhere[:], nowhere)
                 self.rank = (
                     order
                     if allowed == first
-                    else [tuple(value * (1 + noise.random()) for value in each) for each in order]
+                    else [tuple(value * (1 + _NOISE * noise.random()) for value in each) for each in order]
                 )
                 self.weight = [(1 + weight) / 2 for weight in self.weight]
                 found, taken = self._descend(min(int(allowed), limit - steps))
@@ -364,7 +372,12 @@ class _Search:
             if not self.before[item] & left:
                 items_here.append(item)
         return _Branches(
-            state, s, sorted(items_here, key=self.rank.__getitem__), waste, waste_cause | conflict, conflict
+            state,
+            s,
+            sorted(items_here, key=lambda i: (self.wanted[i] == floor[s], self.rank[i])),
+            waste,
+            waste_cause | conflict,
+            conflict,
         )
 
     def _waste(self, rest: int, items: int, left: int, gap: int) -> tuple[int, int]:
