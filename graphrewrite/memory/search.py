@@ -10,59 +10,16 @@ import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-__all__ = ["Outcome", "Problem", "search"]
+from graphrewrite.memory.problem import Problem
+
+__all__ = ["Outcome", "search"]
 
 _FIRST_LIMIT = 3
 _GROWTH = 1.1
 """Steps for each item until the first restart, and by what factor more after each round of orders."""
 _NOISE = 0.3
 """By which part at most values that rank items grow at random, from the second round on."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Items of given sizes, which live in sections of time.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Size by item, at least one.
-    sections : tuple of int
-        Sets of items, as bits, that live at the same time; each item is in one at least.
-    """
-
-    sizes: tuple[int, ...]
-    sections: tuple[int, ...]
-
-    @cached_property
-    def members(self) -> list[list[int]]:
-        """The sections of each item."""
-        found: list[list[int]] = [[] for _ in self.sizes]
-        for section, items in enumerate(self.sections):
-            while items:
-                found[(items & -items).bit_length() - 1].append(section)
-                items &= items - 1
-        return found
-
-    @cached_property
-    def loads(self) -> list[int]:
-        """The sum of sizes in each section."""
-        found = [0] * len(self.sections)
-        for size, sections in zip(self.sizes, self.members, strict=True):
-            for section in sections:
-                found[section] += size
-        return found
-
-    @cached_property
-    def beside(self) -> list[int]:
-        """The items that live together with each item, itself among them."""
-        found = [0] * len(self.sizes)
-        for item, sections in enumerate(self.members):
-            for section in sections:
-                found[item] |= self.sections[section]
-        return found
 
 
 @dataclass(frozen=True)
