@@ -18,8 +18,10 @@ __all__ = ["Outcome", "search"]
 _FIRST_LIMIT = 3
 _GROWTH = 1.1
 """Steps for each item until the first restart, and by what factor more after each round of orders."""
-_NOISE = 0.3
+_NOISE = 0.1
 """By which part at most values that rank items grow at random, from the second round on."""
+_KEPT = 0.8
+"""Which part of the failures that a section has counted still counts after a restart."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class _Search:
                     if allowed == first
                     else [tuple(value * (1 + _NOISE * noise.random()) for value in each) for each in order]
                 )
-                self.weight = [(1 + weight) / 2 for weight in self.weight]
+                self.weight = [1 + _KEPT * (weight - 1) for weight in self.weight]
                 found, taken = self._descend(min(int(allowed), limit - steps))
                 steps += taken
                 if found is not None:
