@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from graphrewrite.memory.search import Problem
+from graphrewrite.memory.problem import Problem
 
 __all__ = ["first_fit", "orders"]
 

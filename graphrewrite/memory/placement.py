@@ -10,7 +10,8 @@ from types import MappingProxyType
 
 from graphrewrite.errors import PlacementError
 from graphrewrite.memory.first_fit import first_fit, orders
-from graphrewrite.memory.search import Problem, search
+from graphrewrite.memory.problem import Problem
+from graphrewrite.memory.search import search
 from graphrewrite.memory.span import Item, Span, items_of
 from graphrewrite.runtime.display import Displayed
 

@@ -6,60 +6,22 @@ one or on the ground, and the load that is still to come bounds what each sectio
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-__all__ = ["Outcome", "Problem", "search"]
+from graphrewrite.memory.problem import Problem
+
+__all__ = ["Outcome", "search"]
 
 _FIRST_LIMIT = 3
 _GROWTH = 1.1
 """Steps for each item until the first restart, and by what factor more after each round of orders."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Items of given sizes, which live in sections of time.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Size by item, at least one.
-    sections : tuple of int
-        Sets of items, as bits, that live at the same time; each item is in one at least.
-    """
-
-    sizes: tuple[int, ...]
-    sections: tuple[int, ...]
-
-    @cached_property
-    def members(self) -> list[list[int]]:
-        """The sections of each item."""
-        found: list[list[int]] = [[] for _ in self.sizes]
-        for section, items in enumerate(self.sections):
-            while items:
-                found[(items & -items).bit_length() - 1].append(section)
-                items &= items - 1
-        return found
-
-    @cached_property
-    def loads(self) -> list[int]:
-        """The sum of sizes in each section."""
-        found = [0] * len(self.sections)
-        for size, sections in zip(self.sizes, self.members, strict=True):
-            for section in sections:
-                found[section] += size
-        return found
-
-    @cached_property
-    def beside(self) -> list[int]:
-        """The items that live together with each item, itself among them."""
-        found = [0] * len(self.sizes)
-        for item, sections in enumerate(self.members):
-            for section in sections:
-                found[item] |= self.sections[section]
-        return found
+_NOISE = 0.1
+"""By which part at most values that rank items grow at random, from the second round on."""
+_KEPT = 0.8
+"""Which part of the failures that a section has counted still counts after a restart."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +74,8 @@ def search(problem: Problem, height: int, limit: int) -> Outcome:
     """Place all items below a height, or prove that it cannot be done, within a limit of steps.
 
     The search restarts after few steps with another order of the items. Sections in which it failed come earlier then.
+    Every second time, items come first at the heights where they lay last, so that what fits is not searched again;
+    the other times nothing is kept, as what was found first may leave no room for the rest.
 
     Examples
     --------
@@ -143,7 +107,8 @@ class _Search:
             key = size, tuple(self.members[i])
             self.before.append(twins.get(key, 0))
             twins[key] = twins.get(key, 0) | 1 << i
-        self.offsets = [0] * len(self.sizes)
+        self.offsets = [-1] * len(self.sizes)
+        self.wanted = self.offsets  # where items come first
         self.depths = [0] * len(self.sizes)
         self.rank: Sequence[tuple[float, ...]] = ()
 
@@ -151,15 +116,17 @@ class _Search:
         if min(self.slack, default=0) < 0:
             return Outcome(None, proved=True, steps=0)
         noise, steps = random.Random(0), 0
+        nowhere, last = [-1] * len(self.sizes), [-1] * len(self.sizes)
         allowed = first = float(_FIRST_LIMIT * len(self.sizes))
         while True:
-            for order in self._orders():
+            for order, keeps in itertools.product(self._orders(), (False, True)):
+                self.offsets, self.wanted = (last, last) if keeps else (nowhere[:], nowhere)
                 self.rank = (
                     order
                     if allowed == first
-                    else [tuple(value * (1 + noise.random()) for value in each) for each in order]
+                    else [tuple(value * (1 + _NOISE * noise.random()) for value in each) for each in order]
                 )
-                self.weight = [(1 + weight) / 2 for weight in self.weight]
+                self.weight = [1 + _KEPT * (weight - 1) for weight in self.weight]
                 found, taken = self._descend(min(int(allowed), limit - steps))
                 steps += taken
                 if found is not None:
@@ -364,7 +331,12 @@ class _Search:
             if not self.before[item] & left:
                 items_here.append(item)
         return _Branches(
-            state, s, sorted(items_here, key=self.rank.__getitem__), waste, waste_cause | conflict, conflict
+            state,
+            s,
+            sorted(items_here, key=lambda i: (self.wanted[i] == floor[s], self.rank[i])),
+            waste,
+            waste_cause | conflict,
+            conflict,
         )
 
     def _waste(self, rest: int, items: int, left: int, gap: int) -> tuple[int, int]:

@@ -209,4 +209,7 @@ def test_hard_instances_fit(name: str) -> None:
         pytest.skip("there are no instances of MiniMalloc beside this checkout")
     with path.open() as file:
         spans = [Span(int(r["size"]), int(r["lower"]), int(r["upper"])) for r in csv.DictReader(file)]
-    check(spans, place(spans, capacity=1_048_576))
+    last = max(span.end for span in spans)
+    mirrored = [Span(span.size, last - span.end, last - span.begin) for span in spans]
+    for each in (spans, mirrored):
+        check(each, place(each, capacity=1_048_576, steps=10_000))  # a few seconds at most

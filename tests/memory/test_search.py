@@ -7,7 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite.memory.search import Problem, search
+from graphrewrite.memory.problem import Problem
+from graphrewrite.memory.search import search
 
 
 def least_height(problem: Problem) -> int:

@@ -85,6 +85,8 @@ class Program:
     ... r = requantise(x, shift=2, element=u4f2)
     ... y = output(r)''')
     >>> program = compile_graph(g)
+    >>> program
+    <program from x to y: 2 calls, 0 bytes of constants>
     >>> program({"x": [[6, 10], [-1, 127]]})["y"].tolist()
     [[2, 2], [0, 15]]
     """
@@ -97,6 +99,11 @@ class Program:
     calls: tuple[Call, ...] = ()
     instructions: bool = False
     reals: bool = True
+
+    def __repr__(self) -> str:
+        weights = sum(array.nbytes for results in self.constants.values() for array in results)
+        given, found = ", ".join(self.inputs), ", ".join(self.results)
+        return f"<program from {given} to {found}: {len(self.calls)} calls, {weights:,} bytes of constants>"
 
     def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
         """Return the values of the chosen nodes for inputs, given as for `graphrewrite.Graph.evaluate`; thread-safe."""

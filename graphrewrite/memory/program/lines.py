@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,15 +10,17 @@ from typing import Any
 from graphrewrite.errors import ParseError
 from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.literal_parser import read_name, read_own_type, read_value
-from graphrewrite.types import Type, parse_type
+from graphrewrite.types import Tensor, Type, element_dtype, parse_type
 from graphrewrite.types.text import split_types
 
-__all__ = ["Declaration", "Instruction", "read_declaration", "read_instruction"]
+__all__ = ["Declaration", "Instruction", "read_declaration", "read_instruction", "region_type"]
 
 _MARK = re.compile(r"@(inout|in|out|const|if)\b")
 _KEY = re.compile(r"([A-Za-z_][\w.]*)\s*=")
 _AT = re.compile(r"at\b(?!\s*=)")
 _NUMBER = re.compile(r"[0-9]+")
+_MOST = 1 << 63
+"""Bytes of which a memory has less."""
 
 
 @dataclass
@@ -178,3 +181,13 @@ def _type(cursor: Cursor) -> Type:
 def _end(cursor: Cursor) -> None:
     if not cursor.is_at_end:
         cursor.fail("expected the end of the line")
+
+
+def region_type(cursor: Cursor, kind: Type | None, at: int) -> Tensor:
+    """Return the type of a region, which may be no larger than a memory."""
+    if not isinstance(kind, Tensor) or not all(isinstance(size, int) for size in kind.shape):
+        cursor.fail(f"a region is a tensor whose sizes are numbers, got {kind}", at=at)
+    size = math.prod(map(int, kind.shape)) * element_dtype(kind.element).itemsize
+    if size >= _MOST:
+        cursor.fail(f"a region has less than 2**63 bytes, and {kind} takes {size:,}; split it", at=at)
+    return kind

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,23 +12,20 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.literal_parser import BodyName, read_name
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.graph.regions import part_offset
 from graphrewrite.memory.plan import WIDEST, plan_memory
-from graphrewrite.memory.program.lines import Declaration, Instruction, read_declaration, read_instruction
+from graphrewrite.memory.program.lines import Declaration, Instruction, read_declaration, read_instruction, region_type
+from graphrewrite.memory.program.overlap import check_overlap, written
 from graphrewrite.memory.program.places import Places
 from graphrewrite.memory.program.sections import PROGRAM, Sections
 from graphrewrite.memory.program.state import Name, State
 from graphrewrite.op import LIBRARY, find_op
-from graphrewrite.op.memory.pointwise import may_overwrite
 from graphrewrite.op.op import Op
-from graphrewrite.types import Tensor, Type, element_dtype
+from graphrewrite.types import Tensor, element_dtype
 
 __all__ = ["parse_program"]
 
 _NAMED = re.compile(r"\s*(?:@\w+\s+)?([A-Za-z_][\w.]*)\s*(?:->\s*([A-Za-z_][\w.]*)\s*)?[=:]")
 """A line that gives something a name."""
-_MOST = 1 << 63
-"""Bytes of which a memory has less."""
 _DECLARE = re.compile(r"declare\b")
 
 
@@ -137,7 +134,7 @@ class _Parser:
                 cursor.fail(
                     f"the region {name!r} is declared twice; give one of them another name", at=line.columns[column]
                 )
-        kind = _of_a_region(cursor, line.type, line.columns["name"])
+        kind = region_type(cursor, line.type, line.columns["name"])
         self.declared[line.name] = line
         if line.mark in ("out", "inout"):
             self.state.ports.update({line.name, line.after or line.name})
@@ -231,7 +228,7 @@ class _Parser:
             cursor.fail(
                 f"the region {name!r} is declared twice; give one of them another name", at=line.columns["name"]
             )
-        kind = _of_a_region(cursor, line.type, line.columns["name"])
+        kind = region_type(cursor, line.type, line.columns["name"])
         if line.kind == "alloc":
             if line.operands or line.attributes:
                 cursor.fail("an alloc reads nothing; write 'name = alloc : type'", at=line.columns["kind"])
@@ -295,76 +292,78 @@ class _Parser:
             line.cursor.fail(f"{name!r} is {what}, and not allocated here; free what alloc gives", at=column)
         self.freed[name] = line.cursor.number
 
-    def _compute(self, line: Instruction) -> None:
-        cursor, graph, state = line.cursor, self.result, self.state
-        outs = [(self._known(line, name, at), at) for mark, name, at in line.operands if mark in ("out", "inout")]
-        ins = [(self._known(line, name, at), at) for mark, name, at in line.operands if mark == "in"]
-        kind = line.kind
+    def _op(self, line: Instruction) -> Op:
+        """Return the op that an instruction computes."""
+        kind, known = line.kind, [*LIBRARY, *self.result.ops]
         if kind in ("input", "output", "constant", "into"):
-            cursor.fail(f"{kind} is no instruction; name what is computed", at=line.columns["kind"])
-        op = find_op(kind, graph.ops)
+            line.cursor.fail(f"{kind} is no instruction; name what is computed", at=line.columns["kind"])
+        op = find_op(kind, self.result.ops)
         if op is None:
-            known = [*LIBRARY, *graph.ops]
-            cursor.fail(f"unknown op {kind!r}{did_you_mean(kind, known)}", at=line.columns["kind"])
+            line.cursor.fail(f"unknown op {kind!r}{did_you_mean(kind, known)}", at=line.columns["kind"])
+        return op
+
+    def _check_marks(self, line: Instruction, outs: list[tuple[Name, int]]) -> None:
+        """Raise if an instruction keeps what it must not, or writes what is only read."""
+        kind, fail = line.kind, line.cursor.fail
         if kind == "insert" and any(mark == "out" for mark, *_ in line.operands):
-            cursor.fail(
-                "an insert keeps what is around it; write 'insert @inout region, @in x'", at=line.columns["kind"]
-            )
+            fail("an insert keeps what is around it; write 'insert @inout region, @in x'", at=line.columns["kind"])
         for mark, name, at in line.operands:
             if mark == "inout" and kind != "insert":
-                cursor.fail(
+                fail(
                     f"{kind} keeps nothing of what {name!r} holds; write '@out {name}', and '@in {name}' to read it",
                     at=at,
                 )
         for found, at in outs:
             if found.root in self.read_only:
-                cursor.fail(
+                fail(
                     f"{found.name!r} lies in the {self.read_only[found.root]} {found.root!r}, which is only read; "
                     "write into an @out, or into what alloc gives",
                     at=at,
                 )
-        types = [each.type for each, _ in ins]
-        for slot, (found, at) in enumerate(ins):
-            for other, _ in outs:
-                is_same = found[1:3] == other[1:3] and found.end == other.end
-                if is_same and (kind in ("copy", "insert") or may_overwrite(op, types, other.type, slot)):
-                    continue
-                start, end = self._written(line, other, found)
-                if found.root == other.root and found.offset < end and start < found.end:
-                    cursor.fail(
-                        f"{found.name!r} is read while {other.name!r} is written over it, and not entry by entry; "
-                        "copy it first",
-                        at=at,
-                    )
+
+    def _of(self, op: Op, attributes: Mapping[str, Any], reads: list[Operand], outs: int) -> dict[str, Any]:
+        """Return the attributes of an `into` that computes an op."""
+        op.check(len(reads), attributes)
+        given = op.stored(op.settled(op.as_attributes(attributes), [self.result.result_type(*each) for each in reads]))
+        bodies = {key: value for key, value in given.items() if isinstance(attributes.get(key), Graph)}
+        plain = {key: value for key, value in given.items() if key not in bodies}
+        return {
+            "of": op.name,
+            **({"attributes": plain} if plain else {}),
+            **bodies,
+            **({"outs": outs} if outs > 1 else {}),
+        }
+
+    def _compute(self, line: Instruction) -> None:
+        graph, state = self.result, self.state
+        outs = [(self._known(line, name, at), at) for mark, name, at in line.operands if mark in ("out", "inout")]
+        ins = [(self._known(line, name, at), at) for mark, name, at in line.operands if mark == "in"]
+        op = self._op(line)
+        self._check_marks(line, outs)
+        check_overlap(line, op, ins, outs)
         reads = []
         for found, at in ins:
             if not state.is_written(found):
-                cursor.fail(f"nothing is written into {found.name!r} before it is read; write it first", at=at)
+                line.cursor.fail(f"nothing is written into {found.name!r} before it is read; write it first", at=at)
             reads.append(state.read(found))
+        is_insert = line.kind == "insert"
         regions = [
-            state.read(found) if kind == "insert" and not state.is_untouched(found) else state.region(found)
+            state.read(found) if is_insert and not state.is_untouched(found) else state.region(found)
             for found, _ in outs
         ]
-        attributes = dict(line.attributes)
         bodies = {
-            key: self.sections.body(value, cursor, line.columns["attributes"])
-            for key, value in attributes.items()
+            key: self.sections.body(value, line.cursor, line.columns["attributes"])
+            for key, value in line.attributes.items()
             if isinstance(value, BodyName)
         }
-        attributes.update(bodies)
         if line.place is not None and not bodies:
-            cursor.fail(f"{kind} runs no program whose regions have a place; remove it", at=line.columns["place"])
+            line.cursor.fail(
+                f"{line.kind} runs no program whose regions have a place; remove it", at=line.columns["place"]
+            )
+        attributes = {**line.attributes, **bodies}
         if op.level != "memory" and outs:
-            op.check(len(reads), attributes)
-            given = op.stored(op.settled(op.as_attributes(attributes), [graph.result_type(*each) for each in reads]))
-            attributes = {
-                "of": kind,
-                **({"attributes": plain} if (plain := {k: v for k, v in given.items() if k not in bodies}) else {}),
-                **{key: given[key] for key in bodies},
-                **({"outs": len(outs)} if len(outs) > 1 else {}),
-            }
-            op = LIBRARY["into"]
-        node = line.name if line.name is not None else state.fresh(kind)
+            op, attributes = LIBRARY["into"], self._of(op, attributes, reads, len(outs))
+        node = line.name if line.name is not None else state.fresh(line.kind)
         graph.add(op, [graph.value(*each) for each in (*regions, *reads)], attributes, name=node)
         graph.nodes[node].update(line.annotations)
         for mark, name, at in line.operands:
@@ -378,20 +377,8 @@ class _Parser:
         for found, _ in ins:
             state.use(node, found, writes=False)
         for index, (found, _) in enumerate(outs):
-            place = found
-            state.use(node, place, writes=True)
-            box = self._written(line, found, ins[0][0]) if kind == "insert" else None
-            state.write(found, Operand(node, index), box)
-
-    @staticmethod
-    def _written(line: Instruction, out: Name, x: Name) -> tuple[int, int]:
-        """Return which entries of a region an instruction writes: of an insert in one piece, only those."""
-        starts = line.attributes.get("starts")
-        if line.kind == "insert" and isinstance(starts, tuple | list) and len(starts) == len(out.type.shape):
-            at = part_offset(x.type.shape, out.type.shape, starts) if len(x.type.shape) == len(starts) else None
-            if isinstance(at, int):
-                return out.offset + at, out.offset + at + x.end - x.offset
-        return out.offset, out.end
+            state.use(node, found, writes=True)
+            state.write(found, Operand(node, index), written(line, found, ins[0][0]) if is_insert else None)
 
     def _outputs(self) -> None:
         graph = self.result
@@ -411,13 +398,3 @@ class _Parser:
             after = line.after if line.after is not None else self.state.fresh(f"{name}_after")
             graph.output(after, value)
             graph.nodes[after]["region"] = name
-
-
-def _of_a_region(cursor: Cursor, kind: Type | None, at: int) -> Tensor:
-    """Return the type of a region, which may be no larger than a memory."""
-    if not isinstance(kind, Tensor) or not all(isinstance(size, int) for size in kind.shape):
-        cursor.fail(f"a region is a tensor whose sizes are numbers, got {kind}", at=at)
-    size = math.prod(map(int, kind.shape)) * element_dtype(kind.element).itemsize
-    if size >= _MOST:
-        cursor.fail(f"a region has less than 2**63 bytes, and {kind} takes {size:,}; split it", at=at)
-    return kind

@@ -28,6 +28,7 @@ def in_pieces(
     count, each = x.shape[axis], size // len(x)
     along = max(1, most * count // each)
     samples = max(1, along // count)
+    along = -(-count // -(-count // along))  # as many pieces, of much the same size
     result = None
     for first in range(0, len(x), samples):
         for start in range(0, count, along):
