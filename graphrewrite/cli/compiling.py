@@ -87,8 +87,8 @@ class _Names(click.ParamType["tuple[str, ...]"]):
     "--bits",
     type=Widths(),
     metavar="N|NAME=N,…|FILE|auto|learnt",
-    help="Word width of values and weights, 4 to 16, with --finetune from 2 on; default: 8, and for c the model's own "
-    "numbers. By layer: "
+    help="Word width of values and weights, 4 to 16, with --finetune from 2 on, and inputs at least 8 unless they are "
+    "named; default: 8, and for c the model's own numbers. By layer: "
     "fc1=6,conv*=8:10,default=8, with weights and results apart by a colon; or a .json file of such a mapping. "
     "auto: as few bits as --max-loss allows, with --finetune the best that cost no more than --budget. "
     "learnt: with --finetune, begun so and learnt.",

@@ -73,7 +73,7 @@ def differentiate(
     ``op.NAME.vjp``, gradients of several readers are added, and the rules of `graphrewrite.lowering.GRADIENTS` write
     the products as other ops. Composite ops on the way without a rule of their own are written out first, so what the
     graph computes may be rounded differently. What comes out is a graph like any other, and can be differentiated
-    again.
+    again: where ``d_x`` is there, the next gradient of ``x`` is ``d_d_x``.
 
     At a kink PyTorch's convention holds: ``relu`` and ``abs`` have no slope at zero, limits of ``clip`` have one,
     equal operands of a maximum share the gradient, of a pool's window the first greatest entry has it. Steps such as
@@ -195,8 +195,6 @@ def _chosen(graph: Graph, loss: str, wrt: str | Iterable[str] | None) -> list[st
         if not _is_float(graph, Operand(each)):
             kind = graph.result_type(each)
             raise DifferentiationError(f"gradients are of f32 and f64, and {each!r} is {kind}; cast it first")
-        if (made := f"d_{each}") in graph:
-            raise DifferentiationError(f"the gradient of {each!r} is the output {made!r}, which is there; rename that")
     if not chosen:
         raise DifferentiationError("wrt is empty; name inputs or constants")
     return chosen
@@ -242,7 +240,10 @@ def _with_products(graph: Graph, loss: str, chosen: Sequence[str]) -> None:
     for each in chosen:
         if each not in gradients:
             raise DifferentiationError(_unreachable(graph, loss, each))
-        graph.output(f"d_{each}", _sum(gradients[each][0]))
+        name = f"d_{each}"
+        while name in graph:
+            name = f"d_{name}"
+        graph.output(name, _sum(gradients[each][0]))
 
 
 def _sum(values: Sequence[Any]) -> Any:

@@ -30,6 +30,8 @@ _CALIBRATION = 512
 """Samples by which formats are chosen to begin with."""
 _LEAST = 2
 """Bits of a width at least."""
+_OF_INPUTS = 8
+"""Bits of inputs at least, where they are not named."""
 _RATE = 7e-3
 """Of Adam, falling to zero in each half; few bits need long steps, or no weight reaches the next number."""
 
@@ -91,7 +93,8 @@ def finetune(
         Samples, as for `fit`; the first 512 choose the binary points to begin with.
     bits : int, or mapping of str to int or pair of int, "auto" or "learnt"
         Word widths, 2 to 16, as for `quantise`: of layers by name or pattern, of weights and results apart; an int is
-        that of inputs and of the first and last layer, too. By "auto" they are chosen from 2 to 8, one by one, by how
+        that of all layers, the first and the last too. Inputs have at least 8 bits, other than by `quantise`, unless
+        they are named: ``{"*": 3}`` is 3 bits everywhere. By "auto" they are chosen from 2 to 8, one by one, by how
         much noise a bit less adds to the outputs. By "learnt" they begin so, and are learnt like binary points.
     budget : float
         For "auto" and "learnt": what widths cost at most, as so many bits everywhere; a product costs the width of its
@@ -151,7 +154,7 @@ def finetune(
     begun: dict[str, tuple[int, int]] = {}
     if isinstance(bits, str):
         begun = chosen_widths(plain, inputs, bits, budget=budget, per_channel=per_channel)
-    used: Bits = begun if isinstance(bits, str) else bits
+    used: Bits = begun if isinstance(bits, str) else _with_inputs(plain, bits)
     widths = Widths(plain, used, least=_LEAST)
     _, plain = with_scaled_channels(plain, inputs, widths, per_channel=per_channel, fit=True)
     norms = statistics_of(plain, layers_with_norms(flat, plain), inputs) if epochs > 1 else {}
@@ -199,6 +202,13 @@ def finetune(
         done = stop.fit if isinstance(stop, Interrupted) else done
         raise Interrupted(result(done.graph, history + done.history)) from None
     return result(done.graph, history)
+
+
+def _with_inputs(graph: Graph, bits: Bits) -> Bits:
+    """Return widths with those of inputs that they do not name: few bits lose most there, and save one layer only."""
+    made, given = Widths(graph, bits, least=_LEAST), bits if isinstance(bits, Mapping) else {"default": bits}
+    unnamed = [name for name in graph.inputs if made.named(graph, name) is None]
+    return {**given, **{name: max(made.of(graph, name), _OF_INPUTS) for name in unnamed}}
 
 
 def _parts(epochs: int) -> list[tuple[int, bool]]:

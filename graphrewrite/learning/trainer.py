@@ -43,6 +43,8 @@ class Programs:
     taught: str
     start: Arrays
     learnt: tuple[str, ...]
+    gradients: Mapping[str, str]
+    """The outputs that are the gradients of what is learnt."""
 
     @classmethod
     def of(
@@ -70,6 +72,7 @@ class Programs:
             taught,
             start,
             learnt,
+            dict(zip(learnt, derived.outputs[-len(learnt) :], strict=True)),
         )
 
     def targets(self, inputs: Mapping[str, np.ndarray], targets: np.ndarray) -> Arrays:
@@ -147,7 +150,7 @@ class Trainer:
         with np.errstate(all="ignore"):  # what is no number is named below
             found = self.steps.learning({**inputs, **self.steps.targets(inputs, some.targets), **state.arrays, **drawn})
         error = float(found["loss"])
-        gradients = {name: found[f"d_{name}"] for name in self.steps.learnt}
+        gradients = {name: found[out] for name, out in self.steps.gradients.items()}
         self._check(error, gradients, state)
         learnt = {name: state.arrays[name] for name in self.steps.learnt}
         after, memory = self.optimiser.step(learnt, gradients, state.memory)

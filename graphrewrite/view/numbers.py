@@ -170,11 +170,12 @@ def show_value_profile(profile: ValueProfile, *, bits: int = 8, ranges: str | fl
         replace(_row((name, 0), edge, 0.0), kind="range by hand" if name in profile.ranges else "value")
         for name, edge in edges.items()
     )
-    data = Numbers(profile.model, f"{profile.samples} sample{'s' * (profile.samples != 1)}", rows, is_compared=False)
+    name = profile.model or "values"
+    data = Numbers(name, f"{profile.samples} sample{'s' * (profile.samples != 1)}", rows, is_compared=False)
     columns = ("value", "format", "low", "", "high", "bits", "beyond", "zeros")
     cells = tuple((r.node, r.type, r.low, _blocks(r.bars), r.high, r.bits, r.clipped, r.zeros) for r in rows)
     text = f"{plain(data.title, 80)}: {data.subtitle}\n{Table(columns, cells, frozenset({2, 5})).text()}"
-    return Display(data, text, template="numbers.html", title=f"{profile.model}: profile")
+    return Display(data, text, template="numbers.html", title=f"{name}: profile")
 
 
 def _of(found: Evaluation, names: list[str]) -> list[tuple[str, int]]:

@@ -127,7 +127,8 @@ class Widths:
         """Return the width of a node's values, also of a node with the same origins."""
         return self._of(graph, node)[1]
 
-    def _of(self, graph: Graph, node: str) -> tuple[int, int]:
+    def named(self, graph: Graph, node: str) -> tuple[int, int] | None:
+        """Return the widths that are given for a node by name or pattern, if there are any."""
         names = names_of(graph, node)
         for name in names:
             if name in self.table:
@@ -135,4 +136,7 @@ class Widths:
         for pattern, widths in self.patterns.items():
             if any(fnmatchcase(name, pattern) for name in names):
                 return widths
-        return self.table.get("default", (8, 8))
+        return None
+
+    def _of(self, graph: Graph, node: str) -> tuple[int, int]:
+        return self.named(graph, node) or self.table.get("default", (8, 8))

@@ -33,7 +33,7 @@ def _compiled(tmp_path: Path, *options: object) -> dict:
 
 
 def test_a_network_is_trained_for_its_widths(tmp_path):
-    assert _compiled(tmp_path, "--bits", 3)["bits"] == 3
+    assert _compiled(tmp_path, "--bits", 3)["bits"] == {"default": 3, "input": 8}
 
 
 @pytest.mark.parametrize("bits", ["auto", "learnt"])

@@ -194,6 +194,18 @@ def test_widths_are_learnt_within_a_budget(monkeypatch: pytest.MonkeyPatch):
     assert to_integer(tuned.graph)
 
 
+@pytest.mark.parametrize(
+    ("bits", "of_inputs"),
+    [(3, 8), ({"default": (4, 3), "linear_1": 2}, 8), (12, 12), ({"*": 3}, 3), ({"default": 3, "x": 5}, 5)],
+)
+def test_inputs_have_eight_bits_unless_they_are_named(bits, of_inputs):
+    graph = sequential(layers.linear(3, name="linear_1")).graph(Tensor("f32", ("N", 4)))
+    x = _inputs(graph, 32)["x"]
+    tuned = finetune(graph, (x, np.arange(32) % 3), bits=bits, epochs=1)
+    rounded = [node for node in tuned.graph.in_order() if tuned.graph.nodes[node]["type"] == "quantise"]
+    assert tuned.graph.nodes[rounded[0]]["element"].width == of_inputs
+
+
 class _Stopping(SGD):
     def step(self, *arguments: object) -> object:
         raise KeyboardInterrupt

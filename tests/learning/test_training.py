@@ -57,6 +57,14 @@ def test_the_same_arguments_give_the_same_bits():
     assert not _same(first.graph, other.graph)
 
 
+def test_names_of_weights_may_be_those_of_gradients():
+    net = Graph("net")
+    w, v = (net.constant(np.float32([[1, 2], [3, 4]]), name=name) for name in ("w", "d_w"))
+    net.output("y", op.linear(op.relu(op.linear(net.input("x", Tensor("f32", ("N", 2))), w)), v))
+    trained = fit(net, (X, Y % 2), epochs=1, batch=8).graph
+    assert not any(np.array_equal(trained.nodes[name]["value"], net.nodes[name]["value"]) for name in ("w", "d_w"))
+
+
 class _Stopping(SGD):
     """Interrupts after some steps, as a user does."""
 

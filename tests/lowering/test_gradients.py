@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import combinations
+from typing import Any
+
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from graphrewrite import evaluate, rewrite
+from graphrewrite import Graph, evaluate, rewrite
 from graphrewrite.errors import EvaluationError
 from graphrewrite.lowering import gradients
 from graphrewrite.testing import inputs_for
@@ -22,30 +26,62 @@ FAMILIES = [name for name in gradients.__all__ if name != "GRADIENTS"]
 
 def written(member, count: int) -> bool:
     """Compare what a rule writes with what it is for, of some graphs; tell whether nothing is left of one of them."""
-    fired = []
+    fired, met = [], set()
 
     @settings(USUAL, max_examples=count)
     @given(st.data())
     def compare(data):
         graph = data.draw(derivatives(member))
         inputs = data.draw(inputs_for(graph, moderate=True))
+        if (facts := _facts(graph)) <= met:  # to draw a graph costs little beside a difference quotient
+            return
+        want = None
+        for least in (None, 1):  # few normal numbers are at a kink; some functions are of greater ones only
+            inputs = _normal(inputs, least)
+            with suppress(EvaluationError):  # a kink
+                want = evaluate(graph, inputs)["y"]
+            if want is not None and np.isfinite(want).any():
+                break
+        else:
+            return
         made = rewrite(graph, [member])
-        try:
-            want = evaluate(graph, inputs)["y"]
-        except EvaluationError:  # a kink
-            assume(False)
-        got = evaluate(made, inputs)["y"]
-        scale = np.abs(want[np.isfinite(want)]).max(initial=1)
-        same = np.isclose(got, want, rtol=1e-3, atol=1e-4 * scale) | ~np.isfinite(want)
+        got, is_compared = evaluate(made, inputs)["y"], np.isfinite(want)
+        scale = np.abs(want[is_compared]).max(initial=1)
+        same = np.isclose(got, want, rtol=1e-3, atol=1e-4 * scale) | ~is_compared
         assert same.all(), f"{member.name}: {got} for {want}\n{graph}"
+        met.update(facts)
         fired.append(not any(str(made.nodes[node]["type"]).startswith("vjp_") for node in made))
 
     compare()
     return any(fired)
 
 
+def _normal(inputs: dict[str, np.ndarray], least: float | None) -> dict[str, np.ndarray]:
+    """Return other numbers for those that are floats."""
+    rng, made = np.random.default_rng(0), dict(inputs)
+    for name, array in inputs.items():
+        if array.dtype.kind == "f":
+            values = 2 * rng.standard_normal(array.shape)
+            made[name] = (values if least is None else np.abs(values) + least).astype(array.dtype)
+    return made
+
+
+def _facts(graph: Graph) -> set[Any]:
+    """Return what a graph can show: each two of its attributes together, and with sizes that are 1."""
+    (node,) = (n for n in graph if str(graph.nodes[n]["type"]).startswith("vjp_"))
+    shapes = [graph.result_type(*source).shape for source in graph.operands(node)]
+    given = {name: _ends(value) for name, value in graph.attributes(node).items()}
+    given |= {"op": graph.nodes[node]["type"]}
+    given["ones"] = str([[size == 1 for size in shape] for shape in shapes])
+    return {*combinations(sorted(given.items()), 2)}
+
+
+def _ends(value: Any) -> str:
+    is_of_numbers = isinstance(value, tuple | list) and value and not any(isinstance(each, str) for each in value)
+    return str((min(value), max(value)) if is_of_numbers else value)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gradients_are_difference_quotients(family):
     found = getattr(gradients, family)
-    count = 2 if len(found) > 20 else max(3, 8 // len(found))
-    assert [member.name for member in found if not (written(member, count) or written(member, 30))] == []
+    assert [member.name for member in found if not (written(member, 16) or written(member, 60))] == []

@@ -263,7 +263,7 @@ OFTEN = some_of([n for n in ALWAYS if n not in OPTIONAL], 6)
 """Those that are tried on more graphs than the others, outside the slow profile."""
 
 
-@pytest.mark.parametrize("name", [*ALWAYS, *some_of(OF_GRADIENTS, 4)])
+@pytest.mark.parametrize("name", [*ALWAYS, *some_of(OF_GRADIENTS, 8)])
 def test_a_rule_preserves_what_it_says(name):
     if name in OFTEN:
         with fewer_examples():
