@@ -49,7 +49,8 @@ def from_torch(model: Any, *examples: Any, dynamic: Dynamic | None = None, **nam
         Level ``nn``. Inputs are called as the arguments are, outputs as the keys of what is returned, or ``output``,
         ``output_1``. Nodes have the names of modules, ``layers.0.attention.q_proj``; the graph's ``origin`` has for
         each the op, the class of the module and the line of code. Constants share the memory of the model's tensors.
-        Buffers that change are inputs, annotated with ``initial`` and with ``next``, the output of the next value.
+        Those of buffers have the annotation ``trainable=False``. Buffers that change are inputs, annotated with
+        ``initial`` and with ``next``, the output of the next value.
 
     Raises
     ------

@@ -47,6 +47,7 @@ class Importer:
             for spec in signature.input_specs
             if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
         }
+        self.parameters = {spec.target for spec in signature.input_specs if spec.kind.name == "PARAMETER"}
         self.changed: dict[str, str] = {
             spec.target: spec.arg.name for spec in signature.output_specs if spec.kind.name == "BUFFER_MUTATION"
         }
@@ -148,6 +149,10 @@ class Importer:
         tensor = self.tensor(target)
         array, element = _shared(self.torch, tensor)
         value = self.graph.constant(array, type=Tensor(element, tuple(tensor.shape)), origin=(target,))
+        if target not in self.parameters and tensor.is_floating_point():
+            self.graph.nodes[value.node]["trainable"] = (
+                False  # a buffer: neither `fit` nor `to_torch` makes it a weight
+            )
         self.names.wish(value.node, target)
         return value
 

@@ -208,6 +208,24 @@ def test_operations_in_place_that_need_no_second_trace(case, is_own):
     assert str(program.graph) == before
 
 
+def test_buffers_stay_buffers():
+    class Shifted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.table = nn.Linear(3, 3), nn.Parameter(torch.ones(3, 3))
+            self.register_buffer("mask", torch.ones(3, 3))
+
+        def forward(self, x):
+            return self.linear(x) @ self.table @ self.mask
+
+    graph = from_torch(Shifted(), torch.zeros(2, 3))
+    for each in (graph, optimise(graph)):  # equal numbers, too
+        module = to_torch(each)
+        assert {"linear.weight", "linear.bias", "table"} == {name for name, _ in module.named_parameters()}
+        assert {name for name, _ in module.named_buffers()} == {"mask"}
+    assert [name for name, _ in to_torch(graph, trainable=["mask"]).named_parameters()] == ["mask"]
+
+
 def test_buffers_that_change_are_inputs_and_outputs():
     graph = from_torch(nn.BatchNorm1d(3), x := torch.randn(4, 3))
     assert graph.nodes["running_mean"]["next"] == "running_mean.next"
