@@ -246,7 +246,7 @@ def stored_batch_matmul(x: Operand, y: Operand, *, to: tuple[Result], adj_x: boo
     """BATCH_MATMUL of stored numbers."""
     zeros = (np.array(each.zero_point, np.int8) for each in (x, y))
     sums = op.matmul_integer(turned(x.value, adj_x), turned(y.value, adj_y), *zeros)
-    return rescaled(sums, x.scale * y.scale / to[0].scale, to[0])
+    return rescaled(sums, float(product(x.scale, y.scale)) / to[0].scale, to[0])
 
 
 def average_pool(x: Operand, *, to: tuple[Result], **options: Any) -> Any:
