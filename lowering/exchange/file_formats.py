@@ -13,6 +13,7 @@ from graphrewrite.formats import load as load_document
 from graphrewrite.formats.documents import TEXTS
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.foreign_files import first_bytes, foreign_file, foreign_folder
+from graphrewrite.lowering.exchange.hooks import Hook
 from graphrewrite.lowering.exchange.keras_import import from_keras
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
@@ -33,7 +34,13 @@ _ZIP = b"PK\3\4"
 _TO_ONNX = "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True); or export the module (.pt2)"
 
 
-def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins: Iterable[str] = ()) -> Graph | Module:
+def load(
+    path: str | PathLike[str],
+    *,
+    ops: Iterable[OpOrDialect] = (),
+    plugins: Iterable[str] = (),
+    hooks: Iterable[Hook] = (),
+) -> Graph | Module:
     r"""Read a graph or module from a file of any format that is known, recognised by its content.
 
     Nothing in a file is executed.
@@ -47,6 +54,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
         Ops of a document that are not in the library.
     plugins : iterable of str
         Names of plugins whose ops and importers are known, too; see `graphrewrite.plugin`.
+    hooks : iterable of Hook
+        Functions that are called as a model of a framework is imported, per op, node and model; see `lowering.Hook`.
 
     Returns
     -------
@@ -71,33 +80,35 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     ...     load(Path(folder) / "digits.json") == network
     True
     """
-    source, plugins = Path(path), tuple(plugins)
+    source, plugins, hooks = Path(path), tuple(plugins), tuple(hooks)
     head = _head(source)
     if source.is_dir():
         if not any(source.glob("saved_model.pb*")):
             raise ModelError(f"{source.name!r} {foreign_folder(source)}")
-        return from_tensorflow(source)
+        return from_tensorflow(source, hooks=hooks)
     members = _members(source, head)
     if (what := foreign_file(source, head, members)) is not None:
         raise ModelError(f"{source.name!r} {what}")
     if _is_onnx(head):
-        return from_onnx(source, plugins=plugins)
+        return from_onnx(source, plugins=plugins, hooks=hooks)
     if is_tflite(head) or source.suffix.lower() == ".tflite":
-        return from_tflite(source, plugins=plugins)
+        return from_tflite(source, plugins=plugins, hooks=hooks)
     if is_exported_program(members) or source.suffix.lower() == ".pt2":
-        return from_torch(source)
+        return from_torch(source, hooks=hooks)
     framework = _framework(head, members)
     if framework == "Keras":
-        return from_keras(source)
+        return from_keras(source, hooks=hooks)
     if framework == "PyTorch":
         raise ModelError(f"{source.name!r} is a model of PyTorch; write it as ONNX: {_TO_ONNX}")
     if _is_document(source, head):
+        if hooks:
+            raise ModelError(f"{source.name!r} is a document of graphs, and hooks are for models of frameworks")
         return load_document(source, ops=(*_levels(), *ops), plugins=plugins)
     # A frozen graph begins with a node, as no file of ONNX does.
     if source.suffix.lower() in _FROZEN or (source.suffix.lower() == ".onnx" and head.startswith(b"\n")):
-        return from_tensorflow(source)
+        return from_tensorflow(source, hooks=hooks)
     if source.suffix.lower() == ".onnx":
-        return from_onnx(source, plugins=plugins)
+        return from_onnx(source, plugins=plugins, hooks=hooks)
     known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
     raise ModelError(f"{source.name!r} is of no format that is known here; the name of a model ends in {known}")
 
