@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from graphrewrite import Graph, Module
 from graphrewrite.errors import did_you_mean
@@ -13,7 +15,6 @@ from graphrewrite.formats import load as load_document
 from graphrewrite.formats.documents import TEXTS
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.foreign_files import first_bytes, foreign_file, foreign_folder
-from graphrewrite.lowering.exchange.hooks import Hook
 from graphrewrite.lowering.exchange.keras_import import from_keras
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
@@ -39,7 +40,7 @@ def load(
     *,
     ops: Iterable[OpOrDialect] = (),
     plugins: Iterable[str] = (),
-    hooks: Iterable[Hook] = (),
+    **options: Any,
 ) -> Graph | Module:
     r"""Read a graph or module from a file of any format that is known, recognised by its content.
 
@@ -54,8 +55,8 @@ def load(
         Ops of a document that are not in the library.
     plugins : iterable of str
         Names of plugins whose ops and importers are known, too; see `graphrewrite.plugin`.
-    hooks : iterable of Hook
-        Functions that are called as a model of a framework is imported, per op, node and model; see `lowering.Hook`.
+    **options
+        What else the reader of the format takes: ``shapes``, ``batch``, ``hooks``, ``entries``, ``outputs`` and others.
 
     Returns
     -------
@@ -66,7 +67,8 @@ def load(
     Raises
     ------
     ModelError
-        If there is no such file, or it is of another format; says how it becomes one that can be read.
+        If there is no such file, or it is of another format, with how it becomes one that can be read; or the reader of
+        its format does not take an option.
     SerialError, ParseError
         If a document is damaged.
 
@@ -80,35 +82,47 @@ def load(
     ...     load(Path(folder) / "digits.json") == network
     True
     """
-    source, plugins, hooks = Path(path), tuple(plugins), tuple(hooks)
+    source = Path(path)
+    reader = _reader(source)
+    taken = [each.name for each in inspect.signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    if reader is load_document:
+        options["ops"] = (*_levels(), *ops)
+    for name in options:
+        if name not in taken:
+            near = did_you_mean(name, taken) or f"; there are {', '.join(taken)}"
+            raise ModelError(f"{source.name!r} is read by {reader.__name__}, which has no option {name!r}{near}")
+    found: Graph | Module = reader(source, **options, **({"plugins": tuple(plugins)} if "plugins" in taken else {}))
+    return found
+
+
+def _reader(source: Path) -> Callable[..., Any]:
+    """Return the function that reads the format of a file or folder."""
     head = _head(source)
     if source.is_dir():
         if not any(source.glob("saved_model.pb*")):
             raise ModelError(f"{source.name!r} {foreign_folder(source)}")
-        return from_tensorflow(source, hooks=hooks)
+        return from_tensorflow
     members = _members(source, head)
     if (what := foreign_file(source, head, members)) is not None:
         raise ModelError(f"{source.name!r} {what}")
     if _is_onnx(head):
-        return from_onnx(source, plugins=plugins, hooks=hooks)
+        return from_onnx
     if is_tflite(head) or source.suffix.lower() == ".tflite":
-        return from_tflite(source, plugins=plugins, hooks=hooks)
+        return from_tflite
     if is_exported_program(members) or source.suffix.lower() == ".pt2":
-        return from_torch(source, hooks=hooks)
+        return from_torch
     framework = _framework(head, members)
     if framework == "Keras":
-        return from_keras(source, hooks=hooks)
+        return from_keras
     if framework == "PyTorch":
         raise ModelError(f"{source.name!r} is a model of PyTorch; write it as ONNX: {_TO_ONNX}")
     if _is_document(source, head):
-        if hooks:
-            raise ModelError(f"{source.name!r} is a document of graphs, and hooks are for models of frameworks")
-        return load_document(source, ops=(*_levels(), *ops), plugins=plugins)
+        return load_document
     # A frozen graph begins with a node, as no file of ONNX does.
     if source.suffix.lower() in _FROZEN or (source.suffix.lower() == ".onnx" and head.startswith(b"\n")):
-        return from_tensorflow(source, hooks=hooks)
+        return from_tensorflow
     if source.suffix.lower() == ".onnx":
-        return from_onnx(source, plugins=plugins, hooks=hooks)
+        return from_onnx
     known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
     raise ModelError(f"{source.name!r} is of no format that is known here; the name of a model ends in {known}")
 

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
-from graphrewrite import Graph, load, models, op, save
+from graphrewrite import Graph, op
 from graphrewrite.lowering import Hook, ModelError, from_keras, from_onnx, from_tensorflow, from_tflite, interpret_onnx
 from tests.lowering.exchange.test_tensorflow import frozen, placeholder, written
 from tests.support.tflite_files import Node, T, model
@@ -134,13 +134,3 @@ def test_layers_of_keras(tmp_path: Path) -> None:
     hook = Hook(lambda layer: versions.append(layer.model.versions["keras"]) or op.neg(layer.inputs[0]), op="Swirl")
     np.testing.assert_array_equal(from_keras(tmp_path / "m.h5", hooks=[hook])(X), [[1, -2]])
     assert versions == [3]
-
-
-def test_the_one_door_takes_hooks(tmp_path):
-    told = []
-    hooks = [Hook(before=lambda model: told.append(model.framework))]
-    graph = load(models.path("digits"), hooks=hooks)
-    assert told == ["onnx"]
-    save(graph, tmp_path / "digits.json")
-    with pytest.raises(ModelError, match="document of graphs"):
-        load(tmp_path / "digits.json", hooks=hooks)
