@@ -74,7 +74,7 @@ def from_torch(
     >>> print(from_torch(model, torch.zeros(1, 3), dynamic=True).summary())  # doctest: +SKIP
     """
     hooks = tuple(hooks)
-    known = {*TORCH, *(hook.op for hook in hooks if isinstance(hook, Hook) and hook.before is not None)}
+    known = {*TORCH, *(hook.op for hook in hooks if hook.op is not None and hook.before is not None)}
     program = purified(program_of(model, examples, named, dynamic), known)
     name = Path(model).stem if isinstance(model, str | Path) else type(model).__name__
     name = "model" if name == "ExportedProgram" else name

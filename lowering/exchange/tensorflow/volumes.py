@@ -76,8 +76,8 @@ def transposed_volume(x: Operands, volume: Value, weights: Value, wanted: Sequen
     padding = x.get("padding", "VALID")
     if padding not in _PADDINGS or _each(x, "dilations") != (1, 1, 1):
         raise Unfit("dilated windows, and paddings other than SAME and VALID, are not supported")
-    kernel, shape = weights.type.shape[:3], volume.type.shape
-    if len(shape) != 5 or not all(isinstance(size, int) for size in kernel):
+    kernel, shape = tuple(size for size in weights.type.shape[:3] if isinstance(size, int)), volume.type.shape
+    if len(shape) != 5 or len(kernel) != 3:
         raise Unfit(f"weights {weights.type} do not fit {volume.type}")
     sizes = [shape[axis] for axis in _axes(x)]
     places = transposed_window(sizes, wanted, kernel, _each(x, "strides"), padding=_PADDINGS.index(padding))

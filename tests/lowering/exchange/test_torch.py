@@ -122,6 +122,11 @@ CASES = {
         torch.tensor([[0, 3, 1], [2, 2, 4]]),
         _real(5, 3),
     ),
+    "distances": lambda: (
+        lambda x, y: (torch.cdist(x, y), torch.cdist(x[0], y, 1), torch.cdist(y, x)),
+        _real(2, 5, 3),
+        _real(4, 3),
+    ),
     "bilinear": lambda: (functional.bilinear, _real(3, 4), _real(3, 5), _real(6, 4, 5)),
     "median": lambda: (lambda x: (*x.median(1), *x.median(0, keepdim=True)), _real(5, 4)),
     "random slope": lambda: (lambda x: functional.rrelu(x, 0.1, 0.3), _real(9)),
