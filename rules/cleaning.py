@@ -209,7 +209,8 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     """Let one node serve for all with the same op, operands, predicate and attributes; state is never shared.
 
     Operands may come in another order where that changes no bit of the result, NaN's aside.
-    It keeps its annotations, and takes those of the others that it does not have.
+    It keeps its annotations, and takes those of the others that it does not have. Of constants, those that are
+    ``trainable=False`` are apart.
     """
     alike: dict[object, str | None] = {}  # the first of those that are alike at a glance, until another one comes
     firsts: dict[object, str] = {}
@@ -276,6 +277,6 @@ def _identity(graph: Graph, node: str) -> object:
         return node
     # Marks count: two nodes that run on different backends are two.
     told = tuple([(k, format_exactly(v)) for k, v in sorted({**attributes, **marks_in(data, op)}.items())])
-    result = data.get("result")
-    is_constant = op.name == "constant"
-    return op.name, _operands(graph, node), graph.predicate(node), told, str(result) if is_constant else None
+    # A weight changes in training, and a buffer of the same numbers does not.
+    held = (str(data.get("result")), data.get("trainable", True)) if op.name == "constant" else None
+    return op.name, _operands(graph, node), graph.predicate(node), told, held

@@ -37,7 +37,8 @@ def parameters(graph: Graph) -> tuple[str, ...]:
     r"""Return the names of the constants of a network that are learnt.
 
     These are weights, biases and gains of layers, biases that are added to products, and tables that rows are gathered
-    from; no statistics of norms, no single numbers, and no peepholes of zeros, which an LSTM has that has none.
+    from; no statistics of norms, no single numbers, nothing with the annotation ``trainable=False``, and no peepholes
+    of zeros, which an LSTM has that has none.
 
     Examples
     --------
@@ -70,7 +71,8 @@ def parameters(graph: Graph) -> tuple[str, ...]:
 def _is_learnt(graph: Graph, source: Operand) -> bool:
     kind = graph.result_type(*source)
     is_float = isinstance(kind, Tensor) and kind.element in ("f32", "f64")
-    return graph.nodes[source.node]["type"] == "constant" and is_float and bool(kind.shape)
+    data = graph.nodes[source.node]
+    return data["type"] == "constant" and is_float and bool(kind.shape) and data.get("trainable", True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ __all__ = [
     "integers",
     "number",
     "numbers",
+    "plain",
     "scalar",
     "size",
     "sizes",
@@ -95,6 +96,15 @@ def number(value: Any) -> float:
 def numbers(value: Any) -> tuple[float, ...]:
     """Read one or several floats."""
     return tuple(number(v) for v in np.atleast_1d(value))
+
+
+def plain(value: Any) -> Any:
+    """Return an attribute of ONNX as plain Python: texts, floats by their shortest decimal, tuples of these."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, float):
+        return number(value)
+    return tuple(map(plain, value)) if isinstance(value, list | tuple) else value
 
 
 def scalar(value: Any) -> Any:

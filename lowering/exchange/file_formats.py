@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from graphrewrite import Graph, Module
 from graphrewrite.errors import did_you_mean
@@ -33,7 +35,13 @@ _ZIP = b"PK\3\4"
 _TO_ONNX = "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True); or export the module (.pt2)"
 
 
-def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins: Iterable[str] = ()) -> Graph | Module:
+def load(
+    path: str | PathLike[str],
+    *,
+    ops: Iterable[OpOrDialect] = (),
+    plugins: Iterable[str] = (),
+    **options: Any,
+) -> Graph | Module:
     r"""Read a graph or module from a file of any format that is known, recognised by its content.
 
     Nothing in a file is executed.
@@ -47,6 +55,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
         Ops of a document that are not in the library.
     plugins : iterable of str
         Names of plugins whose ops and importers are known, too; see `graphrewrite.plugin`.
+    **options
+        What else the reader of the format takes: ``shapes``, ``batch``, ``hooks``, ``entries``, ``outputs`` and others.
 
     Returns
     -------
@@ -57,7 +67,8 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     Raises
     ------
     ModelError
-        If there is no such file, or it is of another format; says how it becomes one that can be read.
+        If there is no such file, or it is of another format, with how it becomes one that can be read; or the reader of
+        its format does not take an option.
     SerialError, ParseError
         If a document is damaged.
 
@@ -71,33 +82,47 @@ def load(path: str | PathLike[str], *, ops: Iterable[OpOrDialect] = (), plugins:
     ...     load(Path(folder) / "digits.json") == network
     True
     """
-    source, plugins = Path(path), tuple(plugins)
+    source = Path(path)
+    reader = _reader(source)
+    taken = [each.name for each in inspect.signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    if reader is load_document:
+        options["ops"] = (*_levels(), *ops)
+    for name in options:
+        if name not in taken:
+            near = did_you_mean(name, taken) or f"; there are {', '.join(taken)}"
+            raise ModelError(f"{source.name!r} is read by {reader.__name__}, which has no option {name!r}{near}")
+    found: Graph | Module = reader(source, **options, **({"plugins": tuple(plugins)} if "plugins" in taken else {}))
+    return found
+
+
+def _reader(source: Path) -> Callable[..., Any]:
+    """Return the function that reads the format of a file or folder."""
     head = _head(source)
     if source.is_dir():
         if not any(source.glob("saved_model.pb*")):
             raise ModelError(f"{source.name!r} {foreign_folder(source)}")
-        return from_tensorflow(source)
+        return from_tensorflow
     members = _members(source, head)
     if (what := foreign_file(source, head, members)) is not None:
         raise ModelError(f"{source.name!r} {what}")
     if _is_onnx(head):
-        return from_onnx(source, plugins=plugins)
+        return from_onnx
     if is_tflite(head) or source.suffix.lower() == ".tflite":
-        return from_tflite(source, plugins=plugins)
+        return from_tflite
     if is_exported_program(members) or source.suffix.lower() == ".pt2":
-        return from_torch(source)
+        return from_torch
     framework = _framework(head, members)
     if framework == "Keras":
-        return from_keras(source)
+        return from_keras
     if framework == "PyTorch":
         raise ModelError(f"{source.name!r} is a model of PyTorch; write it as ONNX: {_TO_ONNX}")
     if _is_document(source, head):
-        return load_document(source, ops=(*_levels(), *ops), plugins=plugins)
+        return load_document
     # A frozen graph begins with a node, as no file of ONNX does.
     if source.suffix.lower() in _FROZEN or (source.suffix.lower() == ".onnx" and head.startswith(b"\n")):
-        return from_tensorflow(source)
+        return from_tensorflow
     if source.suffix.lower() == ".onnx":
-        return from_onnx(source, plugins=plugins)
+        return from_onnx
     known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
     raise ModelError(f"{source.name!r} is of no format that is known here; the name of a model ends in {known}")
 

@@ -23,12 +23,12 @@ class ModelInfo:
     Attributes
     ----------
     framework : str
-        ``onnx``, ``tensorflow``, ``tflite`` or ``keras``.
+        ``onnx``, ``tensorflow``, ``tflite``, ``keras`` or ``torch``.
     producer : str
         What wrote the file, with its version; empty where the file does not say it.
     versions : mapping of str to int or str
         Of ONNX, the opset of each domain, the main one by ``""``; of TensorFlow, ``producer`` and ``min_consumer``; of
-        TensorFlow Lite, ``schema``; of Keras, ``keras``.
+        TensorFlow Lite, ``schema``; of Keras, ``keras``; of PyTorch, ``torch``, the version that reads the program.
     ops : mapping of str to str
         The op of each node, by its name; empty for a single node.
     """

@@ -22,7 +22,8 @@ def to_torch(graph: Graph, *, trainable: Collection[str] | None = None) -> Any:
         Level ``nn``. Its sizes may be open, if those of inputs say what they are.
     trainable : collection of str, optional
         Names of constants that become parameters; by default all floats with axes, but for the statistics of batch
-        norms. The others become buffers. The module has copies of them.
+        norms and those with the annotation ``trainable=False``, as `from_torch` makes of buffers. The others become
+        buffers. The module has copies of them.
 
     Returns
     -------

@@ -81,6 +81,18 @@ def test_constants_are_merged_if_and_only_if_all_their_bits_are_equal(entries):
     assert evaluate(made, {}).keys() == set(made.outputs)
 
 
+def test_weights_and_buffers_of_the_same_numbers_stay_apart():
+    graph = Graph("g")
+    for i, buffer in enumerate((False, True, False, True)):
+        value = graph.constant(np.ones(3, np.float32))
+        if buffer:
+            graph.nodes[value.node]["trainable"] = False
+        graph.output(f"y{i}", op.relu(value))
+    made = merge_equal_nodes(graph)
+    flags = [made.nodes[n].get("trainable", True) for n in made if made.nodes[n]["type"] == "constant"]
+    assert sorted(flags) == [False, True]
+
+
 def test_every_result_of_constants_is_computed():
     graph = Graph("parts")
     x = graph.input("x", Tensor("f32", ("N", 2)))

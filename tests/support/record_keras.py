@@ -1,7 +1,8 @@
 """Record models of Keras with their results: ``python -m tests.support.record_keras FILE.zip``, with TensorFlow.
 
 With ``--old`` models of Keras 2, by `tf_keras`; with ``--small`` those of masks and of half precision; with
-``--further`` one of more layers and an open length, also as TensorFlow saves and freezes it. They are added to it.
+``--volumes`` one of images in time; with ``--further`` one of more layers and an open length, also as TensorFlow saves
+and freezes it. They are added to it.
 """
 
 from __future__ import annotations
@@ -65,6 +66,20 @@ def mixed(keras, old: bool):
     return keras.Model(image, layers.Dense(3, activation="softmax", dtype="float32")(layers.LSTM(4)(x)))
 
 
+def volumes(keras, old: bool):
+    """A model of images in time: states that are images, volumes that grow, pools to a given size."""
+    layers = keras.layers
+    frames = layers.Input((4, 5, 6, 2), name="frames")
+    x = layers.RandomRotation(0.2)(layers.Reshape((4 * 5, 6, 2))(frames))
+    x = layers.ConvLSTM2D(3, (3, 2), padding="same", return_sequences=True)(layers.Reshape((4, 5, 6, 2))(x))
+    backwards = {"go_backwards": True, "recurrent_activation": "hard_sigmoid", "use_bias": False, "return_state": True}
+    y, hidden, cell = layers.ConvLSTM1D(2, 2, strides=2, **backwards)(layers.Reshape((4, 5, 18))(x))
+    again = layers.ConvLSTM1D(2, 3, padding="same")(layers.Reshape((4, 2, 45))(x), initial_state=[hidden, cell])
+    z = layers.Conv3DTranspose(2, 3, strides=(1, 2, 3), padding="same")(x)
+    z = layers.AdaptiveAveragePooling3D((2, 4, 3))(layers.Conv3DTranspose(2, 2, activation="relu")(z))
+    return keras.Model(frames, [y, again, layers.AdaptiveMaxPooling2D(3)(layers.Reshape((8, 3, 2))(z))])
+
+
 def further(keras):
     """A model of an open length: attention of three kinds, cells, ops, a causal mask, and loops when it is frozen."""
     layers, ops = keras.layers, keras.ops
@@ -110,9 +125,9 @@ def drawn(random, kind):
     return np.where(random.integers(0, 2, (5, 7, 1)) > 0, values, np.float32(0.5)) if kind.shape[1] == 7 else values
 
 
-def record_small(keras, old: bool, random, archive, folder):
-    """Write the models of masks and of half precision, with inputs and results by their order."""
-    for make in (masked, mixed):
+def record_small(keras, old: bool, random, archive, folder, makes):
+    """Write models, with inputs and results by their order."""
+    for make in makes:
         model, stem = make(keras, old), f"{make.__name__}_{2 if old else 3}"
         for weight in model.weights:
             values = random.normal(0, 0.4, weight.shape)
@@ -137,13 +152,15 @@ def main() -> None:
     else:
         import keras
     random = np.random.default_rng(7)
-    if "--small" in sys.argv or "--further" in sys.argv:
+    makes = {"--small": (masked, mixed), "--volumes": (volumes,)}
+    asked = next((name for name in (*makes, "--further") if name in sys.argv), None)
+    if asked is not None:
         with (
             tempfile.TemporaryDirectory() as scratch,
             zipfile.ZipFile(sys.argv[1], "a", zipfile.ZIP_DEFLATED) as archive,
         ):
-            if "--small" in sys.argv:
-                record_small(keras, old, random, archive, Path(scratch))
+            if asked in makes:
+                record_small(keras, old, random, archive, Path(scratch), makes[asked])
             else:
                 record_further(keras, random, archive, Path(scratch))
         return

@@ -74,6 +74,18 @@ def fully_connected(rng: Rng) -> Case:
     return case(rng, [x, w, b, y], [Node("FULLY_CONNECTED", names, ["y"], options)])
 
 
+def batch_matmul(rng: Rng) -> Case:
+    lead, (m, k, n) = sizes(rng, int(rng.integers(1, 4))), map(int, rng.integers(1, 40, 3))
+    adj = rng.integers(0, 2, 2).astype(bool).tolist()
+    other = tuple(size if rng.random() < 0.7 else 1 for size in lead)
+    x = _wide(rng, "x", (*lead, *((k, m) if adj[0] else (m, k))))
+    z = _wide(rng, "z", (*other, *((n, k) if adj[1] else (k, n))))
+    y = _wide(rng, "y", (*lead, m, n))
+    y.scale = float(np.float32(float(x.scale) * float(z.scale) * 20000 * np.sqrt(k) * np.exp(rng.uniform(-1, 1))))
+    options = {"adj_x": adj[0], "adj_y": adj[1]}
+    return case(rng, [x, z, y], [Node("BATCH_MATMUL", ["x", "z"], ["y"], options)], inputs=2)
+
+
 def pool(rng: Rng, kind: str) -> Case:
     options, image, kernel, out = window(rng, dilated=False)
     channels = int(rng.integers(1, 5))
@@ -124,6 +136,7 @@ WIDE: Mapping[str, Callable[[Rng], Case]] = {
     "DEPTHWISE_CONV_2D": lambda rng: conv(rng, "DEPTHWISE_CONV_2D"),
     "TRANSPOSE_CONV": transpose_conv,
     "FULLY_CONNECTED": fully_connected,
+    "BATCH_MATMUL": batch_matmul,
     **{k: lambda rng, k=k: pool(rng, k) for k in ("AVERAGE_POOL_2D", "MAX_POOL_2D")},
     **{k: lambda rng, k=k: binary(rng, k) for k in ("ADD", "SUB", "MUL")},
     **{k: lambda rng, k=k: unary(rng, k) for k in ("RELU", "RELU6", "LEAKY_RELU", "EXP")},

@@ -147,9 +147,11 @@ def _inside(layer: Layer, x: Value) -> Any:
 
 
 _ONLY_IN_TRAINING = (
-    "ActivityRegularization AlphaDropout Dropout GaussianDropout GaussianNoise Identity RandomBrightness "
-    "RandomContrast RandomFlip RandomRotation RandomTranslation RandomZoom SpatialDropout1D SpatialDropout2D "
-    "SpatialDropout3D"
+    "ActivityRegularization AlphaDropout AugMix CutMix Dropout Equalization GaussianDropout GaussianNoise Identity "
+    "MaxNumBoundingBoxes MixUp RandAugment RandomBrightness RandomColorDegeneration RandomColorJitter RandomContrast "
+    "RandomElasticTransform RandomErasing RandomFlip RandomGaussianBlur RandomGrayscale RandomHue RandomInvert "
+    "RandomPerspective RandomPosterization RandomRotation RandomSaturation RandomSharpness RandomShear "
+    "RandomTranslation RandomZoom Solarization SpatialDropout1D SpatialDropout2D SpatialDropout3D"
 )
 
 MOVEMENT: dict[str, Row] = {

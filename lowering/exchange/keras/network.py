@@ -17,6 +17,7 @@ from graphrewrite.lowering.exchange.keras.activations import ACTIVATIONS
 from graphrewrite.lowering.exchange.keras.archive import Archive, Place
 from graphrewrite.lowering.exchange.keras.attention import ATTENTION
 from graphrewrite.lowering.exchange.keras.calls import call_of, ends_of, reads_of, resolved
+from graphrewrite.lowering.exchange.keras.convolved_states import CONVOLVED_STATES
 from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 from graphrewrite.lowering.exchange.keras.masks import MASKING, result_masks
 from graphrewrite.lowering.exchange.keras.movement import MOVEMENT
@@ -30,8 +31,19 @@ from graphrewrite.lowering.exchange.static_values import StaticValues
 
 __all__ = ["KERAS", "Network"]
 
-KERAS: dict[str, Row] = {**ACTIVATIONS, **ATTENTION, **MASKING, **MOVEMENT, **NUMBERS, **RECURRENT, **WINDOWS}
+KERAS: dict[str, Row] = {
+    **ACTIVATIONS,
+    **ATTENTION,
+    **CONVOLVED_STATES,
+    **MASKING,
+    **MOVEMENT,
+    **NUMBERS,
+    **RECURRENT,
+    **WINDOWS,
+}
 """The table of all supported layers."""
+_LOOKED_UP = ("HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization")
+"""Layers that look texts or numbers up in tables."""
 _MODELS = ("Sequential", "Functional", "Model")
 _CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
 """Names of classes by which files keep weights, where layers are stored by another one."""
@@ -111,7 +123,7 @@ class Network:
                 )
         if missing:
             listed = "; ".join(f"{kind} ({', '.join(map(repr, names[:3]))})" for kind, names in sorted(missing.items()))
-            raise UnsupportedOpsError(f"the model has layers that are not supported: {listed}; export it as ONNX")
+            raise UnsupportedOpsError(f"the model has layers that are not supported: {listed}; {_remedy(missing)}")
 
     def inputs(self, model: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
         """Yield the inputs with their types."""
@@ -234,7 +246,7 @@ class Network:
             found = self.model(stored, place, inputs)
             return found if len(found) > 1 else found[0]
         if kind not in (OPERATORS if is_operator(stored) else KERAS):
-            raise UnsupportedOpsError(f"layer {name!r} ({kind}) is not supported; export the model as ONNX")
+            raise UnsupportedOpsError(f"layer {name!r} ({kind}) is not supported; {_remedy([kind])}")
         before = set(self.graph)
         keywords = {key: value for key, value in (keywords or {}).items() if key != "training"}
         own = keywords.pop("mask", None)
@@ -286,6 +298,16 @@ class Network:
             elif mask is not None:
                 self.masks[key] = mask
         return tuple(found)
+
+
+def _remedy(missing: Iterable[str]) -> str:
+    """Return what to do about layers that are not supported."""
+    if all(kind in _LOOKED_UP for kind in missing):
+        return "look texts and numbers up before the network: save a keras.Model of the layers behind these"
+    return (
+        "a saved model, model.export('folder'), is of ops that may be supported; or give a layer a meaning by "
+        "from_keras(…, hooks=[Hook(before=…, op='…')])"
+    )
 
 
 def _policy(config: Mapping[str, Any]) -> str:

@@ -36,6 +36,21 @@ def _embedding(layer: Layer, x: Value) -> Any:
     return op.gather(table, places, axis=0)
 
 
+def _reversible_embedding(layer: Layer, x: Value, reverse: bool = False) -> Any:
+    """An embedding whose table also turns features into scores of entries."""
+    if layer.get("mask_zero", False) or layer.get("reverse_dtype") is not None:
+        raise Unfit("mask_zero and reverse_dtype are not supported; export the model with model.export(…)")
+    if not reverse:
+        return _embedding(layer, x)
+    if layer.has("tie_weights"):
+        (table,) = layer.weights("embeddings")
+        y = op.matmul(x, op.transpose(table, perm=(1, 0)))
+    else:
+        y = op.matmul(x, layer.weights("embeddings", "reverse_embeddings")[1])
+    cap = layer.get("logit_soft_cap")
+    return y if cap is None else op.mul(op.tanh(op.div(y, layer.number(y, cap))), layer.number(y, cap))
+
+
 def _rescaled(layer: Layer, x: Value) -> Any:
     x = x if str(x.type.element).startswith("f") else op.cast(x, element=layer.element)
     dtype = element_dtype(x.type.element)
@@ -202,6 +217,7 @@ NUMBERS: dict[str, Row] = {
     "Minimum": _folded(op.minimum),
     "Multiply": _folded(op.mul),
     "Normalization": _normalised,
+    "ReversibleEmbedding": _reversible_embedding,
     "RMSNormalization": _rms_norm,
     "Rescaling": _rescaled,
     "Subtract": _folded(op.sub),

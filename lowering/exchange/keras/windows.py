@@ -13,8 +13,10 @@ from graphrewrite.lowering.exchange.keras.layer import Layer, Row
 from graphrewrite.lowering.exchange.keras.masks import masked_mean
 from graphrewrite.lowering.exchange.tensorflow.images import transposed_conv
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands
+from graphrewrite.lowering.exchange.tensorflow.volumes import transposed_volume
+from graphrewrite.lowering.exchange.torch.images import pooled_to
 
-__all__ = ["WINDOWS"]
+__all__ = ["WINDOWS", "biased", "convolved"]
 
 _FORMATS = {"channels_last": ("NHWC", "NDHWC"), "channels_first": ("NCHW", "NCDHW")}
 
@@ -47,13 +49,14 @@ def _widened(layer: Layer, x: Value, count: int, compute: Callable[[Value], Valu
     return op.squeeze(compute(op.unsqueeze(x, axes=(axis,))), axes=(axis,))
 
 
-def _biased(layer: Layer, y: Value, bias: Sequence[Value]) -> Any:
+def biased(layer: Layer, y: Value, bias: Sequence[Value]) -> Any:
+    """Add the bias of each channel."""
     if bias and not _flat(layer):
         rank = len(y.type.shape)
         y = op.add(y, op.reshape(bias[0], shape=(-1, *[1] * (rank - 2))))
     elif bias:
         y = op.add(y, bias[0])
-    return activated(layer, y)
+    return y
 
 
 def _names(layer: Layer, *names: str) -> list[Value]:
@@ -70,7 +73,7 @@ def _causal(layer: Layer, x: Value, kernel: Value) -> Value:
     return padded
 
 
-def _convolved(layer: Layer, x: Value, kernel: Value, count: int, name: str) -> Any:
+def convolved(layer: Layer, x: Value, kernel: Value, count: int, name: str) -> Any:
     """Apply a convolution of TensorFlow with the strides, the dilations and the borders of a layer."""
     attributes = _attributes(
         layer,
@@ -85,7 +88,9 @@ def _convolved(layer: Layer, x: Value, kernel: Value, count: int, name: str) -> 
 def _conv(count: int) -> Row:
     def conv(layer: Layer, x: Value) -> Any:
         kernel, *bias = _names(layer, "kernel")
-        return _biased(layer, _convolved(layer, x, kernel, count, "Conv3D" if count == 3 else "Conv2D"), bias)
+        return activated(
+            layer, biased(layer, convolved(layer, x, kernel, count, "Conv3D" if count == 3 else "Conv2D"), bias)
+        )
 
     return conv
 
@@ -96,7 +101,7 @@ _DEPTHWISE = "DepthwiseConv2dNative"
 def _depthwise(count: int) -> Row:
     def depthwise(layer: Layer, x: Value) -> Any:
         kernel, *bias = _names(layer, "depthwise_kernel" if layer.archive.version < 3 else "kernel")
-        return _biased(layer, _convolved(layer, x, kernel, count, _DEPTHWISE), bias)
+        return activated(layer, biased(layer, convolved(layer, x, kernel, count, _DEPTHWISE), bias))
 
     return depthwise
 
@@ -104,12 +109,12 @@ def _depthwise(count: int) -> Row:
 def _separable(count: int) -> Row:
     def separable(layer: Layer, x: Value) -> Any:
         depth, point, *bias = _names(layer, "depthwise_kernel", "pointwise_kernel")
-        y = _convolved(layer, x, depth, count, _DEPTHWISE)
+        y = convolved(layer, x, depth, count, _DEPTHWISE)
         ones = (1,) * count
         plain = {**_attributes(layer, count, strides=ones, dilations=ones), "padding": "VALID"}
         wide = op.unsqueeze(point, axes=(0,)) if count == 1 else point
         y = _widened(layer, y, count, lambda image: layer.tf("Conv2D", image, wide, **plain))
-        return _biased(layer, y, bias)
+        return activated(layer, biased(layer, y, bias))
 
     return separable
 
@@ -129,8 +134,9 @@ def _transposed(count: int) -> Row:
         attributes = _attributes(layer, count, strides=strides)
         wide = op.unsqueeze(kernel, axes=(0,)) if count == 1 else kernel
         settings, shape = Operands((), attributes, layer.known), [1, *wanted] if count == 1 else wanted
-        y = _widened(layer, x, count, lambda image: transposed_conv(settings, image, wide, shape))
-        return _biased(layer, y, bias)
+        compute = transposed_volume if count == 3 else transposed_conv
+        y = _widened(layer, x, count, lambda image: compute(settings, image, wide, shape))
+        return activated(layer, biased(layer, y, bias))
 
     return transposed
 
@@ -168,14 +174,27 @@ def _global(reduce: Any) -> Row:
     return pool
 
 
+def _adaptive(count: int, *, mean: bool) -> Row:
+    def pool(layer: Layer, x: Value) -> Any:
+        wanted, rank = _axes(layer.get("output_size"), count), len(x.type.shape)
+        if not _flat(layer):
+            return pooled_to(x, wanted, mean=mean)
+        y = pooled_to(op.transpose(x, perm=(0, rank - 1, *range(1, rank - 1))), wanted, mean=mean)
+        return op.transpose(y, perm=(0, *range(2, rank), 1))
+
+    return pool
+
+
 WINDOWS: dict[str, Row] = {
     **{f"Conv{n}D": _conv(n) for n in (1, 2, 3)},
-    **{f"Conv{n}DTranspose": _transposed(n) for n in (1, 2)},
+    **{f"Conv{n}DTranspose": _transposed(n) for n in (1, 2, 3)},
     **{f"DepthwiseConv{n}D": _depthwise(n) for n in (1, 2)},
     **{f"SeparableConv{n}D": _separable(n) for n in (1, 2)},
     **{f"MaxPooling{n}D": _pool("MaxPool", n) for n in (1, 2, 3)},
     **{f"AveragePooling{n}D": _pool("AvgPool", n) for n in (1, 2, 3)},
     **{f"GlobalMaxPooling{n}D": _global(op.reduce_max) for n in (1, 2, 3)},
     **{f"GlobalAveragePooling{n}D": _global(op.reduce_mean) for n in (1, 2, 3)},
+    **{f"AdaptiveMaxPooling{n}D": _adaptive(n, mean=False) for n in (1, 2, 3)},
+    **{f"AdaptiveAveragePooling{n}D": _adaptive(n, mean=True) for n in (1, 2, 3)},
 }
 """What each layer means."""

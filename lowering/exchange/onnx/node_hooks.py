@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.attribute_values import plain
 from graphrewrite.lowering.exchange.hooks import ModelInfo, ModelNode
 from graphrewrite.lowering.exchange.onnx.functions import all_nodes
 from graphrewrite.lowering.exchange.onnx.generic_nodes import kind_of
@@ -24,14 +25,8 @@ def hooked_node(
     node: Any, attributes: Mapping[str, Any], inputs: Sequence[Any], name: str, model: ModelInfo
 ) -> ModelNode:
     """Return a node as hooks see it."""
-    plain = {key: _plain(value) for key, value in attributes.items()}
-    return ModelNode(kind_of(node), name, tuple(inputs), plain, sum(map(bool, node.output)), model)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
+    seen = {key: plain(value) for key, value in attributes.items()}
+    return ModelNode(kind_of(node), name, tuple(inputs), seen, sum(map(bool, node.output)), model)
 
 
 def node_of_hook(node: Any, changed: ModelNode) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.attribute_values import number, numbers, plain
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
 from graphrewrite.op.descriptor import Argument, OpDescriptor
 
@@ -154,7 +155,9 @@ def read_tensorflow_ops(path: str | Path) -> dict[str, FrameworkOp]:
 
 def attribute_value(value: Any) -> Any:
     """Return what an attribute of TensorFlow holds: a number, string, name of a type, shape, or a tuple of these."""
-    for name in ("i", "f", "b"):
+    if value.HasField("f"):
+        return number(value.f)
+    for name in ("i", "b"):
         if value.HasField(name):
             return getattr(value, name)
     if value.HasField("s"):
@@ -167,7 +170,7 @@ def attribute_value(value: Any) -> Any:
         each = value.list
         texts = tuple(entry.decode("utf-8", "replace") for entry in each.s)
         types, shapes = tuple(map(_type_name, each.type)), tuple(map(_shape, each.shape))
-        return next((tuple(found) for found in (each.i, each.f, each.b, texts, types, shapes) if found), ())
+        return next((tuple(found) for found in (each.i, numbers(each.f), each.b, texts, types, shapes) if found), ())
     return next((getattr(value, name) for name in ("tensor", "func", "placeholder") if value.HasField(name)), None)
 
 
@@ -239,10 +242,7 @@ def _onnx_defaults(attributes: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
     for key, each in attributes.items():
         if each.default_value.type:
-            value = onnx.helper.get_attribute_value(each.default_value)
-            if isinstance(value, bytes):
-                value = value.decode("utf-8", "replace")
-            yield key, tuple(value) if isinstance(value, list) else value
+            yield key, plain(onnx.helper.get_attribute_value(each.default_value))
 
 
 def _onnx_type(word: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.attribute_values import word
+from graphrewrite.lowering.exchange.attribute_values import plain
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp
 from graphrewrite.lowering.exchange.rulesets.described_ops import DescribedOp
@@ -129,7 +129,7 @@ class _Compiled:
         return Entry(
             self.mapping.source,
             self.target,
-            attributes={name: (name, _decoded) for name in self.source.attributes},
+            attributes={name: (name, plain) for name in self.source.attributes},
             constants=constants,
             complete=self.read,
             operands=self.operands(),
@@ -184,12 +184,6 @@ class _Compiled:
             if name not in said and value != self.target.attributes.get(name):
                 raise Unfit(f"{name}={value!r} has no place in the ruleset")
         return {name: value for name, value in found.items() if value is not None}
-
-
-def _decoded(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return word(value)
-    return tuple(map(_decoded, value)) if isinstance(value, list | tuple) else value
 
 
 def _plain(array: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,17 +10,16 @@ import numpy as np
 
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.entry import Entry, Unfit
+from graphrewrite.lowering.exchange.attribute_values import plain
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
 from graphrewrite.lowering.exchange.onnx.node_hooks import hooked_node, node_of_hook
-from graphrewrite.lowering.exchange.onnx.tables import TABLE
 from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp, attribute_value, onnx_ops
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode
+from graphrewrite.lowering.exchange.rulesets.library_calls import by_onnx_table, by_tensorflow_table, inputs_by_name
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
 from graphrewrite.lowering.exchange.rulesets.ruleset import Ruleset, kind_of_argument
 from graphrewrite.op.descriptor import OpDescriptor
-from graphrewrite.op.op import Op
-from graphrewrite.op.ordered_call import OrderedCall, without_ends
+from graphrewrite.op.ordered_call import OrderedCall
 from graphrewrite.types import Tensor
 
 __all__ = ["Interpretation", "interpret_onnx", "interpret_tensorflow"]
@@ -97,6 +95,8 @@ def interpret_onnx(
         import onnx
     except ImportError:
         raise MissingDependencyError.of_extra("nodes of ONNX", "onnx") from None
+    if not isinstance(node, onnx.NodeProto):
+        raise ModelError(f"a node is an onnx.NodeProto, not {type(node).__name__}; from_onnx reads a model")
     attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
     name = node.name or next(filter(None, node.output), "")
     called = Hooks(hooks, ModelInfo("onnx", "", {} if opset is None else {"": opset}))
@@ -107,26 +107,35 @@ def interpret_onnx(
         node.input[:] = changed.inputs
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
     if ruleset is None:
-        return called.after_node(changed, _by_table(node, name, attributes, known, types or {}))
+        return called.after_node(
+            changed, Interpretation(*by_onnx_table(node, name, attributes, known, types or {}), node.name)
+        )
     definition = ruleset.ops.get(node.op_type) or _defined(onnx_ops(opset), node.op_type, "onnx")
-    plain = {name: _plain(value) for name, value in attributes.items()}
-    bound = _bound(definition, node.name, list(node.input), plain, known)
+    held = {name: _held(value) for name, value in attributes.items()}
+    bound = _bound(definition, node.name, list(node.input), held, known)
     return called.after_node(changed, _by_ruleset(bound, list(node.output), ruleset))
 
 
 def interpret_tensorflow(
-    node: Any, ruleset: Ruleset, *, constants: Mapping[str, Any] | None = None, hooks: Iterable[Hook] = ()
+    node: Any,
+    ruleset: Ruleset | None = None,
+    *,
+    constants: Mapping[str, Any] | None = None,
+    types: Mapping[str, Tensor] | None = None,
+    hooks: Iterable[Hook] = (),
 ) -> Interpretation:
-    """Return a node of TensorFlow as a call of an op that a ruleset maps to.
+    """Return a node of TensorFlow as a call of an op: of the library, or of those that a ruleset maps to.
 
     Parameters
     ----------
     node : NodeDef, bytes or str
         The node: TensorFlow's message, its bytes, or its text form.
-    ruleset : Ruleset
-        Mappings, and TensorFlow's definitions.
+    ruleset : Ruleset, optional
+        Mappings to other ops, and TensorFlow's definitions.
     constants : mapping of str to array-like, optional
         Values that the node reads, where these are arguments of the op.
+    types : mapping of str to Tensor, optional
+        Types of all other values that the node reads; needed without a ruleset.
     hooks : iterable of Hook
         Functions before and after: they get a `ModelNode` whose inputs are names, and `Interpretation` as its result.
 
@@ -134,22 +143,43 @@ def interpret_tensorflow(
     ------
     ModelError
         If the op is not known, or numbers of an input must be known and are not.
+
+    Examples
+    --------
+    >>> text = 'name: "s" op: "Sum" input: "x" input: "axes" attr { key: "keep_dims" value { b: true } }'
+    >>> found = interpret_tensorflow(text, constants={"axes": [1]}, types={"x": Tensor("f32", ("N", 3))})
+    >>> print(found.call)
+    reduce_sum(inputs=("x",), outputs=("s",), integers=((1,),), booleans=(True,))
     """
-    message = new_message("NodeDef")
-    if isinstance(node, str):
-        read_message(node, message, "the node")
-    else:
-        message.MergeFromString(node if isinstance(node, bytes) else node.SerializeToString())
+    message = _node_of_tensorflow(node)
     inputs = tuple(name for name in message.input if not name.startswith("^"))  # the others say what comes before
     attributes = {each.key: attribute_value(each.value) for each in message.attr}
     known = {name: np.asarray(value) for name, value in (constants or {}).items()}
-    count = len(ruleset.ops[message.op].outputs) if message.op in ruleset.ops else 1
+    count = 1 if ruleset is None or message.op not in ruleset.ops else len(ruleset.ops[message.op].outputs)
     called = Hooks(hooks, ModelInfo("tensorflow"))
     seen = called.before_node(ModelNode(message.op, message.name, inputs, attributes, count, called.model))
+    if ruleset is None:
+        return called.after_node(seen, Interpretation(*by_tensorflow_table(seen, known, types or {}), seen.name))
     definition = _defined(ruleset.ops, seen.op, "tensorflow")
     outputs = [f"{message.name}:{i}" if i else message.name for i in range(len(definition.outputs))]
     bound = _bound(definition, message.name, list(seen.inputs), seen.attributes, known)
     return called.after_node(seen, _by_ruleset(bound, outputs, ruleset))
+
+
+def _node_of_tensorflow(node: Any) -> Any:
+    """Return a message of a node, given as TensorFlow's, or ours, its bytes or its text."""
+    message = new_message("NodeDef")
+    if isinstance(node, str):
+        return read_message(node, message, "the node")
+    stored = node if isinstance(node, bytes) else getattr(node, "SerializeToString", bytes)()
+    foreign = getattr(getattr(node, "DESCRIPTOR", None), "name", "NodeDef") != "NodeDef"
+    try:
+        message.MergeFromString(stored)
+    except Exception as error:  # of the library for protocol buffers, whose class depends on its implementation
+        raise ModelError(f"the bytes are no NodeDef of TensorFlow: {error}") from None
+    if foreign or not message.op:
+        raise ModelError(f"a node is a NodeDef of TensorFlow, its bytes or its text, not {type(node).__name__}")
+    return message
 
 
 def _defined(ops: Mapping[str, FrameworkOp], name: str, framework: str) -> FrameworkOp:
@@ -191,7 +221,7 @@ def _by_ruleset(node: FrameworkNode, outputs: list[str], ruleset: Ruleset) -> In
             raise ModelError(f"node {node.name!r} ({node.op}): there is no rule {rule.kind!r}; Ruleset.check lists all")
         for argument, value in KINDS_OF_RULES[rule.kind](rule, node):
             if argument == "*":
-                values["inputs"] = _in_order(descriptor, value)
+                values["inputs"] = inputs_by_name(descriptor, value)
                 continue
             kind = kind_of_argument(rule, argument) or _kind_of_value(descriptor, argument, value)
             if kind not in descriptor.kinds_of(argument):
@@ -208,10 +238,6 @@ def _by_ruleset(node: FrameworkNode, outputs: list[str], ruleset: Ruleset) -> In
     return Interpretation(descriptor, values, node.name)
 
 
-def _in_order(descriptor: OpDescriptor, inputs: tuple[str | None, ...]) -> dict[str, Any]:
-    return descriptor.named(OrderedCall(descriptor.name, {"inputs": inputs})).get("inputs", {}) if inputs else {}
-
-
 def _kind_of_value(descriptor: OpDescriptor, argument: str, value: Any) -> str | None:
     """Return the kind of an argument that fits a value, where a rule does not state it."""
     kinds = [kind for kind in descriptor.kinds_of(argument) if kind not in ("inputs", "outputs")]
@@ -221,75 +247,10 @@ def _kind_of_value(descriptor: OpDescriptor, argument: str, value: Any) -> str |
     return next(iter(kinds or descriptor.kinds_of(argument)), None)
 
 
-def _plain(value: Any) -> Any:
+def _held(value: Any) -> Any:
     """Return an attribute of ONNX as a number, text, array, or a tuple of these."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, list | tuple):
-        return tuple(map(_plain, value))
     if hasattr(value, "dims"):
         from onnx import numpy_helper
 
         return numpy_helper.to_array(value)
-    return value
-
-
-def _by_table(
-    node: Any,
-    name: str,
-    attributes: dict[str, Any],
-    constants: Mapping[str, np.ndarray],
-    types: Mapping[str, Tensor],
-) -> Interpretation:
-    """Interpret a node by the library's table of ONNX's ops."""
-    reasons = []
-    for entry in TABLE.get(node.op_type, ()):
-        if not isinstance(entry.op, Op):
-            continue
-        try:
-            read = entry.read_attributes(attributes, len(node.output))
-            for index, (ours, convert, *_) in entry.constants.items():
-                read_by = node.input[index] if index < len(node.input) else ""
-                if read_by and read_by not in constants:
-                    raise Unfit(f"its input {read_by!r} is the attribute {ours!r}; give its numbers in constants")
-                if read_by:
-                    read[ours] = convert(constants[read_by])
-            inputs = _inputs(entry, node)
-            if entry.complete is not None and all(each in types for each in inputs if each):
-                read = entry.complete(read, [types[each] for each in inputs if each])
-            theirs = {ours: key for key, (ours, *_) in entry.attributes.items()}
-            own = entry.op.attributes
-            if other := [theirs.get(key, key) for key, value in read.items() if key not in own and value is not None]:
-                raise Unfit(f"what {', '.join(other)} means follows from its operands; give their types in types")
-        except Unfit as error:
-            reasons.append(str(error))
-            continue
-        return _of_library(entry.op, node, inputs, read)
-    if node.op_type == "Constant":
-        reasons.append("it is a value, and no op; onnx.numpy_helper.to_array reads it")
-    elif node.op_type in TABLE:
-        reasons.append("it is written by several ops; from_onnx imports the graph that holds it")
-    else:
-        reasons.append(f"the library has no op for it; it would be imported as op.generic({node.op_type!r})")
-    raise ModelError(f"node {name!r} ({node.op_type}): {reasons[0]}")
-
-
-def _inputs(entry: Entry, node: Any) -> tuple[str | None, ...]:
-    """Return the names of the operands of a node, None for those that are left out."""
-    indices = entry.operands or [i for i in range(len(node.input)) if i not in entry.constants]
-    return without_ends((node.input[i] or None) if i < len(node.input) else None for i in indices)
-
-
-def _of_library(op: Op, node: Any, inputs: tuple[str | None, ...], read: Mapping[str, Any]) -> Interpretation:
-    descriptor = op.descriptor()
-    values = {"inputs": _in_order(descriptor, inputs)}
-    values["outputs"] = descriptor.named(OrderedCall(descriptor.name, {"outputs": tuple(node.output)})).get(
-        "outputs", {}
-    )
-    for argument in descriptor.arguments:
-        if argument.kind in ("inputs", "outputs"):
-            continue
-        value = read.get(argument.name, argument.default)
-        if value is not inspect.Parameter.empty and value is not None:
-            values.setdefault(argument.kind, {})[argument.name] = value
-    return Interpretation(descriptor, {kind: found for kind, found in values.items() if found}, node.name)
+    return plain(value)

@@ -9,6 +9,7 @@ from typing import Any
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.attribute_values import number
 from graphrewrite.lowering.exchange.rulesets.definitions import KIND_OF, FrameworkOp, text_of
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, MappingRule, RuleArgument
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message, written
@@ -224,4 +225,5 @@ def _argument(message: Any) -> RuleArgument:
     if not message.HasField("argType"):  # the first of the types is not written, and often none is meant
         word = next((each for each, name in _VALUES.items() if name == stated), word)
         stated = stated if message.HasField(stated) else "int64Value"
-    return RuleArgument(message.name, word, message.argIndex, getattr(message, stated))
+    value = getattr(message, stated)
+    return RuleArgument(message.name, word, message.argIndex, number(value) if stated == "floatValue" else value)

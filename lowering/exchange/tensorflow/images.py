@@ -123,9 +123,8 @@ def transposed_conv(x: Operands, image: Value, weights: Value, wanted: Sequence[
     padding = x.get("padding", "VALID")
     if padding not in _SAME:
         raise Unfit(f"the padding {padding!r} of a transposed convolution is not supported; there are SAME and VALID")
-    stride_h, stride_w = _pair(x, "strides")
     attributes = transposed_window(
-        _size(x, image), wanted, (height, width), padding=_SAME[padding], stride_h=stride_h, stride_w=stride_w
+        _size(x, image), wanted, (height, width), _pair(x, "strides"), padding=_SAME[padding]
     )
     moved = op.transpose(weights, perm=(3, 2, 0, 1))
     return _laid_out(x, lambda turned: op.conv_transpose(turned, moved, **attributes), image)

@@ -183,7 +183,7 @@ class Importer:
             listed = "; ".join(
                 f"{op} ({', '.join(map(repr, each[:3]))})" for op, each in sorted(named.items())[:_MOST_LISTED]
             )
-            raise UnsupportedOpsError(f"the graph has ops that are not supported: {listed}")
+            raise UnsupportedOpsError(f"the graph has ops that are not supported: {listed}; {_remedy(named)}")
 
     def translate(self, node: Node) -> None:
         """Add the nodes of the graph for one of TensorFlow."""
@@ -253,6 +253,15 @@ class Importer:
         if shape is None:
             raise OpenSizesError(f"the shape of input {node.name!r} is open; pass shapes={{{node.name!r}: (…)}}")
         return Tensor(element, self.sizes.open_shape((None if size == -1 else size for size in shape), self.batch))
+
+
+def _remedy(missing: Iterable[str]) -> str:
+    """Return what to do about ops that are not supported."""
+    if any("Random" in name for name in missing):
+        return "random layers are for training: a file of Keras (model.save('model.keras')) is read without them"
+    if any(part in name for name in missing for part in ("Table", "Hash", "Regex", "String", "Sparse")):
+        return "look texts and numbers up before the network: save a model of the layers behind these"
+    return "give them a meaning by from_tensorflow(…, entries=[Entry('…', …)]) or hooks=[Hook(before=…, op='…')]"
 
 
 def read_outputs(model: StoredModel, outputs: Sequence[str] | None) -> dict[str, tuple[str, int]]:

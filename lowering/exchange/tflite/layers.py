@@ -102,7 +102,8 @@ def transposed(shape: Operand, w: Operand, x: Operand, options: dict[str, Any]) 
     wanted = shape.numbers()
     if len(wanted) != 4 or len(w.shape) != 4 or w.shape[3] != x.shape[3]:
         raise Unfit(f"weights {list(w.shape)} and the wanted shape {wanted} do not fit")
-    return transposed_window(image(x), wanted[1:3], w.shape[1:3], **options)
+    strides = (options["stride_h"], options["stride_w"])
+    return transposed_window(image(x), wanted[1:3], w.shape[1:3], strides, padding=options["padding"])
 
 
 def rows_of(x: Operand, inputs: int, keep: bool) -> tuple[Any, tuple[int, ...]]:
@@ -245,7 +246,7 @@ def stored_batch_matmul(x: Operand, y: Operand, *, to: tuple[Result], adj_x: boo
     """BATCH_MATMUL of stored numbers."""
     zeros = (np.array(each.zero_point, np.int8) for each in (x, y))
     sums = op.matmul_integer(turned(x.value, adj_x), turned(y.value, adj_y), *zeros)
-    return rescaled(sums, x.scale * y.scale / to[0].scale, to[0])
+    return rescaled(sums, float(product(x.scale, y.scale)) / to[0].scale, to[0])
 
 
 def average_pool(x: Operand, *, to: tuple[Result], **options: Any) -> Any:

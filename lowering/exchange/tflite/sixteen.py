@@ -14,7 +14,16 @@ import numpy as np
 
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.tflite.layers import depthwise_weights, groups, image, rows_of, transposed, unrowed
+from graphrewrite.lowering.exchange.tflite.layers import (
+    depthwise_weights,
+    groups,
+    image,
+    product,
+    rows_of,
+    transposed,
+    turned,
+    unrowed,
+)
 from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, half_away, multipliers, rescaled, shown
 from graphrewrite.lowering.exchange.tflite.windows import channels_last, channels_second, window
 from graphrewrite.types import Quantised
@@ -22,6 +31,7 @@ from graphrewrite.types import Quantised
 __all__ = [
     "are_sixteen",
     "wide_average_pool",
+    "wide_batch_matmul",
     "wide_conv",
     "wide_depthwise_conv",
     "wide_fully_connected",
@@ -128,6 +138,22 @@ def wide_fully_connected(
     return unrowed(op.round_half_away(op.mul(sums, factors), **to[0].limits, element=_STORED), kept)
 
 
+def wide_batch_matmul(x: Operand, y: Operand, *, to: tuple[Result], adj_x: bool = False, adj_y: bool = False) -> Any:
+    """BATCH_MATMUL: both operands have 16 bits."""
+    if reason := are_sixteen({"to": [to[0].kind]}, [y.kind]):
+        raise Unfit(reason)
+    most = x.shape[-2 if adj_x else -1] * 2.0**30
+    _check_width(most)
+    sums = op.matmul(turned(_real(x), adj_x), turned(_real(y), adj_y))
+    return _scaled(sums, most, float(product(x.scale, y.scale)) / to[0].scale, to[0])
+
+
+def _check_width(most: float) -> None:
+    """Raise if a product of a sum and a multiplier of 15 bits may be more than float64 holds."""
+    if most * (1 << 15) >= _EXACT:
+        raise Unfit("its sums may be wider than 37 bits, up to which they are supported")
+
+
 def _real(x: Operand) -> Any:
     return op.cast(x.value, element="f64")
 
@@ -154,8 +180,8 @@ def _biased(sums: Any, w: Operand, b: Operand | None, *, is_short: bool, axis: i
     if is_short:
         if most >= 2.0**31:
             raise Unfit("its sums may be wider than 32 bits, which it states")
-    elif most * (1 << 15) >= _EXACT:
-        raise Unfit("its sums may be wider than 37 bits, which is supported")
+    else:
+        _check_width(most)
     return sums, most
 
 
@@ -167,7 +193,12 @@ def _rescaled(
     factors = x.scale * w.scales / to.scale
     if is_short:
         return rescaled(op.cast(sums, element="i32"), factors, to, trailing=2)
-    multiplier, exponent = (np.asarray(each, np.int64) for each in multipliers(factors, 2))
+    return _scaled(sums, most, factors, to, trailing=2)
+
+
+def _scaled(sums: Any, most: float, factors: Any, to: Result, *, trailing: int = 0) -> Any:
+    """Return sums of 64 bits, of which none is larger than a number, in the format of a result."""
+    multiplier, exponent = (np.asarray(each, np.int64) for each in multipliers(factors, trailing))
     short = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
     if most * float(np.abs(factors).max()) >= 2.0**31:
         raise Unfit("the scale of its result is so fine that the kernel may leave its 32 bits")

@@ -255,6 +255,7 @@ _WIDE: tuple[Entry, ...] = (
         required={"weights_format": (0,), **_AS_THEY_ARE},
     ),
     Entry("TRANSPOSE_CONV", sixteen.wide_transpose_conv, {**CONVOLUTION, **_BIASED}, fits=_is_wide_transposed),
+    _of_wide("BATCH_MATMUL", sixteen.wide_batch_matmul, same_names(truth, "adj_x", "adj_y"), required=_AS_THEY_ARE),
     _of_wide("AVERAGE_POOL_2D", sixteen.wide_average_pool, POOL),
     _of_wide("MAX_POOL_2D", layers.max_pool, POOL),
     _of_wide("MEAN", layers.mean, _KEPT, _AXES),

@@ -52,10 +52,9 @@ def window(
 
 
 def transposed_window(
-    sizes: Sequence[Any], wanted: Sequence[Any], kernel: Sequence[int], *, padding: int, stride_h: int, stride_w: int
+    sizes: Sequence[Any], wanted: Sequence[Any], kernel: Sequence[int], strides: tuple[int, ...], *, padding: int
 ) -> dict[str, Any]:
-    """Return the attributes of a transposed convolution that gives the wanted height and width."""
-    strides = (stride_h, stride_w)
+    """Return the attributes of a transposed convolution that gives the wanted sizes."""
     if min(strides) < 1:
         raise Unfit(f"strides {strides} are at least 1")
     borders, more = [], []

@@ -12,7 +12,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.torch.call import Call, Row, batched, each_axis
 
-__all__ = ["IMAGES"]
+__all__ = ["IMAGES", "pooled_to"]
 
 
 def _window(x: Call, axes: int) -> dict[str, Any]:
@@ -71,13 +71,14 @@ def _adaptive(axes: int, *, mean: bool) -> Row:
 
     def compute(x: Call) -> Any:
         wanted = each_axis(x["output_size"], axes)
-        found = batched(lambda image: _pooled_to(x, image, wanted, mean=mean), x[0], axes)
+        found = batched(lambda image: pooled_to(image, wanted, mean=mean), x[0], axes)
         return (found, None) if len(x.results) == 2 else found
 
     return compute
 
 
-def _pooled_to(x: Call, image: Value, wanted: Sequence[int | None], *, mean: bool) -> Any:
+def pooled_to(image: Value, wanted: Sequence[int | None], *, mean: bool) -> Any:
+    """Return the means or maxima of windows of an image, channels second, so that there are as many as wanted."""
     sizes = image.type.shape[2:]
     reduce = op.reduce_mean if mean else op.reduce_max
     if all(size == 1 for size in wanted):

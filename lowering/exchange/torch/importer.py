@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
+from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.torch.call import Call, Row, cast
 from graphrewrite.lowering.exchange.torch.names import Names, output_names
@@ -47,14 +49,19 @@ class Importer:
             for spec in signature.input_specs
             if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
         }
+        self.hooks: Hooks | None = None
+        self.parameters = {spec.target for spec in signature.input_specs if spec.kind.name == "PARAMETER"}
         self.changed: dict[str, str] = {
             spec.target: spec.arg.name for spec in signature.output_specs if spec.kind.name == "BUFFER_MUTATION"
         }
 
-    def run(self) -> Graph:
-        """Return the graph."""
+    def run(self, hooks: Sequence[Hook] = ()) -> Graph:
+        """Return the graph, as hooks leave it."""
         nodes = list(self.program.graph.nodes)
         needed = self.needed()
+        if hooks:
+            self.hooks = Hooks(hooks, self.info([node for node in nodes if node.name in needed]))
+            self.hooks.before_model()
         self.check([node for node in nodes if node.name in needed])
         self.name_symbols({node.name: node for node in nodes})
         for node in nodes:
@@ -64,7 +71,15 @@ class Importer:
                 self.translate(node)
         self.outputs()
         remove_consumed(self.graph, self.consumed)
-        return self.names.applied()
+        graph = self.names.applied()
+        return graph if self.hooks is None else self.hooks.after_model(graph)
+
+    def info(self, nodes: list[Any]) -> ModelInfo:
+        """Return what hooks are told of the program."""
+        calls = [n for n in nodes if n.op == "call_function" and not _is_number(n) and op_name(n.target) != "getitem"]
+        version = str(self.torch.__version__)
+        ops = {self.names.label(node): op_name(node.target) for node in calls}
+        return ModelInfo("torch", f"torch {version}", {"torch": version}, ops)
 
     def ends(self) -> list[tuple[str, Any]]:
         """Return kind and name, or value, of each result."""
@@ -96,7 +111,10 @@ class Importer:
         for node in nodes:
             if _is_number(node) or op_name(node.target) in ("getitem", *self.table):
                 continue
-            if node.op == "call_function":
+            is_call = node.op == "call_function"
+            if is_call and self.hooks and self.hooks.are_for(op_name(node.target), self.names.label(node), before=True):
+                continue
+            if is_call:
                 missing.setdefault(op_name(node.target), []).append(self.names.label(node))
             elif node.op not in ("call_function", "placeholder", "output"):
                 missing.setdefault(f"{node.op} {node.target}", []).append(node.name)
@@ -148,6 +166,10 @@ class Importer:
         tensor = self.tensor(target)
         array, element = _shared(self.torch, tensor)
         value = self.graph.constant(array, type=Tensor(element, tuple(tensor.shape)), origin=(target,))
+        if target not in self.parameters and tensor.is_floating_point():
+            self.graph.nodes[value.node]["trainable"] = (
+                False  # a buffer: neither `fit` nor `to_torch` makes it a weight
+            )
         self.names.wish(value.node, target)
         return value
 
@@ -199,12 +221,34 @@ class Importer:
         """Return the results of a call."""
         types = tuple(self.result_types(node))
         arguments = {name: self.argument(value) for name, value in self.bound(node)}
-        results = self.table[op_name(node.target)](Call(self.graph, arguments, types, self.common(node), self.known))
+        kind, common = op_name(node.target), self.common(node)
+        if self.hooks is None or not self.hooks.are_for(kind, self.names.label(node)):
+            results = self.table[kind](Call(self.graph, arguments, types, common, self.known))
+        else:
+            results = self.hooked_results(self.hooks, kind, self.names.label(node), arguments, types, common)
+            results = results[0] if len(types) == 1 else results
         if isinstance(results, Value):
             return self.checked(results, types[0]) if len(types) == 1 else (results,)
         # Where an op has further results that nothing reads, such as the saved statistics of norms, they are None.
         paired = zip(results, (*types, *[None] * len(results)), strict=False)
         return tuple(each if each is None or kind is None else self.checked(each, kind) for each, kind in paired)
+
+    def hooked_results(
+        self, hooks: Hooks, kind: str, label: str, arguments: Mapping[str, Any], types: tuple[Tensor, ...], common: str
+    ) -> tuple[Any, ...]:
+        """Return the results of a call as its hooks make them: values that it reads are inputs, others attributes."""
+        read = [name for name, value in arguments.items() if _is_read(value)]
+        others = {name: value for name, value in arguments.items() if name not in read}
+
+        def translated(node: ModelNode) -> tuple[Any, ...]:
+            if node.op not in self.table:
+                raise Unfit(f"the library has no op {node.op!r}{did_you_mean(node.op, self.table)}")
+            given = {**arguments, **node.attributes, **dict(zip(read, node.inputs, strict=False))}
+            found = self.table[node.op](Call(self.graph, given, types, common, self.known))
+            return found if isinstance(found, tuple) else (found,)
+
+        inputs = tuple(arguments[name] for name in read)
+        return hooks.around(ModelNode(kind, label, inputs, others, len(types), hooks.model), self.graph, translated)
 
     def checked(self, value: Value, kind: Tensor) -> Any:
         """Return a value in the element type that PyTorch says; raise if its shape is another."""
@@ -290,6 +334,11 @@ class Importer:
                 raise ModelError(f"the result {label!r} is no tensor, which is not supported")
         for name, value in last:
             self.graph.output(name, value)
+
+
+def _is_read(value: Any) -> bool:
+    """Tell whether an argument is a value of the graph, or a list of them."""
+    return isinstance(value, Value) or (isinstance(value, tuple) and any(isinstance(each, Value) for each in value))
 
 
 def _is_number(node: Any) -> bool:

@@ -137,9 +137,11 @@ class Writer:
         return self.proxy(self.fx.get_attr(".".join((*path, last))))
 
     def is_trained(self, node: str, element: Any, rank: int) -> bool:
-        """Tell whether a constant is a weight: floats with axes, but for statistics."""
+        """Tell whether a constant is a weight: floats with axes, but for buffers and statistics."""
         if self.trainable is not None:
             return node in self.trainable
+        if not self.graph.nodes[node].get("trainable", True):
+            return False
         readers = [
             (reader, slot)
             for reader in self.graph.successors(node)

@@ -112,11 +112,13 @@ def _rounded(x: Call) -> Any:
 
 
 def _distances(x: Call) -> Any:
-    if x["p"] != 2:
-        raise Unfit(f"distances of order {x['p']} are not supported; there is 2")
-    rank = len(x.shape)
-    one, other = op.unsqueeze(x["x1"], axes=(rank - 1,)), op.unsqueeze(x["x2"], axes=(rank - 2,))
-    return op.reduce_l2(op.sub(one, other), axes=(rank,), keep_dims=False)
+    norms = {1: op.reduce_l1, 2: op.reduce_l2}
+    if x["p"] not in norms:
+        raise Unfit(f"distances of order {x['p']} are not supported; there are 1 and 2")
+    # Axes in front are repeated where one of the two has fewer.
+    one = op.unsqueeze(x["x1"], axes=(len(x["x1"].type.shape) - 1,))
+    other = op.unsqueeze(x["x2"], axes=(len(x["x2"].type.shape) - 2,))
+    return norms[x["p"]](op.sub(one, other), axes=(len(x.shape),), keep_dims=False)
 
 
 def _finite(x: Call) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphrewrite import GraphRewriteError, load, models, save
-from graphrewrite.lowering import ModelError, from_onnx
+from graphrewrite.lowering import Hook, ModelError, from_onnx
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +104,16 @@ def test_folders_and_missing_files(tmp_path: Path) -> None:
     (tmp_path / "saved_model.pb").write_bytes(b"")
     with pytest.raises(ModelError, match="no graph"):
         load(tmp_path)
+
+
+def test_the_one_door_takes_the_options_of_readers(tmp_path):
+    told = []
+    hooks = [Hook(before=lambda model: told.append(model.framework))]
+    graph = load(models.path("digits"), hooks=hooks, batch="rows")
+    assert told == ["onnx"]
+    assert str(graph.input_types[0]).startswith("f32[rows,")
+    with pytest.raises(ModelError, match=r"read by from_onnx, which has no option 'shaped'; did you mean 'shapes'"):
+        load(models.path("digits"), shaped={})
+    save(graph, tmp_path / "digits.json")
+    with pytest.raises(ModelError, match=r"has no option 'hooks'; there are ops, plugins, limit"):
+        load(tmp_path / "digits.json", hooks=hooks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import onnx
@@ -259,6 +260,54 @@ class TestLibrary:
             interpret_onnx(onnx.helper.make_node("Swirl", ["x"], ["y"]))
         with pytest.raises(ModelError, match="'alpah' has no meaning"):
             interpret_onnx(onnx.helper.make_node("LeakyRelu", ["x"], ["y"], alpah=0.5))
+        with pytest.raises(ModelError, match=r"an onnx\.NodeProto, not str"):
+            interpret_onnx("Relu")
+
+
+def alone(*arguments, **attributes):
+    """The text of a node without a graph around it."""
+    return written(*arguments, **attributes).removeprefix("node {").removesuffix("}")
+
+
+class TestLibraryForTensorflow:
+    TYPES: ClassVar = {"x": Tensor("f32", ("N", 4)), "image": Tensor("f32", ("N", 8, 8, 1))}
+    """Types of inputs."""
+
+    @pytest.mark.parametrize(
+        ("kind", "inputs", "attributes", "constants", "call"),
+        [
+            ("Relu", ["x"], {}, {}, 'relu(inputs=("x",), outputs=("y",))'),
+            ("LeakyRelu", ["x"], {"alpha": 0.1}, {}, 'leaky_relu(inputs=("x",), outputs=("y",), floats=(0.1,))'),
+            ("ConcatV2", ["x", "x", "a"], {}, {"a": 1}, 'concat(inputs=("x", "x"), outputs=("y",), integers=(1,))'),
+            (
+                "Split",
+                ["a", "x"],
+                {"num_split": 2},
+                {"a": 1},
+                'split(inputs=("x",), outputs=("y", "y:1"), integers=(1, 2, 2))',
+            ),
+            ("MatMul", ["x", "w"], {}, {"w": np.ones((4, 2), "f4")}, 'matmul(inputs=("x", "w"), outputs=("y",))'),
+        ],
+    )
+    def test_nodes_are_calls_of_its_ops(self, kind, inputs, attributes, constants, call):
+        node = alone("y", kind, inputs, **attributes)
+        assert str(interpret_tensorflow(node, constants=constants, types=self.TYPES).call) == call
+
+    @pytest.mark.parametrize(
+        ("node", "told"),
+        [
+            (alone("y", "Relu", ["z"]), "node 'y' .*type of its input 'z' in types, or its numbers in constants"),
+            (alone("y", "Sqirt", ["x"]), "no such op; did you mean 'Sqrt'.*pass a ruleset"),
+            (alone("y", "ConcatV2", ["x", "x", "x"]), "must be known"),
+            (alone("y", "MaxPool", ["image"], ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"), "other ops"),
+            (alone("y", "Split", ["w", "x"]), "'w'"),
+            (onnx.helper.make_node("Relu", ["x"], ["y"]), "not NodeProto"),
+            (b"\xff\xff", "no NodeDef"),
+        ],
+    )
+    def test_what_is_no_call(self, node, told):
+        with pytest.raises(ModelError, match=told):
+            interpret_tensorflow(node, types=self.TYPES)
 
 
 @cache
@@ -484,9 +533,11 @@ def test_a_skeleton_of_ops_that_are_alike_is_complete(tmp_path):
     entries = entries_of(rules)
     assert [entry.onnx for entry in entries] == names
     text = """<ir_version: 8, opset_import: ["": 13]> g (float[N,4] x) => (float[4,N] y)
-      { a = LeakyRelu<alpha = 0.25>(x) b = Elu(a) c = Transpose<perm = [1, 0]>(b) y = Softmax<axis = 0>(c) }"""
+      { a = LeakyRelu<alpha = 0.3>(x) b = Elu(a) c = Transpose<perm = [1, 0]>(b) y = Softmax<axis = 0>(c) }"""
     model = onnx.parser.parse_model(text)
-    assert from_onnx(model, entries=entries) == from_onnx(model)
+    graph = from_onnx(model, entries=entries)
+    assert graph == from_onnx(model)
+    assert graph == from_onnx(to_onnx(graph, entries=entries), entries=entries)
     (tmp_path / "s.pbtxt").write_text(skeleton([onnx_ops(13)["Clip"]], "onnx"))
     with pytest.raises(ModelError, match="no rule reads its input 'min'"):
         entries_of(read_ruleset(tmp_path / "s.pbtxt", ops=onnx_ops(13), descriptors={}))

@@ -63,6 +63,23 @@ def test_a_convolution(form: str, kernel: Three, strides: Three, dilations: Thre
     np.testing.assert_allclose(apply("Conv3D", weights, **given), wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(("kernel", "strides", "padding"), [(k, s, p) for k, s, _, p in WINDOWS[:2]])
+def test_a_transposed_convolution(kernel: Three, strides: Three, padding: str) -> None:
+    """It is the adjoint of the convolution: <conv x, y> = <x, transposed y>."""
+    weights = RNG.normal(size=(*kernel, 4, 3)).astype(np.float32)
+    given = {"strides": (1, *strides, 1), "padding": padding}
+    image = computed("Conv3D", X, weights, **given)
+    y = RNG.normal(size=image.shape).astype(np.float32)
+    shape = np.array(X.shape, np.int32)
+    x = computed("Conv3DBackpropInputV2", y, shape, weights, x_at=2, is_open=False, **given)
+    assert x.shape == X.shape
+    np.testing.assert_allclose(np.vdot(image, y), np.vdot(X, x), rtol=1e-4)
+    with pytest.raises(ModelError, match="is no volume's"):
+        computed("Conv3DBackpropInputV2", y, shape[1:], weights, x_at=2, **given)
+    with pytest.raises(ModelError, match="dilated windows"):
+        computed("Conv3DBackpropInputV2", y, shape, weights, x_at=2, **given, dilations=(1, 1, 2, 1, 1))
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("kernel", "strides", "dilations", "padding"), WINDOWS[:2])
 @pytest.mark.parametrize(("kind", "over"), [("AvgPool3D", np.nanmean), ("MaxPool3D", np.nanmax)])

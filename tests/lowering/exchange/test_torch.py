@@ -1,11 +1,13 @@
 """Networks of PyTorch in and out, compared with PyTorch; skipped where it is not installed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, load, optimise
+from graphrewrite import Graph, load, op, optimise
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.lowering import from_torch, to_torch
+from graphrewrite.lowering import Hook, from_torch, to_torch
 from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.torch.in_place import without_in_place
 from graphrewrite.lowering.exchange.torch_import import TORCH
@@ -120,6 +122,11 @@ CASES = {
         torch.tensor([[0, 3, 1], [2, 2, 4]]),
         _real(5, 3),
     ),
+    "distances": lambda: (
+        lambda x, y: (torch.cdist(x, y), torch.cdist(x[0], y, 1), torch.cdist(y, x)),
+        _real(2, 5, 3),
+        _real(4, 3),
+    ),
     "bilinear": lambda: (functional.bilinear, _real(3, 4), _real(3, 5), _real(6, 4, 5)),
     "median": lambda: (lambda x: (*x.median(1), *x.median(0, keepdim=True)), _real(5, 4)),
     "random slope": lambda: (lambda x: functional.rrelu(x, 0.1, 0.3), _real(9)),
@@ -206,6 +213,49 @@ def test_operations_in_place_that_need_no_second_trace(case, is_own):
     functional_form = without_in_place(program, TORCH)
     assert (functional_form is not None) == is_own
     assert str(program.graph) == before
+
+
+def test_hooks(network, tmp_path):
+    told, seen = [], []
+
+    def halved(node):
+        seen.append((node.op, node.name, len(node.inputs), dict(node.attributes)))
+        return op.mul(op.relu(node.inputs[0]), np.float32(0.5)) if node.model.framework == "torch" else None
+
+    def wider(node):
+        return replace(node, attributes={**node.attributes, "padding": (2, 2)}, op="aten.conv2d")
+
+    program = torch.export.export(nn.Sequential(nn.ReLU(), nn.Conv2d(1, 1, 3, padding=1)), (torch.zeros(1, 1, 4, 4),))
+    hooks = [
+        Hook(before=lambda model: told.append(model.ops) or {"output": "y"}),
+        Hook(before=halved, node="0"),
+        Hook(after=lambda node, y: op.neg(y), op="aten.relu"),
+    ]
+    graph = from_torch(program, hooks=hooks)
+    assert (told, seen) == ([{"0": "aten.relu", "1": "aten.conv2d"}], [("aten.relu", "0", 1, {})])
+    assert graph.outputs == ("y",)
+    assert [graph.nodes[n]["type"] for n in graph.in_order()].count("neg") == 1
+    torch.export.save(program, tmp_path / "net.pt2")
+    with pytest.raises(ModelError, match="PyTorch says"):  # the changed node gives another shape
+        load(tmp_path / "net.pt2", hooks=[Hook(before=wider, op="aten.conv2d")])
+
+
+def test_buffers_stay_buffers():
+    class Shifted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.table = nn.Linear(3, 3), nn.Parameter(torch.ones(3, 3))
+            self.register_buffer("mask", torch.ones(3, 3))
+
+        def forward(self, x):
+            return self.linear(x) @ self.table @ self.mask
+
+    graph = from_torch(Shifted(), torch.zeros(2, 3))
+    for each in (graph, optimise(graph)):  # equal numbers, too
+        module = to_torch(each)
+        assert {"linear.weight", "linear.bias", "table"} == {name for name, _ in module.named_parameters()}
+        assert {name for name, _ in module.named_buffers()} == {"mask"}
+    assert [name for name, _ in to_torch(graph, trainable=["mask"]).named_parameters()] == ["mask"]
 
 
 def test_buffers_that_change_are_inputs_and_outputs():
