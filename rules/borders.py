@@ -183,6 +183,8 @@ def _shortened(c, spread, rank):
         return c
     count = c.value.ndim
     equal = [axis for axis in range(count) if count - axis in spread and _repeats(c.value, axis)]
+    if not equal and (count > rank or c.value.shape[:1] != (1,)):
+        return c
     short = sliced(c, dict.fromkeys(equal, (0, 1, 1)))
     sizes = list(short.shape)
     while sizes[:1] == [1] and len(sizes) <= rank:

@@ -215,15 +215,19 @@ def compute_known_sizes(x):
     return op.constant(value=np.array(sizes, np.int64))
 
 
+_OFTEN_KNOWN: Any = (
+    op.equal | op.less | op.less_or_equal | op.greater | op.greater_or_equal | op.is_nan | op.is_inf | op.mul
+    | op.add | op.sub | op.mod | op.bitwise_and | op.bitwise_or | op.bitwise_xor | op.bit_shift
+    | op.logical_and | op.logical_or | op.logical_xor | op.minimum | op.maximum | op.clip | op.sign | op.neg
+    | op.where
+)  # fmt: skip
+"""Ops whose result may be one number, though no operand is."""
+
+
 @rule
 def compute_known_number(xs):
     """A result of which only one number is possible is that number."""
-    found = (
-        op.equal | op.less | op.less_or_equal | op.greater | op.greater_or_equal | op.is_nan | op.is_inf | op.mul
-        | op.add | op.sub | op.mod | op.bitwise_and | op.bitwise_or | op.bitwise_xor | op.bit_shift
-        | op.logical_and | op.logical_or | op.logical_xor | op.minimum | op.maximum | op.clip | op.sign | op.neg
-        | op.where
-    )(*xs)  # fmt: skip
+    found = _OFTEN_KNOWN(*xs)
     yield found
     number = found.fact().number
     if number is None:
