@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,9 @@ def _shortened(c, spread, rank):
 def _repeats(values, axis):
     """Whether all entries along an axis are the same, bit for bit; those that differ mostly do so at once."""
     if values.shape[axis] == 1:
+        return False
+    a, b = values.item(0), values.item(math.prod(values.shape[axis + 1 :]))
+    if a != b and a == a and b == b:  # NaN may be repeated
         return False
     first, second = (values.take([index], axis) for index in (0, 1))
     return first.tobytes() == second.tobytes() and np.broadcast_to(first, values.shape).tobytes() == values.tobytes()

@@ -99,7 +99,7 @@ def drop_clip(x):
     yield limited
     fact = x.fact()
     if not fact.is_within(as_stored(limited.low, x.type.element), as_stored(limited.high, x.type.element)):
-        return decline(f"a limit may be reached: known is {fact}", at=x)
+        return decline("a limit may be reached: known is {}", fact, at=x)
     return x
 
 
@@ -128,7 +128,7 @@ def drop_extreme(x, y):
     is_greatest = extreme.op_name == "maximum"
     gap = fact.low - other.high if is_greatest else other.low - fact.high
     if not gap >= 0:
-        return decline(f"the ranges {fact.range} and {other.range} overlap", at=extreme)
+        return decline("the ranges {0.range} and {1.range} overlap", fact, other, at=extreme)
     if gap == 0 and (fact.minus_zero or other.minus_zero):
         return decline("may be 0 and -0, of which either is taken", at=extreme)
     return x
@@ -173,13 +173,13 @@ def drop_shift_there_and_back(x, bits):
         return decline("it is not what was shifted", at=back)
     fact, by = x.fact(), bits.fact()
     if by.low < 0 or by.high > 64:
-        return decline(f"all bits may be shifted out: the range is {by.range}", at=bits)
+        return decline("all bits may be shifted out: the range is {.range}", by, at=bits)
     if there.direction == "right":
         is_kept = not ~fact.zeros & ~(-1 << by.high)
     else:
         room: Any = numbers.unknown(x.type)
         is_kept = fact.is_within(-(-room.low >> by.high), room.high >> by.high)
-    return x if is_kept else decline(f"bits may be dropped; known is: {fact}", at=x)
+    return x if is_kept else decline("bits may be dropped; known is: {}", fact, at=x)
 
 
 @rule(shared="keep")
@@ -191,7 +191,7 @@ def drop_cast_there_and_back(x):
     if x.type != back.type:
         return decline("it comes back as another type", at=back)
     if not is_held(there.type.element, x.type.element, x.fact()):
-        return decline(f"{there.type.element} does not hold every number; known is: {x.fact()}", at=x)
+        return decline("{} does not hold every number; known is: {}", there.type.element, x.fact(), at=x)
     return x
 
 
@@ -231,7 +231,7 @@ def compute_known_number(xs):
     yield found
     number = found.fact().number
     if number is None:
-        return decline(f"may be several numbers; known is: {found.fact()}", at=found)
+        return decline("may be several numbers; known is: {}", found.fact(), at=found)
     return filled(number, found)
 
 
