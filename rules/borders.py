@@ -168,9 +168,12 @@ _SHORT = "its entries differ along each axis, or spread another operand"
 
 def _with_shorter(c, result):
     """The result with a constant that repeats less, where another operand is as long."""
-    others = [x for x in operands_of(result) if x.operand != c.operand]
+    operands = operands_of(result)
+    others = [x for x in operands if x.operand != c.operand]
     if all(x.is_constant for x in others):
         return decline("it is computed", at=result)
+    if len(operands) - len(others) > 1:
+        return decline("it is read twice, of which another rule may make one", at=result)
     shapes, whole = [x.shape for x in others], result.shape
     spread = {at for shape in shapes for at in range(1, len(shape) + 1) if shape[-at] == whole[-at]}
     short = _shortened(c, spread, max(map(len, shapes)))

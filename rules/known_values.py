@@ -12,10 +12,13 @@ import numpy as np
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rewriting.facts import Fact, never_minus_zero, numbers, whole
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.types import element_dtype, element_of, integer_limits
 
 __all__ = [
     "as_stored",
+    "begin_at_zero",
+    "begin_cell_at_zero",
     "compute_known_number",
     "compute_known_sizes",
     "drop_abs",
@@ -29,6 +32,7 @@ __all__ = [
     "drop_rounding",
     "drop_shift_there_and_back",
     "drop_where",
+    "fill_as_expand",
     "filled",
     "is_held",
 ]
@@ -246,3 +250,41 @@ def filled(number, value):
     if any(isinstance(size, str) for size in kind.shape) or math.prod(kind.shape) > _MOST:
         return op.expand(np.full((), number, dtype), shape=kind.shape)
     return op.constant(value=np.full(kind.shape, number, dtype))
+
+
+@rule
+def fill_as_expand(value):
+    """One number everywhere is that number, repeated."""
+    made = op.constant_of_shape(value=value)
+    yield made
+    return filled(value, made)
+
+
+@rule(shared="keep")
+def begin_at_zero(x, w, r, b, start, lengths):
+    """A recurrent layer begins at 0 where nothing else is said: a state that is known to be 0 is not computed."""
+    layer = (op.rnn | op.gru)(x, w, r, b, start, *lengths)
+    yield layer
+    zeros = _stored_zeros(layer, "initial_h", start)
+    return zeros if isinstance(zeros, Declined) else layer.op(x, w, r, b, zeros, *lengths, like=layer)
+
+
+@rule(shared="keep")
+def begin_cell_at_zero(x, w, r, b, start, cell, more):
+    """So does one with a cell, whose state is of two parts."""
+    layer = op.lstm(x, w, r, b, start, cell, *more)
+    yield layer
+    found = [_stored_zeros(layer, "initial_h", start), _stored_zeros(layer, "initial_c", cell)]
+    if all(isinstance(each, Declined) for each in found):
+        return found[0]
+    kept = [old if isinstance(new, Declined) else new for new, old in zip(found, (start, cell), strict=True)]
+    return op.lstm(x, w, r, b, *kept, *more, like=layer)
+
+
+def _stored_zeros(layer, name, start):
+    """The state of zeros that a layer has where none is given, in place of another one of which only that is known."""
+    if start.fact().number != 0:
+        return decline("may be other than 0; known is: {}", start.fact(), at=start)
+    types = [layer.graph.result_type(*operand) for operand in layer.graph.operands(layer.node)]
+    zeros = layer.op.neutral[name](types, layer.graph.attributes(layer.node))
+    return decline("it is stored", at=start) if start.is_constant and start.shape == zeros.shape else zeros

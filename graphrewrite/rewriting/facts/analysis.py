@@ -214,7 +214,8 @@ class Analysis(Generic[F]):
     def checked(self, found: Any, node: AppliedOp, name: str) -> tuple[F, ...]:
         """Return the facts of all results; raise if they are none."""
         refine = self.refine
-        if found.__class__ is self.kind and len(node.results) == 1:  # as almost always
+        is_plain = found.__class__ is self.kind and len(node.results) == 1  # as almost always
+        if is_plain:
             return (found if refine is None else refine(found, self.unknown(node.results[0])),)
         facts = found if isinstance(found, tuple) and not isinstance(found, self.kind) else (found,)
         if self.kind is tuple and len(node.results) == 1:
