@@ -94,6 +94,8 @@ from graphrewrite.rules.indices import (
     slice_of_gather,
 )
 from graphrewrite.rules.known_values import (
+    begin_at_zero,
+    begin_cell_at_zero,
     compute_known_number,
     compute_known_sizes,
     drop_abs,
@@ -107,6 +109,7 @@ from graphrewrite.rules.known_values import (
     drop_rounding,
     drop_shift_there_and_back,
     drop_where,
+    fill_as_expand,
 )
 from graphrewrite.rules.layer_activations import fuse_activations, fusing
 from graphrewrite.rules.layers import (
@@ -213,6 +216,8 @@ __all__ = [
     "add_ones_before_transpose",
     "average_pool_as_conv",
     "batch_norm_as_layer",
+    "begin_at_zero",
+    "begin_cell_at_zero",
     "broadcast_constant",
     "broadcast_constant_in_order",
     "choose_branch",
@@ -271,6 +276,7 @@ __all__ = [
     "eliminate_empty_nodes",
     "eliminate_independent_nodes",
     "factor_as_sign",
+    "fill_as_expand",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_norm",

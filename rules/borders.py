@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -167,9 +168,12 @@ _SHORT = "its entries differ along each axis, or spread another operand"
 
 def _with_shorter(c, result):
     """The result with a constant that repeats less, where another operand is as long."""
-    others = [x for x in operands_of(result) if x.operand != c.operand]
+    operands = operands_of(result)
+    others = [x for x in operands if x.operand != c.operand]
     if all(x.is_constant for x in others):
         return decline("it is computed", at=result)
+    if len(operands) - len(others) > 1:
+        return decline("it is read twice, of which another rule may make one", at=result)
     shapes, whole = [x.shape for x in others], result.shape
     spread = {at for shape in shapes for at in range(1, len(shape) + 1) if shape[-at] == whole[-at]}
     short = _shortened(c, spread, max(map(len, shapes)))
@@ -183,6 +187,8 @@ def _shortened(c, spread, rank):
         return c
     count = c.value.ndim
     equal = [axis for axis in range(count) if count - axis in spread and _repeats(c.value, axis)]
+    if not equal and (count > rank or c.value.shape[:1] != (1,)):
+        return c
     short = sliced(c, dict.fromkeys(equal, (0, 1, 1)))
     sizes = list(short.shape)
     while sizes[:1] == [1] and len(sizes) <= rank:
@@ -193,6 +199,9 @@ def _shortened(c, spread, rank):
 def _repeats(values, axis):
     """Whether all entries along an axis are the same, bit for bit; those that differ mostly do so at once."""
     if values.shape[axis] == 1:
+        return False
+    a, b = values.item(0), values.item(math.prod(values.shape[axis + 1 :]))
+    if a != b and a == a and b == b:  # NaN may be repeated
         return False
     first, second = (values.take([index], axis) for index in (0, 1))
     return first.tobytes() == second.tobytes() and np.broadcast_to(first, values.shape).tobytes() == values.tobytes()

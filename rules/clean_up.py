@@ -23,6 +23,8 @@ from graphrewrite.rules.control_flow import choose_branch
 from graphrewrite.rules.identities import IDENTITIES, drop_cast_to_fixed_and_back, drop_requantise
 from graphrewrite.rules.indices import drop_cast_of_indices, merge_gathers, slice_of_gather
 from graphrewrite.rules.known_values import (
+    begin_at_zero,
+    begin_cell_at_zero,
     compute_known_number,
     compute_known_sizes,
     drop_abs,
@@ -36,6 +38,7 @@ from graphrewrite.rules.known_values import (
     drop_rounding,
     drop_shift_there_and_back,
     drop_where,
+    fill_as_expand,
 )
 from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips
 from graphrewrite.rules.quantised import drop_limit_before_quantising, drop_quantise_again
@@ -100,6 +103,9 @@ RULES = (
     drop_cast_of_indices,
     compute_known_number,
     compute_known_sizes,
+    fill_as_expand,
+    begin_at_zero,
+    begin_cell_at_zero,
     count_reduced_axes_from_front,
     keep_reduced_axes,
     *MOVEMENTS,

@@ -12,10 +12,13 @@ import numpy as np
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rewriting.facts import Fact, never_minus_zero, numbers, whole
+from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.types import element_dtype, element_of, integer_limits
 
 __all__ = [
     "as_stored",
+    "begin_at_zero",
+    "begin_cell_at_zero",
     "compute_known_number",
     "compute_known_sizes",
     "drop_abs",
@@ -29,6 +32,7 @@ __all__ = [
     "drop_rounding",
     "drop_shift_there_and_back",
     "drop_where",
+    "fill_as_expand",
     "filled",
     "is_held",
 ]
@@ -99,7 +103,7 @@ def drop_clip(x):
     yield limited
     fact = x.fact()
     if not fact.is_within(as_stored(limited.low, x.type.element), as_stored(limited.high, x.type.element)):
-        return decline(f"a limit may be reached: known is {fact}", at=x)
+        return decline("a limit may be reached: known is {}", fact, at=x)
     return x
 
 
@@ -128,7 +132,7 @@ def drop_extreme(x, y):
     is_greatest = extreme.op_name == "maximum"
     gap = fact.low - other.high if is_greatest else other.low - fact.high
     if not gap >= 0:
-        return decline(f"the ranges {fact.range} and {other.range} overlap", at=extreme)
+        return decline("the ranges {0.range} and {1.range} overlap", fact, other, at=extreme)
     if gap == 0 and (fact.minus_zero or other.minus_zero):
         return decline("may be 0 and -0, of which either is taken", at=extreme)
     return x
@@ -173,13 +177,13 @@ def drop_shift_there_and_back(x, bits):
         return decline("it is not what was shifted", at=back)
     fact, by = x.fact(), bits.fact()
     if by.low < 0 or by.high > 64:
-        return decline(f"all bits may be shifted out: the range is {by.range}", at=bits)
+        return decline("all bits may be shifted out: the range is {.range}", by, at=bits)
     if there.direction == "right":
         is_kept = not ~fact.zeros & ~(-1 << by.high)
     else:
         room: Any = numbers.unknown(x.type)
         is_kept = fact.is_within(-(-room.low >> by.high), room.high >> by.high)
-    return x if is_kept else decline(f"bits may be dropped; known is: {fact}", at=x)
+    return x if is_kept else decline("bits may be dropped; known is: {}", fact, at=x)
 
 
 @rule(shared="keep")
@@ -191,7 +195,7 @@ def drop_cast_there_and_back(x):
     if x.type != back.type:
         return decline("it comes back as another type", at=back)
     if not is_held(there.type.element, x.type.element, x.fact()):
-        return decline(f"{there.type.element} does not hold every number; known is: {x.fact()}", at=x)
+        return decline("{} does not hold every number; known is: {}", there.type.element, x.fact(), at=x)
     return x
 
 
@@ -215,19 +219,23 @@ def compute_known_sizes(x):
     return op.constant(value=np.array(sizes, np.int64))
 
 
+_OFTEN_KNOWN: Any = (
+    op.equal | op.less | op.less_or_equal | op.greater | op.greater_or_equal | op.is_nan | op.is_inf | op.mul
+    | op.add | op.sub | op.mod | op.bitwise_and | op.bitwise_or | op.bitwise_xor | op.bit_shift
+    | op.logical_and | op.logical_or | op.logical_xor | op.minimum | op.maximum | op.clip | op.sign | op.neg
+    | op.where
+)  # fmt: skip
+"""Ops whose result may be one number, though no operand is."""
+
+
 @rule
 def compute_known_number(xs):
     """A result of which only one number is possible is that number."""
-    found = (
-        op.equal | op.less | op.less_or_equal | op.greater | op.greater_or_equal | op.is_nan | op.is_inf | op.mul
-        | op.add | op.sub | op.mod | op.bitwise_and | op.bitwise_or | op.bitwise_xor | op.bit_shift
-        | op.logical_and | op.logical_or | op.logical_xor | op.minimum | op.maximum | op.clip | op.sign | op.neg
-        | op.where
-    )(*xs)  # fmt: skip
+    found = _OFTEN_KNOWN(*xs)
     yield found
     number = found.fact().number
     if number is None:
-        return decline(f"may be several numbers; known is: {found.fact()}", at=found)
+        return decline("may be several numbers; known is: {}", found.fact(), at=found)
     return filled(number, found)
 
 
@@ -242,3 +250,41 @@ def filled(number, value):
     if any(isinstance(size, str) for size in kind.shape) or math.prod(kind.shape) > _MOST:
         return op.expand(np.full((), number, dtype), shape=kind.shape)
     return op.constant(value=np.full(kind.shape, number, dtype))
+
+
+@rule
+def fill_as_expand(value):
+    """One number everywhere is that number, repeated."""
+    made = op.constant_of_shape(value=value)
+    yield made
+    return filled(value, made)
+
+
+@rule(shared="keep")
+def begin_at_zero(x, w, r, b, start, lengths):
+    """A recurrent layer begins at 0 where nothing else is said: a state that is known to be 0 is not computed."""
+    layer = (op.rnn | op.gru)(x, w, r, b, start, *lengths)
+    yield layer
+    zeros = _stored_zeros(layer, "initial_h", start)
+    return zeros if isinstance(zeros, Declined) else layer.op(x, w, r, b, zeros, *lengths, like=layer)
+
+
+@rule(shared="keep")
+def begin_cell_at_zero(x, w, r, b, start, cell, more):
+    """So does one with a cell, whose state is of two parts."""
+    layer = op.lstm(x, w, r, b, start, cell, *more)
+    yield layer
+    found = [_stored_zeros(layer, "initial_h", start), _stored_zeros(layer, "initial_c", cell)]
+    if all(isinstance(each, Declined) for each in found):
+        return found[0]
+    kept = [old if isinstance(new, Declined) else new for new, old in zip(found, (start, cell), strict=True)]
+    return op.lstm(x, w, r, b, *kept, *more, like=layer)
+
+
+def _stored_zeros(layer, name, start):
+    """The state of zeros that a layer has where none is given, in place of another one of which only that is known."""
+    if start.fact().number != 0:
+        return decline("may be other than 0; known is: {}", start.fact(), at=start)
+    types = [layer.graph.result_type(*operand) for operand in layer.graph.operands(layer.node)]
+    zeros = layer.op.neutral[name](types, layer.graph.attributes(layer.node))
+    return decline("it is stored", at=start) if start.is_constant and start.shape == zeros.shape else zeros

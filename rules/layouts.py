@@ -7,7 +7,6 @@ are before a transpose. Where two neighbours differ, a transpose comes between. 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -19,7 +18,7 @@ from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import inherit, move_slot, remove, rewire
 from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.rewriting.passes import pass_
-from graphrewrite.rules.permuted_axes import Moved, inverse, moved, moves_ones, stretched
+from graphrewrite.rules.permuted_axes import AXIS_BY_AXIS, SUMS, Moved, inverse, moved, moves_ones, stretched
 from graphrewrite.types import Tensor
 
 __all__ = ["cancel_transposes", "cancel_transposes_of_sums"]
@@ -41,19 +40,17 @@ def cancel_transposes_of_sums(graph: Graph) -> list[str]:
 
 
 def _cancelled(graph: Graph, *, rounds: bool) -> list[str]:
-    kinds = Counter(tuple(data["perm"]) for data in graph.nodes.values() if data.get("type") == "transpose")
-    reshapes = any(data.get("type") == "reshape" for data in graph.nodes.values())
+    perms = {tuple(data["perm"]) for data in graph.nodes.values() if data.get("type") == "transpose"}
     removed: list[str] = []
-    for perm in sorted(kinds.keys() | {inverse(perm) for perm in kinds}):
-        is_alone = sum(kinds[each] for each in {perm, inverse(perm)}) < 2 and not reshapes
-        if perm != tuple(sorted(perm)) and not is_alone:
+    for perm in sorted(perms | set(map(inverse, perms))):
+        if perm != tuple(sorted(perm)):
             removed += _Region(graph, perm, rounds).cut()
     return removed
 
 
 @dataclass
 class _Region:
-    """Ops that can be computed before a transpose by a permutation instead of after it.
+    """Ops that can be computed before a transpose by a permutation instead of after it, where several are in reach.
 
     Attributes
     ----------
@@ -76,21 +73,60 @@ class _Region:
 
     def __post_init__(self) -> None:
         back, reached = inverse(self.perm), set()
-        for node in self.graph.in_order():
-            operands = self.graph.operands(node)
-            if not operands or self.graph.predicate(node) is not None:
+        found = self._between()
+        for node in self.graph.in_order() if found else ():
+            if node not in found:
                 continue
-            # A permutation that undoes itself is an entry, or an exit if there is an entry before it.
-            comes_after = operands[0].node in reached
-            if self._is_transpose(node, self.perm) and not (back == self.perm and comes_after):
-                self.entries[node] = operands[0]
-                reached.add(node)
-            elif self._is_transpose(node, back):
-                self.exits[node] = operands[0]
-            elif (change := self._moved(node)) is not None:
+            change = found[node]
+            if change is not None:
                 self.inside[node] = change
                 if any(operand.node in reached for operand in self._permuted(node)):
                     reached.add(node)
+                continue
+            # A permutation that undoes itself is an entry, or an exit if there is an entry before it.
+            value = self.graph.operands(node)[0]
+            if self._is_transpose(node, self.perm) and not (back == self.perm and value.node in reached):
+                self.entries[node] = value
+                reached.add(node)
+            else:
+                self.exits[node] = value
+
+    def _between(self) -> dict[str, Moved | None]:
+        """Return transposes of which others are in reach, over ops that can be moved, and these with what they need.
+
+        One alone stays one, wherever it is. What reads one value is in reach of each other: one transpose serves both.
+        """
+        graph, perms = self.graph, dict.fromkeys((self.perm, inverse(self.perm)))
+        steps = [node for node, data in graph.nodes(data=True) if data.get("type") in ("transpose", "reshape")]
+        ends = {n for n in steps if self._is_free(n) and any(self._is_transpose(n, perm) for perm in perms)}
+        changes: dict[str, Moved | None] = {}
+        found: dict[str, Moved | None] = {}
+        seen: set[str] = set()
+        for end in ends:
+            if end in seen:
+                continue
+            work, around, values = [end], {end}, set[str]()
+            while work:
+                node = work.pop()
+                sources = [s for s in graph.pred[node] if graph.nodes[s]["type"] != "constant"]
+                new = [value for value in (node, *sources) if value not in values]
+                values.update(new)
+                for other in (*sources, *(reader for value in new for reader in graph.succ[value])):
+                    if other in around:
+                        continue
+                    if other not in ends and other not in changes:
+                        changes[other] = self._moved(other) if self._is_free(other) else None
+                    if other in ends or changes[other] is not None:
+                        around.add(other)
+                        work.append(other)
+            seen |= around
+            if len(around & ends) > 1:
+                found.update((node, changes.get(node)) for node in around)
+        return found
+
+    def _is_free(self, node: str) -> bool:
+        """Tell whether a node reads something, and is computed whatever a predicate says."""
+        return bool(self.graph.operands(node)) and self.graph.predicate(node) is None
 
     def _kind(self, value: Operand) -> Tensor | None:
         """The type of a value if its axes may be permuted."""
@@ -128,7 +164,7 @@ class _Region:
     def _moved(self, node: str) -> Moved | None:
         """What an op has to be told before the transpose, or None if it has to stay behind it."""
         name, rank = self.graph.nodes[node]["type"], len(self.perm)
-        if name == "output":
+        if name not in AXIS_BY_AXIS and name not in SUMS:
             return None
         results = [self._kind(result) for result in self._results(node)]
         if any(kind is None or len(kind.shape) != rank for kind in results):

@@ -56,7 +56,7 @@ def drop_reshape(x):
     """A reshape to the shape that is there already does nothing."""
     same = op.reshape(x)
     yield same
-    return x if x.type == same.type else decline(f"the shape changes from {x.type} to {same.type}", at=same)
+    return x if x.type == same.type else decline("the shape changes from {} to {}", x.type, same.type, at=same)
 
 
 @rule

@@ -161,6 +161,13 @@ class Dataflow(nx.DiGraph):
             ((source, data),) = sources.items()
             if data.get("slots", ())[:1] and len(data["slots"]) == 1 and data["slots"][0][0] == 0:
                 return (Operand(source, data["slots"][0][1]),)
+        elif len(sources) == 2:  # and two from two
+            (a, first), (b, second) = sources.items()
+            match first.get("slots"), second.get("slots"):
+                case ((0, i),), ((1, j),):
+                    return Operand(a, i), Operand(b, j)
+                case ((1, j),), ((0, i),):
+                    return Operand(b, i), Operand(a, j)
         operands = {}
         count = 0
         for source, data in sources.items():

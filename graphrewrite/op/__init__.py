@@ -25,11 +25,12 @@ from graphrewrite.op.other_names import did_you_mean_op
 __all__ = ["LIBRARY", "Op", "as_constant", "constant_type", "define_op", "depthwise_conv", "find_op", "generic"]
 
 
+globals().update({name: found for name, found in LIBRARY.items() if name not in globals()})
+# Of the module itself: rules look ops up at each match, and a function for what a module lacks takes long to reach.
+
+
 def __getattr__(name: str) -> Op:
-    try:
-        return LIBRARY[name]
-    except KeyError:
-        raise AttributeError(str(UnknownOpError(f"unknown op {name!r}{did_you_mean_op(name)}"))) from None
+    raise AttributeError(str(UnknownOpError(f"unknown op {name!r}{did_you_mean_op(name)}")))
 
 
 def __dir__() -> list[str]:

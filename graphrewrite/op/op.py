@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -181,7 +181,7 @@ class Op(Signature):
         """Raise if a graph cannot have nodes of this op: an op that is a graph may contain that very graph."""
 
     def __or__(self, other: Any) -> Alternatives:
-        return Alternatives((self,)) | other
+        return _either(self, other) if isinstance(other, _OPS) else NotImplemented
 
     def infer(self, *types: Type, **attributes: Any) -> tuple[Type, ...]:
         """Return the result types for the operand types and attributes.
@@ -502,16 +502,14 @@ class Op(Signature):
         return _find_op, (self.function.__module__, self.function.__qualname__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Alternatives:
     """One of several ops, in a pattern: ``(op.conv | op.linear)(x, w)``."""
 
     ops: tuple[Op, ...]
 
     def __or__(self, other: Any) -> Alternatives:
-        if not isinstance(other, Op | Alternatives):
-            return NotImplemented
-        return Alternatives((*self.ops, *(other.ops if isinstance(other, Alternatives) else (other,))))
+        return _either(self, other) if isinstance(other, _OPS) else NotImplemented
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Make a pattern node that is one of the ops."""
@@ -520,6 +518,15 @@ class Alternatives:
         if current is not None:
             return current.apply_form("node", self.ops, operands, attributes)
         raise RuleError(f"{' | '.join(op.name for op in self.ops)} are alternatives of a pattern; apply one of the ops")
+
+
+_OPS = Op | Alternatives
+
+
+@lru_cache(maxsize=1024)
+def _either(a: Op | Alternatives, b: Op | Alternatives) -> Alternatives:
+    """Return one of two, or of all that these are; remembered, for a rule asks for the same at each of its matches."""
+    return Alternatives(tuple([each for x in (a, b) for each in (x.ops if isinstance(x, Alternatives) else (x,))]))
 
 
 def _find_op(module: str, name: str) -> Op:

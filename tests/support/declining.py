@@ -17,7 +17,8 @@ def said_reasons(rule: Rule) -> Iterator[str]:
     for call in ast.walk(ast.parse(inspect.getsource(rule.function))):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == decline.__name__:
             said = call.args[0].values[0] if isinstance(call.args[0], ast.JoinedStr) else call.args[0]
-            yield said.value if isinstance(said, ast.Constant) else ""
+            text = said.value if isinstance(said, ast.Constant) else ""
+            yield text.partition("{")[0] if call.args[1:] else text
 
 
 def given_reasons(rule: Rule, graph: Graph) -> list[str]:

@@ -327,7 +327,10 @@ def compile_graph(
             calls.append(call)  # raises again when the program runs
     _let_effects_give_nothing(calls, wanted)
     kept = {*wanted, *constants}
-    calls = exact_layers(ordered(sizes_first(calls, graph), graph, wanted), _single(constants), inputs)
+    calls = sizes_first(calls, graph)
+    if not inputs.keys().isdisjoint(needed):  # what no input reaches is computed once: no order is worth a search
+        calls = ordered(calls, graph, wanted)
+    calls = exact_layers(calls, _single(constants), inputs)
     steps = () if instructions else with_ends(reusing(calls, kept), kept)
     program = Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, tuple(calls))
     return program.translated if instructions else program

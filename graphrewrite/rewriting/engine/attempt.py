@@ -13,6 +13,8 @@ from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.rule_index import Entry
 from graphrewrite.rewriting.fused import Finder
 from graphrewrite.rewriting.match import Candidates, Match, find_at
+from graphrewrite.rewriting.match.screen import screen_of
+from graphrewrite.rewriting.pattern import top_of
 from graphrewrite.rewriting.rule.outcome import Declined
 
 __all__ = ["Attempt", "Change", "attempt_of", "has_unknown_ops"]
@@ -64,7 +66,11 @@ def _planned(member: Any, graph: Any) -> Attempt:
 
 
 def _searched(rule: PatternRule, graph: Graph, root: int, candidates: Candidates) -> Callable[[str], Iterator[Match]]:
+    screen = screen_of(top_of(rule.pattern.roots[root]))
+
     def matches(node: str) -> Iterator[Match]:
+        if not screen.admits(node, graph._node, graph._pred):
+            return
         options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "candidates": candidates}
         for embedding in find_at(rule.pattern, graph, node, **options):
             yield Match(rule, embedding.images, embedding.values)

@@ -121,6 +121,7 @@ class Engine:
         # Where no node is looked at again, nobody says at which one a term may match by now.
         self.candidates = Candidates(graph, remembers=not (strategy.is_single or self.neighbourhood.is_unbounded))
         self.steps = 0
+        self.idle: dict[str, int] = {}  # passes to the steps after which they found nothing to do
         self.last: deque[str] = deque(maxlen=100)
         self.pairs: list[tuple[Index, WorkList]] = []
 
@@ -165,13 +166,16 @@ class Engine:
         return self.holds_bodies or any(fused.sets_attributes for fused in self.fused_rules)
 
     def run_pass(self, member: Any) -> bool:
-        """Run a pass; tell whether it changed anything."""
+        """Run a pass, unless it has nothing to do since it last ran; tell whether it changed anything."""
+        if self.idle.get(member.name) == self.steps:
+            return False
         self.provenance.settle()
         if self.watcher is not None:
             self.watcher.passing(self.graph)
         self.candidates.clear()
         removed = member.apply_in_place(self.graph)
         if not removed:
+            self.idle[member.name] = self.steps
             return False
         self.holds_bodies = True  # a pass may bring some
         self.observer.forget()  # all nodes will be looked at again

@@ -213,6 +213,10 @@ class Analysis(Generic[F]):
 
     def checked(self, found: Any, node: AppliedOp, name: str) -> tuple[F, ...]:
         """Return the facts of all results; raise if they are none."""
+        refine = self.refine
+        is_plain = found.__class__ is self.kind and len(node.results) == 1  # as almost always
+        if is_plain:
+            return (found if refine is None else refine(found, self.unknown(node.results[0])),)
         facts = found if isinstance(found, tuple) and not isinstance(found, self.kind) else (found,)
         if self.kind is tuple and len(node.results) == 1:
             facts = (found,)
@@ -226,7 +230,6 @@ class Analysis(Generic[F]):
                 f"the function of {node.op.name!r} in the analysis {self.name!r} returns {found!r:.80}; return {what}",
                 node=name,
             )
-        refine = self.refine
         if refine is None:
             return facts
         return tuple([refine(fact, self.unknown(kind)) for fact, kind in zip(facts, node.results, strict=True)])

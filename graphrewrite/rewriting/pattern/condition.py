@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ class Literal:
 
     def admits(self, array: np.ndarray) -> bool:
         """Tell whether every entry of an array matches the literal."""
-        if array.size == 0:
+        if array.size == 0 or not self._admits_first(array):
             return False
         value = self.value
         if value.dtype.kind == "f" and array.dtype.kind == "f":
@@ -54,6 +55,23 @@ class Literal:
             return bool(np.all(array == value)) and self._has_signs_of(array)
         except ValueError:  # shapes that do not broadcast are not equal
             return False
+
+    def _admits_first(self, array: np.ndarray) -> bool:
+        """Tell whether the first entry may be one of the values, which decides of most constants."""
+        if self.value.ndim and not self.members:
+            return True
+        known = self._numbers.get(array.dtype)
+        if known is None:
+            kinds = {self.value.dtype.kind, array.dtype.kind}
+            with np.errstate(over="ignore", under="ignore"):
+                values = self.value.astype(array.dtype) if kinds == {"f"} else self.value
+            # Numbers of other kinds are compared as numpy does: of integers and floats perhaps after a rounding.
+            known = self._numbers[array.dtype] = frozenset(values.ravel().tolist()) if len(kinds) == 1 else None
+        return known is None or array.item(0) in known
+
+    @cached_property
+    def _numbers(self) -> dict[np.dtype[Any], frozenset[Any] | None]:
+        return {}
 
     def _has_signs_of(self, array: np.ndarray) -> bool:
         """Whether zeros have the sign of the literal's: x - 0 is x, and x - -0 is not (IEEE 754-2019, 6.3)."""

@@ -10,21 +10,33 @@ from graphrewrite.rewriting.match import MatchedValue
 __all__ = ["NOTHING", "Declined", "decline"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Declined:
-    """A rule's refusal of a match, with the reason."""
+    """A rule's refusal of a match, with the reason, of which what is told is put in where somebody reads it."""
 
-    reason: str
+    text: str
     at: str | None = None
+    told: tuple[Any, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """The reason."""
+        return self.text.format(*self.told) if self.told else self.text
+
+    def __repr__(self) -> str:
+        return f"Declined(reason={self.reason!r}, at={self.at!r})"
 
 
-def decline(reason: str, *, at: Any = None) -> Declined:
+def decline(reason: str, *told: Any, at: Any = None) -> Declined:
     """Refuse a match for a reason; ``return decline(...)`` below the yield of a rule.
 
     Parameters
     ----------
     reason : str
         Shown by `Rule.explain`.
+    *told : object
+        What takes the places of ``{}`` in the reason, as of `str.format`: put in where it is shown only, for most
+        matches of a rule may be refused.
     at : matched node or value, optional
         The node to which the reason applies.
 
@@ -32,8 +44,10 @@ def decline(reason: str, *, at: Any = None) -> Declined:
     --------
     >>> decline("grouped convolutions keep their norm")
     Declined(reason='grouped convolutions keep their norm', at=None)
+    >>> decline("has {} groups", 4).reason
+    'has 4 groups'
     """
-    return Declined(reason, at.node if isinstance(at, MatchedValue) else at)
+    return Declined(reason, at.node if isinstance(at, MatchedValue) else at, told)
 
 
 class _Nothing:

@@ -104,7 +104,7 @@ def _renamed_size(plan: Plan, pick: Pick) -> Plan:
 
 def _long(plan: Plan, pick: Pick) -> Plan:
     """Make one size larger wherever it is, and take other parts along the same axes: some of it is left for others."""
-    taking = [node for node in plan.reading.nodes if governed(node.op)]
+    taking = [node for node in plan.reading.nodes if governed(node.op) and plan.cases[node].types]
     shapes = [(plan.cases[node].types[0].shape, plan.cases[node].results[0].shape) for node in taking]
     cut = {
         d for whole, part in shapes for d, left in zip(whole, part, strict=False) if d != left and isinstance(d, int)

@@ -126,7 +126,9 @@ class Instances(Iterator[Graph]):
             raise Unfit("too many unknown numbers")
         if any(d["value"].size > MOST_CONSTANT for _, d in graph.nodes(data=True) if d["type"] == "constant"):
             raise Unfit("a constant of too many numbers")
-        if not all(_holds(graph.result_type(n), d["value"]) for n, d in graph.nodes(data=True) if "value" in d):
+        if not all(
+            _holds(graph.result_type(n), d["value"]) for n, d in graph.nodes(data=True) if d["type"] == "constant"
+        ):
             raise Unfit("a constant beyond its format")  # a format of one bit with a sign has no 1
         return plan, graph
 

@@ -13,6 +13,12 @@ from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut
 __all__ = ["DECLINES"]
 
 
+_GATES = (np.ones((1, 6, 4), np.float32), np.ones((1, 6, 2), np.float32))
+"""Weights of a recurrent layer of two units with three gates."""
+_CELL = (np.ones((1, 8, 4), np.float32), np.ones((1, 8, 2), np.float32), np.ones((1, 16), np.float32))
+"""Weights and biases of one with a cell."""
+
+
 def _cropped(x: Any) -> Any:
     region = (0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.5, 0.5)
     return op.resize(x, sizes=("N", 2, 3, 3), coordinate_transformation_mode="tf_crop_and_resize", roi=region)
@@ -450,6 +456,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.greater(op.sigmoid(x), 0.5), "f32[N,4]"),
         (lambda x: op.mul(x, 0.0), "f32[N,4]"),  # NaN of infinities
     ),
+    rules.fill_as_expand: ('r = constant_of_shape(shape=[2], value=1.0, element="bf16") : bf16[2]',),
+    rules.begin_at_zero: (
+        (lambda x, h: op.gru(x, *_GATES, np.ones((1, 12), np.float32), h)[0], "f32[5,N,4]", "f32[1,N,2]"),
+        (lambda x: op.gru(x, *_GATES)[0], "f32[5,N,4]"),
+    ),
+    rules.begin_cell_at_zero: ((lambda x, h: op.lstm(x, *_CELL, h, h)[0], "f32[5,N,4]", "f32[1,N,2]"),),
     # Shapes.
     rules.write_as_reshape: ((lambda x: op.squeeze(x, axes=(2,)), "f32[N,4,1] NCW"),),
     rules.count_reduced_axes_from_front: ((lambda x: op.reduce_max(x, axes=(1,)), "f32[N,4,3]"),),

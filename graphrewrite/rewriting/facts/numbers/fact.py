@@ -161,15 +161,18 @@ def of_array(array: np.ndarray, kind: Type) -> Fact:
     if array.dtype.kind != "f":
         ones, some = (int(ufunc.reduce(array, axis=None)) for ufunc in (np.bitwise_and, np.bitwise_or))
         return integers(int(array.min()), int(array.max()), ~some, ones, constant=True)
-    bare = np.isnan(array)
-    nan = bool(bare.any())
+    low, high = float(array.min()), float(array.max())
+    nan = low != low
     if nan:
-        array = array[~bare]
+        array = array[~np.isnan(array)]
         if not array.size:
             return unknown._replace(constant=True)
-    low, high = float(array.min()) + 0.0, float(array.max()) + 0.0
-    minus_zero = low <= 0 <= high and bool((np.signbit(array) & (array == 0)).any())
-    return Fact(low, high, nan, minus_zero, bool((np.floor(array) == array).all()), constant=True)
+        low, high = float(array.min()), float(array.max())
+    minus_zero = low <= 0 <= high and bool(np.signbit(array[array == 0]).any())
+    # Most arrays with a fraction anywhere have one in their first entry.
+    first = float(array.flat[0])
+    whole = (first.is_integer() or math.isinf(first)) and bool((np.floor(array) == array).all())
+    return Fact(low + 0.0, high + 0.0, nan, minus_zero, whole, constant=True)
 
 
 def of_type(kind: Type) -> Fact:
