@@ -236,16 +236,18 @@ class _Reading:
         return node
 
     def present(self, term: PatternNode, scope: _Scope) -> Iterator[Term]:
-        """Yield the operands, but for optional ones that are to be missing; only the last may be."""
+        """Yield the operands, but for optional ones that are to be missing: the last ones, and none that the op needs."""
+        undecided = [t for t in term.operands if isinstance(t, Variable) and t.optional and id(t) not in scope.of(t)]
+        if undecided:
+            least = min((op.required for op in term.ops), default=0) - (len(term.operands) - len(undecided))
+            count = self.pick(range(min(max(least, 0), len(undecided)), len(undecided) + 1))
+            for operand in undecided[count:]:
+                scope.of(operand)[id(operand)] = None
         missing = False
         for operand in term.operands:
-            if isinstance(operand, Variable) and operand.optional:
-                known = scope.of(operand)
-                if id(operand) not in known:
-                    known[id(operand)] = None if missing or self.pick((False, True)) else self.make(operand, scope)
-                if known[id(operand)] is None:
-                    missing = True
-                    continue
+            if isinstance(operand, Variable) and scope.of(operand).get(id(operand), operand) is None:
+                missing = True
+                continue
             if missing:
                 raise Unfit("an optional operand is missing, and one behind it is not")
             yield operand
