@@ -342,7 +342,12 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "range": (("start", "limit", "delta", "element"), _range, True),
     "resize": (
         (
-            "scales", "sizes", "axes", "coordinate_transformation_mode", "roi", "keep_aspect_ratio_policy",
+            "scales",
+            "sizes",
+            "axes",
+            "coordinate_transformation_mode",
+            "roi",
+            "keep_aspect_ratio_policy",
             "extrapolation_value",
         ),
         _resize,
