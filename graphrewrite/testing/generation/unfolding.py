@@ -236,7 +236,7 @@ class _Reading:
         return node
 
     def present(self, term: PatternNode, scope: _Scope) -> Iterator[Term]:
-        """Yield the operands, but for optional ones that are to be missing: the last ones, and none that the op needs."""
+        """Yield the operands, but for optional ones that are to be missing: the last, and none that the op needs."""
         undecided = [t for t in term.operands if isinstance(t, Variable) and t.optional and id(t) not in scope.of(t)]
         if undecided:
             least = min((op.required for op in term.ops), default=0) - (len(term.operands) - len(undecided))
