@@ -65,6 +65,12 @@ def test_as_few_lines_as_stay_within_the_wanted_bound() -> None:
     assert tabulate(np.tanh, s16, s12, within=1, segments=128).bound > 1
 
 
+@pytest.mark.parametrize("segments", [2, 128])
+def test_as_many_lines_as_there_may_be(segments: int) -> None:
+    s8 = FixedPoint(True, 8)
+    assert tabulate(np.tanh, s8, s8, segments=segments).segments == segments
+
+
 @pytest.mark.parametrize("segments", [2, 4])
 @pytest.mark.parametrize(
     "function",

@@ -61,6 +61,8 @@ SINGLE = Stream(S8, (1, 4))
 SUMS = {"adders": [[0, 1, 0, 0, 0]], "outputs": [[2, 0, 1]], "bias": [0], "element": signed(9)}
 SHIFTED = {**SUMS, "element": S8, "shift": 1, "rounding": "half_up"}
 LINES = {"base": [0, 0], "slope": [0, 0], "rest": 7, "shift": 0, "low": -128, "element": S8}
+NO_LEVELS = np.zeros((6, 0), np.int64)
+ZERO = {"adders": np.zeros((0, 5), np.int64), "outputs": [[0, 0, 0]], "bias": [1], "element": signed(9)}
 SAME: Attributes = {}
 
 LIMITS: list[tuple[Op, tuple[Stream, ...], Attributes, Attributes, str]] = [
@@ -105,7 +107,7 @@ LIMITS: list[tuple[Op, tuple[Stream, ...], Attributes, Attributes, str]] = [
     (lookup, (LINE,), {"table": [1], "element": S8}, {"table": 1}, "no vector or matrix"),
     (lookup, (LINE,), {"table": [-128, 127], "element": S8}, {"table": [-129, 127]}, "entries of -129 to 127"),
     (threshold, (LINE,), {"levels": [[1]], "element": U8}, {"levels": [1]}, "do not fit"),
-    (threshold, (LINE,), {"levels": [[1]] * 6, "element": U8}, {"levels": [[]] * 6}, "do not fit"),
+    (threshold, (LINE,), {"levels": [[1]] * 6, "element": U8}, {"levels": NO_LEVELS}, "do not fit"),
     (threshold, (LINE,), {"levels": [[1]], "element": U8}, {"levels": [[1.0]]}, "do not fit"),
     (threshold, (LINE,), {"levels": [[1]], "element": unsigned(31)}, {"element": unsigned(32)}, "the 31 bits"),
     (threshold, (LINE,), {"levels": [[1] * 3], "element": unsigned(2)}, {"element": unsigned(1)}, "results of 0 to 3"),
@@ -177,6 +179,7 @@ LIMITS: list[tuple[Op, tuple[Stream, ...], Attributes, Attributes, str]] = [
     (softmax, (LINE,), {"table": [3, 1], "shift": 0, "element": FixedPoint(False, 8, 8)}, {"shift": -1}, "give 0 to 8"),
     (adder_graph, (Stream(S8, (2, 4)),), {**SUMS, "stages": 2}, {"stages": 3}, "1 to 2 pipeline stages"),
     (adder_graph, (Stream(S8, (2, 4)),), {**SUMS, "stages": 1}, {"stages": 0}, "1 to 2 pipeline stages"),
+    (adder_graph, (Stream(S8, (2, 4)),), {**ZERO, "stages": 1}, {"stages": 2}, "1 to 1 pipeline stages"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"element": S8}, "sums of -256 to 254"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"bias": [1], "element": S8}, "sums of -255 to 255"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"bias": [0, 0]}, "does not fit 1 outputs"),

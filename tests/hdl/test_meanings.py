@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from graphrewrite.hdl.checking.case import Case
+from graphrewrite.hdl.components.requantise import requantise
 from tests.hdl.configurations import cases
 
 
@@ -65,6 +66,24 @@ def _matvec(case: Case) -> np.ndarray:
     return np.array([product(frame) for frame in frames], object)
 
 
+def _adder_graph(case: Case) -> np.ndarray:
+    at = case.site.attributes
+    adders, outputs = np.asarray(at["adders"]).tolist(), np.asarray(at["outputs"]).tolist()
+    rounding = {key: at[key] for key in ("low", "high", "offset", "rounding")}
+
+    def sums(x: list[int]) -> list[int]:
+        numbers = list(x)
+        for first, second, one, other, negative in adders:
+            numbers.append((numbers[first] << one) + (numbers[second] << other) * (-1) ** negative)
+        return [(numbers[n] << shift) * sign + b for (n, shift, sign), b in zip(outputs, at["bias"], strict=True)]
+
+    exact = _per_position(case, sums)
+    if at["shift"] is None:
+        return exact
+    # How sums are rounded and limited is that of another component, which has a definition of its own.
+    return np.asarray(requantise(exact.astype(np.int64), shift=at["shift"], element=at["element"], **rounding))
+
+
 def _add(case: Case) -> np.ndarray:
     a, b = case.site.attributes["shifts"]
     return _per_position(case, lambda x, y: [v * 2**a + w * 2**b for v, w in zip(x, y, strict=True)])
@@ -73,6 +92,7 @@ def _add(case: Case) -> np.ndarray:
 DEFINITIONS: dict[str, Callable[[Case], np.ndarray]] = {
     "window": _window,
     "matvec": _matvec,
+    "adder_graph": _adder_graph,
     "add": _add,
     "clip": lambda case: _per_position(case, lambda x: [_bounded(v, case) for v in x]),
     "argmax": lambda case: _per_position(case, lambda x: [x.index(max(x))]),

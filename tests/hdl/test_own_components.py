@@ -361,6 +361,10 @@ class TestIncomplete:
         lost = Component(absolute, "absolute.vhd", generics, per_beat)
         with pytest.raises(ComponentError, match=r"'absolute.vhd' of absolute cannot be read .*give the pathlib.Path"):
             emit(insert_forks(network()), components=(*COMPONENTS, lost))
+        (tmp_path / "absolute.vhd").write_bytes(b"\xff")
+        odd = Component(absolute, tmp_path / "absolute.vhd", generics, per_beat)
+        with pytest.raises(ComponentError, match=r"cannot be read \('utf-8' codec can't decode"):
+            emit(insert_forks(network()), components=(*COMPONENTS, odd))
 
     def test_not_passed(self) -> None:
         with pytest.raises(

@@ -133,6 +133,9 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "Stall patterns of the same kinds are drawn, in another mixture.": (
         "hdl/checking/case: _gate: off by one: 5 for 4",
     ),
+    "Large configurations are tried with another number of frames.": (
+        "hdl/checking/case: draw_case: off by one: 2 for 1 #2",
+    ),
     "Where a row that has no digit of a number is looked for its pairs, none is found.": (
         "lowering/shift_add/signed_digits: _Table.take: drop statement: no self.having[column].discard(number)",
     ),

@@ -66,6 +66,24 @@ def test_an_op_has_instances_with_each_number_of_operands(name, count):
     assert len(drawn(pattern_of(name, count), 0).types) == count
 
 
+def test_no_operand_is_missing_that_the_op_needs():
+    @rule
+    def optional(x, w, r, b=None, h=None, c=None, p=None, lengths=None):
+        """Of eight operands the last may be missing."""
+        yield ops.lstm(x, w, r, b, h, c, p, lengths)
+        return x
+
+    @rule
+    def any_number(xs):
+        """All that it needs are there."""
+        yield ops.lstm(*xs)
+        return xs[0]
+
+    for each in (optional, any_number):
+        counts = {len(drawn(each.pattern, seed).types) for seed in range(10)}
+        assert counts == {7, 8}
+
+
 @pytest.mark.parametrize("name", some_of(list(ATTRIBUTES), 3))
 def test_attributes_leave_what_they_mostly_are(name):
     pattern, op = pattern_of(name, LIBRARY[name].required), LIBRARY[name]

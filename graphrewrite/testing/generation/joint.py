@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.arrays import WORDS
 from graphrewrite.testing.generation.bodies import bodies
 from graphrewrite.testing.generation.kinds import LONG
 from graphrewrite.testing.generation.sequences import Recipe, shape_of
@@ -140,8 +141,9 @@ _COORDINATES = (
     "align_corners",
     "asymmetric",
     "tf_half_pixel_for_nn",
-    "tf_crop_and_resize",
+    *("tf_crop_and_resize",) * 3,
 )
+"""The last has two attributes of its own."""
 
 
 def _resize(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
@@ -160,6 +162,16 @@ def _resize(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
         "coordinate_transformation_mode": coordinates,
         "roi": roi,
         "keep_aspect_ratio_policy": rng.choice(("stretch", "not_larger", "not_smaller")) if by_size else "stretch",
+        "extrapolation_value": 0.0 if roi is None else rng.choice((0.0, 0.5, -1.0, 2.0)),
+    }
+
+
+def _stopwords(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    """Texts that are there, some of them in the other case."""
+    words = [str(word) for word in rng.sample(list(WORDS), rng.choice((1, 2, 4)))]
+    return {
+        "stopwords": tuple(word.swapcase() if rng.random() < 0.5 else word for word in words),
+        "is_case_sensitive": rng.random() < 0.5,
     }
 
 
@@ -329,7 +341,15 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "quantize_linear": (("axis", "block_size"), _blocks, False),
     "range": (("start", "limit", "delta", "element"), _range, True),
     "resize": (
-        ("scales", "sizes", "axes", "coordinate_transformation_mode", "roi", "keep_aspect_ratio_policy"),
+        (
+            "scales",
+            "sizes",
+            "axes",
+            "coordinate_transformation_mode",
+            "roi",
+            "keep_aspect_ratio_policy",
+            "extrapolation_value",
+        ),
         _resize,
         True,
     ),
@@ -337,6 +357,7 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "scan": (("body", "carried", "sequences"), _scan, True),
     "slice": (("starts", "ends", "axes", "steps"), _slice, True),
     "split": (("axis", "sizes"), _split, True),
+    "string_normalize": (("stopwords", "is_case_sensitive"), _stopwords, False),
     "tfidf_vectorize": (
         ("pool", "starts", "indexes", "weights", "mode", "shortest", "longest", "skips"),
         _n_grams,

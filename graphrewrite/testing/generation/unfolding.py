@@ -223,7 +223,7 @@ class _Reading:
                 least = 0 if still_open else max(0, need)
                 if least > room:
                     raise Unfit(f"*{variable.name}: {op.name} takes fewer operands")
-                counts = range(least, min(room, max(least, _MORE)) + 1)
+                counts = range(least, min(room, max(least + 1, _MORE)) + 1)
                 count = self.pick((*counts, *counts, _MANY) if op.variadic and least < _MANY else counts)
                 known[id(variable)] = [Leaf(variable.constant, condition=variable.condition) for _ in range(count)]
                 need -= count
@@ -238,16 +238,18 @@ class _Reading:
         return node
 
     def present(self, term: PatternNode, scope: _Scope) -> Iterator[Term]:
-        """Yield the operands, but for optional ones that are to be missing; only the last may be."""
+        """Yield the operands, but for optional ones that are to be missing: the last, and none that the op needs."""
+        undecided = [t for t in term.operands if isinstance(t, Variable) and t.optional and id(t) not in scope.of(t)]
+        if undecided:
+            least = min((op.required for op in term.ops), default=0) - (len(term.operands) - len(undecided))
+            count = self.pick(range(len(undecided), min(max(least, 0), len(undecided)) - 1, -1))
+            for operand in undecided[count:]:
+                scope.of(operand)[id(operand)] = None
         missing = False
         for operand in term.operands:
-            if isinstance(operand, Variable) and operand.optional:
-                known = scope.of(operand)
-                if id(operand) not in known:
-                    known[id(operand)] = None if missing or self.pick((False, True)) else self.make(operand, scope)
-                if known[id(operand)] is None:
-                    missing = True
-                    continue
+            if isinstance(operand, Variable) and scope.of(operand).get(id(operand), operand) is None:
+                missing = True
+                continue
             if missing:
                 raise Unfit("an optional operand is missing, and one behind it is not")
             yield operand
@@ -260,7 +262,7 @@ class _Reading:
             op
             for op in candidates
             if (least <= len(op.operands) or op.variadic)
-            and op.required <= (least + _MORE if open_end else least)
+            and (open_end or op.required <= least)
             and (term.ops or all(name in op.attributes for name in term.attributes))
         ]
         if not term.ops:  # of any op, no table tells how to give it attributes that it must have

@@ -88,3 +88,5 @@ def corners() -> Iterator[Site]:
     depthwise = np.arange(-6, 12).reshape(6, 3)
     for lanes_in, lanes_out in ((1, 1), (3, 1), (6, 2), (18, 6)):
         yield _site(Stream(S8, (18, 2), lanes_in), depthwise, np.arange(6), lanes=lanes_out, groups=6)
+    # Constant weights, with a register for each operand.
+    yield _site(Stream(S8, (4, 3)), ends, bias, lanes=4, stages=3)
