@@ -1,4 +1,4 @@
-"""For each attribute of each op the rule that forgets it: wrong, and found, so attributes do leave what they are by default."""
+"""For each attribute of each op the rule that forgets it: wrong, and found where attributes leave what they are."""
 
 from __future__ import annotations
 
