@@ -246,7 +246,7 @@ class _Work:
             return Instance(self.before, "left out" if self.keeps == "assumes" else "unknown", str(error))
         constraints = [*base, *path.conditions]
         constraints += [z3.Not(beyond) for beyond in overflows(stated(graph, was)) if beyond is not True]
-        attributes = {each.name for each in self.symbols.symbols if each.key != "value"}
+        attributes = {each.name for each in self.symbols.symbols if not each.is_of_constant}
         differs = distinct(differs, constraints, names_in(path.conditions) | attributes)
         widths = [(v.name, bits_of_variable(v.number)) for v in inputs.variables if not v.number.is_known]
         widths += [*self.symbols.widths.items()]

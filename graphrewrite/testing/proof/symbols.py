@@ -63,6 +63,11 @@ class Symbol:
     is_truth: bool = False
 
     @property
+    def is_of_constant(self) -> bool:
+        """Whether it is an entry of a constant, and no attribute of an op, which may be called ``value`` as well."""
+        return self.label == CONSTANTS
+
+    @property
     def width(self) -> int:
         """Bits of the variable."""
         return bits_of_variable(self.number)
@@ -167,7 +172,7 @@ class Symbols:
         arrays: dict[str, Any] = {}
         for each in self.symbols:
             data = graph._node[each.node]
-            if each.key == "value":
+            if each.is_of_constant:
                 if each.node not in arrays:
                     arrays[each.node] = SymbolicArray.of(self.graph.nodes[each.node]["value"])
                     data["value"] = arrays[each.node]
@@ -192,7 +197,7 @@ class Symbols:
         for each in self.symbols:
             value: Any = _signed(values.get(each.name, each.value), each)
             place = each.node, each.key
-            if each.key == "value":
+            if each.is_of_constant:
                 array = changed.setdefault(place, np.array(graph.nodes[each.node]["value"]))
                 if array.dtype.kind == "f":
                     size = 8 * array.itemsize
@@ -205,7 +210,7 @@ class Symbols:
                 changed[place] = bool(value) if each.is_truth else value
         for (node, key), value in changed.items():
             stored = tuple(value) if isinstance(value, list) else value
-            if key != "value" and stored == graph.op(node).attributes.get(key):
+            if graph.nodes[node]["type"] != "constant" and stored == graph.op(node).attributes.get(key):
                 graph.nodes[node].pop(key, None)  # defaults are not stored
             else:
                 graph.nodes[node][key] = stored
@@ -215,7 +220,7 @@ class Symbols:
 
 def _signed(value: int, each: Symbol) -> int:
     """Return the number that the bits of a variable mean."""
-    return value if each.number.low < 0 or each.key != "value" else value % (1 << each.width)
+    return value if each.number.low < 0 or not each.is_of_constant else value % (1 << each.width)
 
 
 def _has_numbers(value: Any) -> bool:
@@ -249,7 +254,7 @@ def without_values(graph: Graph, found: Symbols, known: Collection[str]) -> Grap
         if each.label in known:
             continue
         data = plain._node[each.node]
-        if each.key == "value":
+        if each.is_of_constant:
             data["value"] = np.zeros_like(data["value"])
         else:
             old = plain.attributes(each.node)[each.key]
