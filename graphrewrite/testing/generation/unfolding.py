@@ -243,8 +243,8 @@ class _Reading:
         if undecided:
             least = min((op.required for op in term.ops), default=0) - (len(term.operands) - len(undecided))
             count = self.pick(range(len(undecided), min(max(least, 0), len(undecided)) - 1, -1))
-            for gone in undecided[count:]:
-                scope.of(gone)[id(gone)] = None
+            for number, variable in enumerate(undecided):  # at once: operands of operands may be the same
+                scope.of(variable)[id(variable)] = self.make(variable, scope) if number < count else None
         missing = False
         for operand in term.operands:
             if isinstance(operand, Variable) and scope.of(operand).get(id(operand), operand) is None:
