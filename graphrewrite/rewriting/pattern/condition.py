@@ -58,7 +58,7 @@ class Literal:
 
     def _admits_first(self, array: np.ndarray) -> bool:
         """Tell whether the first entry may be one of the values, which decides of most constants."""
-        if self.value.ndim and not self.members:
+        if (self.value.ndim and not self.members) or array.__class__ is not np.ndarray:  # but stands for one
             return True
         known = self._numbers.get(array.dtype)
         if known is None:
