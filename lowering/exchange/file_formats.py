@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.formats import load as load_document
 from graphrewrite.formats.documents import TEXTS
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.foreign_files import first_bytes, foreign_file, foreign_folder
+from graphrewrite.lowering.exchange.hooks import Hook
 from graphrewrite.lowering.exchange.keras_import import from_keras
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.exchange.tensorflow_import import from_tensorflow
@@ -32,6 +34,8 @@ _FROZEN = (".pb", ".pbtxt")
 ENDINGS = (".onnx", ".tflite", ".pt2", ".keras", ".h5", *_FROZEN, *_DOCUMENTS)
 """How the names of files end that can be read."""
 _ZIP = b"PK\3\4"
+_USUAL = {"batch": "N", "entries": (), "hooks": ()}
+"""Options of readers where they are not given; None otherwise."""
 _TO_ONNX = "torch.onnx.export(model, example_inputs, 'model.onnx', dynamo=True); or export the module (.pt2)"
 
 
@@ -40,7 +44,13 @@ def load(
     *,
     ops: Iterable[OpOrDialect] = (),
     plugins: Iterable[str] = (),
-    **options: Any,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
+    constants: Mapping[str, Any] | None = None,
+    batch: str | None = "N",
+    outputs: Sequence[str] | None = None,
+    signature: str | None = None,
+    entries: Iterable[Entry] = (),
+    hooks: Iterable[Hook] = (),
 ) -> Graph | Module:
     r"""Read a graph or module from a file of any format that is known, recognised by its content.
 
@@ -55,8 +65,8 @@ def load(
         Ops of a document that are not in the library.
     plugins : iterable of str
         Names of plugins whose ops and importers are known, too; see `graphrewrite.plugin`.
-    **options
-        What else the reader of the format takes: ``shapes``, ``batch``, ``hooks``, ``entries``, ``outputs`` and others.
+    shapes, constants, batch, outputs, signature, entries, hooks
+        As of the reader of the format, such as `from_onnx` and `from_tensorflow`.
 
     Returns
     -------
@@ -68,7 +78,7 @@ def load(
     ------
     ModelError
         If there is no such file, or it is of another format, with how it becomes one that can be read; or the reader of
-        its format does not take an option.
+        its format does not take an option that is given.
     SerialError, ParseError
         If a document is damaged.
 
@@ -84,14 +94,20 @@ def load(
     """
     source = Path(path)
     reader = _reader(source)
-    taken = [each.name for each in inspect.signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    taken = inspect.signature(reader).parameters
+    options: dict[str, Any] = {"shapes": shapes, "constants": constants, "batch": batch, "outputs": outputs}
+    options |= {"signature": signature, "entries": tuple(entries), "hooks": tuple(hooks)}
+    given = {name: value for name, value in options.items() if value != _USUAL.get(name)}
+    for name in sorted(given.keys() - taken.keys()):
+        raise ModelError(
+            f"{source.name!r} is read by {reader.__name__}, which has no option {name!r}; "
+            f"it has {', '.join(each for each in taken if each in options) or 'none of these'}"
+        )
     if reader is load_document:
-        options["ops"] = (*_levels(), *ops)
-    for name in options:
-        if name not in taken:
-            near = did_you_mean(name, taken) or f"; there are {', '.join(taken)}"
-            raise ModelError(f"{source.name!r} is read by {reader.__name__}, which has no option {name!r}{near}")
-    found: Graph | Module = reader(source, **options, **({"plugins": tuple(plugins)} if "plugins" in taken else {}))
+        given["ops"] = (*_levels(), *ops)
+    if "plugins" in taken:
+        given["plugins"] = tuple(plugins)
+    found: Graph | Module = reader(source, **given)
     return found
 
 

@@ -9,7 +9,6 @@ __all__ = ["EQUIVALENT", "IDLE", "MISSED"]
 
 EQUIVALENT = {
     "Equal constants of two types are seldom drawn.": (
-        "merge_equal_nodes: negate condition: not is_constant (in _identity)",
         "merge_equal_nodes: negate condition: the opposite of op.name == 'constant' (in _identity)",
     ),
     "Constants of floats of 8 or 4 bits are not drawn.": (

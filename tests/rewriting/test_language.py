@@ -636,7 +636,7 @@ EXAMPLES = {
             quotient = op.div(x, y)
             yield quotient
             if x.shape != y.shape:
-                return rule.decline("the shapes differ", at=quotient)
+                return rule.decline("the shape is {}", x.shape, at=x)
             return op.mul(x, op.div(1, y))
         """,
         """

@@ -48,7 +48,14 @@ from graphrewrite.testing.subject import Subject
 from tests.support import programs
 from tests.support.attentions import attentions
 from tests.support.bordered_pools import bordered_pools
-from tests.support.concatenations import cut_pairs, cut_values, joined_rows, joined_values, sums_of_parts
+from tests.support.concatenations import (
+    cut_pairs,
+    cut_values,
+    joined_rows,
+    joined_values,
+    rows_beside_others,
+    sums_of_parts,
+)
 from tests.support.derivatives import derivatives
 from tests.support.divisors import FORMS, tame_arithmetic
 from tests.support.matrix_products import (
@@ -181,6 +188,8 @@ ON = {
     "rules.opt_in.slice_after_second": cut_pairs(),
     "rules.opt_in.concat_of_rows": joined_rows(),
     "rules.SHARED_STEPS": joined_values() | cut_values(joined=False) | cut_pairs() | joined_rows(),
+    "rules.rows.sink_rows_below_pair": rows_beside_others(),
+    "rules.ROWS": _on_each(rules.ROWS, rows_beside_others()),
     "rules.opt_in.cancel_transposes": between_transposes(),
     "rules.opt_in.cancel_transposes_of_sums": between_transposes(),
     "rules.FEWER_TRANSPOSES": _on_each(rules.FEWER_TRANSPOSES, between_transposes()),

@@ -67,8 +67,8 @@ def cut_pairs(draw: st.DrawFn) -> Graph:
     y = graph.input("y", Tensor("f32", shape))
     between = size // 2 if shape != (rows, 2) else 2
     cuts = [(0, between), (between, size)] if shape != (rows, 2) else [(0, 2), (size - 2, size)]
-    step = draw(st.sampled_from([op.add, op.sub, op.mul, op.maximum, op.less]))
     turned = draw(st.sampled_from([(True, True), (False, False), (True, False)]))
+    step = draw(st.sampled_from([op.sub, op.less] if all(turned) else [op.add, op.sub, op.mul, op.maximum, op.less]))
     for i, ((low, high), is_second) in enumerate(zip(cuts, turned, strict=True)):
         part = op.slice(x, starts=(low,), ends=(high,), axes=(1,))
         graph.output(f"z{i}", step(y, part) if is_second else step(part, y))
@@ -128,3 +128,16 @@ def added(draw: st.DrawFn, terms: list[Value]) -> Value:
     for term in rest:
         total = op.add(total, term) if draw(st.booleans()) else op.add(term, total)
     return total
+
+
+@st.composite
+def rows_beside_others(draw: st.DrawFn) -> Graph:
+    """Rows that are put on two axes and meet as many others, or one row for all of them."""
+    graph = Graph("rows")
+    element = draw(st.sampled_from(["f32", "f64", "i32"]))
+    shape = (draw(st.integers(1, 3)), draw(st.integers(2, 3)), draw(st.integers(1, 4)))
+    y = graph.input("y", Tensor(element, (shape[0] * shape[1], shape[2])))
+    x = graph.input("x", Tensor(element, draw(st.sampled_from([shape, shape, shape[2:]]))))
+    operands = draw(st.permutations([op.reshape(y, shape=shape), x]))
+    graph.output("z", draw(st.sampled_from([op.add, op.mul]))(*operands))
+    return graph

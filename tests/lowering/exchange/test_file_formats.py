@@ -112,8 +112,10 @@ def test_the_one_door_takes_the_options_of_readers(tmp_path):
     graph = load(models.path("digits"), hooks=hooks, batch="rows")
     assert told == ["onnx"]
     assert str(graph.input_types[0]).startswith("f32[rows,")
-    with pytest.raises(ModelError, match=r"read by from_onnx, which has no option 'shaped'; did you mean 'shapes'"):
-        load(models.path("digits"), shaped={})
+    with pytest.raises(
+        ModelError, match=r"by from_onnx, which has no option 'outputs'; it has shapes, constants, batch"
+    ):
+        load(models.path("digits"), outputs=["y"])
     save(graph, tmp_path / "digits.json")
-    with pytest.raises(ModelError, match=r"has no option 'hooks'; there are ops, plugins, limit"):
+    with pytest.raises(ModelError, match=r"has no option 'hooks'; it has none of these"):
         load(tmp_path / "digits.json", hooks=hooks)
