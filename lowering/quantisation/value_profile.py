@@ -21,7 +21,7 @@ from graphrewrite.types import FixedPoint
 __all__ = ["Ranges", "ValueProfile"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ValueProfile(Displayed, shown_by="numbers.show_value_profile"):
     r"""What values a network has: for `quantise`, in place of samples or beside them.
 
@@ -45,9 +45,12 @@ class ValueProfile(Displayed, shown_by="numbers.show_value_profile"):
     >>> from graphrewrite import Graph
     >>> from graphrewrite.lowering import profile_values, quantise
     >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\ny = output(x)")
-    >>> profile = profile_values(g, [np.float32([[0.5, -0.25]]), np.float32([[3, 0]])])
+    >>> batches = [np.float32([[0.5, -0.25]]), np.float32([[3, 0]])]
+    >>> profile = profile_values(g, batches)
     >>> profile
     <ValueProfile of 'g': 1 value, 2 samples>
+    >>> profile == profile_values(g, batches[:1]) + profile_values(g, batches[1:])
+    True
     >>> print(profile.format("x", 8), profile.with_ranges(x=(-1, 0.9)).format("x", 8))
     s8f5 s8f7
     """
