@@ -383,6 +383,8 @@ def test_a_decline_says_why():
     graph.output("y", graph.input("x", Tensor("f32", ("N",))) * np.ones((3, 1), np.float32))
     assert "it broadcasts" in unscale.explain(graph, at="mul_1")
     assert str(unscale) == "unscale: mul(x, 1)"
+    with pytest.raises(RuleError, match=r"has no \{\} for 'mul_1'; where that is the node, write at="):
+        decline("it broadcasts", "mul_1")
 
 
 def test_an_annotation_that_a_type_checker_understands_narrows_as_well():

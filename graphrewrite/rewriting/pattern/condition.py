@@ -60,13 +60,13 @@ class Literal:
         """Tell whether the first entry may be one of the values, which decides of most constants."""
         if (self.value.ndim and not self.members) or array.__class__ is not np.ndarray:  # but stands for one
             return True
-        known = self._numbers.get(array.dtype)
-        if known is None:
+        if array.dtype not in self._numbers:
             kinds = {self.value.dtype.kind, array.dtype.kind}
             with np.errstate(over="ignore", under="ignore"):
                 values = self.value.astype(array.dtype) if kinds == {"f"} else self.value
             # Numbers of other kinds are compared as numpy does: of integers and floats perhaps after a rounding.
-            known = self._numbers[array.dtype] = frozenset(values.ravel().tolist()) if len(kinds) == 1 else None
+            self._numbers[array.dtype] = frozenset(values.ravel().tolist()) if len(kinds) == 1 else None
+        known = self._numbers[array.dtype]
         return known is None or array.item(0) in known
 
     @cached_property

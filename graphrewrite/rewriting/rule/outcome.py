@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from graphrewrite.errors import RuleError
 from graphrewrite.rewriting.match import MatchedValue
 
 __all__ = ["NOTHING", "Declined", "decline"]
@@ -40,6 +41,11 @@ def decline(reason: str, *told: Any, at: Any = None) -> Declined:
     at : matched node or value, optional
         The node to which the reason applies.
 
+    Raises
+    ------
+    RuleError
+        If the reason has no place for what is told.
+
     Examples
     --------
     >>> decline("grouped convolutions keep their norm")
@@ -47,6 +53,8 @@ def decline(reason: str, *told: Any, at: Any = None) -> Declined:
     >>> decline("has {} groups", 4).reason
     'has 4 groups'
     """
+    if told and "{" not in reason:
+        raise RuleError(f"the reason {reason!r} has no {{}} for {told[0]!r}; where that is the node, write at=…")
     return Declined(reason, at.node if isinstance(at, MatchedValue) else at, told)
 
 

@@ -167,9 +167,8 @@ class Importer:
         array, element = _shared(self.torch, tensor)
         value = self.graph.constant(array, type=Tensor(element, tuple(tensor.shape)), origin=(target,))
         if target not in self.parameters and tensor.is_floating_point():
-            self.graph.nodes[value.node]["trainable"] = (
-                False  # a buffer: neither `fit` nor `to_torch` makes it a weight
-            )
+            # A buffer: neither `fit` nor `to_torch` makes it a weight.
+            self.graph.nodes[value.node]["trainable"] = False
         self.names.wish(value.node, target)
         return value
 
