@@ -44,9 +44,7 @@ def check_finetuning(options: Mapping[str, Any]) -> None:
 def finetuned(graph: Graph, file: Path, **options: Any) -> FineTuned:
     """Return a network that was trained on the samples of a file, with options of `finetune`."""
     arrays = sample_files.arrays_of(file, "samples to train with", f"give {_wanted(graph)}")
-    names = (
-        dict.fromkeys(graph.inputs, "train_x") if len(graph.inputs) == 1 else {n: f"train_{n}" for n in graph.inputs}
-    )
+    names = sample_files.training_names(graph)
     missing = [name for name in (*names.values(), "train_y") if name not in arrays]
     if missing:
         held = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items()) or "nothing"
@@ -56,6 +54,6 @@ def finetuned(graph: Graph, file: Path, **options: Any) -> FineTuned:
 
 
 def _wanted(graph: Graph) -> str:
-    own = {name: "train_x" if len(graph.inputs) == 1 else f"train_{name}" for name in graph.inputs}
-    needed = ", ".join(f"{array} {graph.result_type(name)}" for name, array in own.items())
+    named = sample_files.training_names(graph).items()
+    needed = ", ".join(f"{array} {graph.result_type(name)}" for name, array in named)
     return f"an .npz file with {needed}, and train_y, classes from 0 or numbers"

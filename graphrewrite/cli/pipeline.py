@@ -220,7 +220,7 @@ def compile_model(
     with run.step("reading the model"):
         cut, end = cut_for(network_in(model, chosen.plugins), chosen.host, chosen.head, found.notes)
         imported = cut.graph
-        trained, file = is_quantised(cut.core), calibration or sample_files.beside(model)
+        trained, file = is_quantised(cut.core), calibration or sample_files.beside(model) or chosen.finetune
         if file is None and trained:
             samples = sample_files.random(imported, chosen.frames, chosen.seed)
             found.notes.append("there are no samples: random inputs test the design")

@@ -113,7 +113,7 @@ def compile_program(
     with found.step("reading the model", show):
         network = network_in(model, options.plugins)
         network = network.with_sizes(options.sizes) if options.sizes else network
-        file = calibration or sample_files.beside(model)
+        file = calibration or sample_files.beside(model) or options.finetune
         if file is None:
             _check_sizes(network)
         samples = (

@@ -24,6 +24,8 @@ _BROKEN = (
     *(tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 """Errors of numpy about a broken file: its header, its archive, its encryption or compression."""
+_ENOUGH = 512
+"""Training samples that serve for calibration, as `finetune` takes them."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ def load(path: Path | None, graph: Graph) -> Samples:
 
     The file holds ``calibration_x`` and, where there are held-out samples, ``test_x`` and ``test_y``: classes, truth
     values or numbers. For a network with several inputs the arrays have the names of the inputs, and ``test_`` before
-    them; with several outputs, labels have the names of the outputs, and ``test_`` before them.
+    them; with several outputs, labels have the names of the outputs, and ``test_`` before them. Where there are none
+    to calibrate by, the first of ``train_x`` are, or those with ``train_`` before the names of inputs.
 
     Parameters
     ----------
@@ -87,6 +90,9 @@ def load(path: Path | None, graph: Graph) -> Samples:
     if len(arrays) == 1 and len(graph.inputs) == 1:
         arrays = {"calibration_x": next(iter(arrays.values()))}
     single = len(graph.inputs) == 1
+    learnt = training_names(graph)
+    if not _has_calibration(arrays, graph) and arrays.keys() >= set(learnt.values()):
+        arrays |= {"calibration_x" if single else name: arrays[key][:_ENOUGH] for name, key in learnt.items()}
     calibration = _by_input(arrays, graph, "calibration_x" if single else "", path)
     has_test = "test_x" in arrays or any(f"test_{name}" in arrays for name in graph.inputs)
     test, labels = calibration, {}
@@ -99,7 +105,18 @@ def load(path: Path | None, graph: Graph) -> Samples:
                 f"{str(path)!r} has test samples for {name!r} that are empty or not finite; correct them"
             )
     used = {id(array) for arrays in (calibration, test, labels) for array in arrays.values()}
-    return Samples(calibration, test, labels, tuple(name for name, array in arrays.items() if id(array) not in used))
+    unused = (name for name, array in arrays.items() if id(array) not in used and not name.startswith("train_"))
+    return Samples(calibration, test, labels, tuple(unused))
+
+
+def training_names(graph: Graph) -> dict[str, str]:
+    """Return what the arrays of training samples are called, by input."""
+    return {name: "train_x" if len(graph.inputs) == 1 else f"train_{name}" for name in graph.inputs}
+
+
+def _has_calibration(arrays: dict[str, np.ndarray], graph: Graph) -> bool:
+    """Tell whether there is any array that a network is calibrated by."""
+    return any(key in arrays for name in graph.inputs for key in ("calibration_x", name, f"calibration_{name}"))
 
 
 def random(graph: Graph, frames: int, seed: int) -> Samples:

@@ -32,6 +32,15 @@ def _compiled(tmp_path: Path, *options: object) -> dict:
     return json.loads(done(*parts, *options).stdout)
 
 
+def test_training_samples_are_all_that_a_network_of_ones_own_needs(tmp_path):
+    model = shutil.copy(path("classes"), tmp_path / "own.onnx")
+    given = _samples(tmp_path, train_x=X, train_y=Y)
+    found = done("compile", model, "-o", tmp_path / "out", "--json", "--force", "--bits", 3, "--finetune", given)
+    told = json.loads(found.stdout)
+    assert told["bits"] == {"default": 3, "input": 8}
+    assert not any("not used" in note for note in told["notes"])
+
+
 def test_a_network_is_trained_for_its_widths(tmp_path):
     assert _compiled(tmp_path, "--bits", 3)["bits"] == {"default": 3, "input": 8}
 
