@@ -1,4 +1,4 @@
-"""Fine-tuning before a compilation, on the samples of a file."""
+"""What fine-tuning before a compilation needs: options that fit together, and the samples of a file."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from graphrewrite import Graph
 from graphrewrite.cli import samples as sample_files
-from graphrewrite.learning import FineTuned, TrainingError, finetune
+from graphrewrite.learning import TrainingError
 
-__all__ = ["check_finetuning", "finetuned"]
+__all__ = ["check_finetuning", "training_samples"]
 
 _LEAST = 4
 """Bits from which on a network is quantised without training."""
@@ -41,16 +42,15 @@ def check_finetuning(options: Mapping[str, Any]) -> None:
         raise click.UsageError("--finetune trains the whole network, and --host leaves a part of it out; drop either")
 
 
-def finetuned(graph: Graph, file: Path, **options: Any) -> FineTuned:
-    """Return a network that was trained on the samples of a file, with options of `finetune`."""
+def training_samples(graph: Graph, file: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return the inputs by name and what is right for them."""
     arrays = sample_files.arrays_of(file, "samples to train with", f"give {_wanted(graph)}")
     names = sample_files.training_names(graph)
     missing = [name for name in (*names.values(), "train_y") if name not in arrays]
     if missing:
         held = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items()) or "nothing"
         raise TrainingError(f"{str(file)!r} holds {held}, but no {missing[0]!r}; give {_wanted(graph)}")
-    inputs = {name: arrays[given] for name, given in names.items()}
-    return finetune(graph, (inputs, arrays["train_y"]), **options)
+    return {name: arrays[given] for name, given in names.items()}, arrays["train_y"]
 
 
 def _wanted(graph: Graph) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from graphrewrite import Graph, evaluate, trace
 from graphrewrite.cli import samples as sample_files
+from graphrewrite.cli.finetuning import training_samples
 from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
 from graphrewrite.cli.host_ops import cut_for, offering_the_host
 from graphrewrite.cli.quantising import causes, check_loss, cleaning, loss_text, quantised, refuse_on_quantised
@@ -220,6 +221,8 @@ def compile_model(
     with run.step("reading the model"):
         cut, end = cut_for(network_in(model, chosen.plugins), chosen.host, chosen.head, found.notes)
         imported = cut.graph
+        if chosen.finetune is not None:
+            training_samples(imported, chosen.finetune)  # what is wrong with the file is said before minutes of work
         trained, file = is_quantised(cut.core), calibration or sample_files.beside(model) or chosen.finetune
         if file is None and trained:
             samples = sample_files.random(imported, chosen.frames, chosen.seed)

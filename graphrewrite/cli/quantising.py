@@ -62,13 +62,14 @@ def cleaning(graph: Graph, options: Options) -> tuple[Rule | Pass, ...]:
 def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step]) -> tuple[Graph, Any]:
     """Return a quantised network, trained on where that is asked for, and its widths, which a search may have found."""
     if options.finetune is not None:
-        from graphrewrite.cli.finetuning import finetuned
+        from graphrewrite.cli.finetuning import training_samples
+        from graphrewrite.learning import finetune
 
         bits = _USUAL if options.bits is None else options.bits
-        budget = {} if options.budget is None else {"budget": options.budget}
-        tuned = finetuned(
-            graph, options.finetune, bits=bits, per_channel=options.per_channel, seed=options.seed, **budget
-        )
+        asked: dict[str, Any] = {"bits": bits, "per_channel": options.per_channel, "seed": options.seed}
+        if options.budget is not None:
+            asked["budget"] = options.budget
+        tuned = finetune(graph, training_samples(graph, options.finetune), **asked)
         return tuned.graph, tuned.bits
     widths: Any = _USUAL if options.bits is None else options.bits
     profile = None if options.profile is None else ValueProfile.load(options.profile)

@@ -60,12 +60,13 @@ def test_training_chooses_widths_within_a_budget(tmp_path, bits):
         ({"x": X, "train_y": Y}, 11, r"holds x \[20, 16\], train_y \[20\], but no 'train_x'; give an .npz file with"),
         ({"train_x": X[:, :3], "train_y": Y}, 11, r"the data have the shape \[20, 3\]"),
         ({"train_x": X, "train_y": Y + 1}, 11, "labels are classes from 0 to 4"),
-        ({}, 5, "there is no file"),
+        ({}, 5, "there is no file .*none.npz' with samples to train with; give an .npz file with train_x"),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path, arrays, code, message):
+    model = shutil.copy(path("classes"), tmp_path / "own.onnx")  # without samples beside it
     given = _samples(tmp_path, **arrays) if arrays else tmp_path / "none.npz"
-    refused(code, message, "compile", path("classes"), "-o", tmp_path / "out", "--finetune", given)
+    refused(code, message, "compile", model, "-o", tmp_path / "out", "--finetune", given)
     assert not (tmp_path / "out").exists()
 
 
