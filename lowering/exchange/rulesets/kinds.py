@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +28,8 @@ class FrameworkNode:
         Values, with the defaults of the definition.
     constants : mapping of str to ndarray
         Arrays of the inputs that are known.
+    shapes : mapping of str to sequence
+        Shapes of the others, as far as they are known.
     """
 
     op: str
@@ -35,6 +37,7 @@ class FrameworkNode:
     inputs: Mapping[str, str | tuple[str, ...]]
     attributes: Mapping[str, Any]
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
+    shapes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -237,8 +240,9 @@ def _number_of_text(rule: MappingRule, node: FrameworkNode) -> Values:
 
 def _size(rule: MappingRule, node: FrameworkNode) -> Values:
     for argument, name in rule.names.items():
-        if name in node.constants:
-            yield argument, node.constants[name].shape[int(rule.constant(argument))]
+        shape = node.constants[name].shape if name in node.constants else node.shapes.get(name)
+        if shape is not None:
+            yield argument, shape[int(rule.constant(argument))]
 
 
 KINDS_OF_RULES: Mapping[str, Callable[[MappingRule, FrameworkNode], Values]] = MappingProxyType(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from graphrewrite.lowering import (
     interpret_tensorflow,
     to_onnx,
 )
+from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.rulesets.definitions import (
     FrameworkOp,
     onnx_ops,
@@ -31,8 +33,10 @@ from graphrewrite.lowering.exchange.rulesets.definitions import (
     read_tensorflow_ops,
 )
 from graphrewrite.lowering.exchange.rulesets.entries import entries_of, skeleton
+from graphrewrite.lowering.exchange.rulesets.interpretation import bound_node, by_ruleset
+from graphrewrite.lowering.exchange.rulesets.inverse import framework_node, inverted
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule, RuleArgument
-from graphrewrite.lowering.exchange.rulesets.ruleset import read_ruleset
+from graphrewrite.lowering.exchange.rulesets.ruleset import OpMapping, read_ruleset
 from graphrewrite.op.descriptor import Argument, OpDescriptor
 from tests.lowering.exchange.test_tensorflow import constant, frozen, placeholder, written
 
@@ -212,6 +216,70 @@ def test_a_kind_of_rule(kind, given, wanted):
     assert by(kind, **given) == wanted
 
 
+def back(kind, wanted, names=(("to", "from"),), arguments=(), unsaid=(), choices=None, types=None):
+    """The framework's side of a call by one rule."""
+    given = {"to": tuple(RuleArgument(name, "", 0, value) for name, value in arguments)}
+    rule = MappingRule(kind, dict(names), given)
+    own = types or dict.fromkeys(("from", "strides"), "string")
+    source = FrameworkOp("Op", (), (), own, choices=choices or {})
+    return inverted(OpMapping("Op", "t", (rule,)), source, lambda _, name: wanted.get(name), {}, dict(unsaid))[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "call", "given", "wanted"),
+    [
+        ("valuemapping", {"to": 3}, {}, {"from": 3}),
+        ("valuemapping", {"to": True}, {"types": {"from": "int"}}, {"from": 1}),
+        ("invertbooleannumber", {"to": 1}, {"types": {"from": "bool"}}, {"from": True}),
+        ("listattributevaluelookuptoindex", {"to": 5}, {"arguments": [("from", 0)]}, {"from": (5,)}),
+        (
+            "listattributevaluelookuptoindex",
+            {"to": 5},
+            {"arguments": [("from", 1)], "unsaid": {"from": (1, 2, 3)}},
+            {"from": (1, 5, 3)},
+        ),
+        ("listattributevaluelookuptoindex", {"to": 7}, {"arguments": [("from", 1), ("to", 7)]}, {}),
+        ("stringequals", {"to": False}, {"arguments": [("", "A")], "choices": {"from": ("A", "B")}}, {"from": "B"}),
+        ("stringcontains", {"to": True}, {"arguments": [("", "A")], "unsaid": {"from": "XA"}}, {"from": "XA"}),
+        ("mapstringtoindex", {"to": 6}, {"arguments": [("B", 5), ("C", 6)]}, {"from": "C"}),
+        ("listnumbertondarray", {"to": np.array([1, 2])}, {"types": {"from": "list(int)"}}, {"from": (1, 2)}),
+        ("attributendarraytoscalarattribute", {"to": 2.5}, {"unsaid": {"from": np.zeros(1)}}, {"from": [2.5]}),
+        (
+            "conditionalfieldvalueintindex",
+            {"to": 5},
+            {"arguments": CONDITION, "unsaid": {"from": "NCHW", "strides": (1, 1, 2, 3)}},
+            {"from": None, "strides": (1, 1, 5, 3)},
+        ),
+    ],
+)
+def test_a_kind_of_rule_backwards(kind, call, given, wanted):
+    found = back(kind, call, **given)
+    assert {name: list(v) if isinstance(v, np.ndarray) else v for name, v in found.items()} == {
+        name: value for name, value in wanted.items() if value is not None
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "call", "given", "told"),
+    [
+        (
+            "listattributevaluelookuptoindex",
+            {"to": 5},
+            {"arguments": [("from", 1)]},
+            "only the entries 1 are arguments",
+        ),
+        ("stringcontains", {"to": True}, {"arguments": [("", "A")], "choices": {"from": ("AB", "AC")}}, "are left"),
+        ("attributendarraytoscalarattribute", {"to": 2.5}, {}, "shape and element type"),
+        ("conditionalfieldvalueintindex", {"to": 5}, {"arguments": CONDITION}, "no other rule"),
+        ("stringtoindex", {"to": 3}, {"arguments": [("m", "a")]}, "no place"),
+        ("nonsense", {}, {}, "no such kind"),
+    ],
+)
+def test_what_a_call_does_not_say_of_a_node(kind, call, given, told):
+    with pytest.raises(Unfit, match=f"^Op.*{told}"):
+        back(kind, call, **given)
+
+
 def test_lists_become_arrays():
     (found,) = by("listnumbertondarray", attributes=[("from", (1, 2))]).values()
     np.testing.assert_array_equal(found, [1, 2])
@@ -318,8 +386,79 @@ def shared(framework):
     return read_ruleset(DATA / f"{framework}-mapping-ruleset.pbtxt", ops=ops, descriptors=descriptors)
 
 
+def drawn(source, mapping, pick):
+    """A node of an op, with what the rules of its mapping expect: texts that they name, lists as long as they read."""
+    texts, length, truths, numbers = defaultdict(list), defaultdict(lambda: 2), set(), set()
+    for rule in mapping.rules:
+        for argument, name in rule.names.items():
+            constants = rule.arguments.get(argument, ())
+            texts[name] += [str(c.name if rule.kind == "mapstringtoindex" else c.value) for c in constants]
+            if rule.kind == "invertbooleannumber":
+                truths.add(name)
+            elif rule.kind == "listattributevaluelookuptoindex":
+                length[name] = max(length[name], 1 + max(int(c.value) for c in constants if c.name == name))
+            elif rule.kind.startswith("conditional"):
+                texts[name] = [rule.constant(argument, "targetValue"), *source.choices.get(name, ())]
+                listed = rule.constant(argument, "attributeNameOfListAttribute")
+                length[listed] = 4
+                numbers.add((listed, (4,)))
+            elif rule.kind in ("ndarraytointattributevalue", "ndarrayinputtonumericalattribute", "ndarraysizeat"):
+                numbers.add((name, {"t": (2,), "s": (3, 3, 3, 4, 4)}.get(rule.kind[7], ())))
+    one = {
+        "int": lambda name: pick(range(2) if name in truths else range(1, 5)),
+        "float": lambda name: pick([0.25, 0.5, 2.0]),
+        "bool": lambda name: pick([False, True]),
+        "string": lambda name: pick(source.choices.get(name) or texts[name] or ["a"]),
+        "type": lambda name: pick(["DT_FLOAT", "DT_INT32"]),
+        "tensor": lambda name: np.float32([pick([1.5, 2.0])]),
+        "shape": lambda name: (2, 3),
+    }
+    attributes = {}
+    for name, kind in source.attributes.items():
+        if name in source.variadic.values():
+            attributes[name] = 2
+        elif kind.startswith("list"):
+            count = 2 * length[name] if name == "pads" else max(length[name], len(source.defaults.get(name) or ()))
+            count = 1 if kind == "list(string)" else count
+            attributes[name] = tuple(one.get(kind[5:-1], str)(name) for _ in range(count))
+        else:
+            attributes[name] = one.get(kind, str)(name)
+    several = [[f"{name}_{i}" for i in range(2)] if name in source.variadic else [f"{name}_"] for name in source.inputs]
+    arrays = {
+        f"{name}_": np.array([pick(range(1, 9)) for _ in range(np.prod(shape, dtype=int))]) for name, shape in numbers
+    }
+    arrays = {f"{name}_": arrays[f"{name}_"].reshape(shape) for name, shape in numbers if name in source.inputs}
+    return attributes, [name for each in several for name in each], arrays
+
+
 @published
 class TestPublished:
+    @pytest.mark.parametrize(("framework", "wrong"), [("onnx", ["ConstantOfShape"]), ("tensorflow", ["If"])])
+    def test_nodes_are_read_and_written_again(self, framework, wrong):
+        """Each op of a ruleset but one, whose mapping contradicts the definitions; the test above lists these."""
+        rules, rng, failed = shared(framework), np.random.default_rng(3), set()
+        pick = lambda values: values[rng.integers(len(values))]  # noqa: E731
+        for kind, mapping in rules.mappings.items():
+            source = rules.ops[kind]
+            for _ in range(4):
+                attributes, inputs, arrays = drawn(source, mapping, pick)
+                node = bound_node(source, "n", inputs, attributes, arrays, {})
+                try:
+                    found = by_ruleset(node, ["y"], rules)
+                    again = framework_node(found, rules, kind)
+                except ModelError:
+                    failed.add(kind)
+                    break
+                same = {**source.defaults, **again.attributes}
+                for name, value in node.attributes.items():
+                    np.testing.assert_array_equal(same.get(name), value, f"{kind} {name}")
+                assert again.inputs.keys() == node.inputs.keys()
+                assert all(again.inputs[name] in (read, f"n/{name}") for name, read in node.inputs.items())
+                assert {name for name, read in again.inputs.items() if read == f"n/{name}"} <= again.constants.keys()
+                for name, value in again.constants.items():
+                    np.testing.assert_array_equal(value, node.constants[name], f"{kind} {name}")
+        assert failed == set(wrong)
+
     @pytest.mark.parametrize(("framework", "count", "unread"), [("onnx", 95, 6), ("tensorflow", 302, 5)])
     def test_all_but_a_few_rules_are_right(self, framework, count, unread):
         rules = shared(framework)
