@@ -277,10 +277,7 @@ def _arrays(rule: MappingRule, draft: _Draft, given: Given) -> None:
 def _entry(rule: MappingRule, draft: _Draft, given: Given) -> None:
     for argument, name in rule.names.items():
         if (value := given(rule, argument)) is not None:
-            constants = rule.arguments.get(argument, ())
-            # A list of one entry may have the place of it, or what is read without the list, under its own name.
-            index = next((int(each.value) for each in constants if each.name == name), 0)
-            otherwise = next((each.value for each in constants if each.name == argument), None)
+            index, otherwise = rule.entry(argument)
             draft.say_entry(name, index, value, otherwise)
 
 
@@ -357,9 +354,8 @@ def _number_of_array(rule: MappingRule, draft: _Draft, given: Given) -> None:
 def part_of(rule: MappingRule, attributes: Mapping[str, Any]) -> Iterator[tuple[str, int | None]]:
     """Yield lists and the index of the entry that a rule reads, and what it reads a part of in another way."""
     for argument, name in rule.names.items():
-        constants = rule.arguments.get(argument, ())
         if rule.kind == "listattributevaluelookuptoindex":
-            yield name, next((int(each.value) for each in constants if each.name == name), 0)
+            yield name, rule.entry(argument)[0]
         elif rule.kind.startswith("conditional"):
             found = rule.constant(argument, "targetValue") == attributes.get(name)
             index = int(rule.constant(argument, "trueIndex" if found else "falseIndex"))

@@ -84,6 +84,11 @@ class MappingRule:
                 return each.value
         raise ModelError(f"a rule {self.kind!r} lacks a constant {name or ''!r} for {argument!r}")
 
+    def entry(self, argument: str) -> tuple[int, Any]:
+        """Return which entry of a list an argument is, and what it is without the list: the first two constants."""
+        values = [each.value for each in self.arguments.get(argument, ())]
+        return int(values[0]) if values else 0, values[1] if len(values) > 1 else None
+
 
 Values = Iterator[tuple[str, Any]]
 
@@ -158,11 +163,10 @@ def _entry(rule: MappingRule, node: FrameworkNode) -> Values:
     """An entry of a list; if the node does not have the list, what the rule says of it, or nothing."""
     for argument, name in rule.names.items():
         listed = _attribute(node, name)
-        constants = rule.arguments.get(argument, ())
-        index = next((int(each.value) for each in constants if each.name == name), 0)
+        index, other = rule.entry(argument)
         if listed is not None and index < len(listed):
             yield argument, listed[index]
-        elif (other := next((each.value for each in constants if each.name == argument), None)) is not None:
+        elif other is not None:
             yield argument, other
 
 

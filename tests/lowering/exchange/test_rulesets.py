@@ -388,7 +388,7 @@ def shared(framework):
 
 def drawn(source, mapping, pick):
     """A node of an op, with what the rules of its mapping expect: texts that they name, lists as long as they read."""
-    texts, length, truths, numbers = defaultdict(list), defaultdict(lambda: 2), set(), set()
+    texts, length, truths, numbers = defaultdict(list), defaultdict(lambda: 2), set(), {}
     for rule in mapping.rules:
         for argument, name in rule.names.items():
             constants = rule.arguments.get(argument, ())
@@ -396,14 +396,14 @@ def drawn(source, mapping, pick):
             if rule.kind == "invertbooleannumber":
                 truths.add(name)
             elif rule.kind == "listattributevaluelookuptoindex":
-                length[name] = max(length[name], 1 + max(int(c.value) for c in constants if c.name == name))
+                length[name] = max(length[name], 1 + rule.entry(argument)[0])
             elif rule.kind.startswith("conditional"):
                 texts[name] = [rule.constant(argument, "targetValue"), *source.choices.get(name, ())]
                 listed = rule.constant(argument, "attributeNameOfListAttribute")
                 length[listed] = 4
-                numbers.add((listed, (4,)))
+                numbers[listed] = (4,)
             elif rule.kind in ("ndarraytointattributevalue", "ndarrayinputtonumericalattribute", "ndarraysizeat"):
-                numbers.add((name, {"t": (2,), "s": (3, 3, 3, 4, 4)}.get(rule.kind[7], ())))
+                numbers[name] = {"t": (2,), "s": (3, 3, 3, 4, 4)}.get(rule.kind[7], ())
     one = {
         "int": lambda name: pick(range(2) if name in truths else range(1, 5)),
         "float": lambda name: pick([0.25, 0.5, 2.0]),
@@ -424,10 +424,8 @@ def drawn(source, mapping, pick):
         else:
             attributes[name] = one.get(kind, str)(name)
     several = [[f"{name}_{i}" for i in range(2)] if name in source.variadic else [f"{name}_"] for name in source.inputs]
-    arrays = {
-        f"{name}_": np.array([pick(range(1, 9)) for _ in range(np.prod(shape, dtype=int))]) for name, shape in numbers
-    }
-    arrays = {f"{name}_": arrays[f"{name}_"].reshape(shape) for name, shape in numbers if name in source.inputs}
+    draw = lambda shape: np.array([pick(range(1, 9)) for _ in range(np.prod(shape, dtype=int))]).reshape(shape)  # noqa: E731
+    arrays = {f"{name}_": draw(shape) for name, shape in numbers.items() if name in source.inputs}
     return attributes, [name for each in several for name in each], arrays
 
 
@@ -487,6 +485,16 @@ class TestPublished:
         integers = found.values["integers"]
         assert (integers["sH"], integers["sW"], integers["isSameMode"], integers["kH"]) == (2, 3, True, 5)
         assert found.values["inputs"] == {"input": "x", "weights": "w"}
+
+    def test_the_first_constant_of_an_entry_is_its_place(self):
+        """Whatever its name: here it is "index", elsewhere the list's."""
+        text = """name: "p" op: "ExtractImagePatches" input: "x" attr { key: "padding" value { s: "SAME" } }
+          attr { key: "ksizes" value { list { i: 1 i: 2 i: 3 i: 1 } } }
+          attr { key: "rates" value { list { i: 1 i: 4 i: 5 i: 1 } } }
+          attr { key: "strides" value { list { i: 1 i: 6 i: 7 i: 1 } } }"""
+        integers = interpret_tensorflow(text, shared("tensorflow")).values["integers"]
+        names = ("ksizeRows", "ksizeCols", "krateRows", "krateCols", "kstrideRows", "kstrideCols")
+        assert [integers[name] for name in names] == [2, 3, 4, 5, 6, 7]
 
     def test_any_number_of_inputs(self):
         text = 'name: "p" op: "Pack" input: "a" input: "b" attr { key: "N" value { i: 2 } }'
