@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphrewrite import Graph
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.attribute_values import plain
@@ -17,7 +18,12 @@ from graphrewrite.lowering.exchange.onnx.node_hooks import hooked_node, node_of_
 from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp, attribute_value, onnx_ops
 from graphrewrite.lowering.exchange.rulesets.inverse import part_of
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode
-from graphrewrite.lowering.exchange.rulesets.library_calls import by_onnx_table, by_tensorflow_table, inputs_by_name
+from graphrewrite.lowering.exchange.rulesets.library_calls import (
+    Call,
+    by_onnx_table,
+    by_tensorflow_table,
+    inputs_by_name,
+)
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
 from graphrewrite.lowering.exchange.rulesets.ruleset import OpMapping, Ruleset, kind_of_argument
 from graphrewrite.op.descriptor import OpDescriptor
@@ -42,12 +48,16 @@ class Interpretation:
     unsaid : mapping of str to object
         What the call does not say of a node that a ruleset read: inputs and attributes that no rule reads and that are
         not their defaults, and lists and texts of which rules read a part.
+    graph : Graph, optional
+        The ops that the node is, if it is several of the library; then `descriptor` has its inputs and outputs only.
+        `graphrewrite.formats.to_calls` lists them as calls.
     """
 
     descriptor: OpDescriptor
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     name: str = ""
     unsaid: Mapping[str, Any] = field(default_factory=dict)
+    graph: Graph | None = None
 
     @property
     def call(self) -> OrderedCall:
@@ -114,7 +124,7 @@ def interpret_onnx(
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
     if ruleset is None:
         return called.after_node(
-            changed, Interpretation(*by_onnx_table(node, name, attributes, known, types or {}), node.name)
+            changed, _of_library(by_onnx_table(node, name, attributes, known, types or {}, opset), node.name)
         )
     kind = kind_of(node)
     definition = ruleset.ops.get(kind) or _defined(onnx_ops(opset), kind, "onnx")
@@ -157,6 +167,15 @@ def interpret_tensorflow(
     >>> found = interpret_tensorflow(text, constants={"axes": [1]}, types={"x": Tensor("f32", ("N", 3))})
     >>> print(found.call)
     reduce_sum(inputs=("x",), outputs=("s",), integers=((1,),), booleans=(True,))
+
+    A node that is several ops of the library has their graph:
+
+    >>> text = 'name: "s" op: "SquaredDifference" input: "x" input: "y"'
+    >>> found = interpret_tensorflow(text, types={name: Tensor("f32", ("N", 3)) for name in "xy"})
+    >>> print(found.call)
+    SquaredDifference(inputs=("x", "y"), outputs=("s",))
+    >>> [found.graph.nodes[name]["type"] for name in found.graph.in_order()]
+    ['input', 'input', 'sub', 'mul', 'output']
     """
     message = _node_of_tensorflow(node)
     inputs = tuple(name for name in message.input if not name.startswith("^"))  # the others say what comes before
@@ -166,11 +185,16 @@ def interpret_tensorflow(
     called = Hooks(hooks, ModelInfo("tensorflow"))
     seen = called.before_node(ModelNode(message.op, message.name, inputs, attributes, count, called.model))
     if ruleset is None:
-        return called.after_node(seen, Interpretation(*by_tensorflow_table(seen, known, types or {}), seen.name))
+        return called.after_node(seen, _of_library(by_tensorflow_table(seen, known, types or {}), seen.name))
     definition = _defined(ruleset.ops, seen.op, "tensorflow")
     outputs = [f"{message.name}:{i}" if i else message.name for i in range(len(definition.outputs))]
     read = bound_node(definition, message.name, list(seen.inputs), seen.attributes, known, types or {})
     return called.after_node(seen, by_ruleset(read, outputs, ruleset))
+
+
+def _of_library(call: Call, name: str) -> Interpretation:
+    descriptor, values, graph = call
+    return Interpretation(descriptor, values, name, graph=graph)
 
 
 def _node_of_tensorflow(node: Any) -> Any:
