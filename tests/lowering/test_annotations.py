@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, op, verify
+from graphrewrite import Graph, Tensor, op, rewrite, verify
 from graphrewrite.lowering import from_onnx, quantise, to_integer, to_onnx, to_stream
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.rules import RULES
 
 
 def net() -> Graph:
@@ -76,3 +77,25 @@ def test_onnx_carries_predicates_too(is_constant):
             entry.value = "nobody"
     with pytest.raises(ModelError, match=r"the predicate of '.*' reads 'nobody', which nothing in the model computes"):
         from_onnx(model)
+
+
+@pytest.mark.parametrize("batch", [3, "N"])
+def test_one_constant_that_several_nodes_leave_out_is_read_as_one(batch):
+    """ONNX leaves states of zeros out, those of both layers, which are one constant here."""
+    graph, weights = Graph("g"), np.linspace(-1, 1, 64, dtype=np.float32).reshape(1, 16, 4)
+    value = graph.input("x", Tensor("f32", (5, batch, 4)))
+    for _ in range(2):
+        value = op.reshape(op.lstm(value, weights, weights)[0], shape=(5, batch, 4))
+    graph.output("y", value)
+    merged = rewrite(graph, RULES)
+    states = [node for node in merged if merged.nodes[node].get("result") == Tensor("f32", (1, 1, 4))]
+    assert len(states) == 1
+    model = to_onnx(merged)
+    assert from_onnx(model, batch=None) == merged
+    for node in model.graph.node:  # without what is written about it, or with what is not so, it is read as it was
+        del node.metadata_props[:]
+    assert len(from_onnx(model, batch=None)) > len(merged)
+    for text in ('{"5": "x"}', '{"5": 3}', "[", "[1]", '{"a": "b"}'):
+        model.graph.node[0].metadata_props.add(key="graphrewrite:left_out", value=text)
+        assert len(from_onnx(model, batch=None)) > len(merged)
+        del model.graph.node[0].metadata_props[:]

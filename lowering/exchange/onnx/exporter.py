@@ -17,7 +17,12 @@ from graphrewrite.lowering.exchange.onnx.external_data import LARGE
 from graphrewrite.lowering.exchange.onnx.functions import OURS
 from graphrewrite.lowering.exchange.onnx.generic_nodes import free_names
 from graphrewrite.lowering.exchange.onnx.importer import COPY
-from graphrewrite.lowering.exchange.onnx.metadata import write_annotations, write_metadata, write_predicate
+from graphrewrite.lowering.exchange.onnx.metadata import (
+    write_annotations,
+    write_left_out,
+    write_metadata,
+    write_predicate,
+)
 from graphrewrite.lowering.exchange.onnx.size_nodes import SizeNodes, has_symbols
 from graphrewrite.lowering.exchange.rulesets.described_ops import DescribedOp
 from graphrewrite.op.generic_op import Generic
@@ -218,12 +223,13 @@ class Exporter:
         every = range(len(operands) + len(left_out) + len(entry.constants))
         indices = entry.operands or tuple(i for i in every if i not in entry.constants)
         indices = tuple(index for at, index in enumerate(indices) if at not in left_out)
-        inputs = {
-            position: self.name(*operand)
-            for position, operand, neutral in zip(indices, operands, chain(entry.neutral, repeat(None)), strict=False)
-            if not (neutral is not None and self.is_neutral(operand.node))
-            and not (position in entry.zeros and self.is_spread(node, operand.node))
-        }
+        inputs, left = dict[int, str](), dict[int, str]()
+        for position, operand, neutral in zip(indices, operands, chain(entry.neutral, repeat(None)), strict=False):
+            omitted = neutral is not None and self.is_neutral(operand.node)
+            if not omitted and not (position in entry.zeros and self.is_spread(node, operand.node)):
+                inputs[position] = self.name(*operand)
+            elif self.graph.readers(operand.node)[1:]:  # which others read is not to become several constants
+                left[position] = self.name(*operand)
         written: dict[str, Any] = {
             key: allowed[0] for key, allowed in entry.required.items() if schema is None or key in schema.attributes
         }
@@ -247,6 +253,7 @@ class Exporter:
                 self.constants.append(self.static(inputs[index], value, entry.constants[index], tensors))
         row = [inputs.get(i, "") for i in range(max(inputs, default=-1) + 1)]
         self.emit(node, name, domain, row, written)
+        write_left_out(self.nodes[-1], left)
 
     def is_left_out(self, node: str) -> bool:
         """Tell whether a node is a constant with readers: one that none of them names is omitted."""

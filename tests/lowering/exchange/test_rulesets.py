@@ -326,7 +326,7 @@ class TestLibrary:
 
     def test_a_node_of_several_ops_has_their_graph(self):
         node = onnx.helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", offset=[1.0], scale=[2.0])
-        with pytest.raises(ModelError, match="several ops.*type of its input 'x' in types"):
+        with pytest.raises(ModelError, match=r"several ops.*type of its input 'x' in types"):
             interpret_onnx(node)
         found = interpret_onnx(node, types={"x": Tensor("f32", ("N", 3))})
         assert str(found.call) == 'ai.onnx.ml.Scaler(inputs=("x",), outputs=("y",))'
