@@ -11,7 +11,7 @@ from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import PREDICATE, is_ordered
-from graphrewrite.graph.rewiring import inherit, remove, rewire
+from graphrewrite.graph.rewiring import all_buffers, inherit, is_buffer, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.op import LIBRARY, constant, expand, identity
@@ -87,10 +87,18 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     replace_sizes(graph, solved(found, unknown))
     # A function of somebody else's may keep what it returns. Copies would leave holes as large as all weights.
     is_ours = all(graph.op(node) is LIBRARY.get(graph.nodes[node]["type"]) for node in folded)
+    buffers: dict[str, bool | None] = {}
+    for node in order:
+        if node in fixed:
+            is_read = graph.nodes[node]["type"] == "constant"
+            below = (buffers[operand.node] for operand in graph.operands(node))
+            buffers[node] = is_buffer(graph, node) if is_read else all_buffers(below)
     for node, origin in _origins(graph, rim, folded).items():
         array = handed_over(values[node]) if is_ours and values[node].base is None else values[node]
         value = graph.constant(array, type=graph.result_type(node), origin=origin)
         inherit(graph, value.node, node)
+        if buffers[node]:
+            graph.nodes[value.node].setdefault("trainable", False)
         rewire(graph, node, Operand(value.node))
     for node in folded:
         _drop_order(graph, node)
