@@ -11,7 +11,7 @@ from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import PREDICATE, is_ordered
-from graphrewrite.graph.rewiring import inherit, remove, rewire
+from graphrewrite.graph.rewiring import all_buffers, inherit, is_buffer, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.op import LIBRARY, constant, expand, identity
@@ -61,6 +61,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         return freed  # none, in most networks
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
+    buffers: dict[str, bool | None] = {}
     order = list(graph.in_order())
     for node in order:
         if node not in independent or _is_open(graph, node):
@@ -68,8 +69,11 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         op, attributes = graph.op(node), attributes_in(graph.nodes[node], graph.op(node))
         if op.has_state(attributes) or op.has_effects(attributes):
             continue
-        if all(o.node in fixed for o in graph.operands(node)):
+        read = [operand.node for operand in graph.operands(node)]
+        if all(each in fixed for each in read):
             fixed.add(node)
+            is_constant = op.name == "constant"
+            buffers[node] = is_buffer(graph, node) if is_constant else all_buffers(buffers[each] for each in read)
     for node in reversed(order):  # a constant holds a tensor, and no value of a type of one's own
         is_object = node in fixed and any(isinstance(kind, EdgeType) for kind in _result_types(graph, node))
         if is_object and any(reader not in fixed for reader in graph.successors(node)):
@@ -77,6 +81,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     for node in [n for n in order if n in fixed and len(_result_types(graph, n)) != 1]:
         order += (alone := _results_alone(graph, node))
         fixed.update(alone)
+        buffers |= dict.fromkeys(alone, buffers[node])
     folded = [n for n in order if n in fixed and graph.nodes[n]["type"] != "constant"]
     rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
     values = evaluate_nodes(graph, {}, rim)
@@ -91,6 +96,8 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         array = handed_over(values[node]) if is_ours and values[node].base is None else values[node]
         value = graph.constant(array, type=graph.result_type(node), origin=origin)
         inherit(graph, value.node, node)
+        if buffers[node]:
+            graph.nodes[value.node].setdefault("trainable", False)
         rewire(graph, node, Operand(value.node))
     for node in folded:
         _drop_order(graph, node)

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from graphrewrite.graph.dataflow import predicate_in
 from graphrewrite.graph.graph import Graph, Operand
 from graphrewrite.graph.storage import own
 from graphrewrite.op.reserved_keys import inherited
 
-__all__ = ["inherit", "move_slot", "remove", "rewire"]
+__all__ = ["all_buffers", "inherit", "is_buffer", "move_slot", "remove", "rewire"]
 
 
 def inherit(graph: Graph, node: str, other: str, *, of: Graph | None = None) -> None:
     """Give a node the annotations of one that it replaces, which may be in another graph: all that apply to it."""
     source = graph if of is None else of
     graph.nodes[node].update(own(inherited(source.nodes[other], source.op(other), graph.op(node))))
+
+
+def is_buffer(graph: Graph, constant: str) -> bool | None:
+    """Tell whether a constant is one that is not trained; None for a single number of which nothing is said."""
+    data = graph.nodes[constant]
+    return not data.get("trainable", True) if "trainable" in data or np.ndim(data["value"]) else None
+
+
+def all_buffers(sources: Iterable[bool | None]) -> bool | None:
+    """Tell whether what is computed from constants is not trained, as `is_buffer` says it of each of them."""
+    told = {each for each in sources if each is not None}
+    return told == {True} if told else None
 
 
 def rewire(graph: Graph, node: str, target: Operand, result: int = 0) -> list[str]:

@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, op, verify
+from graphrewrite import Constant, Graph, Tensor, op, rewrite, rule, verify
 from graphrewrite.lowering import from_onnx, quantise, to_integer, to_onnx, to_stream
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.rules import RULES, eliminate_independent_nodes
 
 
 def net() -> Graph:
@@ -76,3 +77,48 @@ def test_onnx_carries_predicates_too(is_constant):
             entry.value = "nobody"
     with pytest.raises(ModelError, match=r"the predicate of '.*' reads 'nobody', which nothing in the model computes"):
         from_onnx(model)
+
+
+@pytest.mark.parametrize("batch", [3, "N"])
+def test_one_constant_that_several_nodes_leave_out_is_read_as_one(batch):
+    """ONNX leaves states of zeros out, those of both layers, which are one constant here."""
+    graph, weights = Graph("g"), np.linspace(-1, 1, 64, dtype=np.float32).reshape(1, 16, 4)
+    value = graph.input("x", Tensor("f32", (5, batch, 4)))
+    for _ in range(2):
+        value = op.reshape(op.lstm(value, weights, weights)[0], shape=(5, batch, 4))
+    graph.output("y", value)
+    merged = rewrite(graph, RULES)
+    states = [node for node in merged if merged.nodes[node].get("result") == Tensor("f32", (1, 1, 4))]
+    assert len(states) == 1
+    model = to_onnx(merged)
+    assert from_onnx(model, batch=None) == merged
+    for node in model.graph.node:  # without what is written about it, or with what is not so, it is read as it was
+        del node.metadata_props[:]
+    assert len(from_onnx(model, batch=None)) > len(merged)
+    for text in ('{"5": "x"}', '{"5": 3}', "[", "[1]", '{"a": "b"}'):
+        model.graph.node[0].metadata_props.add(key="graphrewrite:left_out", value=text)
+        assert len(from_onnx(model, batch=None)) > len(merged)
+        del model.graph.node[0].metadata_props[:]
+
+
+def test_what_is_computed_from_buffers_is_a_buffer():
+    """By rules and by clean-up: it is not trained either; of parameters it is."""
+
+    @rule
+    def one_factor(x, c: Constant, d: Constant):
+        yield op.mul(op.mul(x, c), d)
+        return op.mul(x, c * d)
+
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", ("N", 3)))
+    for of_table, of_gain in ((False, False), (False, True), (True, True)):
+        table, gain = graph.constant(np.ones((2, 3), np.float32)), graph.constant(np.float32([2, 3, 5]))
+        for each, trainable in ((table, of_table), (gain, of_gain)):
+            graph.nodes[each.node].update({} if trainable else {"trainable": False})
+        row = op.slice(table, starts=(1,), ends=(2,), axes=(0,))
+        graph.output(f"y{of_table}{of_gain}", op.mul(op.mul(op.mul(x, gain), np.float32(3)), row))
+    folded = rewrite(rewrite(graph, [eliminate_independent_nodes]), [one_factor])
+    for name, trainable in (("yFalseFalse", False), ("yFalseTrue", True), ("yTrueTrue", True)):
+        factor = folded.operands(folded.operands(name)[0].node)[1].node
+        np.testing.assert_array_equal(folded.nodes[factor]["value"], [[6, 9, 15]])
+        assert folded.nodes[factor].get("trainable", True) == trainable

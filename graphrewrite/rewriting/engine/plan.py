@@ -11,6 +11,7 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.dataflow import EFFECT, PREDICATE, predicate_edge, predicate_in, without_predicate
 from graphrewrite.graph.edit import Edit, is_unchanged
 from graphrewrite.graph.effects import has_effects
+from graphrewrite.graph.rewiring import all_buffers, is_buffer
 from graphrewrite.graph.storage import own
 from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.bound_sizes import with_data_sizes
@@ -52,6 +53,8 @@ class _Plan:
                 name = self.fresh("constant")
                 data = {"type": "constant", "value": part.value, "result": part.type, "origin": ()}
                 data.update(self.annotations_of(part))
+                if part.stated is None and self.reads_buffers():
+                    data.setdefault("trainable", False)
                 self.add(name, data, ())
             else:
                 name = self.fresh(part.op.stem)
@@ -61,6 +64,12 @@ class _Plan:
                 self.graph.adopt(part.op)
             self.new_names[id(part)] = name
         return [self.value_of(part) for part in parts]
+
+    def reads_buffers(self) -> bool:
+        """Tell whether all constants that a rule has read are not trained: what it computes of them is not either."""
+        read = dict.fromkeys(operand.node for node in self.matched for operand in self.graph.operands(node))
+        constants = [node for node in read if self.graph._node[node].get("type") == "constant"]
+        return bool(all_buffers(is_buffer(self.graph, node) for node in constants))
 
     def annotations_of(self, part: Made) -> dict[Any, Any]:
         """Return the annotations of a new node: those that the rule states, or of the root that it replaces."""

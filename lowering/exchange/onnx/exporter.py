@@ -17,8 +17,14 @@ from graphrewrite.lowering.exchange.onnx.external_data import LARGE
 from graphrewrite.lowering.exchange.onnx.functions import OURS
 from graphrewrite.lowering.exchange.onnx.generic_nodes import free_names
 from graphrewrite.lowering.exchange.onnx.importer import COPY
-from graphrewrite.lowering.exchange.onnx.metadata import write_annotations, write_metadata, write_predicate
+from graphrewrite.lowering.exchange.onnx.metadata import (
+    write_annotations,
+    write_left_out,
+    write_metadata,
+    write_predicate,
+)
 from graphrewrite.lowering.exchange.onnx.size_nodes import SizeNodes, has_symbols
+from graphrewrite.lowering.exchange.rulesets.described_ops import DescribedOp
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.types import Element, Type, element_dtype, element_of
@@ -152,7 +158,7 @@ class Exporter:
                 write_annotations(self.graph, node, self.constants[-1])
             elif write_control_flow(self, node):
                 return
-            elif isinstance(self.graph.op(node), Generic):
+            elif isinstance(self.graph.op(node), Generic) and kind not in self.table:
                 self.add_generic(node)
             else:
                 self.add_known(node, kind)
@@ -200,27 +206,30 @@ class Exporter:
         """Add a node by an entry."""
         operands = self.graph.operands(node)
         types = [self.graph.result_type(*operand) for operand in operands]
-        if self.graph.op(node).arrangement(types) is not None:
+        own = self.graph.op(node)
+        if own.arrangement(types) is not None:
             raise Unfit(f"its operand is {types[0]}, and ONNX has channels first; transpose it")
         tensors = [kind for kind in types if isinstance(kind, Tensor)]
-        attributes = self.graph.attributes(node)
+        attributes = dict(self.graph.attributes(node))
+        left_out = attributes.pop("left_out", ()) if isinstance(own, Generic) else ()
         reason = entry.fits(attributes, tensors) if entry.fits is not None else None
         if reason is not None:
             raise Unfit(reason)
         if entry.shown is not None:
-            attributes = entry.shown(dict(attributes), tensors)
+            attributes = entry.shown(attributes, tensors)
         domain, _, name = entry.onnx.rpartition(".")
         schema = self.schema(name, domain)
         # From one opset to the next, attributes of ONNX became inputs, as the axes of a reduction: the schema decides.
-        indices = entry.operands or tuple(
-            i for i in range(len(operands) + len(entry.constants)) if i not in entry.constants
-        )
-        inputs = {
-            position: self.name(*operand)
-            for position, operand, neutral in zip(indices, operands, chain(entry.neutral, repeat(None)), strict=False)
-            if not (neutral is not None and self.is_neutral(operand.node))
-            and not (position in entry.zeros and self.is_spread(node, operand.node))
-        }
+        every = range(len(operands) + len(left_out) + len(entry.constants))
+        indices = entry.operands or tuple(i for i in every if i not in entry.constants)
+        indices = tuple(index for at, index in enumerate(indices) if at not in left_out)
+        inputs, left = dict[int, str](), dict[int, str]()
+        for position, operand, neutral in zip(indices, operands, chain(entry.neutral, repeat(None)), strict=False):
+            omitted = neutral is not None and self.is_neutral(operand.node)
+            if not omitted and not (position in entry.zeros and self.is_spread(node, operand.node)):
+                inputs[position] = self.name(*operand)
+            elif self.graph.readers(operand.node)[1:]:  # which others read is not to become several constants
+                left[position] = self.name(*operand)
         written: dict[str, Any] = {
             key: allowed[0] for key, allowed in entry.required.items() if schema is None or key in schema.attributes
         }
@@ -234,7 +243,7 @@ class Exporter:
                 written[key] = self.plain(written_as(entry.attributes[key], value))
             elif index is not None:
                 static[index] = ours, written_as(entry.constants[index], value)
-            elif value != self.graph.op(node).attributes.get(ours):
+            elif value != own.attributes.get(ours):
                 raise Unfit(f"{ours}={value!r} cannot be expressed in ONNX")
         for index, (ours, value) in static.items():
             if has_symbols(value):
@@ -244,6 +253,7 @@ class Exporter:
                 self.constants.append(self.static(inputs[index], value, entry.constants[index], tensors))
         row = [inputs.get(i, "") for i in range(max(inputs, default=-1) + 1)]
         self.emit(node, name, domain, row, written)
+        write_left_out(self.nodes[-1], left)
 
     def is_left_out(self, node: str) -> bool:
         """Tell whether a node is a constant with readers: one that none of them names is omitted."""
@@ -330,10 +340,10 @@ class Exporter:
 
 
 def by_our_op(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:
-    """Return entries by the name of their op, without those that compose several ops."""
+    """Return entries by the type of the nodes that they make, without those that compose several ops."""
     by_name: dict[str, tuple[Entry, ...]] = {}
     for entry in entries:
-        if isinstance(entry.op, Op):
+        if isinstance(entry.op, Op | DescribedOp):
             by_name[entry.op.name] = (*by_name.get(entry.op.name, ()), entry)
     return by_name
 

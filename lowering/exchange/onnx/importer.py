@@ -19,7 +19,7 @@ from graphrewrite.lowering.exchange.onnx.control_flow import add_control_flow, i
 from graphrewrite.lowering.exchange.onnx.external_data import array_of
 from graphrewrite.lowering.exchange.onnx.functions import all_nodes
 from graphrewrite.lowering.exchange.onnx.generic_nodes import GenericNodes, is_known, kind_of
-from graphrewrite.lowering.exchange.onnx.metadata import keep_annotations, keep_metadata, predicate_of
+from graphrewrite.lowering.exchange.onnx.metadata import keep_annotations, keep_metadata, left_out_of, predicate_of
 from graphrewrite.lowering.exchange.onnx.node_hooks import hooked_node, node_of_hook
 from graphrewrite.lowering.exchange.onnx.sequences import add_sequence_node, is_about_sequences
 from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
@@ -65,6 +65,7 @@ class Importer:
         self.left = 0 if root else _FEW + _REPEATS * sum(1 for _ in all_nodes(proto.graph.node))
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
+        self.neutrals: dict[str, Value] = {}
         self.sequences: dict[str, tuple[Value, ...]] = {}
         weight_names = {*self.weights, *(tensor.name for tensor in proto.graph.initializer)}
         self.inputs = [info for info in proto.graph.input if info.name not in weight_names]
@@ -300,7 +301,7 @@ class Importer:
         hindrance: Exception | None = None
         for entry in self.table[kind]:
             try:
-                attributes, operands = self.arguments(entry, onnx_attributes, inputs, used)
+                attributes, operands = self.arguments(entry, onnx_attributes, inputs, used, left_out_of(node))
             except (Unfit, OpenSizesError) as error:
                 hindrance = hindrance if isinstance(hindrance, OpenSizesError) else error
                 continue
@@ -329,7 +330,12 @@ class Importer:
         )
 
     def arguments(
-        self, entry: Entry, onnx_attributes: dict[str, Any], inputs: list[Value | None], used: int
+        self,
+        entry: Entry,
+        onnx_attributes: dict[str, Any],
+        inputs: list[Value | None],
+        used: int,
+        left_out: Mapping[int, str],
     ) -> tuple[dict[str, Any], list[Value | np.ndarray]]:
         """Return the attributes and operands of a node by an entry, or raise `Unfit`."""
         attributes = entry.read_attributes(onnx_attributes, used)
@@ -357,7 +363,7 @@ class Importer:
                 continue
             neutral = neutral_of(types, attributes)
             if operand is None:
-                operands[position] = neutral
+                operands[position] = self.shared(left_out[index], neutral) if index in left_out else neutral
             elif self.is_zero(operand) and not self.is_constant_of(operand, neutral.shape):
                 self.consumed.append(operand.node)
                 operands[position] = neutral
@@ -367,6 +373,19 @@ class Importer:
         if needed > len(operands):
             raise Unfit(f"it has {len(operands)} operands and needs {needed}")
         return attributes, operands
+
+    def shared(self, name: str, neutral: np.ndarray) -> Value | np.ndarray:
+        """Return the constant of a name that `to_onnx` left out of several nodes; the neutral one if it is another."""
+        value = self.values.get(name, self.neutrals.get(name))
+        if value is None:
+            value = self.neutrals[name] = self.graph.constant(neutral, name=self.free(name))
+        data = self.graph.nodes[value.node]
+        same = (
+            data["type"] == "constant"
+            and np.array_equal(data["value"], neutral)
+            and data["value"].dtype == neutral.dtype
+        )
+        return value if same else neutral
 
     def is_constant_of(self, value: Value, shape: tuple[int, ...]) -> bool:
         """Tell whether a value is a constant of a shape."""

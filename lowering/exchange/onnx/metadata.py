@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite import Graph
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 __all__ = [
     "keep_annotations",
     "keep_metadata",
+    "left_out_of",
     "predicate_of",
     "write_annotations",
+    "write_left_out",
     "write_metadata",
     "write_predicate",
 ]
@@ -31,6 +35,9 @@ _OURS = "graphrewrite."
 
 _PREDICATE = "graphrewrite:predicate"
 """Key of a node's predicate; its value is a name in the model."""
+
+_LEFT_OUT = "graphrewrite:left_out"
+"""Key of the constants that are left out of a node and that others read too; their names by the number of the input."""
 
 
 def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
@@ -59,7 +66,7 @@ def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
 def _record_of(proto: Any) -> dict[str, Any]:
     record: dict[str, Any] = {"doc": proto.doc_string} if proto.doc_string else {}
     entries = getattr(proto, "metadata_props", ())
-    metadata = {entry.key: entry.value for entry in entries if not entry.key.startswith((_OURS, _PREDICATE))}
+    metadata = {entry.key: entry.value for entry in entries if not entry.key.startswith((_OURS, _PREDICATE, _LEFT_OUT))}
     return {**record, "metadata": metadata} if metadata else record
 
 
@@ -99,6 +106,21 @@ def predicate_of(proto: onnx.NodeProto) -> str | None:
     """Return the name of the value that is the predicate of a node, if it has one."""
     entries = getattr(proto, "metadata_props", ())
     return next((entry.value for entry in entries if entry.key == _PREDICATE), None)
+
+
+def write_left_out(proto: onnx.NodeProto, names: Mapping[int, str]) -> None:
+    """Write which constants of several readers are left out of a node, by the number of the input."""
+    if names:
+        proto.metadata_props.add(key=_LEFT_OUT, value=json.dumps({str(at): names[at] for at in sorted(names)}))
+
+
+def left_out_of(proto: onnx.NodeProto) -> dict[int, str]:
+    """Return the names that `write_left_out` has written, none of what cannot be read."""
+    for entry in getattr(proto, "metadata_props", ()):
+        if entry.key == _LEFT_OUT:
+            with suppress(ValueError, AttributeError, RecursionError):
+                return {int(at): str(name) for at, name in json.loads(entry.value).items()}
+    return {}
 
 
 def keep_annotations(graph: Graph, node: str, proto: Any) -> None:

@@ -8,12 +8,14 @@ from graphrewrite.lowering.exchange.rulesets.definitions import (
     read_tensorflow_ops,
 )
 from graphrewrite.lowering.exchange.rulesets.entries import entries_of, skeleton
+from graphrewrite.lowering.exchange.rulesets.inverse import framework_node
 from graphrewrite.lowering.exchange.rulesets.ruleset import Ruleset, read_ruleset
 
 __all__ = [
     "FrameworkOp",
     "Ruleset",
     "entries_of",
+    "framework_node",
     "onnx_ops",
     "read_descriptors",
     "read_onnx_ops",

@@ -90,6 +90,12 @@ class FrameworkOp:
         Values of attributes that a node need not have.
     variadic : mapping of str to str
         Inputs that stand for any number, to the attribute that says it; "" where the rest of the inputs are meant.
+    choices : mapping of str to tuple of str
+        All that attributes can be, where the definition lists it.
+    required : tuple of str
+        Attributes that each node has, and that do not follow from its inputs.
+    optional : tuple of str
+        Inputs that a node need not have.
     """
 
     name: str
@@ -98,6 +104,9 @@ class FrameworkOp:
     attributes: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     variadic: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
     def __contains__(self, name: object) -> bool:
         """Whether it has an input or attribute of a name."""
@@ -138,6 +147,7 @@ def read_tensorflow_ops(path: str | Path) -> dict[str, FrameworkOp]:
     message = read_message(text_of(path), new_message("OpList"), Path(path).name)
     found = {}
     for op in message.op:
+        counts = {arg.number_attr for arg in op.input_arg}
         found[op.name] = FrameworkOp(
             op.name,
             tuple(arg.name for arg in op.input_arg),
@@ -149,6 +159,18 @@ def read_tensorflow_ops(path: str | Path) -> dict[str, FrameworkOp]:
                 for arg in op.input_arg
                 if arg.number_attr or arg.type_list_attr
             },
+            {
+                attr.name: attribute_value(attr.allowed_values)
+                for attr in op.attr
+                if attr.type == "string" and attr.HasField("allowed_values")
+            },
+            tuple(
+                attr.name
+                for attr in op.attr
+                if not attr.HasField("default_value")
+                and attr.type not in ("type", "list(type)")
+                and attr.name not in counts
+            ),
         )
     return found
 
@@ -226,6 +248,7 @@ def onnx_ops(opset: int | None = None) -> dict[str, FrameworkOp]:
             continue
         schema = onnx.defs.get_schema(name, max_inclusive_version=version)
         variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
+        optional = onnx.defs.OpSchema.FormalParameterOption.Optional
         found[name] = FrameworkOp(
             name,
             tuple(each.name for each in schema.inputs),
@@ -233,6 +256,8 @@ def onnx_ops(opset: int | None = None) -> dict[str, FrameworkOp]:
             {key: _onnx_type(str(each.type).rpartition(".")[2]) for key, each in schema.attributes.items()},
             dict(_onnx_defaults(schema.attributes)),
             {each.name: "" for each in schema.inputs if each.option == variadic},
+            required=tuple(key for key, each in schema.attributes.items() if each.required),
+            optional=tuple(each.name for each in schema.inputs if each.option == optional),
         )
     return dict(sorted(found.items()))
 

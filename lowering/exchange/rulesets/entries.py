@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from graphrewrite.lowering.exchange.attribute_values import plain
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp
 from graphrewrite.lowering.exchange.rulesets.described_ops import DescribedOp
+from graphrewrite.lowering.exchange.rulesets.inverse import inverted, part_of, usual_entries
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, written
 from graphrewrite.lowering.exchange.rulesets.ruleset import OpMapping, Ruleset
@@ -144,6 +145,12 @@ class _Compiled:
             return None
         return tuple(self.source.inputs.index(names[each]) for each in self.target.operands if each in names)
 
+    def shapes(self, types: Sequence[Tensor]) -> dict[str, Any]:
+        """Return the shapes of the framework's inputs by name, from the types of the operands."""
+        inputs = self.source.inputs
+        places = self.operands() or range(len(inputs))
+        return {inputs[at]: kind.shape for at, kind in zip(places, types, strict=False)}
+
     def read(self, attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
         """Return the op's attributes from the framework's."""
         said = {name for rule in self.mapping.rules for name in rule.names.values()}
@@ -157,7 +164,12 @@ class _Compiled:
                 raise Unfit(f"its attribute {name}={value!r} has no place in the ruleset")
         constants = {name: np.asarray(attributes[name]) for name in attributes if name in self.source.inputs}
         own = {**self.source.defaults, **{n: v for n, v in attributes.items() if n not in constants}}
-        node = FrameworkNode(self.source.name, self.source.name, {}, own, constants)
+        for name, value in self.parts(own):
+            if isinstance(self.target, DescribedOp):
+                kept[name] = value
+            elif isinstance(value, tuple):
+                raise Unfit(f"of its list {name}={value!r} the ruleset does not read all that counts")
+        node = FrameworkNode(self.source.name, self.source.name, {}, own, constants, self.shapes(types))
         found: dict[str, Any] = kept
         try:
             for rule in self.mapping.rules:
@@ -167,23 +179,37 @@ class _Compiled:
             raise Unfit(str(error)) from None
         return found
 
+    def parts(self, attributes: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield attributes of which rules read a part; lists only if an entry that no rule reads says something."""
+        read: dict[str, set[int | None]] = {}
+        for rule in self.mapping.rules:
+            for name, index in part_of(rule, attributes):
+                if name in attributes:
+                    read.setdefault(name, set()).add(index)
+        for name, indices in read.items():
+            value = attributes[name]
+            if isinstance(value, tuple):
+                usual = usual_entries(name, value, self.source)
+                if all(at in indices or value[at] == usual[at] for at in range(len(value))):
+                    continue
+            yield name, value
+
     def write(self, attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
         """Return the framework's attributes from the op's; what they cannot say is `Unfit`."""
-        found: dict[str, Any] = {}
-        for rule in self.mapping.rules:
-            if rule.kind in _INPUTS:
-                continue
-            if rule.kind not in _WRITTEN:
-                raise Unfit(f"the rule {rule.kind!r} is read, and cannot be written back")
-            for name, value in _WRITTEN[rule.kind](rule, attributes, self.source):
-                both = isinstance(value, dict) and name in found
-                found[name] = {**found[name], **value} if both else value
-        found = {name: _of_entries(value) if isinstance(value, dict) else value for name, value in found.items()}
+
+        def given(rule: MappingRule, argument: str) -> Any:
+            return None if rule.kind in _INPUTS else attributes.get(argument)
+
+        beside = attributes if isinstance(self.target, DescribedOp) else {}
+        _, found = inverted(self.mapping, self.source, given, self.shapes(types), beside)
         said = {name for rule in self.mapping.rules if rule.kind not in _INPUTS for name in _arguments(rule)}
         for name, value in attributes.items():
-            if name not in said and value != self.target.attributes.get(name):
+            if name in said or value == self.target.attributes.get(name):
+                continue
+            if not isinstance(self.target, DescribedOp) or name not in self.source.attributes:
                 raise Unfit(f"{name}={value!r} has no place in the ruleset")
-        return {name: value for name, value in found.items() if value is not None}
+            found.setdefault(name, value)
+        return found
 
 
 def _plain(array: Any) -> Any:
@@ -195,83 +221,6 @@ def _listed(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     return tuple(map(_listed, value)) if isinstance(value, list | tuple) else value
-
-
-def _of_entries(entries: Mapping[int, Any]) -> tuple[Any, ...]:
-    if sorted(entries) != list(range(len(entries))):
-        raise Unfit(f"entries {sorted(entries)} of a list are given, and not all")
-    return tuple(entries[at] for at in range(len(entries)))
-
-
-# ---------------------------------------------------------------------- back
-
-Back = Iterator[tuple[str, Any]]
-
-
-def _same(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
-    for argument, name in rule.names.items():
-        if attributes.get(argument) is not None:
-            yield name, attributes[argument]
-
-
-def _truth(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
-    for argument, name in rule.names.items():
-        yield name, int(bool(attributes[argument]))
-
-
-def _constant(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
-    for each in (each for group in rule.arguments.values() for each in group):
-        if attributes.get(each.name) != each.value:
-            raise Unfit(f"{each.name} is {attributes.get(each.name)!r}, and the ruleset has {each.value!r} only")
-    yield from ()
-
-
-def _entry(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
-    for argument, name in rule.names.items():
-        index = next((int(each.value) for each in rule.arguments.get(argument, ()) if each.name == name), 0)
-        yield name, {index: attributes[argument]}
-
-
-def _text(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
-    for argument, name in rule.names.items():
-        if bool(attributes[argument]) == (rule.kind == "stringequals"):
-            yield name, rule.constant(argument)
-        elif source.defaults.get(name) == rule.constant(argument):
-            raise Unfit(f"{argument}={attributes[argument]!r} does not say what {name} is")
-
-
-def _place(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
-    for argument, name in rule.names.items():
-        texts = [each.value for each in rule.arguments.get(argument, ())]
-        index = attributes[argument]
-        if not isinstance(index, int) or not 0 <= index < len(texts):
-            raise Unfit(f"{argument}={index!r} is no place in {texts}")
-        yield name, texts[index]
-
-
-def _number(rule: MappingRule, attributes: Mapping[str, Any], source: FrameworkOp) -> Back:
-    for argument, name in rule.names.items():
-        texts = {each.value: each.name for each in rule.arguments.get(argument, ()) if each.name != "index"}
-        if attributes[argument] not in texts:
-            raise Unfit(f"{argument}={attributes[argument]!r} is none of {sorted(texts)}")
-        yield name, texts[attributes[argument]]
-
-
-_WRITTEN: Mapping[str, Callable[[MappingRule, Mapping[str, Any], FrameworkOp], Back]] = {
-    "argdescriptorconstant": _constant,
-    "datatypetoint": _same,
-    "invertbooleannumber": _truth,
-    "listattributevaluelookuptoindex": _entry,
-    "listnumbertolistnumber": _same,
-    "mapstringtoindex": _number,
-    "ndarrayinputtonumericalattribute": _same,
-    "ndarraytointattributevalue": _same,
-    "stringequals": _text,
-    "stringnotequalsadapterrule": _text,
-    "stringtoindex": _place,
-    "valuemapping": _same,
-}
-"""What each kind of rule gives for an op of ours."""
 
 
 # ---------------------------------------------------------------------- skeletons

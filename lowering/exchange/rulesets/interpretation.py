@@ -8,21 +8,29 @@ from typing import Any
 
 import numpy as np
 
+from graphrewrite import Graph
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.attribute_values import plain
 from graphrewrite.lowering.exchange.hooks import Hook, Hooks, ModelInfo, ModelNode
+from graphrewrite.lowering.exchange.onnx.generic_nodes import kind_of
 from graphrewrite.lowering.exchange.onnx.node_hooks import hooked_node, node_of_hook
 from graphrewrite.lowering.exchange.rulesets.definitions import FrameworkOp, attribute_value, onnx_ops
+from graphrewrite.lowering.exchange.rulesets.inverse import part_of
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode
-from graphrewrite.lowering.exchange.rulesets.library_calls import by_onnx_table, by_tensorflow_table, inputs_by_name
+from graphrewrite.lowering.exchange.rulesets.library_calls import (
+    Call,
+    by_onnx_table,
+    by_tensorflow_table,
+    inputs_by_name,
+)
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
-from graphrewrite.lowering.exchange.rulesets.ruleset import Ruleset, kind_of_argument
+from graphrewrite.lowering.exchange.rulesets.ruleset import OpMapping, Ruleset, kind_of_argument
 from graphrewrite.op.descriptor import OpDescriptor
 from graphrewrite.op.ordered_call import OrderedCall
 from graphrewrite.types import Tensor
 
-__all__ = ["Interpretation", "interpret_onnx", "interpret_tensorflow"]
+__all__ = ["Interpretation", "bound_node", "by_ruleset", "interpret_onnx", "interpret_tensorflow"]
 
 
 @dataclass(frozen=True)
@@ -37,11 +45,19 @@ class Interpretation:
         For each kind of arguments, values by name; inputs are names of values, or arrays that the node itself holds.
     name : str
         The node's own name.
+    unsaid : mapping of str to object
+        What the call does not say of a node that a ruleset read: inputs and attributes that no rule reads and that are
+        not their defaults, and lists and texts of which rules read a part.
+    graph : Graph, optional
+        The ops that the node is, if it is several of the library; then `descriptor` has its inputs and outputs only.
+        `graphrewrite.formats.to_calls` lists them as calls.
     """
 
     descriptor: OpDescriptor
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     name: str = ""
+    unsaid: Mapping[str, Any] = field(default_factory=dict)
+    graph: Graph | None = None
 
     @property
     def call(self) -> OrderedCall:
@@ -108,12 +124,13 @@ def interpret_onnx(
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
     if ruleset is None:
         return called.after_node(
-            changed, Interpretation(*by_onnx_table(node, name, attributes, known, types or {}), node.name)
+            changed, _of_library(by_onnx_table(node, name, attributes, known, types or {}, opset), node.name)
         )
-    definition = ruleset.ops.get(node.op_type) or _defined(onnx_ops(opset), node.op_type, "onnx")
+    kind = kind_of(node)
+    definition = ruleset.ops.get(kind) or _defined(onnx_ops(opset), kind, "onnx")
     held = {name: _held(value) for name, value in attributes.items()}
-    bound = _bound(definition, node.name, list(node.input), held, known)
-    return called.after_node(changed, _by_ruleset(bound, list(node.output), ruleset))
+    read = bound_node(definition, node.name, list(node.input), held, known, types or {})
+    return called.after_node(changed, by_ruleset(read, list(node.output), ruleset))
 
 
 def interpret_tensorflow(
@@ -150,6 +167,15 @@ def interpret_tensorflow(
     >>> found = interpret_tensorflow(text, constants={"axes": [1]}, types={"x": Tensor("f32", ("N", 3))})
     >>> print(found.call)
     reduce_sum(inputs=("x",), outputs=("s",), integers=((1,),), booleans=(True,))
+
+    A node that is several ops of the library has their graph:
+
+    >>> text = 'name: "s" op: "SquaredDifference" input: "x" input: "y"'
+    >>> found = interpret_tensorflow(text, types={name: Tensor("f32", ("N", 3)) for name in "xy"})
+    >>> print(found.call)
+    SquaredDifference(inputs=("x", "y"), outputs=("s",))
+    >>> [found.graph.nodes[name]["type"] for name in found.graph.in_order()]
+    ['input', 'input', 'sub', 'mul', 'output']
     """
     message = _node_of_tensorflow(node)
     inputs = tuple(name for name in message.input if not name.startswith("^"))  # the others say what comes before
@@ -159,11 +185,16 @@ def interpret_tensorflow(
     called = Hooks(hooks, ModelInfo("tensorflow"))
     seen = called.before_node(ModelNode(message.op, message.name, inputs, attributes, count, called.model))
     if ruleset is None:
-        return called.after_node(seen, Interpretation(*by_tensorflow_table(seen, known, types or {}), seen.name))
+        return called.after_node(seen, _of_library(by_tensorflow_table(seen, known, types or {}), seen.name))
     definition = _defined(ruleset.ops, seen.op, "tensorflow")
     outputs = [f"{message.name}:{i}" if i else message.name for i in range(len(definition.outputs))]
-    bound = _bound(definition, message.name, list(seen.inputs), seen.attributes, known)
-    return called.after_node(seen, _by_ruleset(bound, outputs, ruleset))
+    read = bound_node(definition, message.name, list(seen.inputs), seen.attributes, known, types or {})
+    return called.after_node(seen, by_ruleset(read, outputs, ruleset))
+
+
+def _of_library(call: Call, name: str) -> Interpretation:
+    descriptor, values, graph = call
+    return Interpretation(descriptor, values, name, graph=graph)
 
 
 def _node_of_tensorflow(node: Any) -> Any:
@@ -188,8 +219,13 @@ def _defined(ops: Mapping[str, FrameworkOp], name: str, framework: str) -> Frame
     return ops[name]
 
 
-def _bound(
-    op: FrameworkOp, name: str, inputs: list[str], attributes: Mapping[str, Any], constants: Mapping[str, np.ndarray]
+def bound_node(
+    op: FrameworkOp,
+    name: str,
+    inputs: list[str],
+    attributes: Mapping[str, Any],
+    constants: Mapping[str, np.ndarray],
+    types: Mapping[str, Tensor],
 ) -> FrameworkNode:
     """Return a node whose inputs have the names of the definition, and its attributes their defaults."""
     every = {**op.defaults, **attributes}
@@ -207,10 +243,12 @@ def _bound(
     if at < len(inputs):
         raise ModelError(f"node {name!r} ({op.name}) has {len(inputs)} inputs, and its op takes {at}: {op.inputs}")
     held = {each: constants[read] for each, read in named.items() if isinstance(read, str) and read in constants}
-    return FrameworkNode(op.name, name, named, every, held)
+    shapes = {each: types[read].shape for each, read in named.items() if isinstance(read, str) and read in types}
+    return FrameworkNode(op.name, name, named, every, held, shapes)
 
 
-def _by_ruleset(node: FrameworkNode, outputs: list[str], ruleset: Ruleset) -> Interpretation:
+def by_ruleset(node: FrameworkNode, outputs: list[str], ruleset: Ruleset) -> Interpretation:
+    """Return a node as a call by the rules for its op."""
     mapping = ruleset.mapping(node.op)
     if mapping.target not in ruleset.descriptors:
         raise ModelError(f"node {node.name!r} ({node.op}) becomes {mapping.target!r}, of which there is no descriptor")
@@ -235,7 +273,23 @@ def _by_ruleset(node: FrameworkNode, outputs: list[str], ruleset: Ruleset) -> In
     named = descriptor.names("outputs")
     if named:
         values["outputs"] = dict(zip(named, outputs, strict=False))
-    return Interpretation(descriptor, values, node.name)
+    return Interpretation(descriptor, values, node.name, _unsaid(node, mapping, ruleset.ops.get(node.op)))
+
+
+def _unsaid(node: FrameworkNode, mapping: OpMapping, source: FrameworkOp | None) -> dict[str, Any]:
+    """Return what the arguments of a call do not say of its node."""
+    if source is None:
+        return {}
+    left: dict[str, Any] = {name: node.inputs[name] for name in mapping.unread(source) if node.inputs.get(name)}
+    parts = {name for rule in mapping.rules for name, _ in part_of(rule, node.attributes)}
+    left |= {name: tuple(node.constants[name].tolist()) for name in parts if name in node.constants}
+    read = mapping.read()
+    for name, value in node.attributes.items():
+        default = source.defaults.get(name)
+        other = name not in read and (default is None or not np.array_equal(value, default))
+        if value is not None and (other or name in parts):
+            left[name] = value
+    return left
 
 
 def _kind_of_value(descriptor: OpDescriptor, argument: str, value: Any) -> str | None:

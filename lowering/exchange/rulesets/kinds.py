@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +28,8 @@ class FrameworkNode:
         Values, with the defaults of the definition.
     constants : mapping of str to ndarray
         Arrays of the inputs that are known.
+    shapes : mapping of str to sequence
+        Shapes of the others, as far as they are known.
     """
 
     op: str
@@ -35,6 +37,7 @@ class FrameworkNode:
     inputs: Mapping[str, str | tuple[str, ...]]
     attributes: Mapping[str, Any]
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
+    shapes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,11 @@ class MappingRule:
             if name is None or each.name == name:
                 return each.value
         raise ModelError(f"a rule {self.kind!r} lacks a constant {name or ''!r} for {argument!r}")
+
+    def entry(self, argument: str) -> tuple[int, Any]:
+        """Return which entry of a list an argument is, and what it is without the list: the first two constants."""
+        values = [each.value for each in self.arguments.get(argument, ())]
+        return int(values[0]) if values else 0, values[1] if len(values) > 1 else None
 
 
 Values = Iterator[tuple[str, Any]]
@@ -155,11 +163,10 @@ def _entry(rule: MappingRule, node: FrameworkNode) -> Values:
     """An entry of a list; if the node does not have the list, what the rule says of it, or nothing."""
     for argument, name in rule.names.items():
         listed = _attribute(node, name)
-        constants = rule.arguments.get(argument, ())
-        index = next((int(each.value) for each in constants if each.name == name), 0)
+        index, other = rule.entry(argument)
         if listed is not None and index < len(listed):
             yield argument, listed[index]
-        elif (other := next((each.value for each in constants if each.name == argument), None)) is not None:
+        elif other is not None:
             yield argument, other
 
 
@@ -237,8 +244,9 @@ def _number_of_text(rule: MappingRule, node: FrameworkNode) -> Values:
 
 def _size(rule: MappingRule, node: FrameworkNode) -> Values:
     for argument, name in rule.names.items():
-        if name in node.constants:
-            yield argument, node.constants[name].shape[int(rule.constant(argument))]
+        shape = node.constants[name].shape if name in node.constants else node.shapes.get(name)
+        if shape is not None:
+            yield argument, shape[int(rule.constant(argument))]
 
 
 KINDS_OF_RULES: Mapping[str, Callable[[MappingRule, FrameworkNode], Values]] = MappingProxyType(

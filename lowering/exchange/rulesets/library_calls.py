@@ -10,21 +10,25 @@ import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError
 from graphrewrite.errors import did_you_mean
+from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.attribute_values import data_type
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.hooks import ModelNode
+from graphrewrite.lowering.exchange.onnx.generic_nodes import kind_of
+from graphrewrite.lowering.exchange.onnx.importer import Importer
 from graphrewrite.lowering.exchange.onnx.tables import TABLE
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands
 from graphrewrite.lowering.exchange.tensorflow_import import TENSORFLOW
-from graphrewrite.op.descriptor import OpDescriptor
+from graphrewrite.op.descriptor import Argument, OpDescriptor
 from graphrewrite.op.op import Op
 from graphrewrite.op.ordered_call import OrderedCall, without_ends
 from graphrewrite.types import Tensor
 
-__all__ = ["by_onnx_table", "by_tensorflow_table", "inputs_by_name"]
+__all__ = ["Call", "by_onnx_table", "by_tensorflow_table", "inputs_by_name"]
 
-Call = tuple[OpDescriptor, dict[str, dict[str, Any]]]
-"""An op, and for each kind of arguments values by name."""
+Call = tuple[OpDescriptor, dict[str, dict[str, Any]], Graph | None]
+"""An op, and for each kind of arguments values by name; of a node that is several ops of the library, their graph."""
 
 
 def by_onnx_table(
@@ -33,10 +37,13 @@ def by_onnx_table(
     attributes: dict[str, Any],
     constants: Mapping[str, np.ndarray],
     types: Mapping[str, Tensor],
+    opset: int | None,
 ) -> Call:
     """Interpret a node by the library's table of ONNX's ops."""
-    reasons = []
-    for entry in TABLE.get(node.op_type, ()):
+    reasons: list[str] = []
+    kind = kind_of(node)
+    entries = TABLE.get(kind, ())
+    for entry in entries:
         if not isinstance(entry.op, Op):
             continue
         try:
@@ -57,14 +64,17 @@ def by_onnx_table(
         except Unfit as error:
             reasons.append(str(error))
             continue
-        return _call(entry.op, inputs, tuple(node.output), read)
-    if node.op_type == "Constant":
+        return *_arguments(entry.op, inputs, tuple(node.output), read), None
+    if kind == "Constant":
         reasons.append("it is a value, and no op; onnx.numpy_helper.to_array reads it")
-    elif node.op_type in TABLE:
-        reasons.append("it is written by several ops; from_onnx imports the graph that holds it")
+    elif not all(isinstance(entry.op, Op) for entry in entries):
+        if not (lacking := [each for each in node.input if each and each not in types and each not in constants]):
+            return _called(_imported(node, name, constants, types, opset), kind, node.input, node.output)
+        told = f"give the type of its input {lacking[0]!r} in types, or its numbers in constants"
+        reasons.append(f"it is several ops, which follow from its operands; {told}")
     else:
-        reasons.append(f"the library has no op for it; it would be imported as op.generic({node.op_type!r})")
-    raise ModelError(f"node {name!r} ({node.op_type}): {reasons[0]}")
+        reasons.append(f"the library has no op for it; it would be imported as op.generic({kind!r})")
+    raise ModelError(f"node {name!r} ({kind}): {reasons[0]}")
 
 
 def by_tensorflow_table(node: ModelNode, constants: Mapping[str, np.ndarray], types: Mapping[str, Tensor]) -> Call:
@@ -72,32 +82,65 @@ def by_tensorflow_table(node: ModelNode, constants: Mapping[str, np.ndarray], ty
     place = f"node {node.name!r} ({node.op})"
     if node.op not in TENSORFLOW:
         raise ModelError(f"{place}: the library has no such op{did_you_mean(node.op, TENSORFLOW)}; pass a ruleset")
-    graph = Graph("node")
-    values, names = [], {}
-    for at, name in enumerate(node.inputs):
+    graph = Graph(node.name or "node")
+    values: dict[str, Value] = {}
+    for name in node.inputs:
         if name not in constants and name not in types:
             raise ModelError(f"{place}: give the type of its input {name!r} in types, or its numbers in constants")
-        known = name in constants
-        value = graph.constant(np.asarray(constants[name])) if known else graph.input(f"input_{at}", types[name])
-        values.append(value)
-        names[value.node] = name
-    arrays = {value.node: constants[name] for value, name in zip(values, node.inputs, strict=True) if name in constants}
+        if name not in values and name in constants:
+            values[name] = graph.constant(np.asarray(constants[name]), name=name)
+        elif name not in values:
+            values[name] = graph.input(name, types[name])
+    operands = tuple(values[name] for name in node.inputs)
     try:
-        found = TENSORFLOW[node.op](Operands(tuple(values), node.attributes, lambda value: arrays.get(value.node)))
+        found = TENSORFLOW[node.op](Operands(operands, node.attributes, lambda value: constants.get(value.node)))
     except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError) as error:
         reason = f"its attribute {error} is missing" if isinstance(error, KeyError) else str(error)
         raise ModelError(f"{place}: {reason}") from error
-    results = found if isinstance(found, tuple) else (found,)
-    made = [each for each in graph if graph.nodes[each]["type"] not in ("input", "constant")]
-    if len(made) != 1 or any(result.node != made[0] for result in results):
-        kinds = ", ".join(graph.nodes[each]["type"] for each in made) or "none"
-        raise ModelError(
-            f"{place}: it is written by other ops ({kinds}); from_tensorflow imports the graph that holds it"
-        )
-    read = [each.node for each in graph.operands(made[0])]
-    inputs = tuple(names.get(each, graph.nodes[each].get("value")) for each in read)
-    outputs = tuple(f"{node.name}:{i}" if i else node.name for i in range(len(results)))
-    return _call(graph.op(made[0]), inputs, outputs, graph.attributes(made[0]))
+    outputs = []
+    for at, result in enumerate(found if isinstance(found, tuple) else (found,)):
+        outputs.append(f"{node.name}:{at}" if at else node.name)
+        graph.output(graph.fresh(outputs[-1]) if outputs[-1] in graph else outputs[-1], result)
+    return _called(graph, node.op, node.inputs, outputs)
+
+
+def _imported(
+    node: Any, name: str, constants: Mapping[str, np.ndarray], types: Mapping[str, Tensor], opset: int | None
+) -> Graph:
+    """Return the graph of a node of ONNX alone."""
+    from onnx import ValueInfoProto, helper, numpy_helper
+
+    read = list(dict.fromkeys(filter(None, node.input)))
+    inputs = [
+        helper.make_tensor_value_info(each, data_type(types[each].element), list(types[each].shape))
+        for each in read
+        if each not in constants
+    ]
+    held = [numpy_helper.from_array(np.asarray(constants[each]), each) for each in read if each in constants]
+    results = [ValueInfoProto(name=each) for each in node.output if each]
+    given = {} if opset is None else {"opset_imports": [helper.make_opsetid("", opset)]}
+    model = helper.make_model(helper.make_graph([node], name or "node", inputs, results, held), **given)
+    return Importer(model, {}, {}, TABLE).run(model.graph.node)
+
+
+def _called(graph: Graph, kind: str, inputs: Sequence[str], outputs: Sequence[str]) -> Call:
+    """Return the one op of a graph as a call; of several, the node itself, and their graph."""
+    for name in [each for each in graph.independent_nodes() if graph.nodes[each]["type"] == "constant"]:
+        if not any(True for _ in graph.readers(name)):
+            graph.remove_node(name)
+    made = [each for each in graph if graph.nodes[each]["type"] not in ("input", "output", "constant")]
+    results = [graph.operands(each)[0] for each in graph.outputs]
+    if len(made) == 1 and all(result.node == made[0] for result in results):
+        read = [each.node for each in graph.operands(made[0])]
+        names = tuple(each if each in inputs else graph.nodes[each].get("value") for each in read)
+        descriptor, values = _arguments(graph.op(made[0]), names, tuple(outputs), graph.attributes(made[0]))
+        return descriptor, values, None
+    ports = [*((name, "inputs", at) for at, name in enumerate(dict.fromkeys(filter(None, inputs))))]
+    ports += [(name, "outputs", at) for at, name in enumerate(filter(None, outputs))]
+    values = {}
+    for name, side, _ in ports:
+        values.setdefault(side, {})[name] = name
+    return OpDescriptor(kind, tuple(Argument(*port) for port in ports)), values, graph
 
 
 def inputs_by_name(descriptor: OpDescriptor, inputs: Sequence[Any]) -> dict[str, Any]:
@@ -111,7 +154,9 @@ def _inputs(entry: Entry, node: Any) -> tuple[str | None, ...]:
     return without_ends((node.input[i] or None) if i < len(node.input) else None for i in indices)
 
 
-def _call(op: Op, inputs: Sequence[Any], outputs: tuple[str, ...], read: Mapping[str, Any]) -> Call:
+def _arguments(
+    op: Op, inputs: Sequence[Any], outputs: tuple[str, ...], read: Mapping[str, Any]
+) -> tuple[OpDescriptor, dict[str, dict[str, Any]]]:
     descriptor = op.descriptor()
     values = {"inputs": inputs_by_name(descriptor, inputs)}
     values["outputs"] = descriptor.named(OrderedCall(descriptor.name, {"outputs": outputs})).get("outputs", {})

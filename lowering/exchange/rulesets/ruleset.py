@@ -71,9 +71,14 @@ class OpMapping:
         """Return the inputs of the framework's op that no rule reads; one that passes all on reads all."""
         if any(rule.kind == "passthrough" for rule in self.rules):
             return ()
-        read = {name for rule in self.rules for name in rule.names.values()}
-        read |= {str(each.value) for rule in self.rules for group in rule.arguments.values() for each in group}
+        read = self.read()
         return tuple(name for name in source.inputs if name not in read)
+
+    def read(self) -> frozenset[str]:
+        """Return the names that the rules read; a constant of a rule can be one."""
+        names = (name for rule in self.rules for name in rule.names.values())
+        constants = (str(each.value) for rule in self.rules for group in rule.arguments.values() for each in group)
+        return frozenset((*names, *constants))
 
 
 @dataclass(frozen=True)

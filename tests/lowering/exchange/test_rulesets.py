@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, GraphRewriteError, Tensor, define_op, op
+from graphrewrite.formats import from_calls, to_calls
 from graphrewrite.lowering import (
     Entry,
     ModelError,
@@ -23,6 +25,7 @@ from graphrewrite.lowering import (
     interpret_tensorflow,
     to_onnx,
 )
+from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.rulesets.definitions import (
     FrameworkOp,
     onnx_ops,
@@ -31,8 +34,10 @@ from graphrewrite.lowering.exchange.rulesets.definitions import (
     read_tensorflow_ops,
 )
 from graphrewrite.lowering.exchange.rulesets.entries import entries_of, skeleton
+from graphrewrite.lowering.exchange.rulesets.interpretation import bound_node, by_ruleset
+from graphrewrite.lowering.exchange.rulesets.inverse import framework_node, inverted
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule, RuleArgument
-from graphrewrite.lowering.exchange.rulesets.ruleset import read_ruleset
+from graphrewrite.lowering.exchange.rulesets.ruleset import OpMapping, read_ruleset
 from graphrewrite.op.descriptor import Argument, OpDescriptor
 from tests.lowering.exchange.test_tensorflow import constant, frozen, placeholder, written
 
@@ -212,6 +217,70 @@ def test_a_kind_of_rule(kind, given, wanted):
     assert by(kind, **given) == wanted
 
 
+def back(kind, wanted, names=(("to", "from"),), arguments=(), unsaid=(), choices=None, types=None):
+    """The framework's side of a call by one rule."""
+    given = {"to": tuple(RuleArgument(name, "", 0, value) for name, value in arguments)}
+    rule = MappingRule(kind, dict(names), given)
+    own = types or dict.fromkeys(("from", "strides"), "string")
+    source = FrameworkOp("Op", (), (), own, choices=choices or {})
+    return inverted(OpMapping("Op", "t", (rule,)), source, lambda _, name: wanted.get(name), {}, dict(unsaid))[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "call", "given", "wanted"),
+    [
+        ("valuemapping", {"to": 3}, {}, {"from": 3}),
+        ("valuemapping", {"to": True}, {"types": {"from": "int"}}, {"from": 1}),
+        ("invertbooleannumber", {"to": 1}, {"types": {"from": "bool"}}, {"from": True}),
+        ("listattributevaluelookuptoindex", {"to": 5}, {"arguments": [("from", 0)]}, {"from": (5,)}),
+        (
+            "listattributevaluelookuptoindex",
+            {"to": 5},
+            {"arguments": [("from", 1)], "unsaid": {"from": (1, 2, 3)}},
+            {"from": (1, 5, 3)},
+        ),
+        ("listattributevaluelookuptoindex", {"to": 7}, {"arguments": [("from", 1), ("to", 7)]}, {}),
+        ("stringequals", {"to": False}, {"arguments": [("", "A")], "choices": {"from": ("A", "B")}}, {"from": "B"}),
+        ("stringcontains", {"to": True}, {"arguments": [("", "A")], "unsaid": {"from": "XA"}}, {"from": "XA"}),
+        ("mapstringtoindex", {"to": 6}, {"arguments": [("B", 5), ("C", 6)]}, {"from": "C"}),
+        ("listnumbertondarray", {"to": np.array([1, 2])}, {"types": {"from": "list(int)"}}, {"from": (1, 2)}),
+        ("attributendarraytoscalarattribute", {"to": 2.5}, {"unsaid": {"from": np.zeros(1)}}, {"from": [2.5]}),
+        (
+            "conditionalfieldvalueintindex",
+            {"to": 5},
+            {"arguments": CONDITION, "unsaid": {"from": "NCHW", "strides": (1, 1, 2, 3)}},
+            {"from": None, "strides": (1, 1, 5, 3)},
+        ),
+    ],
+)
+def test_a_kind_of_rule_backwards(kind, call, given, wanted):
+    found = back(kind, call, **given)
+    assert {name: list(v) if isinstance(v, np.ndarray) else v for name, v in found.items()} == {
+        name: value for name, value in wanted.items() if value is not None
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "call", "given", "told"),
+    [
+        (
+            "listattributevaluelookuptoindex",
+            {"to": 5},
+            {"arguments": [("from", 1)]},
+            "only the entries 1 are arguments",
+        ),
+        ("stringcontains", {"to": True}, {"arguments": [("", "A")], "choices": {"from": ("AB", "AC")}}, "are left"),
+        ("attributendarraytoscalarattribute", {"to": 2.5}, {}, "shape and element type"),
+        ("conditionalfieldvalueintindex", {"to": 5}, {"arguments": CONDITION}, "no other rule"),
+        ("stringtoindex", {"to": 3}, {"arguments": [("m", "a")]}, "no place"),
+        ("nonsense", {}, {}, "no such kind"),
+    ],
+)
+def test_what_a_call_does_not_say_of_a_node(kind, call, given, told):
+    with pytest.raises(Unfit, match=f"^Op.*{told}"):
+        back(kind, call, **given)
+
+
 def test_lists_become_arrays():
     (found,) = by("listnumbertondarray", attributes=[("from", (1, 2))]).values()
     np.testing.assert_array_equal(found, [1, 2])
@@ -255,6 +324,14 @@ class TestLibrary:
             interpret_onnx(node)
         assert interpret_onnx(node, constants={"s": np.array([2, -1])}).values["integers"]["shape"] == (2, -1)
 
+    def test_a_node_of_several_ops_has_their_graph(self):
+        node = onnx.helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", offset=[1.0], scale=[2.0])
+        with pytest.raises(ModelError, match=r"several ops.*type of its input 'x' in types"):
+            interpret_onnx(node)
+        found = interpret_onnx(node, types={"x": Tensor("f32", ("N", 3))})
+        assert str(found.call) == 'ai.onnx.ml.Scaler(inputs=("x",), outputs=("y",))'
+        np.testing.assert_array_equal(found.graph(np.float32([[1, 2, 3]])), [[0, 2, 4]])
+
     def test_what_is_not_known(self):
         with pytest.raises(ModelError, match="generic"):
             interpret_onnx(onnx.helper.make_node("Swirl", ["x"], ["y"]))
@@ -293,13 +370,23 @@ class TestLibraryForTensorflow:
         node = alone("y", kind, inputs, **attributes)
         assert str(interpret_tensorflow(node, constants=constants, types=self.TYPES).call) == call
 
+    def test_a_node_of_several_ops_has_their_graph(self):
+        node = alone("y", "MaxPool", ["image"], ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME")
+        found = interpret_tensorflow(node, types=self.TYPES)
+        assert str(found.call) == 'MaxPool(inputs=("image",), outputs=("y",))'
+        kinds = [found.graph.nodes[name]["type"] for name in found.graph.in_order()]
+        assert kinds == ["input", "transpose", "max_pool", "transpose", "output"]
+        x = np.arange(128, dtype=np.float32).reshape(2, 8, 8, 1)
+        np.testing.assert_array_equal(found.graph(x), x[:, 1::2, 1::2])
+        assert from_calls(to_calls(found.graph)) == found.graph
+        assert interpret_tensorflow(alone("y", "Relu", ["x"]), types=self.TYPES).graph is None
+
     @pytest.mark.parametrize(
         ("node", "told"),
         [
             (alone("y", "Relu", ["z"]), "node 'y' .*type of its input 'z' in types, or its numbers in constants"),
             (alone("y", "Sqirt", ["x"]), "no such op; did you mean 'Sqrt'.*pass a ruleset"),
             (alone("y", "ConcatV2", ["x", "x", "x"]), "must be known"),
-            (alone("y", "MaxPool", ["image"], ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"), "other ops"),
             (alone("y", "Split", ["w", "x"]), "'w'"),
             (onnx.helper.make_node("Relu", ["x"], ["y"]), "not NodeProto"),
             (b"\xff\xff", "no NodeDef"),
@@ -318,8 +405,77 @@ def shared(framework):
     return read_ruleset(DATA / f"{framework}-mapping-ruleset.pbtxt", ops=ops, descriptors=descriptors)
 
 
+def drawn(source, mapping, pick):
+    """A node of an op, with what the rules of its mapping expect: texts that they name, lists as long as they read."""
+    texts, length, truths, numbers = defaultdict(list), defaultdict(lambda: 2), set(), {}
+    for rule in mapping.rules:
+        for argument, name in rule.names.items():
+            constants = rule.arguments.get(argument, ())
+            texts[name] += [str(c.name if rule.kind == "mapstringtoindex" else c.value) for c in constants]
+            if rule.kind == "invertbooleannumber":
+                truths.add(name)
+            elif rule.kind == "listattributevaluelookuptoindex":
+                length[name] = max(length[name], 1 + rule.entry(argument)[0])
+            elif rule.kind.startswith("conditional"):
+                texts[name] = [rule.constant(argument, "targetValue"), *source.choices.get(name, ())]
+                listed = rule.constant(argument, "attributeNameOfListAttribute")
+                length[listed] = 4
+                numbers[listed] = (4,)
+            elif rule.kind in ("ndarraytointattributevalue", "ndarrayinputtonumericalattribute", "ndarraysizeat"):
+                numbers[name] = {"t": (2,), "s": (3, 3, 3, 4, 4)}.get(rule.kind[7], ())
+    one = {
+        "int": lambda name: pick(range(2) if name in truths else range(1, 5)),
+        "float": lambda name: pick([0.25, 0.5, 2.0]),
+        "bool": lambda name: pick([False, True]),
+        "string": lambda name: pick(source.choices.get(name) or texts[name] or ["a"]),
+        "type": lambda name: pick(["DT_FLOAT", "DT_INT32"]),
+        "tensor": lambda name: np.float32([pick([1.5, 2.0])]),
+        "shape": lambda name: (2, 3),
+    }
+    attributes = {}
+    for name, kind in source.attributes.items():
+        if name in source.variadic.values():
+            attributes[name] = 2
+        elif kind.startswith("list"):
+            count = 2 * length[name] if name == "pads" else max(length[name], len(source.defaults.get(name) or ()))
+            count = 1 if kind == "list(string)" else count
+            attributes[name] = tuple(one.get(kind[5:-1], str)(name) for _ in range(count))
+        else:
+            attributes[name] = one.get(kind, str)(name)
+    several = [[f"{name}_{i}" for i in range(2)] if name in source.variadic else [f"{name}_"] for name in source.inputs]
+    draw = lambda shape: np.array([pick(range(1, 9)) for _ in range(np.prod(shape, dtype=int))]).reshape(shape)  # noqa: E731
+    arrays = {f"{name}_": draw(shape) for name, shape in numbers.items() if name in source.inputs}
+    return attributes, [name for each in several for name in each], arrays
+
+
 @published
 class TestPublished:
+    @pytest.mark.parametrize(("framework", "wrong"), [("onnx", ["ConstantOfShape"]), ("tensorflow", [])])
+    def test_nodes_are_read_and_written_again(self, framework, wrong):
+        """Each op of a ruleset but one, whose mapping contradicts the definitions."""
+        rules, rng, failed = shared(framework), np.random.default_rng(3), set()
+        pick = lambda values: values[rng.integers(len(values))]  # noqa: E731
+        for kind, mapping in rules.mappings.items():
+            source = rules.ops[kind]
+            for _ in range(2):
+                attributes, inputs, arrays = drawn(source, mapping, pick)
+                node = bound_node(source, "n", inputs, attributes, arrays, {})
+                try:
+                    found = by_ruleset(node, ["y"], rules)
+                    again = framework_node(found, rules, kind)
+                except ModelError:
+                    failed.add(kind)
+                    break
+                same = {**source.defaults, **again.attributes}
+                for name, value in node.attributes.items():
+                    np.testing.assert_array_equal(same.get(name), value, f"{kind} {name}")
+                assert again.inputs.keys() == node.inputs.keys()
+                assert all(again.inputs[name] in (read, f"n/{name}") for name, read in node.inputs.items())
+                assert {name for name, read in again.inputs.items() if read == f"n/{name}"} <= again.constants.keys()
+                for name, value in again.constants.items():
+                    np.testing.assert_array_equal(value, node.constants[name], f"{kind} {name}")
+        assert failed == set(wrong)
+
     @pytest.mark.parametrize(("framework", "count", "unread"), [("onnx", 95, 6), ("tensorflow", 302, 5)])
     def test_all_but_a_few_rules_are_right(self, framework, count, unread):
         rules = shared(framework)
@@ -348,6 +504,16 @@ class TestPublished:
         integers = found.values["integers"]
         assert (integers["sH"], integers["sW"], integers["isSameMode"], integers["kH"]) == (2, 3, True, 5)
         assert found.values["inputs"] == {"input": "x", "weights": "w"}
+
+    def test_the_first_constant_of_an_entry_is_its_place(self):
+        """Whatever its name: here it is "index", elsewhere the list's."""
+        text = """name: "p" op: "ExtractImagePatches" input: "x" attr { key: "padding" value { s: "SAME" } }
+          attr { key: "ksizes" value { list { i: 1 i: 2 i: 3 i: 1 } } }
+          attr { key: "rates" value { list { i: 1 i: 4 i: 5 i: 1 } } }
+          attr { key: "strides" value { list { i: 1 i: 6 i: 7 i: 1 } } }"""
+        integers = interpret_tensorflow(text, shared("tensorflow")).values["integers"]
+        names = ("ksizeRows", "ksizeCols", "krateRows", "krateCols", "kstrideRows", "kstrideCols")
+        assert [integers[name] for name in names] == [2, 3, 4, 5, 6, 7]
 
     def test_any_number_of_inputs(self):
         text = 'name: "p" op: "Pack" input: "a" input: "b" attr { key: "N" value { i: 2 } }'
