@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os.path import lexists
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -29,7 +29,7 @@ _ELSEWHERE = "choose a folder that you may write with -o"
 
 @dataclass(frozen=True, repr=False)
 class Design(Displayed, shown_by="design.show_project"):
-    """A project of VHDL, or of C.
+    """A project of VHDL, of C, or of what a target of one's own writes.
 
     Attributes
     ----------
@@ -38,12 +38,12 @@ class Design(Displayed, shown_by="design.show_project"):
     files : dict of str to str
         Text by path, relative to the project's folder.
     description : dict
-        Ports, formats, timing, resources; what ``design.json`` holds.
+        Ports, formats, timing, resources; what ``design.json`` holds, if there is one.
     """
 
     name: str
     files: dict[str, str]
-    description: dict[str, Any]
+    description: dict[str, Any] = field(default_factory=dict)
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write all files to a folder, which is complete afterwards or as it was before.

@@ -1,6 +1,8 @@
-"""The memory that one evaluation takes in a process of its own: ``memory_peer.py engine model.onnx inputs.npy``.
+"""The memory that a model takes in a process of its own: ``memory_peer.py engine model.onnx inputs.npy other.onnx``.
 
-Printed are the bytes by which the resident set grows at most, from a loaded model and its inputs to the results.
+Printed are two numbers of bytes by which the resident set grows at most: from before the model is loaded to its
+results, and from its results for one frame to those for all. What libraries allocate once in a process, whatever they
+compute, is there before: another model, of inputs of the same number of frames, has been computed.
 """
 
 from __future__ import annotations
@@ -8,10 +10,13 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import onnx
+
+Run = Callable[[np.ndarray], object]
 
 
 def status(name: str) -> int:
@@ -20,34 +25,46 @@ def status(name: str) -> int:
     return int(line.split()[1]) << 10
 
 
-def main(engine: str, model: str, inputs: str) -> None:
-    x = {"x": np.load(inputs)}
-    small = {"x": x["x"][:1]}
-    if engine == "onnxruntime":
-        import onnxruntime
+def by_onnxruntime(model: str) -> Run:
+    import onnxruntime
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return lambda x: session.run(None, {"x": x})
 
-        def run(given: dict[str, np.ndarray]) -> object:
-            return session.run(None, given)
-    else:
-        from graphrewrite import evaluate
-        from graphrewrite.lowering import from_onnx
 
-        graph = from_onnx(onnx.load(model))
+def by_graphrewrite(model: str) -> Run:
+    from graphrewrite import evaluate
+    from graphrewrite.lowering import from_onnx
 
-        def run(given: dict[str, np.ndarray]) -> object:
-            return evaluate(graph, given)
+    graph = from_onnx(onnx.load(model))
+    return lambda x: evaluate(graph, {"x": x})
 
-    run(small)  # what is loaded once
+
+def start() -> int:
+    """Return the resident set without what is free; its peak starts anew."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-    before = status("VmRSS")
-    run(x)
-    print(status("VmHWM") - before)
+    Path("/proc/self/clear_refs").write_text("5")
+    return status("VmRSS")
+
+
+def main(engine: str, model: str, inputs: str, other: str) -> None:
+    load = {"onnxruntime": by_onnxruntime, "graphrewrite": by_graphrewrite}[engine]
+    x = np.load(inputs)
+    (given,) = onnx.load(other).graph.input
+    shape = [d.dim_value for d in given.type.tensor_type.shape.dim][1:]
+    load(other)(np.zeros((len(x), *shape), np.float32))
+    before = start()
+    run = load(model)
+    run(x[:1])
+    loaded, most = status("VmRSS"), status("VmHWM")
+    loaded = min(loaded, start())
+    results = run(x)
+    highest = status("VmHWM")
+    del results
+    print(max(most, highest) - before, highest - loaded)
 
 
 if __name__ == "__main__":

@@ -159,7 +159,10 @@ class Call:
         values[self.node] = results
 
     def bound(
-        self, constants: Mapping[str, tuple[np.ndarray, ...]], *, prepared: Callable[..., np.ndarray] | None = None
+        self,
+        constants: Mapping[str, tuple[np.ndarray, ...]],
+        *,
+        prepared: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> Callable[[Values], None]:
         """Return a function that does what `run` does, with less to ask in each of many runs.
 
@@ -168,7 +171,7 @@ class Call:
         constants : mapping of str to tuple of ndarray
             The results of nodes that are the same in each run.
         prepared : callable, optional
-            A function of the operands that gives the same bits as the op's with its attributes.
+            A function of the first operand that gives the same bits as the op's of all, with its attributes.
         """
         dtype, node, operands = self.plain, self.node, self.operands
         if type(self) is not Call or self.arrangement is not None or self.has_objects or self.stated:
@@ -182,9 +185,17 @@ class Call:
             return pass_on
         if dtype is None or isinstance(self.op, GraphOp) or self.op.effects:
             return self.run
-        function, attributes = self.op.function, self.attributes
         if prepared is not None:
-            function, attributes = prepared, {}
+            ((source, index), *_) = operands
+
+            def compute_prepared(values: Values) -> None:
+                try:
+                    values[node] = (prepared(values[source][index]),)
+                except Exception:
+                    self.run(values)  # raises, with all operands
+
+            return compute_prepared
+        function, attributes = self.op.function, self.attributes
 
         def compute(values: Values) -> None:
             arrays = [values[source][index] for source, index in operands]

@@ -216,13 +216,11 @@ def _limits(
     for ufunc, end, none in ((np.maximum, low, -math.inf), (np.minimum, high, math.inf)):
         if end != none:
             count = target.shape[-1]
-            is_anew = count >= _LENGTHY  # rather than kept for each step
-            limits = scratch.array(count, target.dtype) if is_anew else np.empty(count, target.dtype)
-            fill = partial(limits.fill, end)
-            if is_anew:
-                actions.append(fill)
+            if count >= _LENGTHY:  # rather than kept
+                limits = scratch.array(count, target.dtype)
+                actions.append(partial(limits.fill, end))
             else:
-                fill()
+                limits = scratch.filled(end, count, target.dtype)
             actions.append(partial(ufunc, source, limits, out=target))
             source = target
     return actions

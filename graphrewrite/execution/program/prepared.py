@@ -8,13 +8,12 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call
-from graphrewrite.op.tensor.linear_algebra import is_copied
 
 __all__ = ["prepared"]
 
 
-def prepared(call: Call, constants: Mapping[str, tuple[np.ndarray, ...]]) -> Callable[..., np.ndarray] | None:
-    r"""Return a function of the operands with the bits of the op's function; None if nothing can be prepared.
+def prepared(call: Call, constants: Mapping[str, tuple[np.ndarray, ...]]) -> Callable[[np.ndarray], np.ndarray] | None:
+    r"""Return a function of the first operand with the bits of the op's function; None if nothing can be prepared.
 
     Examples
     --------
@@ -23,21 +22,16 @@ def prepared(call: Call, constants: Mapping[str, tuple[np.ndarray, ...]]) -> Cal
     >>> print(prepared(Call.of(g, "r"), {}))
     None
     """
-    weights = constants.get(call.operands[1].node) if len(call.operands) > 1 else None
-    if weights is None or call.op not in (op.linear, op.gemm):
+    known = [constants[node][result] for node, result in call.operands[1:] if node in constants]
+    if call.op not in (op.linear, op.gemm) or len(known) < len(call.operands) - 1:
         return None
-    w, a = weights[call.operands[1].result], call.attributes
+    (w, *b), a = known, call.attributes
     if call.op is op.gemm and not (a["alpha"] == a["beta"] == 1 and a["trans_b"] and not a["trans_a"]):
         return None
-    view, copies = w.T, list[np.ndarray]()
+    turned = w.T  # a view: in a copy, weights would take their room twice
 
-    def multiply(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
-        if is_copied(w, x):
-            if not copies:
-                copies.append(np.ascontiguousarray(view))
-            y: np.ndarray = np.matmul(x, copies[0])
-        else:
-            y = np.matmul(x, view)
-        return y if b is None else y + b
+    def multiply(x: np.ndarray) -> np.ndarray:
+        y: np.ndarray = np.matmul(x, turned)
+        return np.add(y, b[0], out=y) if b else y
 
     return multiply

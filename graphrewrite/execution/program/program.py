@@ -186,9 +186,14 @@ class Program:
 
     def _steps(self, given: Mapping[str, np.ndarray]) -> tuple[Steps, Runs | None]:
         """Return the steps for inputs, and the functions that run them; None at first, when binding does not pay."""
-        is_first = "_has_run" not in vars(self)
-        vars(self)["_has_run"] = True
-        if self.instructions and self.is_in_kernels(max([len(a) for a in given.values() if a.ndim], default=0)):
+        own = vars(self)
+        is_first = "_has_run" not in own
+        own["_has_run"] = True
+        if (
+            self.instructions
+            and self._has_real_work
+            and self.is_in_kernels(max([len(a) for a in given.values() if a.ndim], default=0))
+        ):
             return self.in_kernels, None if is_first else self._runs_in_kernels
         return self.steps, None if is_first else self._runs
 

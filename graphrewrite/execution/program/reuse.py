@@ -26,11 +26,7 @@ Action = Callable[[np.ndarray], object]
 
 
 def _relu(_: Call) -> Action:
-    def rectify(x: np.ndarray) -> None:
-        for part in _parts(x):
-            rectified(part, out=part)
-
-    return rectify
+    return lambda x: rectified(x, out=x)
 
 
 def _clip(call: Call) -> Action:
@@ -124,7 +120,10 @@ class InPlace(Call):
         values[self.node] = (target,)
 
     def bound(
-        self, constants: Mapping[str, tuple[np.ndarray, ...]], *, prepared: Callable[..., np.ndarray] | None = None
+        self,
+        constants: Mapping[str, tuple[np.ndarray, ...]],
+        *,
+        prepared: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> Callable[[Values], None]:
         """Return a function that does what `run` does, with less to ask in each of many runs."""
         if self.op in _BINARY and len(self.operands) == 2 and self.plain is not None and not self.stated:

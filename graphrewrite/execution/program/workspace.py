@@ -27,10 +27,13 @@ class Scratch:
     >>> scratch.take_from(room := np.empty(128, np.uint8))
     >>> np.shares_memory(scratch.array(4, np.float32), room), np.shares_memory(scratch.array(40, np.float32), room)
     (True, False)
+    >>> np.shares_memory(scratch.filled(6, 8, np.float32), scratch.filled(6, 3, np.float32))
+    True
     """
 
     def __init__(self) -> None:
         self._room = self._block = np.empty(0, np.uint8)
+        self._filled: dict[tuple[bytes, str], np.ndarray] = {}
 
     def take_from(self, room: np.ndarray) -> None:
         """Let arrays from now on lie in a room of bytes that nobody else uses meanwhile, if it is large enough."""
@@ -46,6 +49,15 @@ class Scratch:
             block = self._block
         start = -block.ctypes.data % _LINE
         return block[start : start + size].view(dtype)
+
+    def filled(self, number: float, count: int, dtype: DTypeLike) -> np.ndarray:
+        """Return so many entries of one number, which all instructions share and none writes to."""
+        one = np.array(number, dtype)
+        key = one.tobytes(), one.dtype.char  # two zeros are two numbers
+        found = self._filled.get(key)
+        if found is None or found.size < count:
+            found = self._filled[key] = np.full(count, number, dtype)
+        return found[:count]
 
 
 class Workspace:

@@ -15,7 +15,7 @@ from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.op.sizes import advice, shown
 from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["check_bias", "det", "gemm", "infer_linear", "is_copied", "linear", "matmul", "scaled", "transposed"]
+__all__ = ["check_bias", "det", "gemm", "infer_linear", "linear", "matmul", "scaled"]
 
 
 def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
@@ -89,27 +89,10 @@ def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndar
     >>> linear(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]), np.array([0.5])).tolist()
     [[11.5]]
     """
-    y = x @ transposed(w, x)
-    return y if b is None else y + b
-
-
-def transposed(w: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the transpose of weights by which a matrix is to be multiplied, as a view where `is_copied` is false."""
-    return np.ascontiguousarray(w.T) if is_copied(w, x) else w.T
-
-
-_ROWS, _LARGEST = 32, 1 << 20
-
-
-def is_copied(w: np.ndarray, x: np.ndarray) -> bool:
-    """Tell whether BLAS multiplies many rows by a copy of the transposed weights faster, and by as much as that costs.
-
-    Examples
-    --------
-    >>> is_copied(np.zeros((3, 2)), np.zeros((32, 2))), is_copied(np.zeros((3, 2)), np.zeros((1, 2)))
-    (True, False)
-    """
-    return w.ndim == x.ndim == 2 and len(x) >= _ROWS and w.dtype.char in "fd" and w.nbytes <= _LARGEST
+    y = x @ w.T
+    if b is not None:
+        y += b  # in place: the product is an array of its own
+    return y
 
 
 def _infer_gemm(x: Tensor, w: Tensor, b: Tensor | None = None, *, trans_a: bool, trans_b: bool, **_: Any) -> Tensor:
@@ -161,8 +144,10 @@ def gemm(
     >>> gemm(np.eye(2), np.array([[1.0, 2.0]]), trans_b=True, alpha=2.0).tolist()
     [[2.0], [4.0]]
     """
-    y = scaled(np.matmul(x.T if trans_a else x, transposed(w, x) if trans_b else w), alpha)
-    return y if b is None else y + scaled(b, beta)
+    y = scaled(np.matmul(x.T if trans_a else x, w.T if trans_b else w), alpha)
+    if b is not None:
+        y += scaled(b, beta)
+    return y
 
 
 def scaled(y: np.ndarray, factor: float) -> np.ndarray:

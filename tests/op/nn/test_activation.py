@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Tensor, op
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.op.nn.activation import limited
+from graphrewrite.op.nn.activation import limited, rectified
 from graphrewrite.types import NAMES, element_dtype, element_kind
 from tests.support.node_cases import Case, assert_case, cases_of
 
@@ -180,3 +180,17 @@ def test_limits_in_one_pass_have_the_bits_of_those_in_two(dtype, stride, low, hi
 def test_many_numbers_are_rectified_as_few_are():
     x = np.resize(np.array([0, -0.0, np.nan, np.inf, -np.inf, 6, -6], np.float32), 40_000)
     assert op.relu(x).tobytes() == np.maximum(x, np.float32(0)).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(7,), (33, 31), (70, 60, 9)])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_rectified_numbers_have_the_bits_of_a_maximum_with_zero(dtype: type, shape: tuple[int, ...], is_turned: bool):
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    x.reshape(-1)[::5] = -0.0
+    x.reshape(-1)[1::7] = np.nan
+    x = x.T if is_turned else x
+    wanted = np.where(np.isnan(x), x, np.where(x > 0, x, dtype(0))).tobytes()
+    assert rectified(x).tobytes() == op.relu(x).tobytes() == wanted
+    assert rectified(y := x.copy(order="K"), out=y) is y
+    assert y.tobytes() == wanted
