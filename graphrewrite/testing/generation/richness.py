@@ -88,7 +88,7 @@ def _traits(plan: Plan) -> Iterator[Any]:
 
 def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:
     """Yield the attributes of all nodes, by the node's number, each with how plain it is."""
-    counts = Counter((node.op, name, repr(value)) for node, name, value in _values(plan))
+    counts = Counter((node.op, name, repr(value)) for node, name, value in _values(plan) if isinstance(value, tuple))
     numbers = {node: number for number, node in enumerate(plan.cases)}
     for node, name, value in _values(plan):
         is_one = name in FACTORS and isinstance(value, tuple) and set(value) == {1}
