@@ -27,6 +27,7 @@ from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.richness import extent, is_empty, is_like, least_telling, plainness, units
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
+from graphrewrite.testing.generation.varying import with_layout
 
 __all__ = ["Telling", "explored", "telling_plans"]
 
@@ -121,10 +122,13 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
                 known = good if good and turn % 4 == _NEAR_FIRING else list(answers)
                 seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
                 plan = min(pick(answers[seldom]), pick(answers[seldom]), key=plainness)
-                is_led = turn % 2 and turn % 8 != _VARIED
-                plan = _led(rule, plan, pick, turn) if is_led else near(plan, pick, every_type=every_type)
+                if turn % 8 == _VARIED:
+                    plan = with_layout(plan, pick) if every_type else near(plan, pick)
+                else:
+                    plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
             else:
-                plan = plan_instance(rule.pattern, pick, every_type=every_type)
+                made = [plan_instance(rule.pattern, pick, every_type=every_type) for _ in range(1 + turn % 3)]
+                plan = min(made, key=plainness)
             plan = steer(plan, pick, mentioned) if turn % 2 == 0 and turn % 8 else plan
             graph = _graph_of(plan, turn)
         except Unfit:
@@ -172,8 +176,8 @@ def _weighed(firing: list[list[Plan]], declining: list[list[Plan]]) -> Iterator[
 
 
 def _layouts(plan: Plan) -> frozenset[str]:
-    """Which layouts the leaves of a plan have: at each of them, a rule is to find the axes that it means."""
-    layouts = (getattr(kind, "layout", None) for kind in plan.types.values())
+    """Which layouts the images of a plan have: at each of them, a rule is to find the axes that it means."""
+    layouts = (getattr(kind, "layout", None) for leaf, kind in plan.types.items() if not leaf.constant)
     return frozenset(layout for layout in layouts if layout is not None)
 
 

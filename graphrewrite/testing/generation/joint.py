@@ -29,7 +29,9 @@ _ALONG_LAST = 0.3
 """How often a slice is along the last axis alone, as it is where two of them meet."""
 _BEFORE, _BEYOND = 0.05, 0.2
 """How often a slice forwards begins before its axis, and how often it ends beyond it, as those of exporters do."""
-_STEPS, _LONG_STEPS = (1, 1, 1, 2, -1, -2), (1, 1, 2, 3, -1, -2)
+_STEPS, _LONG_STEPS = (1, 1, 1, 2, 2, -1, -2), (1, 1, 2, 2, 3, -1, -2)
+_REST = 0.5
+"""How often a step that would leave no rest is made to leave one: else rounding a count up or down is the same."""
 
 
 def governed(op: Op) -> tuple[str, ...]:
@@ -127,6 +129,8 @@ def _cut(size: Dimension, rng: random.Random) -> tuple[int, int, int]:
     start, end = max(cuts, key=lambda cut: cut[1] - cut[0])  # of long parts, others can take parts
     if step > 0:
         end = max(end, start + 1)
+        if step > 1 and (end - start) % step == 0 and rng.random() < _REST:
+            end -= 1
         way = rng.random()  # from the end of the axis: where it begins, where it ends, or both
         start = start - size if way < 0.4 and start < size else start
         end = end - size if 0.25 < way < 0.55 and end < size else end

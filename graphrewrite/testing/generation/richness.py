@@ -1,7 +1,7 @@
 """How much a plan shows: attributes that do something, sizes that differ, and what few other plans have.
 
 Where all sizes are 1 nothing is mixed up, where attributes do nothing it is all the same what is made of them, and a
-value that is the same from both ends, or both ways round, hides which end was meant.
+value that is the same from both ends, both ways round, or at two nodes, hides which end or node was meant.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from math import fsum
 from typing import Any
 
 from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.unfolding import Node
 from graphrewrite.types import Element
 
 __all__ = ["FACTORS", "extent", "is_empty", "is_like", "least_telling", "plainness", "units"]
@@ -87,11 +88,20 @@ def _traits(plan: Plan) -> Iterator[Any]:
 
 def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:
     """Yield the attributes of all nodes, by the node's number, each with how plain it is."""
-    for number, (node, case) in enumerate(plan.cases.items()):
+    counts = Counter((node.op, name, repr(value)) for node, name, value in _values(plan) if isinstance(value, tuple))
+    numbers = {node: number for number, node in enumerate(plan.cases)}
+    for node, name, value in _values(plan):
+        is_one = name in FACTORS and isinstance(value, tuple) and set(value) == {1}
+        plain = _NOTHING if is_one else _plain(value, node.op.attributes[name])
+        # Where two nodes have the same, it is hidden which of them was meant.
+        is_alike = isinstance(value, tuple) and counts[node.op, name, repr(value)] > 1
+        yield numbers[node], name, max(plain, _HIDING * is_alike)
+
+
+def _values(plan: Plan) -> Iterator[tuple[Node, str, Any]]:
+    for node, case in plan.cases.items():
         for name, default in node.op.attributes.items():
-            value = case.attributes.get(name, default)
-            is_one = name in FACTORS and isinstance(value, tuple) and set(value) == {1}
-            yield number, name, _NOTHING if is_one else _plain(value, default)
+            yield node, name, case.attributes.get(name, default)
 
 
 def _plain(value: Any, default: Any) -> int:

@@ -44,7 +44,7 @@ def kinds_of(op_name: str) -> tuple[tuple[Any, int], ...]:
     """Return the kinds of result worth trying for an op."""
     if op_name in _RESULTS:
         return tuple((element, rank) for element in _RESULTS[op_name] for rank in (2, 1, 3))
-    return tuple(k for k in KINDS if op_name not in _FLOATS or k[0] in ("f32", "f64"))
+    return KINDS
 
 
 def meet(demand: Demand) -> Need:
@@ -57,8 +57,6 @@ def meet(demand: Demand) -> Need:
     f32[N,1] f32[3,1]
     """
     op = demand.op
-    if op.name in _FLOATS and not (isinstance(demand.result.element, str) and demand.result.element.startswith("f")):
-        raise Unfit(f"{op.name} gives floats")
     entry = TABLE.get(op.name, unknown) if LIBRARY.get(op.name) is op else unknown
     try:
         need = entry(demand)
@@ -77,11 +75,9 @@ _RESULTS: Mapping[str, tuple[Element, ...]] = {
     "cast": ("f32", "i8", "bool", "bf16", "i4", "u8", "f16", "i64"),
     "to_quantised": _QUANTISED,
     "from_quantised": ("f32", "f64", "bf16"),
+    "from_fixed": ("f32", "f64"),
 }
 """What the result may be of ops that reach element types beyond `ELEMENTS`."""
-_ACTIVATIONS = ("sigmoid", "tanh", "sqrt", "exp", "log")
-_LAYERS = ("linear", "conv", "gemm", "matmul", "batch_norm", "average_pool", "global_average_pool")
-_FLOATS = frozenset({*_ACTIVATIONS, *_LAYERS, "leaky_relu", "softmax", "div", "pow", "quantise", "from_fixed"})
 
 
 def _same(d: Demand) -> Need:
@@ -249,7 +245,7 @@ def _from_quantised(d: Demand) -> Need:
 TABLE: Mapping[str, Entry] = {
     **LAYERS,
     **MANTISSAS,
-    **dict.fromkeys((*_ACTIVATIONS, "relu", "neg", "abs", "identity"), _same),
+    **dict.fromkeys(("sigmoid", "tanh", "sqrt", "exp", "log", "relu", "neg", "abs", "identity"), _same),
     **dict.fromkeys(("add", "sub", "mul", "div", "maximum", "minimum", "pow", "fma"), by_elements),
     "leaky_relu": lambda d: d.need(d.result, alpha=d.choose("alpha", (0.5, 0.01))),
     "clip": _clip,

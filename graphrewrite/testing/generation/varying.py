@@ -27,7 +27,7 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Output
 from graphrewrite.types import EdgeType, Element, Tensor, Type, element_kind
 
-__all__ = ["vary", "with_element"]
+__all__ = ["vary", "with_element", "with_layout"]
 
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
@@ -188,7 +188,7 @@ def _any_element(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, lambda kind: retyped(kind, element=new), pick, only=leaf)
 
 
-def _layout(plan: Plan, pick: Pick) -> Plan:
+def with_layout(plan: Plan, pick: Pick) -> Plan:
     """Give every leaf of some number of axes a layout, or one of them; where sizes are equal, more of them fit."""
     first = pick((None, _equal_sizes, _equal_results, _equal_results))
     if first is not None:
@@ -223,5 +223,5 @@ _CHANGES = (
     *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank, _long),
 )
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
-_RARE = (_any_element, _any_element, *[_layout] * 9, _equal_results, _open_size, _empty)
+_RARE = (_any_element, _any_element, *[with_layout] * 9, _equal_results, _open_size, _empty)
 """Those of types that few graphs hold."""

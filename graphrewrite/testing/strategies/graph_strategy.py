@@ -105,13 +105,13 @@ class _Surroundings:
     def instance(self, builder: Builder, *, spoiled: bool) -> list[Value]:
         """Add an instance: of a rule that seldom fires mostly one near to those where it does.
 
-        Of any other rule it often is one of two, in which less does nothing.
+        Of any other rule it often is one of several, in which least does nothing.
         """
         found = _NOTHING if self.rule is None else explored(self.rule, every_type=self.every_type)
         if bool(found.plans) and builder.pick((True, True, found.seldom, False)):
             plan = near(builder.pick(found.plans), builder.pick, every_type=self.every_type)
         else:
-            drawn = 1 if found.plans else builder.pick((1, 2))
+            drawn = builder.pick((1, 2, 3))
             made = [plan_instance(self.pattern, builder.pick, every_type=self.every_type) for _ in range(drawn)]
             plan = min(made, key=plainness)
         if self.rule is not None and builder.chance(3):
