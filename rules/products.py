@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.concats import concat_before_layer
 
 __all__ = [
     "PRODUCTS",
@@ -273,5 +274,6 @@ PRODUCTS = (
     one_factor_of_product,
     multiply_equal_matrices_once,
     drop_repeated_matrix,
+    concat_before_layer,
 )
 """Fewer products of matrices: with what is around them, and with each other's weights."""
