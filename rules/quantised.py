@@ -168,7 +168,7 @@ def move_before_dequantising(x, s: Constant, z: Constant | None = None):
 @rule
 def quantise_before_moving(x, s: Constant, z: Constant | None = None):
     """Storing moved numbers by one scale is moving stored ones."""
-    moved = _MOVING(x)
+    moved = (_MOVING | op.transpose)(x)
     stored = op.quantize_linear(moved, s, z)
     yield stored
     if not _is_single(s, z) or stored.block_size:

@@ -54,15 +54,18 @@ _NAMES = {
     "tile": "Broadcast",
     "channel_shuffle": "ChannelShuffle",
     "matmul": "MatMul",
+    "gemm": "MatMul",
     "quantize_linear": "Quantize",
     "dequantize_linear": "Dequantize",
 }
 _ARITHMETIC = {
     *("add", "sub", "mul", "div", "maximum", "minimum", "matmul", "linear", "conv", "relu", "integer_add", "silu"),
-    *("batch_norm", "clip"),
+    *("batch_norm", "gemm"),
 }
 
 _TO_FIRST = (0, 3, 1, 2)
+_FILTERS = {"Conv": _TO_FIRST, "ConvTranspose": (3, 0, 1, 2)}
+"""The axes of weights, as the library has them."""
 
 
 @dataclass
@@ -103,8 +106,8 @@ class Translation:
         for each in self.case["inputs"]:
             element, shape = _ELEMENTS[each["dtype"]], tuple(each["shape"])
             layout = "NHWC" if len(shape) == 4 and self._has_images() else None
-            if each["name"] in self._filters():
-                shape, layout = tuple(shape[axis] for axis in _TO_FIRST), None
+            if order := self._filters().get(each["name"]):
+                shape, layout = tuple(shape[axis] for axis in order), None
             value = self.graph.input(each["name"], Tensor(element, shape, layout))
             self.values[each["name"]] = self._stored(value, each)
         for each in self.case["constants"]:
@@ -122,14 +125,14 @@ class Translation:
         value = self.values[name]
         return value[int(result or 0)] if isinstance(value, tuple) else value
 
-    def _filters(self) -> set[str]:
-        """The values that convolutions take as their weights, which the library has with channels first."""
-        found: set[str] = set()
+    def _filters(self) -> dict[str, tuple[int, ...]]:
+        """The values that convolutions take as their weights, with the order in which the library has their axes."""
+        found: dict[str, tuple[int, ...]] = {}
         for node in reversed(self.case["nodes"]):
-            if node["op"] == "Conv":
-                found.add(node["inputs"][1])
+            if node["op"] in _FILTERS:
+                found[node["inputs"][1]] = _FILTERS[node["op"]]
             elif node["name"] in found:
-                found |= {*node["inputs"]}
+                found |= dict.fromkeys(node["inputs"], found[node["name"]])
         return found
 
     def _has_images(self) -> bool:
@@ -262,9 +265,8 @@ def _resize(mode: str) -> Callable[[list[Any], dict[str, Any]], Any]:
 
 def _conv_transpose(operands: list[Any], given: dict[str, Any]) -> Any:
     x, w, b = operands
-    w = op.name_axes(w, layout=None) if w.type.layout else w
-    strides, pads, groups = tuple(given["strides"]), tuple(given["pads"]), given["group"]
-    return op.conv_transpose(x, op.transpose(w, perm=(3, 0, 1, 2)), b, strides=strides, pads=pads, groups=groups)
+    w = w.transpose(_FILTERS["ConvTranspose"]) if isinstance(w, np.ndarray) else w
+    return op.conv_transpose(x, w, b, strides=tuple(given["strides"]), pads=tuple(given["pads"]), groups=given["group"])
 
 
 def _images(x: Any) -> Any:
@@ -280,9 +282,11 @@ def _blocks(kind: Any) -> Callable[[list[Any], dict[str, Any]], Any]:
 
 def _channel_shuffle(operands: list[Any], given: dict[str, Any]) -> Any:
     (x,) = operands
-    if given["axis"] == 1:
-        return op.channel_shuffle(x, groups=given["group"])
-    return op.channel_shuffle(_images(x), groups=given["group"])
+    if given["axis"] != 1:
+        x = _images(x)
+    elif x.type.layout == "NHWC":
+        x = op.name_axes(op.name_axes(x, layout=None), layout="NCHW")
+    return op.channel_shuffle(x, groups=given["group"])
 
 
 def _layer_norm(operands: list[Any], given: dict[str, Any]) -> Any:
@@ -377,7 +381,7 @@ def counted(graph: Graph) -> Counter[str]:
         source = graph.operands(node)[0].node if kind == "quantize_linear" else None
         if source is None or kinds[source] not in _ARITHMETIC:
             continue
-        read = [each.node for each in graph.operands(source)]
+        read = [_read_through(graph, each.node) for each in graph.operands(source)]
         if any(kinds[each] == "dequantize_linear" for each in read):
             within |= {node, *(each for each in read if kinds[each] == "dequantize_linear")}
     found: Counter[str] = Counter()
@@ -393,6 +397,13 @@ def counted(graph: Graph) -> Counter[str]:
         else:
             found[_name_of(graph, node)] += 1
     return found
+
+
+def _read_through(graph: Graph, node: str) -> str:
+    """The node of a value before its axes were named, or it was narrowed."""
+    while graph.nodes[node]["type"] in ("name_axes", "cast"):
+        node = graph.operands(node)[0].node
+    return node
 
 
 def expected_ops(case: dict[str, Any]) -> Counter[str] | None:
@@ -444,6 +455,8 @@ def _name_of(graph: Graph, node: str) -> str:
         kind = kind.partition("_")[0]
     if kind == "matmul" and all(len(graph.result_type(*each).shape) > 2 for each in graph.operands(node)):
         return "BatchMatMul"
+    if kind == "clip" and graph.result_type(node).element == "i8" and graph.nodes[node].get("high") is None:
+        return "Relu"  # of quantised numbers: not below their zero point
     if kind == "resize":
         return "ResizeNearest" if graph.nodes[node].get("mode", "nearest") == "nearest" else "ResizeBilinear"
     return _NAMES.get(kind, kind.title().replace("_", ""))
