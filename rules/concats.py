@@ -81,14 +81,13 @@ def concat_before_step(x, rest):
 
 
 @rule
-def concat_before_reshape(x, rest):
+def concat_before_reshape(x, y, others):
     """Reshaped values may be concatenated before, along an axis that divides the entries where the other one does."""
-    first = op.reshape(x)
-    joined = op.concat(first, *rest)
+    joined = op.concat(op.reshape(x), op.reshape(y), *others)
     yield joined
-    if not rest or any(other.op_name != "reshape" or other.readers > 1 for other in rest):
-        return decline("it has no other operand, or one that is not reshaped, or that others read", at=joined)
-    values = [x, *map(first_operand, rest)]
+    if any(other.op_name != "reshape" or other.readers > 1 for other in others):
+        return decline("it has an operand that is not reshaped, or that others read", at=joined)
+    values = [x, y, *map(first_operand, others)]
     if any(value.type.layout is not None for value in (joined, *values)):
         return decline("the axes have names", at=joined)
     if len({(value.type.element, len(value.shape)) for value in values}) > 1:
@@ -101,26 +100,27 @@ def concat_before_reshape(x, rest):
     return decline("none of their axes divides the entries so, or they differ along another one", at=joined)
 
 
+_LAYERS = op.matmul | op.linear | op.conv
+
+
 @rule(keeps="rounding")
-def concat_before_layer(x, params, rest):
+def concat_before_layer(x, y, params, others):
     """Samples that go through the same layer may be concatenated before it: there is one layer instead of several."""
-    layer = (op.matmul | op.linear | op.conv)(x, *params)
-    joined = op.concat(layer, *rest)
+    layer, second = _LAYERS(x, *params), _LAYERS(y, *params)
+    joined = op.concat(layer, second, *others)
     yield joined
-    if not rest:
-        return decline("there is one operand", at=joined)
     names = joined.type.layout or "N" + "?" * (len(joined.shape) - 1)
     if layer.op is op.matmul:
         if len(params[0].shape) != 2 or joined.axis % len(joined.shape) == len(joined.shape) - 1:
             return decline("it is no matrix for all samples, or they are joined along what it makes", at=joined)
     elif names[joined.axis % len(joined.shape)] != "N":
         return decline("they are joined along another axis than that of the samples", at=joined)
-    for other in rest:
+    for other in (second, *others):
         if _step(other) != _step(layer) or other.readers > 1 or operands_of(other)[1:] != [*params]:
             return decline("another layer makes it, or it has other readers", at=other)
-    values = [x, *(first_operand(other) for other in rest)]
-    if len({(value.type.element, len(value.shape)) for value in values}) > 1:
-        return decline("they are made of values of different types", at=joined)
+    values = [x, y, *map(first_operand, others)]
+    if len({value.type.layout for value in values} - {None}) > 1:
+        return decline("their axes have different names", at=joined)
     return layer.op(op.concat(*values, axis=joined.axis), *params, like=layer)
 
 

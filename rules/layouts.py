@@ -88,8 +88,8 @@ class _Region:
             if self._is_transpose(node, self.perm) and not (back == self.perm and value.node in reached):
                 self.entries[node] = value
                 reached.add(node)
-            else:
-                self.exits[node] = value
+            elif self.graph.predicate(node) is None or len(self.graph.readers(value.node)) == 1:
+                self.exits[node] = value  # else it may lack samples that another reader of the value needs
 
     def _between(self) -> dict[str, Moved | None]:
         """Return transposes of which others are in reach, over ops that can be moved, and these with what they need.
@@ -239,8 +239,7 @@ class _Rebuilding:
         self.before: dict[Operand, Operand] = {}  # of values, those with axes as before the transpose
         self.behind: dict[Operand, Operand] = {}  # of values of ops that are moved, those with axes as they were
         for node, value in region.exits.items():
-            if self.graph.predicate(node) is None:  # else it may lack what another reader needs
-                self.before.setdefault(value, Operand(node))
+            self.before.setdefault(value, Operand(node))
 
     def run(self) -> list[str]:
         """Build the ops before the transpose, let all others read what they need, and remove the old ones."""

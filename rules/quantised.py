@@ -210,20 +210,20 @@ def quantise_before_concat(x, others, t, s: Constant, u=None, z: Constant | None
 
 
 @rule
-def concat_before_quantising(x, rest, s: Constant, z: Constant | None = None):
+def concat_before_quantising(x, y, others, s: Constant, z: Constant | None = None):
     """Values stored by one scale may be concatenated before, if none of them was stored already."""
-    first = op.quantize_linear(x, s, z)
-    joined = op.concat(first, *rest)
+    first, second = op.quantize_linear(x, s, z), op.quantize_linear(y, s, z)
+    joined = op.concat(first, second, *others)
     yield joined
-    if not rest or not _is_single(s, z) or first.block_size:
-        return decline("there is one operand, or its scale differs from entry to entry", at=joined)
+    if not _is_single(s, z) or first.block_size or second.block_size:
+        return decline("its scale differs from entry to entry", at=joined)
     params = [param.operand for param in _there(s, z)]
-    for other in rest:
+    for other in others:
         if other.op_name != "quantize_linear" or other.readers > 1 or other.type.element != first.type.element:
             return decline("it is not stored so, or has other readers", at=other)
         if [each.operand for each in operands_of(other)[1:]] != params:
             return decline("it is stored by another scale", at=other)
-    values = [x, *(first_operand(other) for other in rest)]
+    values = [x, y, *map(first_operand, others)]
     if any(value.type.element != x.type.element for value in values):
         return decline("they are stored from different element types", at=joined)
     if any(value.op_name == "dequantize_linear" or _is_cast_of_stored(value) for value in values):
@@ -233,20 +233,6 @@ def concat_before_quantising(x, rest, s: Constant, z: Constant | None = None):
 
 def _is_cast_of_stored(value):
     return value.op_name == "cast" and first_operand(value).op_name == "dequantize_linear"
-
-
-@rule(keeps="assumes")
-def skip_rounding_before_moving(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
-    """So it is where what is rounded twice moves in between, or the greatest of it are taken."""
-    inner = op.quantize_linear(x, s, z)
-    moved = (_MOVING | _PICKING)(inner)
-    stored = op.quantize_linear(op.dequantize_linear(moved, s, z), t, u)
-    yield stored
-    if not _is_single(s, z) or not _is_single(t, u) or inner.block_size or stored.block_size:
-        return decline("its scale differs from entry to entry", at=inner)
-    if x.type.element != t.type.element or not (_is_positive(s) and _is_positive(t)):
-        return decline("it would compute in another type, or a scale is not above 0", at=stored)
-    return op.quantize_linear(moved.op(x, like=moved), t, *_there(u), like=stored)
 
 
 @rule(keeps="assumes")
@@ -261,6 +247,20 @@ def skip_rounding(x, s: Constant, t: Constant, z: Constant | None = None, u: Con
     if x.type.element != t.type.element:
         return decline("it would compute in another type", at=stored)
     return op.quantize_linear(x, t, *_there(u), like=stored)
+
+
+@rule(keeps="assumes")
+def skip_rounding_before_moving(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
+    """So it is assumed where numbers move between the roundings, or the greatest of them are taken."""
+    inner = op.quantize_linear(x, s, z)
+    moved = (_MOVING | _PICKING)(inner)
+    stored = op.quantize_linear(op.dequantize_linear(moved, s, z), t, u)
+    yield stored
+    if not _is_single(s, z) or not _is_single(t, u) or inner.block_size or stored.block_size:
+        return decline("its scale differs from entry to entry", at=inner)
+    if x.type.element != t.type.element or not (_is_positive(s) and _is_positive(t)):
+        return decline("it would compute in another type, or a scale is not above 0", at=stored)
+    return op.quantize_linear(moved.op(x, like=moved), t, *_there(u), like=stored)
 
 
 @rule(keeps="assumes")
