@@ -54,7 +54,6 @@ from graphrewrite.rules.borders import (
     tile_as_expand,
 )
 from graphrewrite.rules.concats import (
-    concat_before_layer,
     concat_before_reshape,
     concat_before_step,
     slice_after_pair,

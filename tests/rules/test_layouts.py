@@ -124,7 +124,8 @@ def test_a_transpose_back_that_is_seldom_needed_serves_no_other_reader():
     made = rewrite(graph, cancel_transposes, verify=True)
     reads = {made.nodes[o.node]["type"]: made.predicate(o.node) for n in made if made.nodes[n]["type"] == "add"
              for o in made.operands(n)}  # fmt: skip
-    assert reads == {"input": None, "transpose": None} and _rearrangements(made) == 2
+    assert reads == {"input": None, "transpose": None}
+    assert _rearrangements(made) == 2
 
 
 def test_means_and_softmax_are_passed_within_rounding():
