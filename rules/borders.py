@@ -22,6 +22,8 @@ __all__ = [
     "compute_step_before_expand",
     "drop_repetition",
     "drop_repetition_in_order",
+    "expand_after",
+    "expand_after_in_order",
     "merge_expands",
     "merge_pads",
     "merge_tiles",
@@ -287,6 +289,36 @@ def _with(x, repeated, result):
         return decline("slopes do not broadcast what they are slopes of", at=result)
     alone = result.op(*[x if o == repeated.operand else result.replay.bound(o) for o in operands], like=result)
     return alone if alone.type == result.type else decline("no other operand has that shape", at=result)
+
+
+@rule
+def expand_after(x, others):
+    """What each entry goes through by itself, or with one number, is computed before entries are repeated."""
+    repeated = op.expand(x)
+    result = (STEPS | _IN_EITHER_ORDER)(repeated, *others)
+    yield result
+    return _repeated_after(x, repeated, result)
+
+
+@rule
+def expand_after_in_order(before, x, after):
+    """So it is in a difference, a comparison or a choice."""
+    repeated = op.expand(x)
+    result = _IN_ORDER(*before, repeated, *after)
+    yield result
+    return _repeated_after(x, repeated, result)
+
+
+def _repeated_after(x, repeated, result):
+    """The repetition of what an op makes of an operand, if all others are single numbers."""
+    operands = operands_of(result)
+    others = [each for each in operands if each.operand != repeated.operand]
+    if any(set(each.shape) - {1} or len(each.shape) > len(x.shape) for each in others):
+        return decline("another operand is no single number", at=result)
+    if x.type.layout is not None or result.type.layout is not None:
+        return decline("its axes have names", at=result)
+    once = result.op(*[x if each.operand == repeated.operand else each for each in operands], like=result)
+    return op.expand(once, shape=result.shape)
 
 
 BORDERS = (

@@ -9,10 +9,12 @@ from graphrewrite.graph import Operand
 from graphrewrite.rewriting.facts.queries import Query, readers_of
 from graphrewrite.rules.operands import first_operand, has_equal, operands_of
 from graphrewrite.rules.slices import taken
-from graphrewrite.types import element_kind
+from graphrewrite.types import element_kind, product
 
 __all__ = [
     "STEPS",
+    "concat_before_layer",
+    "concat_before_reshape",
     "concat_before_step",
     "drop_empty_operand",
     "merge_concats",
@@ -76,6 +78,50 @@ def concat_before_step(x, rest):
     if any(operand.type.element != x.type.element for operand in operands):
         return decline("they are made of different element types", at=joined)
     return first.op(op.concat(x, *operands, axis=joined.axis), like=first)
+
+
+@rule
+def concat_before_reshape(x, y, others):
+    """Reshaped values may be concatenated before, along an axis that divides the entries where the other one does."""
+    joined = op.concat(op.reshape(x), op.reshape(y), *others)
+    yield joined
+    if any(other.op_name != "reshape" or other.readers > 1 for other in others):
+        return decline("it has an operand that is not reshaped, or that others read", at=joined)
+    values = [x, y, *map(first_operand, others)]
+    if any(value.type.layout is not None for value in (joined, *values)):
+        return decline("the axes have names", at=joined)
+    if len({(value.type.element, len(value.shape)) for value in values}) > 1:
+        return decline("they are made of values of different types", at=joined)
+    before = product(joined.shape[: joined.axis % len(joined.shape)])
+    for axis in range(len(x.shape)):
+        around = {(value.shape[:axis], value.shape[axis + 1 :]) for value in values}
+        if len(around) == 1 and product(x.shape[:axis]) == before:
+            return op.reshape(op.concat(*values, axis=axis), shape=joined.shape)
+    return decline("none of their axes divides the entries so, or they differ along another one", at=joined)
+
+
+_LAYERS = op.matmul | op.linear | op.conv
+
+
+@rule(keeps="rounding")
+def concat_before_layer(x, y, params, others):
+    """Samples that go through the same layer may be concatenated before it: there is one layer instead of several."""
+    layer, second = _LAYERS(x, *params), _LAYERS(y, *params)
+    joined = op.concat(layer, second, *others)
+    yield joined
+    names = joined.type.layout or "N" + "?" * (len(joined.shape) - 1)
+    if layer.op is op.matmul:
+        if len(params[0].shape) != 2 or joined.axis % len(joined.shape) == len(joined.shape) - 1:
+            return decline("it is no matrix for all samples, or they are joined along what it makes", at=joined)
+    elif names[joined.axis % len(joined.shape)] != "N":
+        return decline("they are joined along another axis than that of the samples", at=joined)
+    for other in (second, *others):
+        if _step(other) != _step(layer) or other.readers > 1 or operands_of(other)[1:] != [*params]:
+            return decline("another layer makes it, or it has other readers", at=other)
+    values = [x, y, *map(first_operand, others)]
+    if len({value.type.layout for value in values} - {None}) > 1:
+        return decline("their axes have different names", at=joined)
+    return layer.op(op.concat(*values, axis=joined.axis), *params, like=layer)
 
 
 @Query

@@ -88,8 +88,8 @@ class _Region:
             if self._is_transpose(node, self.perm) and not (back == self.perm and value.node in reached):
                 self.entries[node] = value
                 reached.add(node)
-            else:
-                self.exits[node] = value
+            elif self.graph.predicate(node) is None or len(self.graph.readers(value.node)) == 1:
+                self.exits[node] = value  # else it may lack samples that another reader of the value needs
 
     def _between(self) -> dict[str, Moved | None]:
         """Return transposes of which others are in reach, over ops that can be moved, and these with what they need.
@@ -98,7 +98,7 @@ class _Region:
         """
         graph, perms = self.graph, dict.fromkeys((self.perm, inverse(self.perm)))
         steps = [node for node, data in graph.nodes(data=True) if data.get("type") in ("transpose", "reshape")]
-        ends = {n for n in steps if self._is_free(n) and any(self._is_transpose(n, perm) for perm in perms)}
+        ends = {n for n in steps if graph.operands(n) and any(self._is_transpose(n, perm) for perm in perms)}
         changes: dict[str, Moved | None] = {}
         found: dict[str, Moved | None] = {}
         seen: set[str] = set()
@@ -115,7 +115,7 @@ class _Region:
                     if other in around:
                         continue
                     if other not in ends and other not in changes:
-                        changes[other] = self._moved(other) if self._is_free(other) else None
+                        changes[other] = self._moved(other) if graph.operands(other) else None
                     if other in ends or changes[other] is not None:
                         around.add(other)
                         work.append(other)
@@ -124,15 +124,10 @@ class _Region:
                 found.update((node, changes.get(node)) for node in around)
         return found
 
-    def _is_free(self, node: str) -> bool:
-        """Tell whether a node reads something, and is computed whatever a predicate says."""
-        return bool(self.graph.operands(node)) and self.graph.predicate(node) is None
-
     def _kind(self, value: Operand) -> Tensor | None:
         """The type of a value if its axes may be permuted."""
         kind = self.graph.result_type(*value)
-        is_plain = isinstance(kind, Tensor) and kind.layout is None and isinstance(kind.element, str)
-        return kind if is_plain and isinstance(kind, Tensor) else None
+        return kind if isinstance(kind, Tensor) and isinstance(kind.element, str) else None
 
     def _is_transpose(self, node: str, perm: tuple[int, ...]) -> bool:
         """Tell whether a node is a transpose, or a reshape that is one."""
@@ -164,12 +159,15 @@ class _Region:
     def _moved(self, node: str) -> Moved | None:
         """What an op has to be told before the transpose, or None if it has to stay behind it."""
         name, rank = self.graph.nodes[node]["type"], len(self.perm)
-        if name not in AXIS_BY_AXIS and name not in SUMS:
+        by_name = self._finds_axes_by_name(node)
+        if name not in AXIS_BY_AXIS and name not in SUMS and not by_name:
             return None
+        if self.perm[0] and self.graph.predicate(node) is not None:
+            return None  # which is about the samples along the first axis
         results = [self._kind(result) for result in self._results(node)]
         if any(kind is None or len(kind.shape) != rank for kind in results):
             return None
-        change = moved(name, self.graph.attributes(node), self.perm, rounds=self.rounds)
+        change = Moved({}, 1) if by_name else moved(name, self.graph.attributes(node), self.perm, rounds=self.rounds)
         if change is None:
             return None
         for value in self.graph.operands(node)[: change.slots]:
@@ -179,6 +177,11 @@ class _Region:
             if len(kind.shape) != rank and (name == "concat" or not self._is_anywhere(value)):
                 return None
         return change
+
+    def _finds_axes_by_name(self, node: str) -> bool:
+        """Tell whether an op is told by the layout of its first operand which axes are which."""
+        first, axes = self.graph.result_type(*self.graph.operands(node)[0]), self.graph.op(node).axes
+        return axes is not None and isinstance(first, Tensor) and first.layout is not None and "N" in first.layout
 
     # ------------------------------------------------------------------ the minimum cut
 
@@ -265,6 +268,7 @@ class _Rebuilding:
         made = graph.add(kind, [graph.value(*o) for o in operands], attributes, origin=graph.origin(node))
         first, *_ = made if isinstance(made, tuple) else (made,)
         inherit(graph, first.node, node)
+        graph.set_predicate(first.node, graph.predicate(node))
         for index in range(len(made) if isinstance(made, tuple) else 1):
             self.before[Operand(node, index)] = Operand(first.node, index)
 
@@ -297,6 +301,7 @@ class _Rebuilding:
             return value
         if value not in self.behind:
             self.behind[value] = self.transposed(self.before[value], self.region.perm)
+            self.graph.set_predicate(self.behind[value].node, self.graph.predicate(value.node))
         return self.behind[value]
 
     def transposed(self, value: Operand, perm: tuple[int, ...]) -> Operand:

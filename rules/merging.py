@@ -14,6 +14,7 @@ from graphrewrite.rewriting.facts.queries import readers_of
 __all__ = [
     "MERGE_PRODUCTS",
     "merge_layers_of_one_operand",
+    "merge_products_of_one_factor",
     "merge_products_of_one_matrix",
     "merge_products_of_one_operand",
     "merge_sums_of_one_operand",
@@ -88,12 +89,32 @@ def merge_products_of_one_matrix(w):
         return decline("an operand is no matrix, or its number of rows is symbolic", at=w)
     if len({x.type.layout for x in products.x} - {None}) > 1:
         return decline("their axes have different names", at=w)
-    nodes = {each.node for each in products.nodes}
-    graph = products.nodes[0].graph
-    if any(nodes & {*graph.upstream(x.node), x.node} for x in products.x):
+    if _need_each_other(products, products.x):
         return decline("one of the products needs another", at=w)
     whole = op.matmul(op.concat(*products.x, axis=0), w)
     return list(op.split(whole, axis=0, sizes=tuple(x.shape[0] for x in products.x)))
+
+
+def _need_each_other(products, operands):
+    """Whether one of several products is made of another one."""
+    nodes = {each.node for each in products.nodes}
+    graph = products.nodes[0].graph
+    return any(nodes & {*graph.upstream(operand.node), operand.node} for operand in operands)
+
+
+@rule(keeps="rounding")
+def merge_products_of_one_factor(x):
+    """Products of one operand with several computed matrices are one of all their columns, split."""
+    products = rule.every(x, lambda w: op.matmul(x, w), least=2)
+    yield products
+    if any(len(w.shape) != 2 or w.is_constant or isinstance(w.shape[1], str) for w in products.w):
+        return decline("an operand is no matrix, or constant, or its number of columns is symbolic", at=x)
+    if len(x.shape) < 2 or len({w.type.layout for w in products.w} - {None}) > 1:
+        return decline("it is no matrix, or the axes of the others have different names", at=x)
+    if _need_each_other(products, products.w):
+        return decline("one of the products needs another", at=x)
+    whole = op.matmul(x, op.concat(*products.w, axis=1))
+    return list(op.split(whole, axis=len(x.shape) - 1, sizes=tuple(w.shape[1] for w in products.w)))
 
 
 MERGE_PRODUCTS = (
@@ -101,5 +122,6 @@ MERGE_PRODUCTS = (
     merge_products_of_one_operand,
     merge_layers_of_one_operand,
     merge_products_of_one_matrix,
+    merge_products_of_one_factor,
 )
 """Larger products, of all that share an operand; opt-in, after those that fold."""

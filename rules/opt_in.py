@@ -45,8 +45,21 @@ from graphrewrite.rules.arithmetic import (
     merge_quotients,
     merge_scale_of_line,
 )
-from graphrewrite.rules.borders import drop_repetition, drop_repetition_in_order, merge_tiles, tile_as_expand
-from graphrewrite.rules.concats import concat_before_step, slice_after_pair, slice_after_second, slice_after_step
+from graphrewrite.rules.borders import (
+    drop_repetition,
+    drop_repetition_in_order,
+    expand_after,
+    expand_after_in_order,
+    merge_tiles,
+    tile_as_expand,
+)
+from graphrewrite.rules.concats import (
+    concat_before_reshape,
+    concat_before_step,
+    slice_after_pair,
+    slice_after_second,
+    slice_after_step,
+)
 from graphrewrite.rules.layer_forms import (
     average_pool_as_global,
     conv_as_linear,
@@ -80,7 +93,7 @@ from graphrewrite.rules.products import (
     factor_after_product,
     factor_before_product,
 )
-from graphrewrite.rules.quantised import MERGE_ROUNDINGS
+from graphrewrite.rules.quantised import MERGE_ROUNDINGS, concat_before_quantising
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -193,11 +206,15 @@ BROADCASTING = (
     merge_tiles,
     drop_repetition,
     drop_repetition_in_order,
+    expand_after,
+    expand_after_in_order,
 )
 """Repeated operands that ops repeat themselves: exact; opt-in, for hardware repeats them before."""
 
 SHARED_STEPS = (
     concat_before_step,
+    concat_before_reshape,
+    concat_before_quantising,
     slice_after_step,
     slice_after_pair,
     slice_after_second,

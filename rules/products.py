@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.concats import concat_before_layer
 
 __all__ = [
     "PRODUCTS",
@@ -220,11 +221,16 @@ def drop_repeated_matrix(x, y):
     repeated = (op.expand | op.tile)(y)
     product = op.matmul(x, repeated)
     yield product
-    if len(y.shape) < 2 or len(x.shape) < 2 or repeated.shape[-2:] != y.shape[-2:]:
-        return decline("rows or columns are repeated as well", at=repeated)
-    if set(y.shape[:-2]) - {1} or product.shape[:-2] != x.shape[:-2]:
+    if len(y.shape) < 2 or len(x.shape) < 2 or set(y.shape[:-2]) - {1} or product.shape[:-2] != x.shape[:-2]:
         return decline("it is not one matrix, or broadcasts the other operand", at=repeated)
-    return op.matmul(x, y if len(y.shape) == 2 else op.reshape(y, shape=y.shape[-2:]))
+    if len(repeated.shape) == 2:
+        return decline("it is repeated within the matrix only", at=repeated)
+    matrix = y if len(y.shape) == 2 else op.reshape(y, shape=y.shape[-2:])
+    if repeated.shape[-2:] == y.shape[-2:]:
+        return op.matmul(x, matrix)
+    if repeated.op is not op.expand:
+        return decline("rows or columns are repeated as well", at=repeated)
+    return op.matmul(x, op.expand(matrix, shape=repeated.shape[-2:]))
 
 
 @rule(keeps="rounding")
@@ -273,5 +279,6 @@ PRODUCTS = (
     one_factor_of_product,
     multiply_equal_matrices_once,
     drop_repeated_matrix,
+    concat_before_layer,
 )
 """Fewer products of matrices: with what is around them, and with each other's weights."""

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.rules.operands import operands_of
+from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.types import element_dtype, integer_limits
 
 __all__ = [
     "MERGE_ROUNDINGS",
     "MOVE_INTEGERS",
     "concat_before_dequantising",
+    "concat_before_quantising",
     "drop_limit_before_quantising",
     "drop_quantise_again",
     "limit_stored",
@@ -30,6 +31,7 @@ __all__ = [
     "quantise_before_moving",
     "skip_narrow_type",
     "skip_rounding",
+    "skip_rounding_before_moving",
     "skip_rounding_of_stored",
     "store_without_cast",
 ]
@@ -166,7 +168,7 @@ def move_before_dequantising(x, s: Constant, z: Constant | None = None):
 @rule
 def quantise_before_moving(x, s: Constant, z: Constant | None = None):
     """Storing moved numbers by one scale is moving stored ones."""
-    moved = _MOVING(x)
+    moved = (_MOVING | op.transpose)(x)
     stored = op.quantize_linear(moved, s, z)
     yield stored
     if not _is_single(s, z) or stored.block_size:
@@ -207,6 +209,32 @@ def quantise_before_concat(x, others, t, s: Constant, u=None, z: Constant | None
     return op.concat(*(op.quantize_linear(part, *_there(s, z), like=stored) for part in parts), like=concatenation)
 
 
+@rule
+def concat_before_quantising(x, y, others, s: Constant, z: Constant | None = None):
+    """Values stored by one scale may be concatenated before, if none of them was stored already."""
+    first, second = op.quantize_linear(x, s, z), op.quantize_linear(y, s, z)
+    joined = op.concat(first, second, *others)
+    yield joined
+    if not _is_single(s, z) or first.block_size or second.block_size:
+        return decline("its scale differs from entry to entry", at=joined)
+    params = [param.operand for param in _there(s, z)]
+    for other in others:
+        if other.op_name != "quantize_linear" or other.readers > 1 or other.type.element != first.type.element:
+            return decline("it is not stored so, or has other readers", at=other)
+        if [each.operand for each in operands_of(other)[1:]] != params:
+            return decline("it is stored by another scale", at=other)
+    values = [x, y, *map(first_operand, others)]
+    if any(value.type.element != x.type.element for value in values):
+        return decline("they are stored from different element types", at=joined)
+    if any(value.op_name == "dequantize_linear" or _is_cast_of_stored(value) for value in values):
+        return decline("one of them was stored before: the others are stored, then", at=joined)
+    return op.quantize_linear(op.concat(*values, axis=joined.axis), *_there(s, z), like=first)
+
+
+def _is_cast_of_stored(value):
+    return value.op_name == "cast" and first_operand(value).op_name == "dequantize_linear"
+
+
 @rule(keeps="assumes")
 def skip_rounding(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
     """Of two roundings in a row the last one alone is done: it is assumed that the first one is not wanted.
@@ -219,6 +247,20 @@ def skip_rounding(x, s: Constant, t: Constant, z: Constant | None = None, u: Con
     if x.type.element != t.type.element:
         return decline("it would compute in another type", at=stored)
     return op.quantize_linear(x, t, *_there(u), like=stored)
+
+
+@rule(keeps="assumes")
+def skip_rounding_before_moving(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
+    """So it is assumed where numbers move between the roundings, or the greatest of them are taken."""
+    inner = op.quantize_linear(x, s, z)
+    moved = (_MOVING | _PICKING)(inner)
+    stored = op.quantize_linear(op.dequantize_linear(moved, s, z), t, u)
+    yield stored
+    if not _is_single(s, z) or not _is_single(t, u) or inner.block_size or stored.block_size:
+        return decline("its scale differs from entry to entry", at=inner)
+    if x.type.element != t.type.element or not (_is_positive(s) and _is_positive(t)):
+        return decline("it would compute in another type, or a scale is not above 0", at=stored)
+    return op.quantize_linear(moved.op(x, like=moved), t, *_there(u), like=stored)
 
 
 @rule(keeps="assumes")
@@ -262,5 +304,11 @@ MOVE_INTEGERS = (
 )
 """Stored integers move instead of floats: the same bits; opt-in, for hardware moves what comes of them."""
 
-MERGE_ROUNDINGS = (skip_rounding, skip_rounding_of_stored, skip_narrow_type, store_without_cast)
+MERGE_ROUNDINGS = (
+    skip_rounding,
+    skip_rounding_before_moving,
+    skip_rounding_of_stored,
+    skip_narrow_type,
+    store_without_cast,
+)
 """Roundings to a grid are skipped next to others."""

@@ -11,6 +11,7 @@ from graphrewrite.types import element_dtype, element_kind
 
 __all__ = [
     "RECOGNISE_NORMALISATIONS",
+    "recognise_batch_norm",
     "recognise_gain",
     "recognise_group_norm",
     "recognise_group_norm_of_rows",
@@ -307,6 +308,20 @@ def _of_groups(x, grouped, norm, result, gain, shift):
     return op.group_norm(x, gains, shifts, groups=groups, epsilon=norm.epsilon)
 
 
+@rule(keeps="rounding")
+def recognise_batch_norm(x, w, bias, c: Constant, d: Constant):
+    """A constant factor and addend for each channel of a layer whose weights are computed are a norm of it."""
+    layer = (op.conv | op.conv_transpose)(x, w, *bias)
+    total = op.add(op.mul(layer, c), d)
+    yield total
+    if w.is_constant:
+        return decline("they belong to its weights", at=w)
+    gain, shift = per_channel(c, layer), per_channel(d, layer)
+    if gain is None or shift is None or total.type != layer.type:
+        return decline("a constant is not one number a channel", at=total)
+    return op.batch_norm(layer, gain, shift, np.zeros_like(gain), np.ones_like(gain), epsilon=0.0)
+
+
 RECOGNISE_NORMALISATIONS = (
     recognise_variance,
     recognise_rms_norm,
@@ -326,5 +341,6 @@ RECOGNISE_NORMALISATIONS = (
     add_to_layer_norm,
     scale_norm,
     add_to_norm,
+    recognise_batch_norm,
 )
 """Normalisations from means, products and roots, and their gains and shifts."""

@@ -40,7 +40,6 @@ _NAMES = {
     "linear": "MatMul",
     "global_average_pool": "AvgPool",
     "average_pool": "AvgPool",
-    "resize": "ResizeNearest",
     "leaky_relu": "LeakyRelu",
     "prelu": "LeakyRelu",
     "silu": "Swish",
@@ -48,18 +47,25 @@ _NAMES = {
     "reduce_sum": "ReduceAdd",
     "reduce_mean": "ReduceMean",
     "softmax": "SoftMax",
+    "log_softmax": "LogSoftMax",
+    "layer_norm": "LayerNormalization",
     "lrn": "LRN",
     "expand": "Broadcast",
     "tile": "Broadcast",
     "channel_shuffle": "ChannelShuffle",
     "matmul": "MatMul",
+    "gemm": "MatMul",
     "quantize_linear": "Quantize",
     "dequantize_linear": "Dequantize",
 }
-_ARITHMETIC = {"add", "sub", "mul", "div", "maximum", "minimum", "matmul", "linear", "conv", "relu", "integer_add"}
-
+_ARITHMETIC = {
+    *("add", "sub", "mul", "div", "maximum", "minimum", "matmul", "linear", "conv", "relu", "integer_add", "silu"),
+    *("batch_norm", "gemm"),
+}
 
 _TO_FIRST = (0, 3, 1, 2)
+_FILTERS = {"Conv": _TO_FIRST, "ConvTranspose": (3, 0, 1, 2)}
+"""The axes of weights, as the library has them."""
 
 
 @dataclass
@@ -72,7 +78,13 @@ class Quantity:
 
     @property
     def real(self) -> Any:
-        return op.dequantize_linear(self.stored, np.float32(self.scale), np.int8(self.offset))
+        kind = np.int32 if _element(self.stored) in ("i32", np.dtype(np.int32)) else np.int8
+        return op.dequantize_linear(self.stored, np.float32(self.scale), kind(self.offset))
+
+
+_OF_IMAGES = frozenset(
+    {"Conv", "ConvTranspose", "BatchNormalization", "AvgPool", "MaxPool", "LRN", "ChannelShuffle", "SpaceToDepth"}
+)
 
 
 def quantity(real: Any, scale: float, offset: int) -> Quantity:
@@ -94,8 +106,8 @@ class Translation:
         for each in self.case["inputs"]:
             element, shape = _ELEMENTS[each["dtype"]], tuple(each["shape"])
             layout = "NHWC" if len(shape) == 4 and self._has_images() else None
-            if each["name"] in self._filters():
-                shape, layout = tuple(shape[axis] for axis in _TO_FIRST), None
+            if order := self._filters().get(each["name"]):
+                shape, layout = tuple(shape[axis] for axis in order), None
             value = self.graph.input(each["name"], Tensor(element, shape, layout))
             self.values[each["name"]] = self._stored(value, each)
         for each in self.case["constants"]:
@@ -113,18 +125,18 @@ class Translation:
         value = self.values[name]
         return value[int(result or 0)] if isinstance(value, tuple) else value
 
-    def _filters(self) -> set[str]:
-        """The values that convolutions take as their weights, which the library has with channels first."""
-        found: set[str] = set()
+    def _filters(self) -> dict[str, tuple[int, ...]]:
+        """The values that convolutions take as their weights, with the order in which the library has their axes."""
+        found: dict[str, tuple[int, ...]] = {}
         for node in reversed(self.case["nodes"]):
-            if node["op"] == "Conv":
-                found.add(node["inputs"][1])
+            if node["op"] in _FILTERS:
+                found[node["inputs"][1]] = _FILTERS[node["op"]]
             elif node["name"] in found:
-                found |= {*node["inputs"]}
+                found |= dict.fromkeys(node["inputs"], found[node["name"]])
         return found
 
     def _has_images(self) -> bool:
-        return any(n["op"] in ("Conv", "BatchNormalization", "AvgPool", "MaxPool", "LRN") for n in self.case["nodes"])
+        return any(n["op"] in _OF_IMAGES for n in self.case["nodes"])
 
     def _stored(self, value: Any, each: dict[str, Any]) -> Any:
         return Quantity(value, each["scale"], each["offset"]) if "scale" in each else value
@@ -154,7 +166,7 @@ class Translation:
         else:
             result = _FLOAT[kind](operands, given)
         self.values[name] = result
-        if node.get("predicate"):
+        if node.get("predicate") and not isinstance(result, np.ndarray):
             self.graph.set_predicate(result.node, self.values[node["predicate"]])
 
 
@@ -176,7 +188,7 @@ def _conv(operands: list[Any], given: dict[str, Any]) -> Any:
     w = w.transpose(_TO_FIRST) if isinstance(w, np.ndarray) else w
     dilation = given["dilation"] if isinstance(given["dilation"], list) else [given["dilation"]] * 2
     return op.conv(
-        x,
+        _images(x),
         w,
         b,
         strides=tuple(given["strides"]),
@@ -223,6 +235,10 @@ def _shape(value: Any) -> tuple[Any, ...]:
     return value.shape if isinstance(value, np.ndarray) else value.type.shape
 
 
+def _element(value: Any) -> Any:
+    return value.dtype if isinstance(value, np.ndarray) else value.type.element
+
+
 def _pad(operands: list[Any], given: dict[str, Any]) -> Any:
     return op.pad(operands[0], pads=tuple(given["pads"]), fill=given["value"], mode=given["mode"])
 
@@ -239,9 +255,54 @@ def _top_k(operands: list[Any], given: dict[str, Any]) -> Any:
     return op.top_k(operands[0], k=given["k"])
 
 
-def _resize(operands: list[Any], given: dict[str, Any]) -> Any:
-    sizes = tuple(given["shape"])
-    return op.resize(operands[0], sizes=sizes, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+def _resize(mode: str) -> Callable[[list[Any], dict[str, Any]], Any]:
+    def resize(operands: list[Any], given: dict[str, Any]) -> Any:
+        way = {"mode": mode, "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+        return op.resize(operands[0], sizes=tuple(given["shape"]), **way)
+
+    return resize
+
+
+def _conv_transpose(operands: list[Any], given: dict[str, Any]) -> Any:
+    x, w, b = operands
+    w = w.transpose(_FILTERS["ConvTranspose"]) if isinstance(w, np.ndarray) else w
+    return op.conv_transpose(x, w, b, strides=tuple(given["strides"]), pads=tuple(given["pads"]), groups=given["group"])
+
+
+def _images(x: Any) -> Any:
+    """A value whose axes are those of images with channels last, whatever names they had."""
+    named = x.type.layout
+    x = op.name_axes(x, layout=None) if named not in (None, "NHWC") else x
+    return x if named == "NHWC" else op.name_axes(x, layout="NHWC")
+
+
+def _blocks(kind: Any) -> Callable[[list[Any], dict[str, Any]], Any]:
+    return lambda operands, given: kind(_images(operands[0]), block_size=given["block"])
+
+
+def _channel_shuffle(operands: list[Any], given: dict[str, Any]) -> Any:
+    (x,) = operands
+    if given["axis"] != 1:
+        x = _images(x)
+    elif x.type.layout == "NHWC":
+        x = op.name_axes(op.name_axes(x, layout=None), layout="NCHW")
+    return op.channel_shuffle(x, groups=given["group"])
+
+
+def _layer_norm(operands: list[Any], given: dict[str, Any]) -> Any:
+    x, gain, shift = operands
+    return op.layer_norm(x, gain, shift, axis=-len(_shape(gain)), epsilon=given["epsilon"])
+
+
+def _insert(operands: list[Any], given: dict[str, Any]) -> Any:
+    """The small operand, repeated along an axis, in the middle of the parts of the large one around it."""
+    large, small = operands
+    axis, start = given["axis"], given["start"][given["axis"]]
+    part = _tile([small], given)
+    before, after = list(_shape(large)), [0] * len(_shape(large))
+    before[axis], after[axis] = start, start + _shape(part)[axis]
+    parts = (op.slice(large, starts=(0,) * len(after), ends=before), part)
+    return op.concat(*parts, op.slice(large, starts=after, ends=_shape(large)), axis=axis)
 
 
 def _binary(kind: Any) -> Callable[[list[Any], dict[str, Any]], Any]:
@@ -259,6 +320,12 @@ _STORED: dict[str, Callable[[list[Any], dict[str, Any]], Any]] = {
     "Reshape": lambda operands, given: op.reshape(operands[0], shape=tuple(given["shape"])),
     "Transpose": lambda operands, given: op.transpose(operands[0], perm=tuple(given["perm"])),
     "Select": lambda operands, given: op.where(*operands),
+    "MaxPool": _pool(op.max_pool),
+    "SpaceToDepth": _blocks(op.space_to_depth),
+    "DepthToSpace": _blocks(op.depth_to_space),
+    "ChannelShuffle": _channel_shuffle,
+    "Gather": lambda operands, given: op.gather(*operands, axis=given["axis"]),
+    "InsertTensor": _insert,
 }
 _FLOAT: dict[str, Callable[[list[Any], dict[str, Any]], Any]] = {
     **_STORED,
@@ -285,15 +352,22 @@ _FLOAT: dict[str, Callable[[list[Any], dict[str, Any]], Any]] = {
     "ConvertTo": lambda operands, given: op.cast(operands[0], element=_ELEMENTS[given["dtype"]]),
     "Splat": lambda operands, given: np.full(given["shape"], given["value"], np.float32),
     "LRN": lambda operands, given: op.lrn(operands[0], size=5),
+    "PRelu": _binary(op.prelu),
+    "Gelu": _binary(op.gelu),
+    "HardSwish": _binary(op.hard_swish),
+    "SoftMax": lambda operands, given: op.softmax(operands[0]),
+    "LogSoftMax": lambda operands, given: op.log_softmax(operands[0]),
+    "LayerNormalization": _layer_norm,
     "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
     "BatchNormalization": _batch_norm,
     "AvgPool": _pool(op.average_pool),
-    "MaxPool": _pool(op.max_pool),
     "AdaptiveAvgPool": lambda operands, given: op.global_average_pool(operands[0]),
     "Pad": _pad,
     "Broadcast": _broadcast,
     "TopK": _top_k,
-    "ResizeNearest": _resize,
+    "ResizeNearest": _resize("nearest"),
+    "ResizeBilinear": _resize("linear"),
     "ReduceAdd": _reduced(op.reduce_sum),
     "ReduceMean": _reduced(op.reduce_mean),
 }
@@ -307,7 +381,7 @@ def counted(graph: Graph) -> Counter[str]:
         source = graph.operands(node)[0].node if kind == "quantize_linear" else None
         if source is None or kinds[source] not in _ARITHMETIC:
             continue
-        read = [each.node for each in graph.operands(source)]
+        read = [_read_through(graph, each.node) for each in graph.operands(source)]
         if any(kinds[each] == "dequantize_linear" for each in read):
             within |= {node, *(each for each in read if kinds[each] == "dequantize_linear")}
     found: Counter[str] = Counter()
@@ -323,6 +397,13 @@ def counted(graph: Graph) -> Counter[str]:
         else:
             found[_name_of(graph, node)] += 1
     return found
+
+
+def _read_through(graph: Graph, node: str) -> str:
+    """The node of a value before its axes were named, or it was narrowed."""
+    while graph.nodes[node]["type"] in ("name_axes", "cast"):
+        node = graph.operands(node)[0].node
+    return node
 
 
 def expected_ops(case: dict[str, Any]) -> Counter[str] | None:
@@ -374,6 +455,10 @@ def _name_of(graph: Graph, node: str) -> str:
         kind = kind.partition("_")[0]
     if kind == "matmul" and all(len(graph.result_type(*each).shape) > 2 for each in graph.operands(node)):
         return "BatchMatMul"
+    if kind == "clip" and graph.result_type(node).element == "i8" and graph.nodes[node].get("high") is None:
+        return "Relu"  # of quantised numbers: not below their zero point
+    if kind == "resize":
+        return "ResizeNearest" if graph.nodes[node].get("mode", "nearest") == "nearest" else "ResizeBilinear"
     return _NAMES.get(kind, kind.title().replace("_", ""))
 
 

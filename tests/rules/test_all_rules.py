@@ -72,7 +72,7 @@ from tests.support.plain_norms import plain_norms
 from tests.support.profiles import few_plans, fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.rotations import rotations
-from tests.support.stored_numbers import stored_again
+from tests.support.stored_numbers import stored_again, stored_apart
 from tests.support.transposed_networks import between_transposes, stored_positions
 
 pytestmark = [
@@ -180,6 +180,7 @@ ON = {
     "rules.concat_of_slices": cut_values(),
     "rules.gather_sums": sums_of_parts(),
     "rules.opt_in.concat_before_step": joined_values(),
+    "rules.opt_in.concat_before_quantising": stored_apart(),
     "rules.opt_in.slice_after_step": cut_values(joined=False),
     "rules.join_slices": cut_values(joined=False),
     "rules.opt_in.divide_zero": tame_arithmetic(FORMS[:1]),
@@ -187,7 +188,9 @@ ON = {
     "rules.opt_in.slice_after_pair": cut_pairs(),
     "rules.opt_in.slice_after_second": cut_pairs(),
     "rules.opt_in.concat_of_rows": joined_rows(),
-    "rules.SHARED_STEPS": joined_values() | cut_values(joined=False) | cut_pairs() | joined_rows(),
+    "rules.SHARED_STEPS": _on_each(
+        (rules.SHARED_STEPS[1],), joined_values(), cut_values(joined=False), cut_pairs(), joined_rows(), stored_apart()
+    ),
     "rules.rows.sink_rows_below_pair": rows_beside_others(),
     "rules.ROWS": _on_each(rules.ROWS, rows_beside_others()),
     "rules.opt_in.cancel_transposes": between_transposes(),
@@ -210,6 +213,7 @@ ON = {
     ),
     "rules.fuse_activations": graphs(ops=["linear", "relu", "clip", "tanh"]),
     "rules.quantised.skip_rounding": stored_again(),
+    "rules.quantised.skip_rounding_before_moving": stored_again(),
     "rules.quantised.skip_rounding_of_stored": stored_again(),
     "rules.quantised.skip_narrow_type": stored_again(),
     "rules.quantised.store_without_cast": stored_again(),

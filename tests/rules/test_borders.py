@@ -37,6 +37,11 @@ FORMS = {
     ),
     "tiled twice": (lambda x: op.tile(op.tile(x, repeats=(1, 2)), repeats=(3, 2)), ["f32[2,2]"], ["tile"]),
     "tiled ones": (lambda x: op.tile(x, repeats=(3, 1)), ["f32[1,2]"], ["expand"]),
+    "expanded before limits": (
+        lambda x: op.minimum(op.relu(op.sub(1.0, op.expand(x, shape=(3, 2)))), 2.0),
+        ["f32[1,2]"],
+        ["sub", "relu", "minimum", "expand"],
+    ),
     "expanded before a sum": (lambda x, y: op.add(op.expand(x, shape=(3, 2)), y), ["f32[1,2]", "f32[3,2]"], ["add"]),
     "tiled before a sum": (lambda x, y: op.add(y, op.tile(x, repeats=(3, 1))), ["f32[1,2]", "f32[3,2]"], ["add"]),
     "expanded to another shape": (

@@ -71,6 +71,63 @@ def test_a_transpose_that_meets_no_other_stays():
     assert rewrite(graph, (*RULES, *FOLDING, cancel_transposes, cancel_transposes_of_sums)) == graph
 
 
+def test_layers_that_find_their_axes_by_name_need_no_transposes():
+    graph = Graph.parse("""graph g
+        x = input() : f32[N,4,4,6] NHWC
+        t = transpose(x, perm=[0,3,1,2])
+        s = channel_shuffle(t, groups=3)
+        p = max_pool(s, kernel=[2,2])
+        r = relu(p)
+        u = transpose(r, perm=[0,2,3,1])
+        y = output(u)""")
+    made = rewrite(graph, cancel_transposes, verify=True)
+    assert not _rearrangements(made)
+    x = np.random.default_rng(0).normal(size=(2, 4, 4, 6)).astype(np.float32)
+    np.testing.assert_array_equal(evaluate(made, {"x": x})["y"], evaluate(graph, {"x": x})["y"])
+
+
+def _with_predicates(perm):
+    return Graph.parse(f"""graph g
+        x = input() : f32[N,4,4]
+        z = input() : f32[N,4,4]
+        p = input() : bool[N]
+        q = input() : bool[N]
+        r = input() : bool[N]
+        s = transpose(x, ^p:predicate, perm={perm})
+        t = transpose(z, ^q:predicate, perm={perm})
+        a = add(s, t, ^r:predicate)
+        y = output(a)""")
+
+
+def test_what_is_computed_before_a_transpose_and_the_transpose_are_needed_where_the_result_was():
+    made = rewrite(_with_predicates([0, 2, 1]), cancel_transposes, verify=True)
+    assert {made.nodes[n]["type"]: made.predicate(n) for n in made if made.predicate(n)} == {
+        "add": ("r", 0),
+        "transpose": ("r", 0),
+    }
+    assert _rearrangements(made) == 1
+    graph = _with_predicates([1, 0, 2])  # samples are elsewhere before
+    assert rewrite(graph, cancel_transposes) == graph
+
+
+def test_a_transpose_back_that_is_seldom_needed_serves_no_other_reader():
+    graph = Graph.parse("""graph g
+        x = input() : f32[N,4,4]
+        z = input() : f32[N,4,4]
+        p = input() : bool[N]
+        s = transpose(x, perm=[0,2,1])
+        b = transpose(z, ^p:predicate, perm=[0,2,1])
+        a = add(s, z)
+        u = transpose(a, perm=[0,2,1])
+        y = output(u)
+        w = output(b)""")
+    made = rewrite(graph, cancel_transposes, verify=True)
+    reads = {made.nodes[o.node]["type"]: made.predicate(o.node) for n in made if made.nodes[n]["type"] == "add"
+             for o in made.operands(n)}  # fmt: skip
+    assert reads == {"input": None, "transpose": None}
+    assert _rearrangements(made) == 2
+
+
 def test_means_and_softmax_are_passed_within_rounding():
     graph = Graph.parse("""graph g
         x = input() : f32[N,3,8,8]

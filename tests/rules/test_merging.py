@@ -40,6 +40,11 @@ def test_products_of_one_matrix_are_one():
     assert ops(rewritten(graph, MERGE_PRODUCTS)) == ["concat", "matmul", "split"]
 
 
+def test_products_with_computed_matrices_are_one():
+    graph = graph_of(lambda x, v, w: (op.matmul(x, v), op.matmul(x, op.relu(w))), SEQUENCES, (4, 6), (4, 5))
+    assert ops(rewritten(graph, MERGE_PRODUCTS)) == ["relu", "concat", "matmul", "split"]
+
+
 def test_products_that_need_each_other_stay():
     graph = graph_of(lambda x, w: op.matmul(op.relu(op.matmul(x, w)), w), (2, 4), (4, 4))
     assert rewrite(graph, MERGE_PRODUCTS) == graph

@@ -58,6 +58,18 @@ last = quantize_linear(c, s, z)"""),
     assert {after.result_type(node).element for node in after if after.nodes[node]["type"] == "reshape"} == {"u8"}
 
 
+def test_a_rounding_past_what_moves_is_the_last_one():
+    graph = parse("""t = constant(value=0.3) : f32[]
+a = sigmoid(d)
+q = quantize_linear(a, s, z)
+m = reshape(q, shape=[-1, 1, 2, 2])
+n = transpose(m, perm=[0, 2, 3, 1])
+e = dequantize_linear(n, s, z)
+last = quantize_linear(e, t, z)""")
+    rules = [*RULES, *MERGE_ROUNDINGS, *MOVE_INTEGERS]
+    assert kinds(rewrite(graph, rules)) == ["dequantize_linear", "output", "quantize_linear", "reshape", "sigmoid"]
+
+
 @pytest.mark.parametrize(
     ("limit", "zero", "is_dropped"),
     [

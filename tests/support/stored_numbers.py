@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, Tensor, op
 from graphrewrite.graph import Value
 
-__all__ = ["stored_again"]
+__all__ = ["stored_again", "stored_apart"]
 
 
 @st.composite
@@ -23,17 +23,35 @@ def stored_again(draw: st.DrawFn) -> Graph:
     x = graph.input("x", Tensor(element, shape))
     first, last = ([graph.constant(scale), graph.constant(zero)] for scale, zero in zip(scales, zeros, strict=True))
     real = op.dequantize_linear(x, *first)
-    way = draw(st.sampled_from(["stored", "read", "narrow", "stored narrow"]))
-    again = op.dequantize_linear(op.quantize_linear(op.identity(real) if way == "stored" else real, *first), *first)
+    way = draw(st.sampled_from(["stored", "read", "narrow", "stored narrow", "moved"]))
+    stored = op.quantize_linear(op.identity(real) if way in ("stored", "moved") else real, *first)
+    again = op.dequantize_linear(op.unsqueeze(stored, axes=(0,)) if way == "moved" else stored, *first)
 
     def narrow() -> Value:
         return op.cast(op.neg(again), element="f16")  # which has all of them where the scale is a power of two
 
     ends = {
         "stored": lambda: op.quantize_linear(again, *last),
+        "moved": lambda: op.quantize_linear(again, *last),
         "read": lambda: op.neg(again),
         "narrow": lambda: op.cast(narrow(), element="f32"),
         "stored narrow": lambda: op.quantize_linear(narrow(), *last),
     }
     graph.output("y", ends[way]())
+    return graph
+
+
+@st.composite
+def stored_apart(draw: st.DrawFn) -> Graph:
+    """Several values stored by one scale, or one of them by another, or stored before, and concatenated."""
+    graph = Graph("stored_apart")
+    scales = [graph.constant(np.float32(scale)) for scale in (0.5, 0.25)]
+    zero = graph.constant(np.int8(draw(st.integers(-5, 5))))
+    parts = []
+    for number in range(draw(st.integers(2, 4))):
+        x: Value = graph.input(f"x{number}", Tensor("f32", ("N", number + 1)))
+        if draw(st.integers(0, 5)) == 0:
+            x = op.dequantize_linear(op.quantize_linear(x, scales[1], zero), scales[1], zero)
+        parts.append(op.quantize_linear(x, scales[draw(st.integers(0, 5)) == 0], zero))
+    graph.output("y", op.concat(*parts, axis=1))
     return graph

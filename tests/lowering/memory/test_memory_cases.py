@@ -59,6 +59,9 @@ def outcome_of_all(case):
         known, begun = {}, 0
         for key in sorted(key for key in case if key.startswith("trace")):
             spans = spans_of(case[key])
+            if not case.get("reuse", True):  # what was placed before keeps its memory
+                last = begun + len(case[key])
+                known = {n: Span(s.size, s.begin, last) for n, s in known.items()}
             known |= {n: Span(s.size, s.begin + begun, s.end + begun) for n, s in spans.items()}
             begun += len(case[key])
     except PlacementError:
@@ -110,6 +113,7 @@ OPS = {
     "elementdiv": "div",
     "elementmax": "maximum",
     "elementmin": "minimum",
+    "elementselect": "where",
 }
 NAMES = {ours: theirs for theirs, ours in OPS.items()}
 
@@ -152,8 +156,8 @@ class Source:
         if kind == "constant_of_shape":
             target = rest[0].split()[1]
             more = [f"shape={self.shapes[target]}, value={given[0]}, element='{self.elements[target]}'"]
-        elif kind in ("insert", "extract"):
-            more = [f"starts={numbers(given[0])}"]
+        elif kind in ("insert", "extract", "transpose"):
+            more = [f"{'perm' if kind == 'transpose' else 'starts'}={numbers(given[0])}"]
         return f"{kind} {', '.join([*rest, *more])}"
 
     def text(self):

@@ -39,6 +39,25 @@ def _of_two_types(x: Any, y: Any) -> Any:
     return op.concat(*(op.dequantize_linear(each, scale) for each in (x, y)), axis=0)
 
 
+def _halves(*values: Any) -> list[Any]:
+    return [op.reshape(value, shape=("N", 2, 2)) for value in values]
+
+
+def _stored(x: Any, y: Any, *, scale: Any = 0.5, apart: tuple[Any, ...] = (), **attributes: Any) -> Any:
+    same, zero = constant(x, np.float32(scale)), constant(x, np.zeros_like(scale, np.int8))
+    return op.concat(*(op.quantize_linear(each, same, zero, **attributes) for each in (x, y)), *apart, axis=0)
+
+
+def _stored_by_another(x: Any, y: Any, z: Any) -> Any:
+    return _stored(x, y, apart=(op.quantize_linear(z, constant(x, np.float32(0.25)), constant(x, np.int8(0))),))
+
+
+def _moved_between(x: Any, s: Any, t: Any, **attributes: Any) -> Any:
+    first = constant(x, np.asarray(s))
+    moved = op.tile(op.quantize_linear(x, first, **attributes), repeats=(2, 1))
+    return op.quantize_linear(op.dequantize_linear(moved, first, **attributes), constant(x, np.asarray(t)))
+
+
 def _joined_rows(x: Any, *places: int) -> Any:
     return op.concat(*(rows_of(x, place, place + 1) for place in places), axis=1)
 
@@ -141,6 +160,26 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     borders.tile_as_expand: ((lambda x: op.tile(x, repeats=(1, 2)), "f32[N,4]"),),
     borders.drop_repetition: ((lambda x, y: op.add(op.expand(x, shape=(2, 4)), y), "f32[1,4]", "f32[1,4]"),),
     borders.drop_repetition_in_order: ((lambda x, y: op.sub(op.expand(x, shape=(2, 4)), y), "f32[1,4]", "f32[1,4]"),),
+    borders.expand_after: (
+        (lambda x: op.add(op.expand(x, shape=(2, 4)), ones(4)), "f32[2,1]"),
+        (lambda x: op.relu(op.expand(x, shape=(2, 4))), "f32[2,1] NC"),
+    ),
+    borders.expand_after_in_order: (
+        (lambda x: op.sub(op.expand(x, shape=(2, 4)), ones(4)), "f32[2,1]"),
+        (lambda x: op.sub(op.expand(x, shape=(2, 4)), 1.0), "f32[2,1] NC"),
+    ),
+    concats.concat_before_reshape: (
+        (lambda x, y, z: op.concat(*_halves(x, y), z, axis=1), "f32[N,4]", "f32[N,4]", "f32[N,2,2]"),
+        (lambda x, y: op.concat(*_halves(x, y), axis=1), "f32[N,4] NC", "f32[N,4]"),
+        (lambda x, y: op.concat(*_halves(x, y), axis=1), "f32[N,4]", "f32[N,4,1]"),
+        (lambda x, y: op.concat(*_halves(x, y), axis=2), "f32[N,4]", "f32[N,4]"),
+    ),
+    concats.concat_before_layer: (
+        (lambda x, y, w: op.concat(op.matmul(x, w), op.matmul(y, w), axis=1), "f32[N,4]", "f32[N,4]", "f32[4,3]"),
+        (lambda x, y, w: op.concat(op.linear(x, w), op.linear(y, w), axis=1), "f32[N,4]", "f32[N,4]", "f32[3,4]"),
+        (lambda x, y, w: op.concat(op.linear(x, w), op.matmul(y, w), axis=0), "f32[3,4]", "f32[2,4]", "f32[4,4]"),
+        (lambda x, y, w: op.concat(op.matmul(x, w), op.matmul(y, w), axis=0), "f32[3,4] NC", "f32[2,4] CN", "f32[4,4]"),
+    ),
     concats.concat_before_step: (
         (lambda x, y: op.concat(op.relu(x), op.tanh(y), axis=1), "f32[N,4]", "f32[N,4]"),
         (lambda x: op.concat(op.relu(x), axis=1), "f32[N,4]"),
@@ -233,6 +272,17 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             "i8[2,4]",
             "f32[2,4]",
         ),
+    ),
+    quantised.concat_before_quantising: (
+        (lambda x, y: _stored(x, y, scale=FOUR, axis=1), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y, z: _stored(x, y, apart=(z,)), "f32[N,4]", "f32[N,4]", "i8[N,4]"),
+        (_stored_by_another, "f32[N,4]", "f32[N,4]", "f32[N,4]"),
+        (_stored, "f32[N,4]", "f16[N,4]"),
+        (lambda x, y: _stored(x, op.dequantize_linear(y, np.float32(0.25))), "f32[N,4]", "i8[N,4]"),
+    ),
+    quantised.skip_rounding_before_moving: (
+        (lambda x: _moved_between(x, FOUR, np.float32(0.25), axis=1), "f32[N,4]"),
+        (lambda x: _moved_between(x, np.float32(0.5), 0.25), "f32[N,4]"),
     ),
     quantised.skip_rounding: ((_rounded_twice, "f32[N,4]"),),
     quantised.skip_rounding_of_stored: ((_stored_between, "u8[N,4]"),),

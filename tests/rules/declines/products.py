@@ -43,6 +43,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     products.drop_repeated_matrix: (
         (lambda x, y: op.matmul(x, op.tile(y, repeats=(1, 2))), "f32[N,4]", "f32[4,3]"),
+        (lambda x, y: op.matmul(x, op.tile(y, repeats=(2, 1, 2))), "f32[2,5,4]", "f32[1,4,3]"),
         (lambda x, y: op.matmul(x, op.expand(y, shape=(2, 4, 3))), "f32[5,4]", "f32[4,3]"),
     ),
     products.sum_as_gemm: (
@@ -56,6 +57,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     merging.merge_products_of_one_operand: (
         (lambda x: op.add(op.matmul(x, SEVERAL), op.matmul(x, -SEVERAL)), "f32[2,5,4]"),
         (lambda x: op.mul(*(op.add(op.matmul(x, ones(4, 3)), each) for each in (ones(3), -ones(3)))), "f32[N,4]"),
+    ),
+    merging.merge_products_of_one_factor: (
+        (lambda x, y: op.mul(op.matmul(x, y), op.matmul(x, ones(4, 3))), "f32[N,4]", "f32[4,3]"),
+        (lambda x, v, w: op.add(op.matmul(x, v), op.matmul(x, w)), "f32[4]", "f32[4,3]", "f32[4,3]"),
+        (lambda x, w: op.matmul(x, op.matmul(x, w)), "f32[4,4]", "f32[4,4]"),
     ),
     merging.merge_products_of_one_matrix: (
         (lambda x, w: op.matmul(op.matmul(x, w), w), "f32[3,4]", "f32[4,4]"),

@@ -187,6 +187,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: _normed(x, (2, 3, 10), (2, 6, 5)), "f32[2,6,5]"),
         (lambda x: _normed(x, (4, 3, 5), (2, 6, 5), first=2), "f32[2,6,5]"),
     ),
+    normalisations.recognise_batch_norm: (
+        (lambda x: op.add(op.mul(op.conv(x, ones(2, 3, 1)), 2.0), 1.0), "f32[N,3,4]"),
+        (lambda x, w: op.add(op.mul(op.conv(x, w), ones(4)), 1.0), "f32[N,3,4]", "f32[2,3,1]"),
+    ),
     normalisations.recognise_group_norm: (
         (
             lambda x: op.reshape(op.instance_norm(op.reshape(x, shape=(4, 3, 5)), ones(3), ones(3)), shape=(2, 6, 5)),
