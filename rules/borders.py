@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -139,8 +139,25 @@ def broadcast_constant_in_order(before, c: Constant, after):
     return _with(c, repeated, result)
 
 
+def _may_repeat(c):
+    """Whether a constant may repeat its entries along an axis, or have a first axis of one: a look at two of each."""
+    values = c.value
+    if values.shape[:1] == (1,):
+        return True
+    # Each axis has a last entry beside the first one, and NaN may be repeated.
+    first, step = values.item(0) if values.size else None, 1
+    for size in reversed(values.shape):
+        if size > 1 and ((other := values.item(step)) == first or other != other):
+            return True
+        step *= size
+    return False
+
+
+Repeating = Annotated[Constant, rule.where(_may_repeat, "its entries are the same along an axis, or the first has one")]
+
+
 @rule
-def shorten_constant(c: Constant, y):
+def shorten_constant(c: Repeating, y):
     """Entries of a constant that are the same along an axis are one, which the op repeats itself."""
     result = _IN_EITHER_ORDER(c, y)
     yield result
@@ -148,7 +165,7 @@ def shorten_constant(c: Constant, y):
 
 
 @rule
-def shorten_constant_in_order(before, c: Constant, after):
+def shorten_constant_in_order(before, c: Repeating, after):
     """So it is in a difference, a comparison or a choice."""
     result = _IN_ORDER(*before, c, *after)
     yield result
@@ -156,7 +173,7 @@ def shorten_constant_in_order(before, c: Constant, after):
 
 
 @rule
-def shorten_expanded_constant(c: Constant):
+def shorten_expanded_constant(c: Repeating):
     """So it is where they are repeated further."""
     wide = op.expand(c)
     yield wide

@@ -10,7 +10,7 @@ from graphrewrite import Graph, pass_
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
-from graphrewrite.graph.dataflow import PREDICATE, is_ordered
+from graphrewrite.graph.dataflow import PREDICATE, is_ordered, predicate_in
 from graphrewrite.graph.rewiring import all_buffers, inherit, is_buffer, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
@@ -54,11 +54,13 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     They are there before all others: what came before one of them comes before what came after it, and no more is said
     of their order.
     """
-    constants = [node for node, data in graph.nodes(data=True) if data.get("type") == "constant"]
-    freed = [node for node in constants if _drop_order(graph, node)]
+    constants = {node for node, data in graph._node.items() if data.get("type") == "constant"}
+    freed = [node for node in constants if _drop_order(graph, node)] if _has_order(graph) else []
+    if not any(_reads_only(graph, node, constants) for node in graph._node):
+        return freed  # as most networks: the first node to compute would read constants alone
     independent = graph.independent_nodes() - set(graph.outputs)
-    if all(graph.nodes[node].get("type") == "constant" for node in independent):
-        return freed  # none, in most networks
+    if independent <= constants:
+        return freed
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     buffers: dict[str, bool | None] = {}
@@ -103,6 +105,20 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         _drop_order(graph, node)
     removed, _ = remove(graph, folded)
     return [*freed, *removed]
+
+
+def _has_order(graph: Graph) -> bool:
+    """Tell whether any edge has more than operands, as an order has."""
+    return any(len(data) != 1 or "slots" not in data for edges in graph._succ.values() for data in edges.values())
+
+
+def _reads_only(graph: Graph, node: str, constants: set[str]) -> bool:
+    """Tell whether a node is neither input, constant nor output, and is computed of constants alone."""
+    sources = graph._pred[node]
+    for source, data in sources.items():
+        if source not in constants and (data.get("slots") or predicate_in(data) is None):
+            return False
+    return node not in constants and graph._node[node].get("type") not in ("input", "output")
 
 
 def _drop_order(graph: Graph, node: str) -> bool:
@@ -164,7 +180,13 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
 @pass_
 def eliminate_empty_nodes(graph: Graph) -> list[str]:
     """Let what has no entries be an input of its type, or a constant: nothing it is computed of counts, nor when."""
-    empty = {node: kinds for node, data in graph.nodes(data=True) if (kinds := _types_without_entries(data))}
+    empty = {}
+    for node, data in graph._node.items():
+        kind = data.get("result")
+        if kind.__class__ is Tensor and 0 not in kind.shape:
+            continue  # as almost all
+        if kinds := _types_without_entries(data):
+            empty[node] = kinds
     if not empty:
         return []
     inputs: dict[Tensor, str] = {}
@@ -223,8 +245,11 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     firsts: dict[object, str] = {}
     origins: dict[str, dict[str, None]] = {}
     merged = []
+    glances = {node: _glance(graph, node) for node in graph._node}
+    if len(set(glances.values())) == len(glances):
+        return []
     for node in graph.in_order():
-        glance = _glance(graph, node)
+        glance = _glance(graph, node) if merged else glances[node]
         other = alike.setdefault(glance, node)
         if other == node:
             continue  # as most nodes
@@ -261,11 +286,12 @@ def _renamed_sizes(graph: Graph, node: str, first: str) -> dict[str, Dimension]:
 
 def _glance(graph: Graph, node: str) -> object:
     """Return what costs little to compare, and is equal for equal nodes."""
-    data = graph.nodes[node]
-    if data.get("type") != "constant":
-        return graph.op(node).name, _operands(graph, node)
+    data = graph._node[node]
+    kind = data.get("type")
+    if kind != "constant":
+        return node if kind in ("input", "output") else (kind, frozenset(graph._pred[node]))
     value = np.asarray(data["value"])
-    return value.dtype, value.shape, value.flat[:_GLANCE].tobytes()
+    return value.dtype.str, value.shape, value.flat[:_GLANCE].tobytes()
 
 
 def _operands(graph: Graph, node: str) -> tuple[Operand, ...]:
@@ -282,8 +308,12 @@ def _identity(graph: Graph, node: str) -> object:
     attributes = attributes_in(data, op)
     if op.name in ("input", "output") or op.has_state(attributes) or is_ordered(graph, node):
         return node
+    held: Any = None
+    if op.name == "constant":
+        # A weight changes in training, and a buffer of the same numbers does not.
+        held = (data.get("result"), data.get("trainable", True))
+        if (value := np.asarray(attributes["value"])).dtype != object:  # numbers by their bytes, which cost less
+            held = (*held, attributes.pop("value") is None or value.tobytes())
     # Marks count: two nodes that run on different backends are two.
     told = tuple([(k, format_exactly(v)) for k, v in sorted({**attributes, **marks_in(data, op)}.items())])
-    # A weight changes in training, and a buffer of the same numbers does not.
-    held = (str(data.get("result")), data.get("trainable", True)) if op.name == "constant" else None
     return op.name, _operands(graph, node), graph.predicate(node), told, held

@@ -178,6 +178,8 @@ def reduce_one_as_reshape(x):
     reduced = (op.reduce_max | op.reduce_min | op.reduce_prod | op.reduce_mean | op.reduce_sum)(x)
     yield reduced
     rank = len(x.shape)
+    if 1 not in x.shape and x.shape != reduced.shape:  # as most
+        return decline("no axis has a single entry", at=x)
     axes = {axis % rank for axis in (range(rank) if reduced.axes is None else reduced.axes)}
     if any(x.shape[axis] != 1 for axis in axes):
         return decline("an axis has more entries than one, or none", at=reduced)

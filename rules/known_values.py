@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import decline, op, rule
-from graphrewrite.rewriting.facts import Fact, never_minus_zero, numbers, whole
+from graphrewrite.rewriting.facts import Fact, never_minus_zero, numbers, visibly_nan, visibly_unlimited, whole
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.types import element_dtype, element_of, integer_limits
 
@@ -21,6 +21,7 @@ __all__ = [
     "begin_cell_at_zero",
     "compute_known_number",
     "compute_known_sizes",
+    "compute_known_sum",
     "drop_abs",
     "drop_add_zero",
     "drop_cast_there_and_back",
@@ -35,6 +36,7 @@ __all__ = [
     "fill_as_expand",
     "filled",
     "is_held",
+    "is_reached",
 ]
 
 _MOST = 1 << 16
@@ -51,6 +53,7 @@ has_no_sign = numbers.predicate(
     lambda fact: fact.low >= 0 and not fact.minus_zero,
     "it is never negative, and never -0",
     lambda fact: f"may be negative: its range is {fact.range}" if fact.low < 0 else "may be -0",
+    unless=visibly_unlimited,
 )
 """No entry has a sign, NaN aside."""
 
@@ -101,10 +104,22 @@ def drop_clip(x):
     """Limits that no value reaches do not limit."""
     limited = (op.clip | op.hard_tanh)(x)
     yield limited
+    if is_reached(limited.low, limited.high, x):
+        return decline("a limit may be reached: any number is possible", at=x)
     fact = x.fact()
     if not fact.is_within(as_stored(limited.low, x.type.element), as_stored(limited.high, x.type.element)):
         return decline("a limit may be reached: known is {}", fact, at=x)
     return x
+
+
+_HELD_BY_ALL = 65504
+"""The greatest number that floats of 16 bits hold (IEEE 754-2019, 3.6): less is no infinity in any type."""
+
+
+def is_reached(low, high, x):
+    """Whether each limit that is there is seen to change some number of a float that has no limits of its own."""
+    limits = [bound for bound in (low, high) if bound is not None]
+    return bool(limits) and all(abs(bound) < _HELD_BY_ALL for bound in limits) and visibly_unlimited(x)
 
 
 def as_stored(bound, element):
@@ -220,12 +235,14 @@ def compute_known_sizes(x):
 
 
 _OFTEN_KNOWN: Any = (
-    op.equal | op.less | op.less_or_equal | op.greater | op.greater_or_equal | op.is_nan | op.is_inf | op.mul
-    | op.add | op.sub | op.mod | op.bitwise_and | op.bitwise_or | op.bitwise_xor | op.bit_shift
-    | op.logical_and | op.logical_or | op.logical_xor | op.minimum | op.maximum | op.clip | op.sign | op.neg
-    | op.where
+    op.equal | op.less | op.less_or_equal | op.greater | op.greater_or_equal | op.is_nan | op.is_inf
+    | op.mod | op.bitwise_and | op.bitwise_or | op.bitwise_xor | op.bit_shift
+    | op.logical_and | op.logical_or | op.logical_xor | op.where
 )  # fmt: skip
 """Ops whose result may be one number, though no operand is."""
+_WITH_NAN: Any = op.add | op.sub | op.mul | op.minimum | op.maximum | op.clip | op.sign | op.neg
+"""Others, which of floats that may be NaN make such."""
+_MaybeKnown = Annotated[Any, rule.where(lambda x: not visibly_nan(x), "nothing below it shows that it may be NaN")]
 
 
 @rule
@@ -233,6 +250,19 @@ def compute_known_number(xs):
     """A result of which only one number is possible is that number."""
     found = _OFTEN_KNOWN(*xs)
     yield found
+    return _known(found)
+
+
+@rule
+def compute_known_sum(xs: _MaybeKnown):
+    """So is that of sums, products and extremes, where no operand may be NaN."""
+    found = _WITH_NAN(*xs)
+    yield found
+    return _known(found)
+
+
+def _known(found):
+    """The only number that is possible in place of a value."""
     number = found.fact().number
     if number is None:
         return decline("may be several numbers; known is: {}", found.fact(), at=found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from graphrewrite import decline, op, rule
-from graphrewrite.rules.known_values import as_stored
+from graphrewrite.rules.known_values import as_stored, is_reached
 from graphrewrite.types import element_dtype
 
 __all__ = ["clip_as_relu", "leave_out_limit", "limits_of", "merge_clips"]
@@ -14,10 +14,10 @@ __all__ = ["clip_as_relu", "leave_out_limit", "limits_of", "merge_clips"]
 @rule
 def clip_as_relu(x):
     """A lower limit of 0 alone rectifies."""
-    limited = op.clip(x, low=0)
+    limited = op.clip(x, low=0, high=None)
     yield limited
-    if limited.high is not None or math.copysign(1.0, limited.low) < 0:
-        return decline("there is an upper limit, or zeros have a sign", at=limited)
+    if math.copysign(1.0, limited.low) < 0:
+        return decline("zeros have a sign", at=limited)
     return op.relu(x)
 
 
@@ -26,6 +26,8 @@ def leave_out_limit(x):
     """A limit that no number reaches is left out."""
     limited = (op.clip | op.hard_tanh)(x)
     yield limited
+    if is_reached(limited.low, limited.high, x):
+        return decline("a limit may be reached: any number is possible", at=x)
     fact = x.fact()
     least, most = (as_stored(bound, x.type.element) for bound in (limited.low, limited.high))
     if None not in (least, most) and not (least < most or str(least) == str(most)):

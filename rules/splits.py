@@ -18,8 +18,8 @@ __all__ = ["cut_split", "join_slices", "nodes_of_type"]
 def join_slices(graph: Graph) -> list[str]:
     """Slices of one value that lie side by side are results of one split."""
     found: dict[tuple[Operand, int], list[tuple[range, str]]] = {}
-    for node in graph.in_order():
-        if graph.nodes[node]["type"] == "slice" and (part := _part(graph, node)) is not None:
+    for node in nodes_of_type(graph, "slice"):
+        if (part := _part(graph, node)) is not None:
             axis, places = part
             found.setdefault((graph.operands(node)[0], axis), []).append((places, node))
     joined: dict[Operand, Operand] = {}

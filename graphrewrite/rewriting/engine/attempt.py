@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from graphrewrite.errors import GraphRewriteError
@@ -14,13 +16,16 @@ from graphrewrite.rewriting.engine.rule_index import Entry
 from graphrewrite.rewriting.fused import Finder
 from graphrewrite.rewriting.match import Candidates, Match, find_at
 from graphrewrite.rewriting.match.screen import screen_of
-from graphrewrite.rewriting.pattern import top_of
+from graphrewrite.rewriting.pattern import Every, Repeated, top_of
 from graphrewrite.rewriting.rule.outcome import Declined
 
 __all__ = ["Attempt", "Change", "attempt_of", "has_unknown_ops"]
 
-Attempt = Callable[[Any], Iterator[tuple[Any, Edit | Declined]]]
-"""From a node to its matches, each with the edit that would apply it, or the reason why it is declined."""
+Attempt = Callable[[Any], Iterable[tuple[Any, Edit | Declined]]]
+"""From a node to its matches, each with the edit that would apply it, or the reason why it is declined.
+
+Where there is certainly none, as at most nodes, it is an empty tuple.
+"""
 
 
 class Change(NamedTuple):
@@ -40,9 +45,16 @@ def attempt_of(entry: Entry, graph: Any, candidates: Candidates) -> Attempt:
     if finder is not None:
         matches = _found(member, graph, finder, candidates, matches)
 
-    def attempt(node: str) -> Iterator[Any]:
+    def attempt(node: str) -> Iterable[Any]:
         try:
-            for match in matches(node):
+            found = matches(node)
+        except GraphRewriteError as error:
+            raise member.named(error, at=node) from error
+        return planned(node, found) if found else ()
+
+    def planned(node: str, found: Iterable[Match]) -> Iterator[Any]:
+        try:
+            for match in found:
                 yield match, member.edit(graph, match, fresh=graph.fresh)
         except GraphRewriteError as error:
             raise member.named(error, at=node) from error
@@ -65,17 +77,25 @@ def _planned(member: Any, graph: Any) -> Attempt:
     return attempt
 
 
-def _searched(rule: PatternRule, graph: Graph, root: int, candidates: Candidates) -> Callable[[str], Iterator[Match]]:
-    screen = screen_of(top_of(rule.pattern.roots[root]))
+def _searched(rule: PatternRule, graph: Graph, root: int, candidates: Candidates) -> Callable[[str], Iterable[Match]]:
+    screen = screen_of(top_of(rule.pattern.roots[root]), most=_most_readers(rule))
+    options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "candidates": candidates}
 
-    def matches(node: str) -> Iterator[Match]:
-        if not screen.admits(node, graph._node, graph._pred):
-            return
-        options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "candidates": candidates}
+    def matches(node: str) -> Iterable[Match]:
+        return search(node) if screen.admits(node, graph) else ()
+
+    def search(node: str) -> Iterator[Match]:
         for embedding in find_at(rule.pattern, graph, node, **options):
             yield Match(rule, embedding.images, embedding.values)
 
     return matches
+
+
+def _most_readers(rule: PatternRule) -> float:
+    """Return how many readers a node of a match may have that is no root: where they are all matched, no more."""
+    pattern = rule.pattern
+    is_counted = len(pattern.roots) == 1 and not any(isinstance(t, Repeated | Every) for t in pattern.terms)
+    return len(pattern.nodes) - 1 if is_counted and rule.shared == "refuse" else math.inf
 
 
 def _found(
@@ -83,18 +103,17 @@ def _found(
     graph: Graph,
     finder: Finder,
     candidates: Candidates,
-    searched: Callable[[str], Iterator[Match]],
-) -> Callable[[str], Iterator[Match]]:
+    searched: Callable[[str], Iterable[Match]],
+) -> Callable[[str], Iterable[Match]]:
     found: list[tuple[Any, ...]] = []
     # A function that returns nothing is handed all matches; at an unusual node, the search finds them.
     step = finder.bind(graph, candidates, lambda *match: found.append(match), lambda _: True)
 
-    def matches(node: str) -> Iterator[Match]:
+    def matches(node: str) -> Iterable[Match]:
         found.clear()
         if step(node):
-            yield from searched(node)
-        else:
-            for match in found[:]:
-                yield finder.match_of(rule, match)
+            return searched(node)
+        return map(match_of, found[:]) if found else ()
 
+    match_of = partial(finder.match_of, rule)
     return matches

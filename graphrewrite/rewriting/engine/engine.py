@@ -313,6 +313,10 @@ class Engine:
             if planned_at is None:
                 planned_at = attempt_of(entry, graph, self.candidates)
             outcomes = planned_at(node)
+            if outcomes == ():  # as at most nodes
+                if watcher is not None:
+                    watcher.tried(member, node, None)
+                return False
             # In place, an interrupt waits for the end of a step; while matches are searched it may come at once.
             for match, planned in outcomes if interrupts is None else interrupts.interruptible(outcomes):
                 count += 1

@@ -16,6 +16,8 @@ from graphrewrite.rewriting.facts.predicates import (
     never_zero,
     nonnegative,
     nonpositive,
+    visibly_nan,
+    visibly_unlimited,
     whole,
 )
 from graphrewrite.rewriting.facts.queries import Query, distance, dominators, producers, readers_of
@@ -41,5 +43,7 @@ __all__ = [
     "producers",
     "readers_of",
     "types",
+    "visibly_nan",
+    "visibly_unlimited",
     "whole",
 ]

@@ -172,7 +172,14 @@ class Analysis(Generic[F]):
                 raise AnalysisError(f"{self.name}: the op {op.name!r} has a function already, and has one only")
         return replace(self, functions={**self.functions, **functions})
 
-    def predicate(self, holds: Callable[[F], Any], reason: str, lacking: Callable[[F], str] | None = None) -> Predicate:
+    def predicate(
+        self,
+        holds: Callable[[F], Any],
+        reason: str,
+        lacking: Callable[[F], str] | None = None,
+        *,
+        unless: Callable[[Any], bool] | None = None,
+    ) -> Predicate:
         """Return a condition on values that asks what is known of them, for `rule.where`, and to call below the yield.
 
         Parameters
@@ -183,6 +190,9 @@ class Analysis(Generic[F]):
             The condition in words: "it is never negative".
         lacking : callable, optional
             From a fact to what is missing, for explanations: "may be negative: its range is [-1, 3]".
+        unless : callable, optional
+            From a matched value to whether the condition is seen not to hold, at less cost than that of a fact, such as
+            `visibly_unlimited`.
 
         Examples
         --------
@@ -203,7 +213,7 @@ class Analysis(Generic[F]):
         >>> [match.roots for match in drop_minimum.find(g)]
         [('m',)]
         """
-        return Predicate(self, holds, reason, lacking)
+        return Predicate(self, holds, reason, lacking, unless)
 
     def function_of(self, op: Op, data: Mapping[Any, Any]) -> OpFunction | None:
         """Return the function of a node with some data; None where nothing follows from its operands."""

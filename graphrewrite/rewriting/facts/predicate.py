@@ -23,6 +23,8 @@ class Predicate:
     ----------
     reason : str
         The condition in words.
+    unless : callable, optional
+        Tells of a value, at less cost than its fact, that the condition does not hold.
     """
 
     looks_around = True
@@ -33,11 +35,15 @@ class Predicate:
         holds: Callable[[Any], Any],
         reason: str,
         lacking: Callable[[Any], str] | None = None,
+        unless: Callable[[Any], bool] | None = None,
     ) -> None:
         self.analysis, self.holds, self.reason, self._lacking = analysis, holds, reason, lacking
+        self.unless = unless
 
     def __call__(self, value: Any) -> bool:
         """Tell whether the condition certainly holds for a matched value."""
+        if self.unless is not None and hasattr(value, "fact") and self.unless(value):
+            return False
         return bool(self.holds(self._fact(value)))
 
     def lacking(self, value: Any) -> str:

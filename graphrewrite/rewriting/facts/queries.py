@@ -12,7 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from graphrewrite.errors import RuleError
 from graphrewrite.rewriting.facts.observation import observer_of
 
-__all__ = ["Query", "distance", "dominators", "producers", "readers_of"]
+__all__ = ["Query", "distance", "dominators", "looked_at", "producers", "readers_of"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,7 +43,7 @@ def _site(value: Any) -> tuple[Any, Any]:
         raise RuleError(f"{value!r} has no surroundings: only what is matched stands in the graph") from None
 
 
-def _looked_at(graph: Any, node: Any) -> Any:
+def looked_at(graph: Any, node: Any) -> Any:
     """Return a node, noted as one on which a match depends."""
     observer = observer_of(graph)
     if observer is not None:
@@ -53,7 +53,7 @@ def _looked_at(graph: Any, node: Any) -> Any:
 
 def _sources(graph: Any, node: Any) -> tuple[str, ...]:
     """Return the nodes that a node reads, in the order of its operands, each once."""
-    return tuple(dict.fromkeys(operand.node for operand in graph.operands(_looked_at(graph, node))))
+    return tuple(dict.fromkeys(operand.node for operand in graph.operands(looked_at(graph, node))))
 
 
 @Query
@@ -90,7 +90,7 @@ def readers_of(value: Any) -> tuple[str, ...]:
     ('a', 'b')
     """
     graph, node = _site(value)
-    return tuple(sorted(graph._succ[_looked_at(graph, node)], key=str))
+    return tuple(sorted(graph._succ[looked_at(graph, node)], key=str))
 
 
 @Query

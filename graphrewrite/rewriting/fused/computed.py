@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -161,6 +162,19 @@ class _Replay(Replay):
         match = self.match
         return [Bound(self, match[i], 0, place) if is_value else match[i] for i, is_value, place in self.values]
 
+    @cached_property
+    def places(self) -> dict[str, Any]:
+        """The nodes of the match and what variables bind, to their places in the pattern.
+
+        A rule may have read an operand off the graph, which then does not know its place.
+        """
+        found: dict[str, Any] = {}
+        for argument in self.arguments():
+            for each in argument if isinstance(argument, tuple) else (argument,):
+                if each.__class__ is Bound:
+                    found[each.node] = each._place
+        return found | {image: place for place, image in enumerate(self.images) if image.__class__ is str}
+
 
 class _LooseReplay(_Replay):
     """A run on a match some of whose arguments are missing, or several."""
@@ -192,7 +206,7 @@ def are_plain(new: list[Any]) -> bool:
     return True
 
 
-def shape_of(parts: list[Any], new: list[Any], replay: Replay) -> Any:
+def shape_of(parts: list[Any], new: list[Any], replay: _Replay) -> Any:
     """Return the shape of results: that of the new nodes, and what takes the place of each root; None if unusual.
 
     A new value is the index of its node and that of the result, an old one the place of its term; of several values
@@ -220,10 +234,12 @@ def shape_of(parts: list[Any], new: list[Any], replay: Replay) -> Any:
     return None if None in values else (tuple(shape), tuple(values))
 
 
-def _read(part: Any, index: dict[int, int], replay: Replay) -> Any:
+def _read(part: Any, index: dict[int, int], replay: _Replay) -> Any:
     """Return where a value comes from."""
     if part.__class__ is Bound:
-        return None if part.result or part.replay is not replay else part._place
+        if part.result or part.replay is not replay:
+            return None
+        return replay.places.get(part.node) if part._place is None else part._place
     if part.__class__ is New:
         return index[id(part.first)], part.result
     return (index[id(part)], 0) if part.__class__ is Known else None

@@ -83,12 +83,12 @@ class MatchWriter(Source):
         self._check()
 
     def _check(self) -> None:
-        loops = sum(any(op.commutative for op in node.ops) for node in self.pattern.nodes)
+        loops = sum(len(n.loose) > 1 or any(op.commutative for op in n.ops) for n in self.pattern.nodes)
         if loops + len(self.tops) > _MOST_LOOPS or len(self.pattern.nodes) > _MOST_NODES:
             raise NotPlainError
         for node in self.pattern.nodes:
-            if not node.operands or len(node.loose) > 1:
-                raise NotPlainError
+            if len(node.loose) > 2 or (len(node.loose) == 2 and node.loose[1] != node.loose[0] + 2):
+                raise NotPlainError  # two are around one operand
             # Of a commutative op, only all operands together are loose: in the order in which they stand.
             is_loose = bool(node.loose or node.optional or any(op.variadic for op in node.ops))
             if is_loose and len(node.loose) < len(node.operands) and any(op.commutative for op in node.ops):
@@ -218,7 +218,18 @@ class MatchWriter(Source):
         self.line("if e is None: return general(n0)")
         if any(isinstance(t, PatternNode) for t in term.operands):  # which a variable may bind as well
             self.line(f"if len(e) != len(pred[{name}]): return general(n0)")
-        if term.loose:
+        if len(term.loose) == 2:
+            first, last = term.loose
+            behind = count - last - 1
+            values, at = self.new("v"), self.new("i")  # which the next turn of the loop reads again
+            self.line(f"{values} = e")
+            self.line(f"for {at} in range({first}, len({values}) - {behind}):")
+            self.depth += 1
+            self.line(
+                f"{listed}, = *{values}[:{first}], (*{values}[{first}:{at}],), {values}[{at}], "
+                f"(*{values}[{at} + 1:len({values}) - {behind}],), *{values}[len({values}) - {behind}:]"
+            )
+        elif term.loose:
             (at,) = term.loose
             behind = count - at - 1
             self.line(f"if len(e) < {count - 1}: {self.stop}")
@@ -231,6 +242,9 @@ class MatchWriter(Source):
     def decode(self, term: PatternNode, name: str) -> list[str]:
         """Write how the operands of a node are read from its edges; return their names."""
         count = len(term.operands)
+        if not count:
+            self.line(f"if pred[{name}]: return general(n0)")
+            return []
         found = [self.new("s") for _ in range(count)]
         listed, sources = ", ".join(found), self.new("p")
         self.line(f"{sources} = pred[{name}]")

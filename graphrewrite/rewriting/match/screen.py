@@ -1,8 +1,8 @@
-"""A screen before the search: what has to be below a node by its types alone, whatever variables bind."""
+"""A screen before the search: what has to be below a node by types and numbers of readers, whatever variables bind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,32 +18,41 @@ _DEPTH = 4
 class Screen(NamedTuple):
     """What has to be below a node: for each operand of which a pattern names the op, types and what is below these.
 
+    With the types goes the most readers that a node of them may have: one that goes with the match has them all there.
     An operand may have alternatives. In which order operands are, and whether two are one, is left to the search.
 
     Examples
     --------
-    >>> from graphrewrite import op, rule
+    >>> from graphrewrite import Graph, op, rule
     >>> @rule
     ... def r(x, c):
     ...     yield op.add(op.exp(op.neg(x)), c)
     ...     return x
     >>> screen = screen_of(r.pattern.roots[0])
-    >>> nodes = {name: {"type": name} for name in ("add", "exp", "neg", "relu")}
-    >>> screen.admits("add", nodes, {"add": ["relu", "exp"], "exp": ["neg"]})
-    True
-    >>> screen.admits("add", nodes, {"add": ["relu", "exp"], "exp": ["relu"]})
-    False
+    >>> g = Graph.parse('''graph g
+    ... x = input() : f32[N]
+    ... n = neg(x)
+    ... e = exp(n)
+    ... f = exp(x)
+    ... a = add(x, e)
+    ... b = add(x, f)
+    ... y = output(a)
+    ... z = output(b)''')
+    >>> screen.admits("a", g), screen.admits("b", g)
+    (True, False)
     """
 
-    operands: tuple[tuple[tuple[frozenset[str], Screen], ...], ...]
+    operands: tuple[tuple[tuple[frozenset[str], float, Screen], ...], ...]
 
-    def admits(self, name: Any, nodes: Mapping[Any, Mapping[str, Any]], pred: Mapping[Any, Any]) -> bool:
+    def admits(self, name: Any, graph: Any) -> bool:
         """Tell whether all of that is below a node; the pattern may fail to match all the same."""
+        nodes, succ = graph._node, graph._succ
         for alternatives in self.operands:
-            for source in pred[name]:
+            for source in graph._pred[name]:
                 kind = nodes[source].get("type")
-                for kinds, screen in alternatives:
-                    if kind in kinds and (not screen.operands or screen.admits(source, nodes, pred)):
+                for kinds, most, screen in alternatives:
+                    is_fit = kind in kinds and len(succ[source]) <= most
+                    if is_fit and (not screen.operands or screen.admits(source, graph)):
                         break
                 else:
                     continue
@@ -54,23 +63,23 @@ class Screen(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def screen_of(top: PatternNode, depth: int = _DEPTH) -> Screen:
-    """Return the screen of a pattern node."""
-    found = [_alternatives(term, depth - 1) for term in top.operands] if depth else []
+def screen_of(top: PatternNode, depth: int = _DEPTH, most: float = math.inf) -> Screen:
+    """Return the screen of a pattern node, below which no node of the match has more readers than some number."""
+    found = [_alternatives(term, depth - 1, most) for term in top.operands] if depth else []
     # Most nodes have a constant: what is rarer decides sooner.
-    return Screen(tuple(sorted(filter(None, found), key=lambda each: any(kinds is _CONSTANT for kinds, _ in each))))
+    return Screen(tuple(sorted(filter(None, found), key=lambda each: any(kinds is _CONSTANT for kinds, *_ in each))))
 
 
-def _alternatives(term: Any, depth: int) -> tuple[tuple[frozenset[str], Screen], ...]:
+def _alternatives(term: Any, depth: int, most: float) -> tuple[tuple[frozenset[str], float, Screen], ...]:
     """Return what the node of an operand may be; nothing where that may be any."""
     match term:
         case PatternNode():
-            return ((term.kinds, screen_of(term, depth)),) if term.kinds else ()
+            return ((term.kinds, most, screen_of(term, depth, most)),) if term.kinds else ()
         case Result():
-            return _alternatives(term.node, depth)
+            return _alternatives(term.node, depth, most)
         case Literal() | Variable(constant=True, optional=False):
-            return ((_CONSTANT, Screen(())),)
+            return ((_CONSTANT, math.inf, Screen(())),)
         case Either():
-            each = [_alternatives(option, depth) for option in term.options]
+            each = [_alternatives(option, depth, most) for option in term.options]
             return tuple(one for several in each for one in several) if all(each) else ()
     return ()

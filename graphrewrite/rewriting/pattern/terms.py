@@ -195,7 +195,8 @@ class Variable(Traced):
         return iter((Rest(self),))
 
     def __repr__(self) -> str:
-        narrowed = ": Constant" if self.constant else f": {self.condition!r}" if self.condition else ""
+        wanted = ["Constant"] * self.constant + [repr(self.condition)] * (self.condition is not None)
+        narrowed = f": {', '.join(wanted)}" if wanted else ""
         return f"{self.name}{narrowed}{' = None' if self.optional else ''}"
 
 

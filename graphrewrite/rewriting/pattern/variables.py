@@ -31,6 +31,18 @@ class Constant(Operators):
     ...     return op.add(x, c)
     >>> print(double_constant.pattern)
     add(x, c: Constant)
+
+    Those of which more is wanted:
+
+    >>> from typing import Annotated
+    >>> Scalar = Annotated[Constant, rule.where(lambda c: not c.shape, "it is a scalar")]
+    >>> @rule
+    ... def double_scalar(x, c: Scalar):
+    ...     "A sum with a constant scalar."
+    ...     yield op.add(x, c)
+    ...     return op.add(x, c)
+    >>> print(double_scalar.pattern)
+    add(x, c: Constant, <it is a scalar>)
     """
 
     if TYPE_CHECKING:  # offered below the yield, where `graphrewrite.rewriting.rule.replacement.Bound` stands for it
@@ -39,6 +51,10 @@ class Constant(Operators):
         type: Any
 
         def __getattr__(self, name: str) -> Any: ...
+
+
+_CONSTANTS = (Constant, Constant | None)
+"""The second is for an operand that may be missing: ``c: Constant | None = None``."""
 
 
 def variables_of(function: Callable[..., Any], tracing: Tracing) -> tuple[Variable, ...]:
@@ -61,16 +77,17 @@ def _variable(parameter: inspect.Parameter, tracing: Tracing) -> Variable:
             f"its parameter {name!r} has a star or a default; the only default is None, for an operand that may miss "
             f"(for any number of operands write op.concat(*{name}))"
         )
+    constant = False
     if get_origin(annotation) is Annotated:  # type checkers accept a value that is no type only there
-        _, annotation, *_ = get_args(annotation)
-    # `Constant | None = None` is the same for an operand that may be missing.
-    constant = annotation is Constant or annotation == Constant | None
+        own, annotation, *_ = get_args(annotation)
+        constant = own in _CONSTANTS
+    constant |= annotation in _CONSTANTS
     condition: Where | None = None
     if isinstance(annotation, Where):
         condition = annotation
     elif isinstance(annotation, set | frozenset | range):
         condition = _one_of(annotation)
-    elif not constant and annotation is not parameter.empty:
+    elif annotation not in _CONSTANTS and annotation is not parameter.empty:
         raise RuleError(
             f"does not understand the annotation {annotation!r}; a variable may be annotated with rule.Constant, "
             "rule.where(...), or a set or range of values"

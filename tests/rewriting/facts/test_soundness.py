@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph
 from graphrewrite.errors import EvaluationError
 from graphrewrite.op import LIBRARY
-from graphrewrite.rewriting.facts import numbers
+from graphrewrite.rewriting.facts import facts_of, numbers, visibly_nan, visibly_unlimited
 from graphrewrite.testing import graphs
 from graphrewrite.testing.strategies.inputs import batch_for
 from tests.support.fact_checking import concentrated, values_of, wrong_alone, wrong_in_graph
@@ -36,6 +36,35 @@ def test_nothing_that_is_said_of_values_is_wrong(names: list[str]) -> None:
 
     with fewer_examples():
         check()
+
+
+OF_FLOATS = ("add", "mul", "div", "neg", "relu", "sub", "abs", "reshape", "concat", "leaky_relu", "sqrt", "softmax")
+
+
+@given(graphs(ops=OF_FLOATS))
+def test_what_a_look_sees_of_a_value_its_fact_says_too(graph: Graph) -> None:
+    facts = facts_of(graph)
+    for node in facts:
+        if visibly_nan(graph.value(node)):
+            assert facts[node].nan, node
+        if visibly_unlimited(graph.value(node)):
+            assert (facts[node].low, facts[node].high) == (-np.inf, np.inf), node
+
+
+def test_a_look_ends_where_facts_know_more() -> None:
+    graph = Graph.parse("""graph g
+x = input() : f32[N]
+zero = constant(value=0.0) : f32[]
+product = mul(x, zero)
+one = div(x, x)
+sum = add(product, x)
+half = sigmoid(x)
+y = output(sum)
+z = output(half)
+w = output(one)""")
+    seen = [visibly_unlimited(graph.value(node)) for node in ("product", "one", "sum", "half")]
+    assert seen == [False, False, True, False]
+    assert all(visibly_nan(graph.value(node)) for node in ("product", "sum", "half"))
 
 
 def test_a_shift_that_leaves_its_64_bits_may_give_anything() -> None:

@@ -440,7 +440,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.cast(op.cast(x, element="f64"), element="string"), "f32[N,4]"),
     ),
     rules.merge_bit_casts: ((lambda x: op.bit_cast(op.bit_cast(x, element="bool"), element="i8"), "u8[N,4]"),),
-    rules.clip_as_relu: ((lambda x: op.clip(x, low=0.0, high=6.0), "f32[N,4]"),),
+    rules.clip_as_relu: (
+        (lambda x: op.clip(x, low=0.0, high=6.0), "f32[N,4]"),
+        (lambda x: op.clip(x, low=-0.0), "f32[N,4]"),
+    ),
     rules.leave_out_limit: (
         (lambda x: op.clip(x, low=-1.0), "f32[N,4]"),
         (lambda x: op.clip(op.abs(x), low=1.0, high=-1.0), "f32[N,4]"),
@@ -452,8 +455,9 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.clip(op.clip(x, low=float("nan")), low=0.0), "f32[N,4]"),
     ),
     rules.compute_known_sizes: ((op.shape, "f32[N,4]"),),
-    rules.compute_known_number: (
-        (lambda x: op.greater(op.sigmoid(x), 0.5), "f32[N,4]"),
+    rules.compute_known_number: ((lambda x: op.greater(op.sigmoid(x), 0.5), "f32[N,4]"),),
+    rules.compute_known_sum: (
+        (lambda x: op.mul(op.sigmoid(op.sigmoid(x)), 0.5), "f32[N,4]"),
         (lambda x: op.mul(x, 0.0), "f32[N,4]"),  # NaN of infinities
     ),
     rules.fill_as_expand: ('r = constant_of_shape(shape=[2], value=1.0, element="bf16") : bf16[2]',),

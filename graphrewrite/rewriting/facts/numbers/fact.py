@@ -158,21 +158,33 @@ def of_array(array: np.ndarray, kind: Type) -> Fact:
     unknown = of_type(kind)
     if not array.size or array.dtype.kind not in "fiub":
         return unknown._replace(constant=True)
+    if array.size == 1:  # as many are
+        return _of_number(array.item(), unknown)
     if array.dtype.kind != "f":
         ones, some = (int(ufunc.reduce(array, axis=None)) for ufunc in (np.bitwise_and, np.bitwise_or))
         return integers(int(array.min()), int(array.max()), ~some, ones, constant=True)
-    low, high = float(array.min()), float(array.max())
+    low, high = float(np.minimum.reduce(array, axis=None)), float(np.maximum.reduce(array, axis=None))
     nan = low != low
     if nan:
         array = array[~np.isnan(array)]
         if not array.size:
             return unknown._replace(constant=True)
         low, high = float(array.min()), float(array.max())
-    minus_zero = low <= 0 <= high and bool(np.signbit(array[array == 0]).any())
+    minus_zero = low <= 0 <= high and not array.all() and bool(np.signbit(array[array == 0]).any())
     # Most arrays with a fraction anywhere have one in their first entry.
     first = float(array.flat[0])
     whole = (first.is_integer() or math.isinf(first)) and bool((np.floor(array) == array).all())
     return Fact(low + 0.0, high + 0.0, nan, minus_zero, whole, constant=True)
+
+
+def _of_number(number: Any, unknown: Fact) -> Fact:
+    """Return what is known of a constant of one number."""
+    if not isinstance(number, float):
+        return integers(int(number), int(number), ~int(number), int(number), constant=True)
+    if number != number:
+        return unknown._replace(constant=True)
+    minus_zero = number == 0 and math.copysign(1.0, number) < 0
+    return Fact(number + 0.0, number + 0.0, False, minus_zero, number.is_integer() or math.isinf(number), constant=True)
 
 
 def of_type(kind: Type) -> Fact:
