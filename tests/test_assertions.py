@@ -15,6 +15,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DEMANDS = {"raises", "warns", "fail"}
 """Functions of pytest that fail a test."""
+BLOCKS = DEMANDS - {"fail"}
+"""Those that ask something of the block below `with`, or of a function that they are given."""
 SOUND = {"verify"}
 """Functions of the library that raise where something is wrong, besides those that begin with ``assert_``."""
 
@@ -107,6 +109,8 @@ def left_out_of(node: ast.AST) -> set[str]:
         calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
         if any(name_of(call.func) == "suppress" and any(map(catches, call.args)) for call in calls):
             return {"body"}
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and name_of(node.value.func) in BLOCKS:
+        return {"value"} if len(node.value.args) < 2 else set()  # neither a block nor a function to call
     elif isinstance(node, ast.Try) and any(catches(h.type) and not demands(h) for h in node.handlers):
         return {"body"}
     return set()
@@ -293,12 +297,14 @@ IDLE = {
     "caught": "try: assert f()\nexcept AssertionError: pass",
     "caught with others": "try: assert f()\nexcept (ValueError, Exception) as error: print(error)",
     "caught with all": "try: pytest.fail()\nexcept: pass",
+    "an error of nothing": "pytest.raises(ValueError)\nf()",
 }
 DEMANDING = {
     "by an assertion": "assert f()",
     "by a helper": "h()",
     "by a fixture": "own(1)",
     "by an error": "with pytest.raises(ValueError): f()",
+    "by an error of a function": "pytest.raises(ValueError, f)",
     "by one that is inside": "def g(): assert f()\nrun(g)",
     "by one whose name another has": "def f(): assert h\nf()",
     "by one of a class that is made": "class G:\n  def g(self): assert f()\nrun(G())",
