@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from graphrewrite.graph.edit import Edit
 from graphrewrite.graph.graph import Graph
 from graphrewrite.op.library import find_op
 
-__all__ = ["SHORT", "Provenance"]
+__all__ = ["SHORT", "Provenance", "give_origin"]
 
 SHORT = 9
 """Origins of fewer nodes are written at once."""
+
+
+def give_origin(graph: Graph, count: int, origin: str, *, keep: bool = False) -> None:
+    """Give an origin to the nodes that have been added since a graph had so many; with ``keep``, to those without."""
+    for node in islice(reversed(graph._node), len(graph) - count):  # and none of the others is looked at
+        data = graph._node[node]
+        data["origin"] = (keep and data.get("origin")) or (origin,)
 
 
 class Provenance:

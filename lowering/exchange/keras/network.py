@@ -9,6 +9,7 @@ from typing import Any
 from graphrewrite import Graph, GraphRewriteError, Tensor, op
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
+from graphrewrite.graph.provenance import give_origin
 from graphrewrite.lowering.errors import ModelError, OpenSizesError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes
 from graphrewrite.lowering.exchange.entry import Unfit
@@ -247,7 +248,7 @@ class Network:
             return found if len(found) > 1 else found[0]
         if kind not in (OPERATORS if is_operator(stored) else KERAS):
             raise UnsupportedOpsError(f"layer {name!r} ({kind}) is not supported; {_remedy([kind])}")
-        before = set(self.graph)
+        before = len(self.graph)
         keywords = {key: value for key, value in (keywords or {}).items() if key != "training"}
         own = keywords.pop("mask", None)
 
@@ -274,9 +275,7 @@ class Network:
                 raise
             reason = f"its setting {error} is missing" if isinstance(error, KeyError) else self.sizes.hint(str(error))
             raise ModelError(f"layer {name!r} ({kind}): {reason}") from error
-        for new in self.graph.nodes - before:
-            data = self.graph.nodes[new]
-            data["origin"] = data.get("origin") or ("/".join(place.owners) or name,)
+        give_origin(self.graph, before, "/".join(place.owners) or name, keep=True)
         return result
 
     def cast(self, x: Value, element: str) -> Value:

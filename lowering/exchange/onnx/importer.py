@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
 from graphrewrite.graph import Value
+from graphrewrite.graph.provenance import give_origin
 from graphrewrite.lowering.errors import ModelError, OpenSizesError
 from graphrewrite.lowering.exchange.attribute_values import element, word, words
 from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes, NegativeSizeError
@@ -220,10 +221,9 @@ class Importer:
             self.translate_as(other, own, list(changed.inputs), label)
             return tuple(self.values[name] for name in node.output if name)
 
-        before = set(self.graph)
+        before = len(self.graph)
         found = self.hooks.around(seen, self.graph, translated)
-        for new in self.graph.nodes - before:
-            self.graph.nodes[new].setdefault("origin", (label,))
+        give_origin(self.graph, before, label, keep=True)
         self.values.update(zip(filter(None, node.output), found, strict=True))
 
     def translate_as(self, node: Any, attributes: dict[str, Any], inputs: list[Value | None], label: str) -> None:
@@ -307,10 +307,9 @@ class Importer:
                 continue
             if isinstance(entry.op, Op):
                 return self.graph.add(entry.op, operands, attributes, name=self.free(label), origin=(label,))
-            before = set(self.graph)
+            before = len(self.graph)
             results = entry.op(*operands, **attributes)
-            for new in self.graph.nodes - before:
-                self.graph.nodes[new]["origin"] = (label,)
+            give_origin(self.graph, before, label)
             return results
         assert hindrance is not None  # an op of the table has an entry
         raise hindrance

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphrewrite import GraphRewriteError, op
 from graphrewrite.graph import Value
+from graphrewrite.graph.provenance import give_origin
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Unfit
 
@@ -44,13 +45,12 @@ def add_sequence_node(importer: Importer, node: Any, label: str) -> None:
 
     operands = [found_of(name) for name in node.input]
     attributes = {a.name: importer.onnx.helper.get_attribute_value(a) for a in node.attribute}
-    before = set(importer.graph)
+    before = len(importer.graph)
     try:
         found = _MEANINGS[node.op_type](importer, operands, attributes)
     except (GraphRewriteError, Unfit) as error:
         raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
-    for new in importer.graph.nodes - before:
-        importer.graph.nodes[new]["origin"] = (label,)
+    give_origin(importer.graph, before, label)
     if isinstance(found, tuple):
         importer.sequences[node.output[0]] = found
     else:

@@ -9,6 +9,7 @@ from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.attribute_values import number
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.nearest_entries import are_those_of_resize, gathered, nearest_entries
 from graphrewrite.lowering.exchange.tensorflow.importer import Operands, Row
 from graphrewrite.lowering.exchange.tflite.windows import channels_last, channels_second, transposed_window, window
 from graphrewrite.types import Dimension
@@ -181,15 +182,14 @@ def _resized(mode: str) -> Row:
             how, near = ("half_pixel", "floor") if mode == "linear" else ("tf_half_pixel_for_nn", "floor")
         else:
             how, near = "asymmetric", "floor"
-        shape = x[0].type.shape
-        y = op.resize(
-            channels_second(x[0]),
-            sizes=(shape[0], shape[3], height, width),
-            mode=mode,
-            coordinate_transformation_mode=how,
-            nearest_mode=near,
-        )
-        return channels_last(y)
+        shape, interpolation = x[0].type.shape, {"coordinate_transformation_mode": how, "nearest_mode": near}
+        if mode == "nearest" and all(isinstance(size, int) and size for size in shape[1:3]):
+            options = {"half_pixel": bool(x.get("half_pixel_centers")), "align_corners": bool(x.get("align_corners"))}
+            entries = [nearest_entries(*pair, **options) for pair in zip(shape[1:3], (height, width), strict=True)]
+            if not are_those_of_resize(shape[1:3], entries, None, mode=mode, **interpolation):
+                return gathered(x[0], (1, 2), entries)
+        sizes = (shape[0], shape[3], height, width)
+        return channels_last(op.resize(channels_second(x[0]), sizes=sizes, mode=mode, **interpolation))
 
     return resize
 

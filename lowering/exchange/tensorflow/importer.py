@@ -12,6 +12,7 @@ import numpy as np
 from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
+from graphrewrite.graph.provenance import give_origin
 from graphrewrite.lowering.errors import ModelError, OpenSizesError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import integers, sizes
 from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes
@@ -187,7 +188,7 @@ class Importer:
 
     def translate(self, node: Node) -> None:
         """Add the nodes of the graph for one of TensorFlow."""
-        before = set(self.graph)
+        before = len(self.graph)
         try:
             results = self.meaning(node)
         except (GraphRewriteError, Unfit, ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
@@ -195,8 +196,7 @@ class Importer:
                 raise
             reason = f"its attribute {error} is missing" if isinstance(error, KeyError) else self.sizes.hint(str(error))
             raise ModelError(f"node {node.name!r} ({node.op}): {reason}") from error
-        for new in self.graph.nodes - before:
-            self.graph.nodes[new]["origin"] = (node.name,)
+        give_origin(self.graph, before, node.name)
         self.values[node.name] = results if isinstance(results, tuple) else (results,)
 
     def meaning(self, node: Node) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.graph import Value
+from graphrewrite.graph.provenance import give_origin
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.hooks import ModelNode
@@ -158,11 +159,10 @@ class Importer:
             self.translate(other, *row)
             return tuple(self.values.pop(index) for index in operator.outputs)
 
-        before = set(self.graph)
+        before = len(self.graph)
         found = self.hooks.around(seen, self.graph, translated)
         self.check(found, operator)
-        for new in self.graph.nodes - before:
-            self.graph.nodes[new]["origin"] = (operator.label,)
+        give_origin(self.graph, before, operator.label)
         for index, value in zip(operator.outputs, found, strict=False):
             self.write(index, value, operator)
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.nearest_entries import nearest_entries
 from graphrewrite.lowering.exchange.tflite.layers import image
-from graphrewrite.lowering.exchange.tflite.operands import Operand, Result, half_away
+from graphrewrite.lowering.exchange.tflite.operands import Operand, Result
 from graphrewrite.lowering.exchange.tflite.windows import channels_last, channels_second
 
 __all__ = ["resized_bilinear", "resized_nearest", "resized_stored"]
@@ -69,9 +70,7 @@ def resized_nearest(
     for axis, (n, m) in enumerate(zip(image(x), _wanted(size), strict=True), start=1):
         if not n or m > _MOST_WEIGHTS:
             raise Unfit(f"{n} positions cannot become {m}")
-        scale = np.float32(n - 1) / np.float32(m - 1) if align_corners and m > 1 else np.float32(n) / np.float32(m)
-        at = (np.arange(m, dtype=np.float32) + np.float32(0.5 if half_pixel_centers else 0)) * scale
-        index = np.minimum(half_away(at) if align_corners else np.floor(at), n - 1).astype(np.int64)
+        index = nearest_entries(n, m, half_pixel=half_pixel_centers, align_corners=align_corners)
         y = op.gather(y, index, axis=axis)
     return y
 

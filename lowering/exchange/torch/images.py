@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.nearest_entries import are_those_of_resize, gathered, nearest_entries
 from graphrewrite.lowering.exchange.torch.call import Call, Row, batched, each_axis
 
 __all__ = ["IMAGES", "pooled_to"]
@@ -122,10 +123,20 @@ def _resized(mode: str, axes: int, *, antialias: bool = False, exact: bool = Fal
             reached: dict[str, Any] = {"scales": scales}
         else:
             reached = {"sizes": tuple(wanted)}
+        along = tuple(range(2, 2 + axes))
+        if mode == "nearest" and all(isinstance(size, int) and size for size in (*sizes, *wanted)):
+            entries = [
+                # Axes of the same size, and of twice it, are copied, whatever scale is given.
+                nearest_entries(n, m, half_pixel=exact, scale=s if exact or m not in (n, 2 * n) else None)
+                for n, m, s in zip(sizes, wanted, scales or (None,) * axes, strict=True)
+            ]
+            form = {"mode": mode, "coordinate_transformation_mode": how, "nearest_mode": near}
+            if not are_those_of_resize(sizes, entries, reached.get("scales"), **form):
+                return gathered(image, along, entries)
         return op.resize(
             image,
             **reached,
-            axes=tuple(range(2, 2 + axes)),
+            axes=along,
             mode=mode,
             coordinate_transformation_mode=how,
             nearest_mode=near,

@@ -571,3 +571,20 @@ def test_files_that_are_not_there(tmp_path: Path):
     (tmp_path / "g.pbtxt").write_text("node {")
     with pytest.raises(ModelError, match=r"g.pbtxt, line"):
         from_tensorflow(tmp_path / "g.pbtxt")
+
+
+@pytest.mark.parametrize(
+    ("how", "size", "wanted", "entries"),
+    [
+        ({"half_pixel_centers": True}, 14, 9, [0, 2, 3, 5, 7, 8, 10, 11, 13]),
+        ({}, 14, 18, [0, 0, 1, 2, 3, 3, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11, 12, 13]),
+        ({}, 3, 6, [0, 0, 1, 1, 2, 2]),
+    ],
+)
+def test_nearest_entries_at_positions_in_float32(how, size, wanted, entries):
+    """As TensorFlow gave them: where a position is whole but for rounding, that decides."""
+    sizes = constant("sizes", np.array([wanted, 2], np.int32))
+    node = written("y", "ResizeNearestNeighbor", ["x", "sizes"], **how)
+    graph = from_tensorflow(frozen(placeholder("x", (-1, size, 1, 1)), sizes, node))
+    x = np.arange(size, dtype=np.float32).reshape(1, size, 1, 1)
+    np.testing.assert_array_equal(graph(x)[0, :, :, 0], np.transpose([entries, entries]))
