@@ -114,7 +114,7 @@ def read_value(cursor: Cursor, depth: int = 0) -> Any:
         return _array_aside(cursor)
     if first == "<":
         cursor.fail(
-            "expected a value; this one is abbreviated: print with to_text(graph, whole=True), or store large arrays "
+            "expected a value; this one is abbreviated: print it with whole=True, or store large arrays "
             "in a separate file with write_text",
             at=start,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from graphrewrite.formats.text.literal_printer import PEOPLE, WHOLE, Form, quote
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.regions import Location, Regions, writes_of
-from graphrewrite.memory.plan import MemoryPlan, plan_memory
+from graphrewrite.memory.plan import MemoryPlan, Room, plan_memory
 from graphrewrite.op import find_op
 from graphrewrite.op.memory.destination import attributes_of_into
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in
@@ -34,7 +34,8 @@ def to_program(
     order : iterable of str, optional
         Its nodes in an order, as for `plan_memory`.
     plan : MemoryPlan, optional
-        Where regions lie, which is printed, too; its order is that of the instructions.
+        Where regions lie, which is printed, too; its order is that of the instructions. Without, those places are printed
+        that nodes have of their own (``at``).
     whole : bool
         Whether to print large constants in full, so that `parse_program` restores an equal program.
 
@@ -204,8 +205,7 @@ class _Printer:
             return
         self.seen.add(root)
         if root not in self.plan.outputs:
-            at = f" at {self.plan.rooms[root].offset}" if self.placed else ""
-            yield f"{quote(root)} = alloc{at}{braces} : {data['result']}"
+            yield f"{quote(root)} = alloc{self._place(root, self.plan.rooms)}{braces} : {data['result']}"
         elif self._is_named_otherwise(root, output := self.plan.outputs[root]):
             yield f"{quote(root)} = view @in {quote(output)}{braces} : {data['result']}"
 
@@ -224,9 +224,14 @@ class _Printer:
         parts += written_attributes(given, self.form, () if op is None else op.attributes)
         if (predicate := graph.predicate(node)) is not None:
             parts.append(f"@if {self.name_of(predicate)}")
-        room = self.plan.workspaces.get(node) if self.placed else None
-        at = "" if room is None else f" at {room.offset}"
+        at = self._place(node, self.plan.workspaces)
         return f"{quote(node)}: {quote(kind)}{at} {', '.join(parts)}{self._braces(node)}"
+
+    def _place(self, node: str, rooms: Mapping[str, Room]) -> str:
+        """Return the text of where a region or a workspace lies: by the plan, or by what the node itself says."""
+        room = rooms.get(node) if self.placed else None
+        place = self.graph.nodes[node].get("at") if room is None else room.offset
+        return "" if place is None else f" at {place}"
 
     def _braces(self, node: str) -> str:
         data = self.graph.nodes[node]

@@ -95,6 +95,9 @@ def test_the_text_of_a_program_comes_back(text):
     verify(second)
     again = to_program(second, whole=True)
     assert to_program(parse_program(again), whole=True) == again
+    placed = to_program(second, plan=plan_memory(second), whole=True)
+    assert to_program(read := parse_program(placed), whole=True) == placed
+    assert parse_program(to_program(read, whole=True)) == read
 
 
 def test_empty_values_with_several_readers():
