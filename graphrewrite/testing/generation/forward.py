@@ -185,6 +185,9 @@ def _opened(
     if open_elements and there_before and not simple and pick((False, True)):  # rules ask for equal ones
         case = fit(op, types, {**attributes, **dict.fromkeys(open_elements, pick(there_before))}, loose, rng)
     case = case or fit(op, types, attributes, loose, rng)
+    if case is None and not there and any(map(_is_constant, node.operands)):  # it is to have a size that is symbolic
+        numbered = [retyped(t, shape=[2 if isinstance(d, str) else d for d in t.shape]) for t in proposed.types]
+        case = fit(op, numbered, attributes, loose, rng)
     if case is None:
         raise Unfit(_refusal(op, types, attributes))
     for name, condition in conditions.items():
