@@ -27,7 +27,11 @@ OPTIMISED = {name: case for name, case in CASES.items() if case["kind"] == "grap
 
 _ELEMENTS = {
     **{name: name for name in ("f16", "f32", "f64", "i8", "u8", "i16", "i32", "i64", "bool")},
-    **{"int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64"},
+    "int8": "i8",
+    "uint8": "u8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
 }
 _NAMES = {
     "integer_add": "Add",
