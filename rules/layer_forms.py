@@ -6,6 +6,7 @@ import math
 
 from graphrewrite import decline, op, rule
 from graphrewrite.op.nn.convolution import per_axis
+from graphrewrite.rules.permuted_axes import inverse
 from graphrewrite.types import element_kind
 
 __all__ = [
@@ -65,15 +66,19 @@ def pointwise_conv_as_matmul(x, w, bias):
     """A convolution of single positions is a matrix product with the channels of each, which come last there."""
     conv = op.conv(x, w, *bias)
     yield conv
-    rank = len(x.shape)
-    if _has_names(x, w) or not _is_plain_conv(conv, w) or set(w.shape[2:]) != {1}:
-        return decline("its axes have names, or it has windows, groups, steps or a border", at=conv)
+    if _has_names(w) or not _is_plain_conv(conv, w) or set(w.shape[2:]) != {1}:
+        return decline("the axes of its weights have names, or it has windows, groups, steps or a border", at=conv)
     if any(isinstance(size, str) for size in w.shape) or 0 in w.shape:
         return decline("its weights have a symbolic size, or no entries", at=conv)
-    to_last, back = (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
+    names, channels = x.type.layout, (x.type.layout or "NC").index("C")
+    to_last = (*(axis for axis in range(len(x.shape)) if axis != channels), channels)
+    entries = op.name_axes(x, layout=None) if names else x
     matrix = op.transpose(op.reshape(w, shape=w.shape[:2]), perm=(1, 0))
-    product = op.matmul(op.transpose(x, perm=to_last), matrix)
-    return op.transpose(op.add(product, *bias) if bias else product, perm=back)
+    is_last = channels == len(x.shape) - 1
+    product = op.matmul(entries if is_last else op.transpose(entries, perm=to_last), matrix)
+    total = op.add(product, *bias) if bias else product
+    result = total if is_last else op.transpose(total, perm=inverse(to_last))
+    return op.name_axes(result, layout=names) if names else result
 
 
 @rule(keeps="rounding")

@@ -89,6 +89,7 @@ def _changed(x, s, z, real, stored):
 
 _PICKING = op.max_pool | op.transpose | op.channel_shuffle | op.depth_to_space | op.space_to_depth
 """Further ops whose results are entries of their operand, which of them depends on their order alone."""
+_ANY_MOVING = _MOVING | _PICKING
 
 
 @rule
@@ -184,16 +185,24 @@ def _there(*params: Any) -> list[Any]:
 @rule
 def concat_before_dequantising(x, y, others, s: Constant, z: Constant | None = None):
     """Concatenating numbers of one scale is concatenating the stored ones."""
-    first = op.dequantize_linear(x, s, z)
-    concatenation = op.concat(first, op.dequantize_linear(y, s, z), *others)
+    first, second = op.dequantize_linear(x, s, z), op.dequantize_linear(y, s, z)
+    concatenation = op.concat(first, second, *others)
     yield concatenation
-    if not _is_single(s, z) or first.block_size:
+    if not _is_shared(s, z, concatenation, first, second):
         return decline("its scale differs from entry to entry", at=first)
     if x.type.element != y.type.element:
         return decline("the element types differ", at=concatenation)
     stored = op.concat(x, y, like=concatenation)
     real = op.dequantize_linear(stored, *_there(s, z), like=first)
     return op.concat(real, *others, like=concatenation) if others else real
+
+
+def _is_shared(s, z, joined, *stored):
+    """Whether a scale of values is one of their concatenation, too: a number, or several along another axis."""
+    rank = len(joined.shape)
+    axes = {each.axis % rank for each in stored}
+    is_along_another = len(axes) == 1 and joined.axis % rank not in axes
+    return (_is_single(s, z) or is_along_another) and not any(each.block_size for each in stored)
 
 
 @rule
@@ -215,13 +224,13 @@ def concat_before_quantising(x, y, others, s: Constant, z: Constant | None = Non
     first, second = op.quantize_linear(x, s, z), op.quantize_linear(y, s, z)
     joined = op.concat(first, second, *others)
     yield joined
-    if not _is_single(s, z) or first.block_size or second.block_size:
+    if not _is_shared(s, z, joined, first, second):
         return decline("its scale differs from entry to entry", at=joined)
     params = [param.operand for param in _there(s, z)]
     for other in others:
         if other.op_name != "quantize_linear" or other.readers > 1 or other.type.element != first.type.element:
             return decline("it is not stored so, or has other readers", at=other)
-        if [each.operand for each in operands_of(other)[1:]] != params:
+        if [each.operand for each in operands_of(other)[1:]] != params or not _is_shared(s, z, joined, first, other):
             return decline("it is stored by another scale", at=other)
     values = [x, y, *map(first_operand, others)]
     if any(value.type.element != x.type.element for value in values):
@@ -253,14 +262,16 @@ def skip_rounding(x, s: Constant, t: Constant, z: Constant | None = None, u: Con
 def skip_rounding_before_moving(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
     """So it is assumed where numbers move between the roundings, or the greatest of them are taken."""
     inner = op.quantize_linear(x, s, z)
-    moved = (_MOVING | _PICKING)(inner)
-    stored = op.quantize_linear(op.dequantize_linear(moved, s, z), t, u)
+    moved = _ANY_MOVING(inner)
+    again = _ANY_MOVING(moved)
+    stored = op.quantize_linear(op.dequantize_linear(moved | again, s, z), t, u)
     yield stored
     if not _is_single(s, z) or not _is_single(t, u) or inner.block_size or stored.block_size:
         return decline("its scale differs from entry to entry", at=inner)
     if x.type.element != t.type.element or not (_is_positive(s) and _is_positive(t)):
         return decline("it would compute in another type, or a scale is not above 0", at=stored)
-    return op.quantize_linear(moved.op(x, like=moved), t, *_there(u), like=stored)
+    real = moved.op(x, like=moved)
+    return op.quantize_linear(again.op(real, like=again) if again else real, t, *_there(u), like=stored)
 
 
 @rule(keeps="assumes")

@@ -8,7 +8,7 @@ from typing import Any
 from graphrewrite import Graph, pass_
 from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import PREDICATE
-from graphrewrite.graph.regions import Regions, reads_of, writes_of
+from graphrewrite.graph.regions import Location, Regions, reads_of, writes_of
 from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.rules.memory.merging import Merging
 
@@ -107,12 +107,30 @@ def overwrite_operands(graph: Graph) -> list[str]:
             root, target = Operand(region), regions.locations[value]
             if target.size == 0:
                 continue  # an empty region takes no memory, and what is never overwritten may have many readers
-            if regions.may_overwrite(node, slot) and regions.may_move(root, target) and regions.merge(root, target):
-                move_slot(graph, node, 0, value)
-                graph.remove_node(region)
-                removed.append(region)
-                break
+            if not regions.may_overwrite(node, slot) or not regions.may_move(root, target):
+                continue
+            if not regions.merge(root, target):
+                # An output has memory anyway: what it is computed of may lie there, if its other reader comes before.
+                other = _other_reader(regions, node, target) if regions.is_output(root) else None
+                if other is None or not regions.merge(root, target, after=other):
+                    continue
+                if other not in graph.pred[node]:
+                    graph.add_control(other, node, "overwrite")
+            move_slot(graph, node, 0, value)
+            graph.remove_node(region)
+            removed.append(region)
+            break
     return removed
+
+
+def _other_reader(regions: Merging, node: str, place: Location) -> str | None:
+    """Return the one node that reads a place beside another node, which it may come before."""
+    readers = {
+        other for content in regions.contents[place.root] if content.location.overlaps(place)
+        for other in regions.order if content.readers & regions.bits[other] and other != node
+    }  # fmt: skip
+    other = next(iter(readers)) if len(readers) == 1 else None
+    return None if other is None or regions.before[other] & regions.bits[node] else other
 
 
 @pass_

@@ -47,6 +47,22 @@ def test_rules_keep_the_bits_of_quantised_networks(graph):
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize(("axis", "reading"), [(0, 1), (1, 2)])
+def test_numbers_with_scales_along_another_axis_are_read_at_once(axis, reading):
+    graph = Graph.parse(f"""graph g
+x = input() : i8[3,3]
+w = input() : i8[3,3]
+s = constant(value=[0.5, 0.25, 2.0]) : f32[3]
+a = dequantize_linear(x, s)
+b = dequantize_linear(w, s)
+c = concat(a, b, axis={axis})
+y = output(c)""")
+    after = rewrite(graph, [*RULES, *MOVE_INTEGERS], verify=True)
+    assert kinds(after).count("dequantize_linear") == reading
+    given = dict(zip("xw", np.arange(18, dtype=np.int8).reshape(2, 3, 3), strict=True))
+    np.testing.assert_array_equal(evaluate(after, given)["y"], evaluate(graph, given)["y"])
+
+
 def test_integers_move_instead_of_floats():
     after = rewrite(
         parse("""r = reshape(d, shape=[-1, 2, 2])

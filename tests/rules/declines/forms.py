@@ -31,7 +31,7 @@ FOUR, ZEROS = np.linspace(0.5, 1, 4, dtype=np.float32), np.zeros(4, np.int8)
 
 def _of_channels(x: Any, y: Any) -> Any:
     scale = constant(x, FOUR)
-    return op.concat(*(op.dequantize_linear(each, scale, axis=1) for each in (x, y)), axis=0)
+    return op.concat(*(op.dequantize_linear(each, scale, axis=1) for each in (x, y)), axis=1)
 
 
 def _of_two_types(x: Any, y: Any) -> Any:
@@ -274,7 +274,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         ),
     ),
     quantised.concat_before_quantising: (
-        (lambda x, y: _stored(x, y, scale=FOUR, axis=1), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: _stored(x, y, scale=FOUR, axis=0), "f32[4,N]", "f32[4,N]"),
         (lambda x, y, z: _stored(x, y, apart=(z,)), "f32[N,4]", "f32[N,4]", "i8[N,4]"),
         (_stored_by_another, "f32[N,4]", "f32[N,4]", "f32[N,4]"),
         (_stored, "f32[N,4]", "f16[N,4]"),
