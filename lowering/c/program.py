@@ -50,8 +50,8 @@ def _narrowest(value: np.ndarray) -> np.dtype:
 
     Examples
     --------
-    >>> _narrowest(np.array([-3, 200])).name, _narrowest(np.ones(2, np.float32)).name
-    ('int16', 'float32')
+    >>> [_narrowest(np.array(value)).name for value in ([-200, 3], [-3, 200], [-3, 2], [0.5])]
+    ['int16', 'int16', 'int8', 'float64']
     """
     if value.dtype.kind not in "iu" or not value.size:
         return value.dtype

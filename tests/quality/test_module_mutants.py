@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
+from tests.quality.figures import module_mutation
 from tests.quality.figures.module_mutation import TESTS, LinesOfTests
 from tests.quality.figures.places import SECONDS
 from tests.quality.module_mutants import MODULE_OPERATORS, ModuleMutant, mutants_of_module
@@ -70,6 +71,26 @@ def test_the_quickest_tests_of_the_faulty_lines_are_tried_as_long_as_there_is_ti
     assert known.running(path, range(7, 9)) == ["short", "medium"]
     assert known.running(path) == ["elsewhere", "short", "medium"]
     assert [known.is_imported(path, [line]) for line in (7, 8, 10)] == [True, False, False]
+
+
+def test_what_they_do_not_find_is_tried_with_tests_of_the_rule_further_cases_and_those_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant = mutants(ROOT / "lowering" / "streaming" / "channelwise.py")[0]
+    rules = [
+        f"{module_mutation.OF_RULES}::test_it[lowering.streaming.{name}]" for name in ("layers.f", "channelwise.f")
+    ]
+    rules.append(f"{module_mutation.OF_RULES}::test_it[lowering.streaming.channelwise.{mutant.function}]")
+    beside = ["tests/a.py::other", "tests/a.py::tried[1]", "tests/a.py::tried[2]", "tests/b.py::far"]
+
+    def collect(*arguments: str) -> None:
+        assert "tests/a.py" in arguments
+        (tmp_path / "tests.log").write_text("\n".join([*rules, *beside]), encoding="utf-8")
+
+    monkeypatch.setattr(module_mutation, "BUILD", tmp_path)
+    monkeypatch.setattr(module_mutation, "_pytest", collect)
+    found = module_mutation._further({mutant: ["tests/a.py::tried[1]"]})
+    assert found == {mutant: [*rules[:0:-1], "tests/a.py::tried[2]", "tests/a.py::other"]}
 
 
 def test_a_fault_shows_in_the_lines_of_its_statement() -> None:

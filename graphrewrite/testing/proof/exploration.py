@@ -23,6 +23,8 @@ __all__ = ["Exploration"]
 Outcome = TypeVar("Outcome")
 _EFFORT = 300_000
 """z3's units of work for the values of one path."""
+_RUNS = 120
+"""Maximum number of paths, those included that do not count."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,12 @@ class Exploration(Generic[Outcome]):
     constraints : sequence of z3.BoolRef
         What holds of the symbols.
     most : int
-        Maximum number of paths.
+        Maximum number of paths that count.
 
     Attributes
     ----------
+    count : int
+        Number of paths that count: who looks at them takes off those that cost nothing.
     open : dict of str to str
         Symbols for which not all values are looked at, each with the reason.
     """
@@ -62,6 +66,7 @@ class Exploration(Generic[Outcome]):
     constraints: Sequence[Any]
     most: int
     open: dict[str, str] = field(default_factory=dict)
+    count: int = 0
 
     def __iter__(self) -> Iterator[tuple[SymbolPath, Outcome]]:
         # Values that had to be known come last: there may be many.
@@ -69,10 +74,10 @@ class Exploration(Generic[Outcome]):
         values: deque[_Turn] = deque()
         model: Mapping[str, int] | None = self.model
         given: Sequence[Any] = ()
-        count = 0
+        runs = 0
         while True:
             if model is not None:
-                count += 1
+                self.count, runs = self.count + 1, runs + 1
                 path = SymbolPath(model, self.widths)
                 try:
                     with on_path(path), attentive():
@@ -95,12 +100,10 @@ class Exploration(Generic[Outcome]):
             model, given = None, turn.conditions
             if answer.verdict == "never":
                 continue
-            if answer.verdict == "unknown" or count >= self.most:
+            is_enough = self.count >= self.most or runs >= _RUNS
+            if answer.verdict == "unknown" or is_enough:
                 self.leave(turn.conditions[-1:], "not every path of its code is followed")
-                if (
-                    count >= self.most
-                    and names_in([t.conditions[-1] for t in (*branches, *values)]) <= self.open.keys()
-                ):
+                if is_enough and names_in([t.conditions[-1] for t in (*branches, *values)]) <= self.open.keys():
                     return
                 continue
             model = answer.values

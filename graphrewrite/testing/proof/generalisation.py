@@ -38,7 +38,7 @@ __all__ = ["generalised"]
 _FAILURES = 2
 """Number of paths that z3 may leave open."""
 _PATHS = 40
-"""Maximum number of paths through the code of a rule."""
+"""Maximum number of paths through the code of a rule, those left out whose types are refused."""
 
 
 class KnownSymbol(Known):
@@ -139,6 +139,7 @@ def generalised(before: Graph, rule: Rule, *, keeps: str, effort: int, known: Co
                 raise
             exploration.leave(path.conditions, str(error))
             continue
+        exploration.count -= step.graph is None  # what inference refuses costs nothing
         if instance is not None and instance.verdict != "proved":
             if instance.verdict == "refuted":
                 if instance.counterexample is not None and instance.counterexample.after is None:

@@ -1,7 +1,8 @@
 """Which tests run which lines of a package, and how long they take: a pytest plugin that writes it down.
 
 It measures from before the package is imported: lines that run then belong to no test, but to `IMPORT`. A test that
-takes longer than all tests of one fault may is stopped, for it is never chosen.
+takes longer than all tests of one fault may is stopped, for it is never chosen; of one with many cases, as many are run
+as `SECONDS_OF_CASES` allow.
 """
 
 from __future__ import annotations
@@ -9,19 +10,22 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.quality.figures.places import LINES, ROOT, SECONDS
+from tests.quality.figures.places import LINES, ROOT, SECONDS, SECONDS_OF_CASES
 
 PACKAGES = ("hdl", "lowering")
 
 measured: list[Any] = []
 """The measurement, once it has begun."""
 seconds: dict[str, float] = {}
+of_cases: defaultdict[str, float] = defaultdict(float)
+"""How long the cases of a test have taken."""
 failed: set[str] = set()
 
 
@@ -36,7 +40,7 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Measure a test."""
     measured[0].switch_context(item.nodeid)
     signal.signal(signal.SIGPROF, _stop)
@@ -47,7 +51,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         seconds[item.nodeid] = round(_spent() - start, 4)
+        of_cases[_function(item)] += seconds[item.nodeid]
         measured[0].switch_context("after tests")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave a test out if other cases of it were enough."""
+    if of_cases[_function(item)] > SECONDS_OF_CASES:
+        pytest.skip("other cases were measured")
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

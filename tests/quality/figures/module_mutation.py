@@ -1,8 +1,9 @@
 """How many faults, planted in a package's modules, the tests that run the faulty lines find.
 
-What `tests.quality.figures.lines_of_tests` has measured says which these are. The quickest are run first, until one
-fails, and as many as `SECONDS` allow. What `tests.quality.equivalent_module_mutants` lists as equivalent, each with its
-reason, is not tried.
+What `tests.quality.figures.lines_of_tests` has measured says which these are, of quick tests and some of their cases.
+The quickest are run first, until one fails, and as many as `SECONDS` allow. What they do not find is tried again for
+`FURTHER_SECONDS` with the tests of the module's rules, with all cases of these tests, and with the slow ones beside
+them. What `tests.quality.equivalent_module_mutants` lists as equivalent, each with its reason, is not tried.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
 from tests.quality.figures.mutation import interval
-from tests.quality.figures.places import BUILD, IMPORT, LINES, ROOT, SECONDS, TRIES
+from tests.quality.figures.places import BUILD, FURTHER_SECONDS, IMPORT, LINES, ROOT, SECONDS, TRIES
 from tests.quality.module_mutants import ModuleMutant, mutants_of_module
 
 __all__ = ["LEAST", "TESTS", "LinesOfTests", "measure_modules"]
@@ -32,15 +33,21 @@ LEAST = 0.9
 SLOWER = 4
 """Times as long, and as many seconds more, may they take with it."""
 TESTS = (
-    "graphrewrite/hdl", "graphrewrite/lowering", "tests/hdl", "tests/lowering", "tests/cli", "tests/rules/declines",
-    "tests/rules/test_declines.py", "tests/rules/test_all_rules.py", "tests/formats/test_endings.py",
-    "tests/hierarchy/test_implementations.py", "tests/op/tensor/test_texts.py",
+    "graphrewrite/hdl", "graphrewrite/lowering", "tests/hdl", "tests/lowering", "tests/cli",
+    "tests/rules/test_declines.py", "tests/formats/test_endings.py", "tests/hierarchy/test_implementations.py",
+    "tests/op/tensor/test_texts.py",
 )  # fmt: skip
 """What may find a fault of one of the packages."""
 OPTIONS = (
     "-q", "-n0", "--no-header", "-rf", "-pno:cacheprovider", "--hypothesis-profile=quick", "--hdl-count=10",
-    "-ptests.support.first_seeds", "-m", "not thorough and not browser and not (slow and ghdl)",
+    "-ptests.support.first_seeds",
 )  # fmt: skip
+QUICK = ("-m", "not thorough and not browser and not slow and not ghdl")
+"""What is measured, and tried first."""
+ALL = ("-m", "not thorough and not browser and not (slow and ghdl)")
+"""What is tried where those find nothing."""
+OF_RULES = "tests/rules/test_all_rules.py"
+"""Tests that name the rule that they are of."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ def lines_of_tests() -> LinesOfTests:
         target = BUILD / f"lines_{place.replace('/', '_')}_{packages}_{own}.json"
         if not target.exists():
             print(f"measures what {place} runs", flush=True)
-            _pytest("-ptests.quality.figures.lines_of_tests", place, **{LINES: str(target)})
+            _pytest("-ptests.quality.figures.lines_of_tests", *QUICK, place, **{LINES: str(target)})
         told = json.loads(target.read_text(encoding="utf-8"))
         seconds |= told["seconds"]
         for file, tests in told["lines"].items():
@@ -121,7 +128,9 @@ def _pytest(*arguments: str, **surroundings: str) -> None:
         subprocess.run(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False)
 
 
-def _tried(tries: list[dict[str, Any]], processes: int, imported: Mapping[str, str]) -> dict[str, str]:
+def _tried(
+    tries: list[dict[str, Any]], processes: int, imported: Mapping[str, str], cases: Sequence[str] = QUICK
+) -> dict[str, str]:
     """Try mutants; return which test finds each, ``timeout``, or nothing if none does."""
     work = BUILD / "mutants.json"
     verdicts = work.with_suffix(".verdicts")
@@ -129,8 +138,13 @@ def _tried(tries: list[dict[str, Any]], processes: int, imported: Mapping[str, s
     work.write_text(json.dumps({"tries": tries, "processes": processes, "imported": imported}))
     files = {name.partition("::")[0] for one in tries for name in one["tests"]}
     if files:
-        _pytest("-ptests.quality.figures.mutant_runs", *sorted(files), **{TRIES: str(work)})
-    return {name: found for name, found, _ in map(json.loads, verdicts.read_text().splitlines())}
+        _pytest("-ptests.quality.figures.mutant_runs", *cases, *sorted(files), **{TRIES: str(work)})
+    found = {name: test for name, test, _ in map(json.loads, verdicts.read_text().splitlines())}
+    if files and (missing := {one["name"] for one in tries} - found.keys()):
+        raise RuntimeError(
+            f"{len(missing)} of {len(tries)} mutants were not tried to the end: see {BUILD / 'tests.log'}"
+        )
+    return found
 
 
 def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, str]:
@@ -138,10 +152,11 @@ def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, st
     known = lines_of_tests()
 
     def one(mutant: ModuleMutant, tests: list[str], source: str | None) -> dict[str, Any]:
-        limit = SLOWER * (SECONDS // 4 + sum(known.seconds[test] for test in tests))
+        limit = SLOWER * (SECONDS // 4 + sum(known.seconds.get(test, 0.0) for test in tests))
         return {
             "name": mutant.name, "path": os.path.realpath(mutant.path), "file": str(mutant.path), "source": source,
             "function": mutant.function, "first": mutant.first, "tests": tests, "seconds": int(limit) + 1,
+            "enough": SECONDS,
         }  # fmt: skip
 
     places = {m.name: m.path.relative_to(ROOT) for m in mutants}
@@ -156,6 +171,31 @@ def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, st
             if again["tests"]:
                 told = _tried([again], 1, {again["path"]: mutant.source})
                 found[name] = told.get(name, "import")
+    left = {m: known.running(places[m.name], m.lines) for m in mutants if not found[m.name]}
+    again = [
+        one(mutant, further, mutant.source) | {"seconds": SLOWER * FURTHER_SECONDS, "enough": FURTHER_SECONDS}
+        for mutant, further in _further(left).items()
+        if further
+    ]
+    # What takes too long in so many tests need not be a loop without an end: only a test that fails counts.
+    told = _tried(again, processes, {}, ALL) if again else {}
+    return found | {name: test for name, test in told.items() if test != "timeout"}
+
+
+def _further(tried: Mapping[ModuleMutant, Sequence[str]]) -> dict[ModuleMutant, list[str]]:
+    """Return tests that were not tried yet: of rules of the module, other cases, and others beside them."""
+    files = {test.partition("::")[0] for tests in tried.values() for test in tests}
+    _pytest(*ALL, "--collect-only", *sorted(files), *([OF_RULES] if tried else []))
+    every = [line.strip() for line in (BUILD / "tests.log").read_text(encoding="utf-8").splitlines() if "::" in line]
+    found: dict[ModuleMutant, list[str]] = {}
+    for mutant, tests in tried.items():
+        module = ".".join(mutant.path.relative_to(ROOT).with_suffix("").parts)
+        of_rules = [t for t in every if t.startswith(OF_RULES) and f"[{module}." in t]
+        of_rules.sort(key=lambda t: not t.endswith(f".{mutant.function}]"))
+        near, alike = ({test.partition(mark)[0] for test in tests} for mark in ("::", "["))
+        others = [t for t in every if t not in tests and t.partition("::")[0] in near]
+        others.sort(key=lambda t: t.partition("[")[0] not in alike)
+        found[mutant] = [*dict.fromkeys([*of_rules, *others])]
     return found
 
 

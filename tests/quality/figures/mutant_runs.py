@@ -15,7 +15,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from functools import _lru_cache_wrapper, cached_property
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -89,7 +89,9 @@ class _Reliable(dict[str, bool]):
         reading, writing = os.pipe()
         process = os.fork()
         if not process:
-            _run(self.session, self.items, {"source": None, "tests": [name], "seconds": 600}, {}, writing)
+            _run(
+                self.session, self.items, {"source": None, "tests": [name], "seconds": 600, "enough": 600}, {}, writing
+            )
         os.close(writing)
         with os.fdopen(reading) as told:
             self[name] = not told.read()
@@ -116,14 +118,17 @@ def _run(
     try:
         if one["source"] is not None:
             _plant(one, functions)
-        found = _first_failure(session, [items[name] for name in one["tests"] if name in items])
+        found = _first_failure(session, [items[name] for name in one["tests"] if name in items], one["enough"])
     finally:
         os.write(writing, found.encode())
         os._exit(0)
 
 
-def _first_failure(session: pytest.Session, items: Sequence[pytest.Item]) -> str:
+def _first_failure(session: pytest.Session, items: Sequence[pytest.Item], enough: float) -> str:
+    start = process_time()
     for item, following in zip(items, [*items[1:], None], strict=True):
+        if process_time() - start > enough:
+            break
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             return item.nodeid
