@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -306,10 +307,11 @@ class Importer:
                 continue
             if isinstance(entry.op, Op):
                 return self.graph.add(entry.op, operands, attributes, name=self.free(label), origin=(label,))
-            before = set(self.graph)
+            before = len(self.graph)
             results = entry.op(*operands, **attributes)
-            for new in self.graph.nodes - before:
-                self.graph.nodes[new]["origin"] = (label,)
+            # What it has added stands last: all names of a large graph are not compared for each of its nodes.
+            for new in islice(reversed(self.graph._node.values()), len(self.graph) - before):
+                new["origin"] = (label,)
             return results
         assert hindrance is not None  # an op of the table has an entry
         raise hindrance
