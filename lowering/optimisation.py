@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from graphrewrite import Graph, Pass, Pipeline, Rule, rewrite
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.hdl import Design, emit
@@ -243,6 +245,11 @@ def optimise(graph: Graph, target: Target = ONNX, *, approximate: bool = False) 
     Graph
         With the same inputs and outputs.
 
+    Raises
+    ------
+    RuleError
+        If the target is none, or `approximate` is not a truth value.
+
     Examples
     --------
     >>> from graphrewrite import models
@@ -251,4 +258,9 @@ def optimise(graph: Graph, target: Target = ONNX, *, approximate: bool = False) 
     >>> len(network), len(optimise(network)), len(optimise(network, approximate=True))
     (24, 24, 16)
     """
+    if not isinstance(target, Target):
+        named = f"; write lowering.TARGETS[{target!r}]" if isinstance(target, str) and target in TARGETS else ""
+        raise RuleError(f"expected a Target, such as lowering.ONNX, got {target!r:.80}{named}")
+    if not isinstance(approximate, bool | np.bool_):
+        raise RuleError(f"approximate is True or False, got {approximate!r:.80}")
     return target.pipeline(approximate=approximate)(graph)

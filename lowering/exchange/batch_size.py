@@ -72,6 +72,7 @@ class _Trial:
         self.graph = graph.copy()
         self.chosen: list[tuple[int, int]] = []
         """The choices made, each with the number of possible ones."""
+        self.agreed: dict[tuple[Any, Any], bool] = {}
 
     def succeeds(self) -> bool:
         """Generalise all nodes, in order; tell whether all of them are right, and at the old number as they were."""
@@ -104,9 +105,16 @@ class _Trial:
             results = op.result_types(tuple(types), attributes_in(data, op))
             if data["type"] in ("expand", "reshape"):
                 data["shape"] = results[0].shape  # as the import says it where a size is symbolic
-        if any(tuple(map(self.at_number, n.shape)) != o.shape for n, o in zip(results, old, strict=True)):
+        if not all([self.agree(n.shape, o.shape) for n, o in zip(results, old, strict=True)]):
             raise TypeMismatchError("it differs at the exported batch size", node=node)
         data["result"] = results[0] if len(results) == 1 else results
+
+    def agree(self, new: Sequence[Any], old: Sequence[Any]) -> bool:
+        """Tell whether a shape is an old one at the exported batch size; most come up again and again."""
+        pair = tuple(new), tuple(old)
+        if pair not in self.agreed:
+            self.agreed[pair] = tuple(map(self.at_number, new)) == pair[1]
+        return self.agreed[pair]
 
     def at_number(self, size: int | str) -> int | str:
         """Return a size at the exported batch size."""

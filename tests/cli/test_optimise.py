@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +121,34 @@ def test_a_model_that_cannot_be_evaluated_is_written_and_said_not_to_be_compared
     assert data["equal"] is None
     assert "not compared: the model cannot be evaluated" in data["compared"]
     assert "Swirl" in data["compared"]
+
+
+@pytest.mark.parametrize("name", ["out.onnx", "out.txt", "out.json"])
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_an_interrupt_while_the_result_is_written_leaves_all_of_it_or_none(
+    model, tmp_path, monkeypatch, name, is_moved
+):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (out := folder / name).write_text("as it was")
+
+    def interrupted(step):
+        def then(*arguments, **options):
+            found = step(*arguments, **options)
+            signal.raise_signal(signal.SIGINT)
+            return found
+
+        return then
+
+    # All bytes are in a file beside it, or that has just taken its place.
+    owner, step = (Path, "replace") if is_moved else (os, "fsync")
+    monkeypatch.setattr(owner, step, interrupted(getattr(owner, step)))
+    assert run("optimise", model, "-o", out).exit_code == 130
+    assert [each.name for each in folder.iterdir()] == [name]
+    if is_moved:
+        assert len({"onnx": from_onnx, "txt": read_text, "json": load}[name.rpartition(".")[2]](out)) == 3
+    else:
+        assert out.read_text() == "as it was"
 
 
 def test_refusals(model, mine, tmp_path):

@@ -44,6 +44,20 @@ def test_a_target_names_ops_of_the_library():
         Target("plain", ops=frozenset({"sofplus"}))
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"target": "onnx"}, r"got 'onnx'; write lowering.TARGETS\['onnx'\]"),
+        ({"target": "onx"}, "expected a Target, such as lowering.ONNX, got 'onx'$"),
+        ({"target": None}, "got None$"),
+        ({"approximate": "no"}, "True or False, got 'no'"),
+    ],
+)
+def test_what_is_no_target_and_no_choice_is_refused(options, told):
+    with pytest.raises(RuleError, match=told):
+        optimise(Graph.parse(GRAPH), **options)
+
+
 def test_targets_are_values():
     assert TARGETS == {"onnx": ONNX, "integer": INTEGER, "hardware": HARDWARE, "c": C}
     assert len({ONNX, INTEGER, HARDWARE}) == 3

@@ -145,6 +145,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.average_pool(x, kernel=(1, 1)), "i64[N,2,3,3]"),
     ),
     rules.reduce_one_as_reshape: (
+        (lambda x: op.reduce_max(x, axes=(2,)), "f32[N,1,4]"),
         (lambda x: op.reduce_max(x, axes=(1,)), "f32[N,4]"),
         (lambda x: op.reduce_sum(x, axes=(1,)), "f32[N,1]"),  # of -0 it makes 0
         (lambda x: op.reduce_max(x, axes=(2,), keep_dims=False), "f32[N,4,1] NCW"),
