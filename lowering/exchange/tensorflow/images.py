@@ -184,10 +184,11 @@ def _resized(mode: str) -> Row:
             how, near = "asymmetric", "floor"
         shape = x[0].type.shape
         form: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": how, "nearest_mode": near}
-        if mode == "nearest" and all(isinstance(size, int) and size for size in shape[1:3]):
+        known = [size for size in shape[1:3] if isinstance(size, int) and size]
+        if mode == "nearest" and len(known) == 2:
             options = {"half_pixel": bool(x.get("half_pixel_centers")), "align_corners": bool(x.get("align_corners"))}
-            entries = [nearest_entries(*pair, **options) for pair in zip(shape[1:3], (height, width), strict=True)]
-            if not are_those_of_resize(shape[1:3], entries, None, **form):
+            entries = [nearest_entries(n, m, **options) for n, m in zip(known, (height, width), strict=True)]
+            if not are_those_of_resize(known, entries, None, **form):
                 return gathered(x[0], (1, 2), entries)
         sizes = (shape[0], shape[3], height, width)
         return channels_last(op.resize(channels_second(x[0]), sizes=sizes, **form))
