@@ -51,7 +51,7 @@ class _Plan:
         for part in new_parts(parts):
             if isinstance(part, Known):
                 name = self.fresh("constant")
-                data = {"type": "constant", "value": part.value, "result": part.type, "origin": ()}
+                data: dict[str, Any] = {"type": "constant", "value": part.value, "result": part.type, "origin": ()}
                 data.update(self.annotations_of(part))
                 if part.stated is None and self.reads_buffers():
                     data.setdefault("trainable", False)

@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -107,17 +108,35 @@ class _Zipped:
     weights: Any = field(repr=False)
     file: str
     version: int
+    read: dict[tuple[str, ...], str] = field(default_factory=dict, repr=False)
 
     def arrays(self, place: Place, names: Sequence[str]) -> list[np.ndarray]:
         if not names:
             return []
         group = _member_of(self.weights, f"{place.path}/vars")
+        if not group and (shared := self.shared(place)) is not None:
+            group = _member_of(self.weights, f"{shared}/vars")
+        elif group:
+            self.read[place.owners] = place.path
         found = [] if group is None else sorted(group, key=lambda key: int(key) if key.isdigit() else -1)
         if len(found) < len(names):
             raise ModelError(
                 f"{self.file!r} has {len(found)} weights at {place.path!r}, and {', '.join(names)} are needed"
             )
         return [_array(_member_of(group, key), f"{place.path}/{key}") for key in found[: len(names)]]
+
+    def shared(self, place: Place) -> str | None:
+        """Return where a layer is stored that is in several models: at the first of its places only."""
+        tails = {owners: _common_end(owners, place.owners) for owners in self.read}
+        longest = max(tails.values(), default=0)
+        paths = {self.read[owners] for owners, tail in tails.items() if tail == longest}
+        return paths.pop() if longest and len(paths) == 1 else None
+
+
+def _common_end(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many names at the end of two lists are the same."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 @dataclass(frozen=True)

@@ -241,6 +241,14 @@ def _top(layer: Layer, x: Value) -> Any:
     return values, op.cast(places, element="i32")
 
 
+def _sorted(layer: Layer, x: Value) -> Any:
+    axis = int(layer.get("axis", -1))
+    size = x.type.shape[axis]
+    if not isinstance(size, int):
+        raise Unfit(f"the axis {axis} that is sorted has the open size {size}; give the shape of the input")
+    return op.top_k(x, k=size, axis=axis, largest=False)[0]
+
+
 def _floor_divided(x: Any, y: Any) -> Any:
     divided = next(each for each in (x, y) if isinstance(each, Value))
     return op.floor(op.div(x, y)) if _kind(divided)[0] in "fb" else op.div(op.sub(x, op.mod(x, y)), y)
@@ -298,6 +306,7 @@ OPERATORS: Mapping[str, Row] = {
     "Clip": _clipped,
     "Concatenate": lambda layer, *xs: op.concat(*xs, axis=int(layer.get("axis", 0))),
     "Celu": lambda layer, x: op.celu(x, alpha=float(layer.get("alpha", 1.0))),
+    "ConvertToTensor": lambda layer, x: op.cast(x, element=as_element(layer.get("dtype") or _kind(x))),
     "Cumprod": _cumulated(op.cum_prod),
     "Cumsum": _cumulated(op.cum_sum),
     "Einsum": lambda layer, *xs: op.einsum(*xs, equation=str(layer.get("subscripts"))),
@@ -325,6 +334,7 @@ OPERATORS: Mapping[str, Row] = {
     "Repeat": _repeated,
     "Roll": _rolled,
     "Softmax": ACTIVATIONS["Softmax"],
+    "Sort": _sorted,
     "Split": _split,
     "Squeeze": lambda layer, x: op.squeeze(x, axes=_axes(layer, x)),
     "Stack": lambda layer, *xs: op.concat(

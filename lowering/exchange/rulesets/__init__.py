@@ -8,8 +8,8 @@ from graphrewrite.lowering.exchange.rulesets.definitions import (
     read_tensorflow_ops,
 )
 from graphrewrite.lowering.exchange.rulesets.entries import entries_of, skeleton
-from graphrewrite.lowering.exchange.rulesets.inverse import framework_node
 from graphrewrite.lowering.exchange.rulesets.ruleset import Ruleset, read_ruleset
+from graphrewrite.lowering.exchange.rulesets.written_nodes import framework_node
 
 __all__ = [
     "FrameworkOp",

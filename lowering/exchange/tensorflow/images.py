@@ -182,14 +182,16 @@ def _resized(mode: str) -> Row:
             how, near = ("half_pixel", "floor") if mode == "linear" else ("tf_half_pixel_for_nn", "floor")
         else:
             how, near = "asymmetric", "floor"
-        shape, interpolation = x[0].type.shape, {"coordinate_transformation_mode": how, "nearest_mode": near}
-        if mode == "nearest" and all(isinstance(size, int) and size for size in shape[1:3]):
+        shape = x[0].type.shape
+        form: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": how, "nearest_mode": near}
+        known = [size for size in shape[1:3] if isinstance(size, int) and size]
+        if mode == "nearest" and len(known) == 2:
             options = {"half_pixel": bool(x.get("half_pixel_centers")), "align_corners": bool(x.get("align_corners"))}
-            entries = [nearest_entries(*pair, **options) for pair in zip(shape[1:3], (height, width), strict=True)]
-            if not are_those_of_resize(shape[1:3], entries, None, mode=mode, **interpolation):
+            entries = [nearest_entries(n, m, **options) for n, m in zip(known, (height, width), strict=True)]
+            if not are_those_of_resize(known, entries, None, **form):
                 return gathered(x[0], (1, 2), entries)
         sizes = (shape[0], shape[3], height, width)
-        return channels_last(op.resize(channels_second(x[0]), sizes=sizes, mode=mode, **interpolation))
+        return channels_last(op.resize(channels_second(x[0]), sizes=sizes, **form))
 
     return resize
 

@@ -166,12 +166,29 @@ def test_weights_only(tmp_path):
     ],
 )
 def test_weights_that_are_not_there(tmp_path, make, told):
-    path = tmp_path / "m.keras"
-    content, weights = stored(INPUT, layer("Dense", "d", units=2, use_bias=False)), io.BytesIO()
+    path = with_weights(tmp_path, stored(INPUT, layer("Dense", "d", units=2, use_bias=False)), "layers/dense", make)
+    with pytest.raises(ModelError, match=told):
+        from_keras(path)
+
+
+def with_weights(folder, content, place, make):
+    """A file with an architecture, and weights that a function makes in the group of a layer."""
+    path, weights = folder / "m.keras", io.BytesIO()
     with h5py.File(weights, "w") as file:
-        make(file.create_group("layers/dense/vars"))
+        make(file.create_group(f"{place}/vars"))
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
             new.writestr(name, weights.getvalue() if name.endswith(".h5") else old.read(name))
-    with pytest.raises(ModelError, match=told):
-        from_keras(path)
+    return path
+
+
+def test_a_model_in_two_models_has_its_weights_at_the_first(tmp_path):
+    inner = layer("Sequential", "inner", layers=[INPUT, layer("Dense", "d", units=4, use_bias=False)])
+    content = stored(INPUT, layer("Sequential", "outer", layers=[INPUT, inner]), inner)
+    weights = np.arange(16, dtype=np.float32).reshape(4, 4)
+    make = lambda group: group.create_dataset("0", data=weights)  # noqa: E731
+    first = "layers/sequential/layers/sequential/layers/dense"
+    x = np.ones((2, 4), np.float32)
+    np.testing.assert_array_equal(from_keras(with_weights(tmp_path, content, first, make))(x), x @ weights @ weights)
+    with pytest.raises(ModelError, match="0 weights at 'layers/sequential/layers/sequential/layers/dense'"):
+        from_keras(with_weights(tmp_path, content, "layers/dense", make))

@@ -35,9 +35,10 @@ from graphrewrite.lowering.exchange.rulesets.definitions import (
 )
 from graphrewrite.lowering.exchange.rulesets.entries import entries_of, skeleton
 from graphrewrite.lowering.exchange.rulesets.interpretation import bound_node, by_ruleset
-from graphrewrite.lowering.exchange.rulesets.inverse import framework_node, inverted
+from graphrewrite.lowering.exchange.rulesets.inverse import inverted
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule, RuleArgument
 from graphrewrite.lowering.exchange.rulesets.ruleset import OpMapping, read_ruleset
+from graphrewrite.lowering.exchange.rulesets.written_nodes import framework_node
 from graphrewrite.op.descriptor import Argument, OpDescriptor
 from tests.lowering.exchange.test_tensorflow import constant, frozen, placeholder, written
 
