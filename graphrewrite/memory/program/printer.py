@@ -34,8 +34,8 @@ def to_program(
     order : iterable of str, optional
         Its nodes in an order, as for `plan_memory`.
     plan : MemoryPlan, optional
-        Where regions lie, which is printed, too; its order is that of the instructions. Without, those places are printed
-        that nodes have of their own (``at``).
+        Where regions lie, which is printed, too; its order is that of the instructions. Without, places are printed of
+        nodes that have their own (``at``).
     whole : bool
         Whether to print large constants in full, so that `parse_program` restores an equal program.
 
