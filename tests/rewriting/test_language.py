@@ -130,7 +130,7 @@ EXAMPLES = {
         from typing import Annotated
 
         @rule
-        def subtract_scalar_as_add(x, c: Annotated[rule.Constant, rule.where(lambda c: c.shape == (), "it is a scalar")]):
+        def subtract_scalar_as_add(x, c: Annotated[rule.Constant, rule.where(lambda c: not c.shape, "a scalar")]):
             yield op.sub(x, c)
             return op.add(x, -c.value)
         """,
