@@ -258,9 +258,10 @@ def optimise(graph: Graph, target: Target = ONNX, *, approximate: bool = False) 
     >>> len(network), len(optimise(network)), len(optimise(network, approximate=True))
     (24, 24, 16)
     """
-    if not isinstance(target, Target):
-        named = f"; write lowering.TARGETS[{target!r}]" if isinstance(target, str) and target in TARGETS else ""
-        raise RuleError(f"expected a Target, such as lowering.ONNX, got {target!r:.80}{named}")
+    given: Any = target
+    if not isinstance(given, Target):
+        named = f"; write lowering.TARGETS[{given!r}]" if isinstance(given, str) and given in TARGETS else ""
+        raise RuleError(f"expected a Target, such as lowering.ONNX, got {given!r:.80}{named}")
     if not isinstance(approximate, bool | np.bool_):
         raise RuleError(f"approximate is True or False, got {approximate!r:.80}")
     return target.pipeline(approximate=approximate)(graph)

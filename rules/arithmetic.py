@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.rules.operands import comes_first, first_operand
+from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
@@ -54,12 +54,8 @@ _COMMUTATIVE = (
 """Ops whose results have the same bits in either order, NaN's aside; of extremes, the zero that comes last counts."""
 
 
-# What it asks is decided by the root's own edge: no other change enables it, and the lambda names no graph.
-First = Annotated[Constant, rule.where(lambda c: comes_first(c), "it is a first operand")]  # noqa: PLW0108
-
-
 @rule
-def constant_last(c: First, x):
+def constant_last(c: Constant, x):
     """The constant operand of a sum, a product and the like comes last."""
     result = _COMMUTATIVE(c, x)
     yield result

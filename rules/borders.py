@@ -142,10 +142,9 @@ def broadcast_constant_in_order(before, c: Constant, after):
 def _may_repeat(c):
     """Whether a constant may repeat its entries along an axis, or have a first axis of one: a look at two of each."""
     values = c.value
-    if values.shape[:1] == (1,):
-        return True
-    # Each axis has a last entry beside the first one, and NaN may be repeated.
-    first, step = values.item(0) if values.size else None, 1
+    if not values.size or values.shape[:1] == (1,):
+        return bool(values.size)
+    first, step = values.item(0), 1  # along each axis the next entry is compared with it; NaN may be repeated
     for size in reversed(values.shape):
         if size > 1 and ((other := values.item(step)) == first or other != other):
             return True

@@ -244,7 +244,7 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     alike: dict[object, str | None] = {}  # the first of those that are alike at a glance, until another one comes
     firsts: dict[object, str] = {}
     origins: dict[str, dict[str, None]] = {}
-    merged = []
+    merged: list[str] = []
     glances = {node: _glance(graph, node) for node in graph._node}
     if len(set(glances.values())) == len(glances):
         return []

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphrewrite.rewriting.facts.queries import Query, producers, readers_of
 
-__all__ = ["comes_first", "first_operand", "has_equal", "operands_of"]
+__all__ = ["first_operand", "has_equal", "operands_of"]
 
 
 def operands_of(node: Any) -> list[Any]:
@@ -17,11 +17,6 @@ def operands_of(node: Any) -> list[Any]:
 def first_operand(node: Any) -> Any:
     """Return the first operand of a matched node."""
     return node.replay.bound(node.graph.operands(node.node)[0])
-
-
-def comes_first(value: Any) -> bool:
-    """Whether a value is the first operand of any of its readers."""
-    return any(data.get("slots", ())[:1] == ((0, 0),) for data in value.graph._succ[value.node].values())
 
 
 @Query

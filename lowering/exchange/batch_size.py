@@ -105,7 +105,7 @@ class _Trial:
             results = op.result_types(tuple(types), attributes_in(data, op))
             if data["type"] in ("expand", "reshape"):
                 data["shape"] = results[0].shape  # as the import says it where a size is symbolic
-        if not all([self.agree(n.shape, o.shape) for n, o in zip(results, old, strict=True)]):
+        if not all(self.agree(n.shape, o.shape) for n, o in zip(results, old, strict=True)):
             raise TypeMismatchError("it differs at the exported batch size", node=node)
         data["result"] = results[0] if len(results) == 1 else results
 

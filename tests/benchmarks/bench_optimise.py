@@ -33,8 +33,11 @@ MODELS += [
 OPTIMISERS = ("none", "ours exact", "ours", "onnxsim", "onnxslim", "onnxoptimizer", "ort basic", "ort extended")
 
 PROGRAM = """
-import json, sys, time
+import importlib, json, sys, time
 import onnx
+
+MODULES = {"ort basic": "onnxruntime", "ort extended": "onnxruntime"}
+MODULES |= {name: name for name in ("onnxsim", "onnxslim", "onnxoptimizer")}
 
 def nodes(graph, functions):
     found = 0
@@ -71,8 +74,8 @@ def optimised(model, path, how):
 
 path, how = sys.argv[1:3]
 model = onnx.load(path)
-if how.startswith("ours"):
-    import graphrewrite.lowering
+# What is imported is no time of a model's.
+importlib.import_module("graphrewrite.lowering" if how.startswith("ours") else MODULES.get(how, "onnx"))
 started = time.process_time()
 result = optimised(model, path, how)
 functions = {(f.domain, f.name): f for f in result.functions}

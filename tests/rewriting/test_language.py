@@ -125,6 +125,32 @@ EXAMPLES = {
         y = output(e)
         """,
     ),
+    "a constant with a condition": (
+        """
+        from typing import Annotated
+
+        @rule
+        def subtract_scalar_as_add(x, c: Annotated[rule.Constant, rule.where(lambda c: not c.shape, "a scalar")]):
+            yield op.sub(x, c)
+            return op.add(x, -c.value)
+        """,
+        """
+        a = input() : f32[1]
+        k = constant(value=4.0) : f32[]
+        l = constant(value=[4.0]) : f32[1]
+        d = sub(a, k)
+        e = sub(d, l)
+        y = output(e)
+        """,
+        """
+        a = input() : f32[1]
+        l = constant(value=[4.0]) : f32[1]
+        constant_1 = constant(value=-4.0) : f32[]
+        add_1 = add(a, constant_1)
+        e = sub(add_1, l)
+        y = output(e)
+        """,
+    ),
     "a literal": (
         """
         @rule

@@ -221,13 +221,13 @@ class MatchWriter(Source):
         if len(term.loose) == 2:
             first, last = term.loose
             behind = count - last - 1
-            values, at = self.new("v"), self.new("i")  # which the next turn of the loop reads again
+            values, turn = self.new("v"), self.new("i")  # which the next turn of the loop reads again
             self.line(f"{values} = e")
-            self.line(f"for {at} in range({first}, len({values}) - {behind}):")
+            self.line(f"for {turn} in range({first}, len({values}) - {behind}):")
             self.depth += 1
             self.line(
-                f"{listed}, = *{values}[:{first}], (*{values}[{first}:{at}],), {values}[{at}], "
-                f"(*{values}[{at} + 1:len({values}) - {behind}],), *{values}[len({values}) - {behind}:]"
+                f"{listed}, = *{values}[:{first}], (*{values}[{first}:{turn}],), {values}[{turn}], "
+                f"(*{values}[{turn} + 1:len({values}) - {behind}],), *{values}[len({values}) - {behind}:]"
             )
         elif term.loose:
             (at,) = term.loose

@@ -383,7 +383,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.sub(row(1, 2), x), "f32[N,2]"),
         (lambda x: op.sub(ones(3, 1), x), "f32[1,2]"),
     ),
-    rules.shorten_expanded_constant: ((lambda x: op.expand(constant(x, row(1, 2)), shape=("N", 2)), "f32[N,2]"),),
+    rules.shorten_expanded_constant: ((lambda x: op.expand(constant(x, row(1, 1, 2)), shape=("N", 3)), "f32[N,3]"),),
     rules.broadcast_constant: ((lambda x: op.add(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),),
     rules.broadcast_constant_in_order: (
         (lambda x: op.sub(op.expand(constant(x, COLUMN), shape=(2, 4)), x), "f32[1,1]"),
@@ -404,6 +404,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.drop_abs: ((lambda x: op.abs(op.sin(x)), "f32[N,4]"),),
     rules.drop_rounding: ((lambda x: op.floor(op.mul(op.floor(x), 0.5)), "f32[N,4]"),),
     rules.drop_clip: (
+        (lambda x: op.clip(op.neg(x), low=0.0, high=6.0), "f32[N,4]"),
         (lambda x: op.clip(op.sigmoid(x), low=0.0, high=0.9), "f32[N,4]"),
         (lambda x: op.clip(x, low=-1, high=127), "i8[N,4]"),
     ),
@@ -446,6 +447,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.clip(x, low=-0.0), "f32[N,4]"),
     ),
     rules.leave_out_limit: (
+        (lambda x: op.clip(op.sigmoid(x), low=0.1), "f32[N,4]"),
         (lambda x: op.clip(x, low=-1.0), "f32[N,4]"),
         (lambda x: op.clip(op.abs(x), low=1.0, high=-1.0), "f32[N,4]"),
     ),
@@ -458,7 +460,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.compute_known_sizes: ((op.shape, "f32[N,4]"),),
     rules.compute_known_number: ((lambda x: op.greater(op.sigmoid(x), 0.5), "f32[N,4]"),),
     rules.compute_known_sum: (
-        (lambda x: op.mul(op.sigmoid(op.sigmoid(x)), 0.5), "f32[N,4]"),
+        (lambda x: op.add(x, 1), "i32[N,4]"),
         (lambda x: op.mul(x, 0.0), "f32[N,4]"),  # NaN of infinities
     ),
     rules.fill_as_expand: ('r = constant_of_shape(shape=[2], value=1.0, element="bf16") : bf16[2]',),
