@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.types import symbols
+from graphrewrite.types import Quantised, symbols
 
 __all__ = [
     "MOVEMENTS",
@@ -118,7 +118,9 @@ def transpose_as_reshape(x):
     long = [p for p in transposed.perm if x.shape[p] != 1]
     if long != sorted(long):
         return decline("axes longer than 1 change their order", at=transposed)
-    if transposed.type.layout is not None or transposed.type.element != x.type.element:
+    element = x.type.element
+    is_of_one_channel = isinstance(element, Quantised) and element.axis is not None and x.shape[element.axis] == 1
+    if transposed.type.layout is not None or transposed.type.element != element or is_of_one_channel:
         return decline("its axes have names or channels, which a reshape forgets", at=transposed)
     return reshaped(x, transposed)
 

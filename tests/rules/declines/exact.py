@@ -489,6 +489,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.transpose_as_reshape: (
         (lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),
         (lambda x: op.transpose(x, perm=(0, 2, 1)), "f32[N,4,1] NCW"),
+        (lambda x: op.transpose(x, perm=(1, 2, 0)), "i8<0.5:0 @1>[N,1,1]"),
     ),
     rules.merge_reshape_into_transpose: (
         (lambda x: op.reshape(op.transpose(x, perm=(1, 0)), shape=(3, 4)), "f32[3,4]"),
