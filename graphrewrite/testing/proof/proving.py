@@ -31,8 +31,6 @@ _FAILURES = 3
 """Number of graphs with symbols in place of an attribute that are tried in vain: in others it keeps its value."""
 _RUNS = 8
 """Number of graphs that are generated for each wanted instance: the rule does not fire on all of them."""
-_LEAST = 120
-"""Number of graphs that are generated at least, until a rule fires on one."""
 
 
 def prove(
@@ -315,10 +313,12 @@ class _Graphs:
     def __init__(
         self, subject: Subject, on: Graph | Iterable[Graph] | None, instances: int, kinds: frozenset[str] | None
     ) -> None:
+        from graphrewrite.testing.proof.instances import Instances
+
         self.missing = ""
         self.subject: Subject | None = None
         members = [m for m in subject.members if isinstance(m, Rule)] if on is None else []
-        self.sources = deque(_Source(member, instances * _RUNS, kinds) for member in members)
+        self.sources = deque((Subject(member), Instances(member, instances * _RUNS, kinds)) for member in members)
         # Any number of right steps is right, in any order: so each rule is proved by itself.
         self.is_rules = bool(members) and len(members) == len(subject.members)
         self.graphs = iter((on,) if isinstance(on, Graph) else on or ())
@@ -329,43 +329,19 @@ class _Graphs:
                 raise RuleError(f"on gives {type(graph).__name__}; prove takes a graph, or a list of graphs")
             yield graph
         while self.sources:
-            source = self.sources[0]
+            member, source = self.sources[0]
             try:
-                graph = source.graph()
+                graph = next(source, None)
             except NoInstanceError as error:
                 graph, self.missing = None, str(error)
             if graph is None:
                 self.sources.popleft()
             else:
-                self.subject = source.subject if self.is_rules else None
+                self.subject = member if self.is_rules else None
                 yield graph
                 self.sources.rotate()
 
     def vary(self) -> None:
         """Generate more graphs like the last one."""
         if self.sources:
-            self.sources[0].vary()
-
-
-class _Source:
-    """Graphs with the pattern of a rule: more of them as long as it was applied to none."""
-
-    def __init__(self, rule: Rule, runs: int, kinds: frozenset[str] | None) -> None:
-        from graphrewrite.testing.proof.instances import Instances
-
-        self.subject, self.was_applied = Subject(rule), False
-        self.instances = Instances(rule, runs, kinds)
-        self.further = Instances(rule, _LEAST, kinds) if runs < _LEAST else None
-
-    def graph(self) -> Graph | None:
-        """Return another graph; None if there is none."""
-        graph = next(self.instances, None)
-        if graph is None and self.further is not None and not self.was_applied:
-            self.instances, self.further = self.further, None
-            graph = next(self.instances, None)
-        return graph
-
-    def vary(self) -> None:
-        """Generate more graphs like the last one, to which the rule was applied."""
-        self.was_applied = True
-        self.instances.vary()
+            self.sources[0][1].vary()
