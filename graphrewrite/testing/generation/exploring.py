@@ -127,8 +127,7 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
                 else:
                     plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
             else:
-                made = [plan_instance(rule.pattern, pick, every_type=every_type) for _ in range(1 + turn % 3)]
-                plan = min(made, key=plainness)
+                plan = plan_instance(rule.pattern, pick, every_type=every_type)
             plan = steer(plan, pick, mentioned) if turn % 2 == 0 and turn % 8 else plan
             graph = _graph_of(plan, turn)
         except Unfit:
