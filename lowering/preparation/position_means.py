@@ -15,9 +15,12 @@ from graphrewrite.types import element_dtype, element_kind
 __all__ = ["BY_WINDOWS", "POOL_POSITIONS", "write_conv_transpose_by_blocks"]
 
 
-@rule
+@rule(keeps="rounding")
 def write_global_max_pool_as_max_pool(x):
-    """The greatest entry of all positions is that of one window over them (ONNX specification, GlobalMaxPool)."""
+    """The greatest entry of all positions is that of one window over them (ONNX specification, GlobalMaxPool).
+
+    Where zeros of both signs are the greatest, it may be the other one.
+    """
     pool = op.global_max_pool(x)
     yield pool
     (image,) = pool.op.axes.in_order((x.type,))

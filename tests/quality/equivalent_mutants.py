@@ -171,10 +171,6 @@ EQUIVALENT = {
 
 IDLE = {
     "A pass finds nothing that it could do.": (
-        (
-            "eliminate_independent_nodes: negate condition: not all((graph.nodes[node].get('type') == "
-            "'constant' for node in independent))"
-        ),
         "eliminate_independent_nodes: swap operands: graph.independent_nodes() - set(graph.outputs) turned round",
         "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output') (in _identity)",
         "merge_equal_nodes: negate condition: the opposite of other == node",
@@ -201,7 +197,6 @@ IDLE = {
         "lower_add: negate condition: the opposite of max(shifts) > 24",
         "permute_linear_weights: negate condition: the opposite of transposed.shape[0] != layer.shape[0]",
         "permute_linear_weights: negate condition: the opposite of columns.size != w.shape[1]",
-        "transpose_as_reshape: negate condition: the opposite of transposed.type.element != x.type.element",
         "write_as_reshape: negate condition: the opposite of other.type.element != x.type.element",
     ),
 }
@@ -264,7 +259,6 @@ MISSED = {
         "lower_rounding: negate condition: not (reason := inexact(x, real))",
     ),
     "Numbers quantised by channel are not drawn under a change of axes.": (
-        "transpose_as_reshape: drop guard: no transposed.type.element != x.type.element in a condition",
         "write_as_reshape: drop guard: no other.type.element != x.type.element in a condition",
     ),
     "An addend for each row, where there are as many rows as outputs, is not drawn.": (

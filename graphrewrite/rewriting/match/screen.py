@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from graphrewrite.graph.dataflow import EFFECT
 from graphrewrite.rewriting.pattern import Either, Literal, PatternNode, Result, Variable
 
 __all__ = ["Screen", "screen_of"]
@@ -51,7 +53,8 @@ class Screen(NamedTuple):
             for source in graph._pred[name]:
                 kind = nodes[source].get("type")
                 for kinds, most, screen in alternatives:
-                    is_fit = kind in kinds and len(succ[source]) <= most
+                    readers = succ[source]
+                    is_fit = kind in kinds and (len(readers) <= most or _count(readers) <= most)
                     if is_fit and (not screen.operands or screen.admits(source, graph)):
                         break
                 else:
@@ -60,6 +63,11 @@ class Screen(NamedTuple):
             else:
                 return False
         return True
+
+
+def _count(readers: Mapping[Any, Mapping[str, Any]]) -> int:
+    """Return how many nodes read a value; that effects come before others, a rewrite sees to itself."""
+    return sum(bool(edge["slots"]) or edge.get("kind", EFFECT) != EFFECT for edge in readers.values())
 
 
 @lru_cache(maxsize=1024)
