@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, rewrite
 from graphrewrite.graph.type_inference import declared_types
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.lowering import lower_to_memory
 from graphrewrite.memory import parse_program
 from graphrewrite.testing import graphs
@@ -23,8 +24,9 @@ _REGIONS |= {"e": _COLUMN}
 
 
 def has_a_place(graph: Graph) -> bool:
-    """Tell whether all values are numbers whose sizes are known before the run, in graphs that nodes run, too."""
-    if not all(has_a_place(body) for _, _, body in graph.bodies()):
+    """Tell whether all values are numbers whose sizes are known before the run, in graphs within nodes, too."""
+    parts = [op.body for node in graph if isinstance(op := graph.op(node), GraphOp)]
+    if not all(has_a_place(body) for body in [*parts, *(body for _, _, body in graph.bodies())]):
         return False
     kinds = [kind for node in graph for kind in (declared_types(graph, node) or ())]
     return all(isinstance(kind, Tensor) and kind.element not in (TEXT, OBJECT) and not kind.unknowns for kind in kinds)
