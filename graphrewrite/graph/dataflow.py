@@ -18,6 +18,7 @@ __all__ = [
     "Reader",
     "is_ordered",
     "one_slot",
+    "only_orders_effects",
     "predicate_edge",
     "predicate_in",
     "without_predicate",
@@ -68,6 +69,17 @@ def predicate_in(edge: Mapping[str, Any]) -> int | None:
     (1, None)
     """
     return edge.get("result", 0) if edge.get("kind") == PREDICATE else None
+
+
+def only_orders_effects(edge: Mapping[str, Any]) -> bool:
+    """Tell whether an edge is there for the order of effects alone.
+
+    Examples
+    --------
+    >>> only_orders_effects({"slots": (), "kind": "effect"}), only_orders_effects({"slots": ((0, 0),)})
+    (True, False)
+    """
+    return edge.get("kind") == EFFECT and not edge["slots"]
 
 
 def is_ordered(graph: nx.DiGraph, node: Any) -> bool:

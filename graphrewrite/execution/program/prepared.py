@@ -28,10 +28,10 @@ def prepared(call: Call, constants: Mapping[str, tuple[np.ndarray, ...]]) -> Cal
     (w, *b), a = known, call.attributes
     if call.op is op.gemm and not (a["alpha"] == a["beta"] == 1 and a["trans_b"] and not a["trans_a"]):
         return None
-    turned = w.T  # a view: in a copy, weights would take their room twice
+    transposed = w.T  # a view: in a copy, weights would take their room twice
 
     def multiply(x: np.ndarray) -> np.ndarray:
-        y: np.ndarray = np.matmul(x, turned)
+        y: np.ndarray = np.matmul(x, transposed)
         return np.add(y, b[0], out=y) if b else y
 
     return multiply

@@ -123,9 +123,8 @@ def _positions(coordinates: str, own: int, size: int, scale: float, part: tuple[
     if coordinates == "asymmetric":
         return i / scale
     if coordinates == "tf_half_pixel_for_nn":
-        if math.isclose(
-            width, size
-        ):  # TensorFlow computes in float32, and at the border between entries its rounding decides
+        # TensorFlow computes in float32, and at the border between entries its rounding decides.
+        if math.isclose(width, size):
             return ((i + 0.5).astype(np.float32) * (np.float32(own) / np.float32(size))).astype(np.float64)
         return (i + 0.5) / scale
     positions: np.ndarray = (i + 0.5) / scale - 0.5

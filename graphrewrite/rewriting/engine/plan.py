@@ -8,7 +8,14 @@ from typing import Any
 
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.graph.dataflow import EFFECT, PREDICATE, predicate_edge, predicate_in, without_predicate
+from graphrewrite.graph.dataflow import (
+    EFFECT,
+    PREDICATE,
+    only_orders_effects,
+    predicate_edge,
+    predicate_in,
+    without_predicate,
+)
 from graphrewrite.graph.edit import Edit, is_unchanged
 from graphrewrite.graph.effects import has_effects
 from graphrewrite.graph.rewiring import all_buffers, is_buffer
@@ -202,7 +209,7 @@ class _Plan:
             if node in gone or node in read or any(s == node and r not in gone for s, r in inside):
                 continue
             for reader, data in succ[node].items():
-                if not (reader in gone or self.edges.get((node, reader)) == () or _only_orders_effects(data)):
+                if not (reader in gone or self.edges.get((node, reader)) == () or only_orders_effects(data)):
                     break
             else:
                 gone.add(node)
@@ -310,7 +317,7 @@ def plan(
     inside = frozenset(matched)
     for (node, _), part in zip(roots, parts, strict=True):
         outside = {r: data for r, data in graph._succ[node].items() if r not in inside} if part is NOTHING else {}
-        if others := [r for r, data in outside.items() if not _only_orders_effects(data)]:
+        if others := [r for r, data in outside.items() if not only_orders_effects(data)]:
             return Declined(f"it would be replaced by nothing, but {others[0]!r} reads it", node)
     if len(replaced) > 1 and closes_cycle(graph, inside, [r for r, _ in replaced], [p for _, p in replaced]):
         return Declined("its replacement would read a value that depends on it")
@@ -349,11 +356,6 @@ def plan(
         if declined is not None:
             return declined
     return work.loses_order() or edit
-
-
-def _only_orders_effects(edge: Mapping[str, Any]) -> bool:
-    """Tell whether an edge is there for the order of effects alone."""
-    return edge.get("kind") == EFFECT and not edge["slots"]
 
 
 def _agreed_sizes(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from graphrewrite.graph.dataflow import EFFECT
+from graphrewrite.graph.dataflow import only_orders_effects
 from graphrewrite.rewriting.pattern import Either, Literal, PatternNode, Result, Variable
 
 __all__ = ["Screen", "screen_of"]
@@ -66,8 +66,8 @@ class Screen(NamedTuple):
 
 
 def _count(readers: Mapping[Any, Mapping[str, Any]]) -> int:
-    """Return how many nodes read a value; that effects come before others, a rewrite sees to itself."""
-    return sum(bool(edge["slots"]) or edge.get("kind", EFFECT) != EFFECT for edge in readers.values())
+    """Return how many nodes read a value; to the order of effects a rewrite sees itself."""
+    return sum(not only_orders_effects(edge) for edge in readers.values())
 
 
 @lru_cache(maxsize=1024)
