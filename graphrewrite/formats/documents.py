@@ -27,6 +27,8 @@ __all__ = ["TEXTS", "load", "save"]
 _TEXT = (".txt", ".graph")
 TEXTS = (b"graph ", b"graph\n", b"module ", b"# dialect: ", b"# op: ", b"# arrays: ")
 """How a text begins."""
+_PROGRAM = b"program "
+"""How the text of a program over memory begins."""
 _ARCHIVE = b"PK\3\4"
 """How an archive begins."""
 
@@ -125,6 +127,10 @@ def load(
         return archive_file.load(source, ops=ops, limit=limit)
     if is_json or ending == ".json":
         return json_file.load(source, ops=ops, limit=limit)
+    if head.startswith(_PROGRAM):
+        raise SerialError(
+            "it is a program over memory, which graphrewrite.memory.parse_program reads from its text", path=source.name
+        )
     if ending in _TEXT or head.startswith(TEXTS):
         return read_text(source, ops=ops, limit=limit)
     onnx = "; graphrewrite.lowering.from_onnx reads it" if ending == ".onnx" else ""

@@ -141,3 +141,10 @@ def test_the_vhdl_of_one_file_is_analysed(tmp_path: Path) -> None:
     stream().save(tmp_path / "g.vhd")
     for command in (["-a", "--std=08", "g.vhd"], ["-e", "--std=08", "rectify"]):
         subprocess.run(["ghdl", *command], cwd=tmp_path, check=True)
+
+
+def test_the_text_of_a_program_over_memory_names_its_reader(tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    path.write_text("program own\ndeclare {\n}\nprogram {\n}\n", encoding="utf-8")
+    with pytest.raises(SerialError, match=r"^own\.txt: .*graphrewrite\.memory\.parse_program reads"):
+        load(path)
