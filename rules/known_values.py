@@ -13,7 +13,7 @@ import numpy as np
 from graphrewrite import decline, op, rule
 from graphrewrite.rewriting.facts import Fact, never_minus_zero, numbers, visibly_nan, visibly_unlimited, whole
 from graphrewrite.rewriting.rule.outcome import Declined
-from graphrewrite.types import element_dtype, element_of, integer_limits
+from graphrewrite.types import element_dtype, element_of, handed_over, integer_limits
 
 __all__ = [
     "as_stored",
@@ -279,7 +279,7 @@ def filled(number, value):
         return decline("only the data decides its size", at=value)
     if any(isinstance(size, str) for size in kind.shape) or math.prod(kind.shape) > _MOST:
         return op.expand(np.full((), number, dtype), shape=kind.shape)
-    return op.constant(value=np.full(kind.shape, number, dtype))
+    return op.constant(value=handed_over(np.full(kind.shape, number, dtype)))
 
 
 @rule

@@ -111,9 +111,9 @@ class AffectedNodes:
     """
 
     def __init__(self, patterns: Iterable[tuple[Pattern, bool]], *, is_conjunctive: bool = False) -> None:
-        # By the type of a node: positions of its readers if it is new, and if it lost a reader.
-        self.starts: dict[str, list[Position]] = {}
-        self.inner: dict[str, list[Position]] = {}
+        # By the type of a node: positions of its readers if it is new, and if it lost a reader; sets that keep order.
+        self.starts: dict[str, dict[Position, None]] = {}
+        self.inner: dict[str, dict[Position, None]] = {}
         self._same: dict[Any, Position] = {}  # equal positions of several patterns are one
         self._known: dict[frozenset[int], Positions] = {}
         self._above: dict[str, Positions | None] = {}
@@ -168,13 +168,13 @@ class AffectedNodes:
                     uses[id(inner)] = uses.get(id(inner), 0) + 1
         shared = {id(t.of) for t in terms if isinstance(t, Every)}
         for term in {id(t): t for t in terms}.values():
-            above = [position(parent) for parent, _ in parents.get(id(term), [])]
+            above = dict.fromkeys(position(parent) for parent, _ in parents.get(id(term), []))
             watched = depends_on_values or uses.get(id(term), 0) > 1 or id(term) in shared
             for kind in _triggers(term, watched, parents.get(id(term), [])):
-                _extend(self.starts.setdefault(kind, []), above)
+                self.starts.setdefault(kind, {}).update(above)
             if isinstance(term, PatternNode):
                 for kind in term.kinds or (ANY,):
-                    _extend(self.inner.setdefault(kind, []), above)
+                    self.inner.setdefault(kind, {}).update(above)
 
     def above(self, kind: str) -> Positions | None:
         """Return the positions of readers of a new node of some type."""
@@ -225,10 +225,6 @@ class AffectedNodes:
         positions = self.beside(graph._node[name].get("type", ANY))
         if positions is not None and (len(readers) <= self.widest or self.boundless):
             positions.climb(graph, readers, affected)
-
-
-def _extend(positions: list[Position], more: Iterable[Position]) -> None:
-    positions.extend(p for p in more if not any(p is k for k in positions))
 
 
 def _alternatives(term: Any) -> Iterator[Any]:

@@ -317,7 +317,7 @@ class Importer:
     def constant_array(self, label: str, attributes: dict[str, Any]) -> tuple[np.ndarray, str]:
         """Return the array of a Constant node, and its element type."""
         if "value" in attributes:
-            return self.onnx.numpy_helper.to_array(attributes["value"]), element(attributes["value"].data_type)
+            return array_of(attributes["value"]), element(attributes["value"].data_type)
         for key, kind in (("value_float", "f32"), ("value_floats", "f32"), ("value_int", "i64"), ("value_ints", "i64")):
             if key in attributes:
                 return np.asarray(attributes[key], np.float32 if kind == "f32" else np.int64), kind

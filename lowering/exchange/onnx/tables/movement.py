@@ -22,6 +22,7 @@ from graphrewrite.lowering.exchange.attribute_values import (
     word,
 )
 from graphrewrite.lowering.exchange.entry import Entry, same_names
+from graphrewrite.lowering.exchange.onnx.external_data import array_of
 from graphrewrite.lowering.exchange.symbols import Symbol
 from graphrewrite.types import Dimension, Size, element_dtype, element_of
 
@@ -112,9 +113,7 @@ def _constant(attributes: dict[str, Any], _: list[Tensor]) -> dict[str, Any]:
 
 
 def _tensor_entry(tensor: Any) -> dict[str, Any]:
-    import onnx
-
-    return {"value": scalar(onnx.numpy_helper.to_array(tensor)), "element": element(tensor.data_type)}
+    return {"value": scalar(array_of(tensor)), "element": element(tensor.data_type)}
 
 
 def _as_tensor(attributes: dict[str, Any], _: Sequence[Tensor]) -> dict[str, Any]:
