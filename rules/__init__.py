@@ -84,6 +84,7 @@ from graphrewrite.rules.identities import (
     drop_unchanged,
     drop_unit_pool,
     reduce_one_as_reshape,
+    where_as_opposite,
     where_as_truth,
     where_of_opposite,
 )
@@ -346,6 +347,7 @@ __all__ = [
     "turn_difference_before_even",
     "turn_difference_before_factor",
     "unroll_loops",
+    "where_as_opposite",
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",

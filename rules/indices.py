@@ -42,9 +42,18 @@ def _chosen(x, inner, i, outer, j=None):
     if first is None or second is None or first[0] != second[0] or first[1].ndim != 1:
         return decline("they do not choose along the same axis, of known size", at=outer)
     (axis, places), (_, chosen) = first, second
-    if ((chosen < -len(places)) | (chosen >= len(places))).any():
+    size = x.shape[axis]
+    if _is_outside(chosen, len(places)) or (isinstance(size, int) and _is_outside(places, size)):
         return decline("an index is outside of the axis", at=outer)
-    return op.gather(x, places[chosen], axis=axis)
+    found = places[chosen]
+    if isinstance(size, int):  # as those of a slice are
+        found = np.where(found < 0, found + size, found)
+    return op.gather(x, found, axis=axis)
+
+
+def _is_outside(places, size):
+    """Whether an index is outside of an axis."""
+    return bool(((places < -size) | (places >= size)).any())
 
 
 def _places(node, shape, indices):

@@ -161,6 +161,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.drop_repeated_relu: ((lambda x: op.relu(op.leaky_relu(x)), "f32[N,4]"),),
     rules.choose_equal_branches: ((lambda c, x: op.where(c, x, x), "bool[2,4]", "f32[4]"),),
     rules.choose_first_by_constant: ((lambda x: op.where(np.array([True, False]), x, 0.0), "f32[N,2]"),),
+    rules.where_as_opposite: ((lambda c: op.where(c, np.zeros((2, 1), bool), True), "bool[4]"),),
     rules.where_as_truth: (
         (lambda c: op.where(c, row(1.0), row(0.0)), "bool[N,4]"),
         (lambda c: op.where(c, np.ones((2, 1), bool), False), "bool[4]"),
@@ -298,6 +299,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         ),
         (lambda x: rows(rows(x, 1, 5), 1, 3), "f32[N]"),
         (lambda x: cut(cut(x, 1, 3), 0, 2), "f32[N,4]"),
+        """x = input() : f32[N,3]
+        a = concat(x, x, axis=1)
+        b = slice(a, starts=[1], ends=[6], axes=[1])
+        c = slice(b, starts=[1], ends=[4], axes=[1])
+        r = concat(b, c, axis=1)""",
     ),
     rules.slice_of_concat: (
         (lambda x, y: op.slice(op.concat(x, y, axis=1), starts=(1,), ends=(3,), axes=(0,)), "f32[4,2]", "f32[4,2]"),
