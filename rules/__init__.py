@@ -92,6 +92,7 @@ from graphrewrite.rules.indices import (
     drop_cast_of_indices,
     merge_gathers,
     narrow_constant_indices,
+    slice_as_gather,
     slice_of_gather,
 )
 from graphrewrite.rules.known_values import (
@@ -337,6 +338,7 @@ __all__ = [
     "shorten_constant",
     "shorten_constant_in_order",
     "shorten_expanded_constant",
+    "slice_as_gather",
     "slice_before_expand",
     "slice_of_concat",
     "slice_of_gather",

@@ -9,7 +9,7 @@ from graphrewrite.op.tensor.slice_sizes import picked
 from graphrewrite.rules.slices import taken
 from graphrewrite.types import integer_limits
 
-__all__ = ["drop_cast_of_indices", "merge_gathers", "narrow_constant_indices", "slice_of_gather"]
+__all__ = ["drop_cast_of_indices", "merge_gathers", "narrow_constant_indices", "slice_as_gather", "slice_of_gather"]
 
 _INDICES = ("i32", "i64")
 _WIDE = ("i64", "u64")
@@ -32,6 +32,24 @@ def slice_of_gather(x, i: Constant):
     outer = op.slice(inner)
     yield outer
     return _chosen(x, inner, i, outer)
+
+
+@rule
+def slice_as_gather(x):
+    """One entry of an axis, which is then left out, is taken by its index: one op, where a target has it."""
+    part = op.slice(x)
+    entry = op.reshape(part)
+    yield entry
+    bounds = taken(part, x.shape)
+    if len(bounds) != 1:
+        return decline("it cuts several axes, or none", at=part)
+    ((axis, (place, *_)),) = bounds.items()
+    if not isinstance(x.shape[axis], int) or part.shape[axis] != 1:
+        return decline("it takes several entries, or of an axis of symbolic size", at=part)
+    if entry.shape != (*part.shape[:axis], *part.shape[axis + 1 :]):
+        return decline("the reshape does not leave out that axis, or not it alone", at=entry)
+    result = op.gather(x, np.int64(place), axis=axis)
+    return result if result.type == entry.type else decline("its axes have names or channels", at=entry)
 
 
 def _chosen(x, inner, i, outer, j=None):

@@ -162,6 +162,11 @@ ALIKE = {
         c = slice(b, starts=[1], ends=[4], axes=[1])
         y = output(b)
         z = output(c)""",
+    "equal constants that are spread": """x = input() : f32[N]
+        c = constant(value=[-0.0]) : f32[1]
+        d = constant(value=[-0.0]) : f32[1]
+        a = fma(x, c, d)
+        y = output(a)""",
     "truth values chosen by an opposite": """x = input() : bool[N]
         c = constant(value=True) : bool[]
         d = constant(value=False) : bool[]

@@ -97,6 +97,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.gather(cut(x, 0, "N"), whole(1, 0), axis=1), "f32[4,M]"),
         (lambda x: op.gather(op.gather(x, whole(1, 0), axis=0), whole(0, 2), axis=0), "f32[N]"),
     ),
+    rules.slice_as_gather: (
+        (lambda x: op.reshape(op.slice(x, starts=(1, 1), ends=(2, 2), axes=(1, 2)), shape=("N", 1)), "f32[N,3,3]"),
+        (lambda x: op.reshape(cut(x, 0, 2), shape=("N", 2, 1)), "f32[N,3]"),
+        (lambda x: op.reshape(cut(x, 0, 1), shape=(1, "N")), "f32[N,3]"),
+        (lambda x: op.reshape(cut(x, 0, 1), shape=("N",)), "f32[N,3] NC"),
+    ),
     rules.slice_of_gather: (
         (lambda x: cut(op.gather(x, whole(1, 0), axis=0), 0, 1), "f32[4,4]"),
         (lambda x: cut(op.gather(x, whole(1, 0), axis=1), 1, 1), "f32[4,4]"),
