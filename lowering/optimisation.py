@@ -32,6 +32,7 @@ from graphrewrite.rules import (
     SHARED_STEPS,
     fold_input_norm,
     join_slices,
+    slice_as_gather,
 )
 
 __all__ = ["HARDWARE", "INTEGER", "ONNX", "TARGETS", "C", "Target", "optimise"]
@@ -209,7 +210,7 @@ ONNX = Target(
         *(*BROADCASTING, *SHARED_STEPS, *MOVE_INTEGERS, *RECOGNITION, *PRODUCTS, *AS_MEANS, *FEWER_TRANSPOSES),
     ),
     enlarged=(ROWS, MERGE_PRODUCTS),
-    finish=(join_slices,),
+    finish=(slice_as_gather, join_slices),
 )
 """Files that other runtimes read: ops for which ONNX has one."""
 INTEGER = Target("integer", fused=PREPARE, is_of_layers=True)

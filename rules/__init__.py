@@ -84,6 +84,7 @@ from graphrewrite.rules.identities import (
     drop_unchanged,
     drop_unit_pool,
     reduce_one_as_reshape,
+    where_as_opposite,
     where_as_truth,
     where_of_opposite,
 )
@@ -91,6 +92,7 @@ from graphrewrite.rules.indices import (
     drop_cast_of_indices,
     merge_gathers,
     narrow_constant_indices,
+    slice_as_gather,
     slice_of_gather,
 )
 from graphrewrite.rules.known_values import (
@@ -336,6 +338,7 @@ __all__ = [
     "shorten_constant",
     "shorten_constant_in_order",
     "shorten_expanded_constant",
+    "slice_as_gather",
     "slice_before_expand",
     "slice_of_concat",
     "slice_of_gather",
@@ -346,6 +349,7 @@ __all__ = [
     "turn_difference_before_even",
     "turn_difference_before_factor",
     "unroll_loops",
+    "where_as_opposite",
     "where_as_truth",
     "where_of_opposite",
     "write_as_reshape",

@@ -190,7 +190,7 @@ def _with_shorter(c, result):
     others = [x for x in operands if x.operand != c.operand]
     if all(x.is_constant for x in others):
         return decline("it is computed", at=result)
-    if len(operands) - len(others) > 1:
+    if len(operands) - len(others) > 1 and c.shape == result.shape:
         return decline("it is read twice, of which another rule may make one", at=result)
     shapes, whole = [x.shape for x in others], result.shape
     spread = {at for shape in shapes for at in range(1, len(shape) + 1) if shape[-at] == whole[-at]}

@@ -30,6 +30,7 @@ __all__ = [
     "drop_unchanged",
     "drop_unit_pool",
     "reduce_one_as_reshape",
+    "where_as_opposite",
     "where_as_truth",
     "where_of_opposite",
 ]
@@ -278,6 +279,16 @@ def where_as_truth(c):
     return c
 
 
+@rule
+def where_as_opposite(c):
+    """False where a condition is true, and true elsewhere, is its opposite."""
+    chosen = op.where(c, False, True)
+    yield chosen
+    if c.type != chosen.type:
+        return decline("it is no choice of truth values, or broadcasts the condition", at=chosen)
+    return op.logical_not(c)
+
+
 @rule(shared="keep")
 def where_of_opposite(c, x, y):
     """A choice by the opposite of a condition is the other choice by the condition."""
@@ -316,6 +327,7 @@ IDENTITIES = (
     drop_neutral_zero,
     choose_equal_branches,
     where_as_truth,
+    where_as_opposite,
     where_of_opposite,
     choose_first_by_constant,
 )

@@ -9,7 +9,7 @@ from graphrewrite.op.tensor.slice_sizes import picked
 from graphrewrite.rules.slices import taken
 from graphrewrite.types import integer_limits
 
-__all__ = ["drop_cast_of_indices", "merge_gathers", "narrow_constant_indices", "slice_of_gather"]
+__all__ = ["drop_cast_of_indices", "merge_gathers", "narrow_constant_indices", "slice_as_gather", "slice_of_gather"]
 
 _INDICES = ("i32", "i64")
 _WIDE = ("i64", "u64")
@@ -34,6 +34,24 @@ def slice_of_gather(x, i: Constant):
     return _chosen(x, inner, i, outer)
 
 
+@rule
+def slice_as_gather(x):
+    """One entry of an axis, which is then left out, is taken by its index: one op, where a target has it."""
+    part = op.slice(x)
+    entry = op.reshape(part)
+    yield entry
+    bounds = taken(part, x.shape)
+    if len(bounds) != 1:
+        return decline("it cuts several axes, or none", at=part)
+    ((axis, (place, *_)),) = bounds.items()
+    if not isinstance(x.shape[axis], int) or part.shape[axis] != 1:
+        return decline("it takes several entries, or of an axis of symbolic size", at=part)
+    if entry.shape != (*part.shape[:axis], *part.shape[axis + 1 :]):
+        return decline("the reshape does not leave out that axis, or not it alone", at=entry)
+    result = op.gather(x, np.int64(place), axis=axis)
+    return result if result.type == entry.type else decline("its axes have names or channels", at=entry)
+
+
 def _chosen(x, inner, i, outer, j=None):
     """The entries that two ops in a row take, as a gather."""
     if 0 in outer.shape:
@@ -42,9 +60,18 @@ def _chosen(x, inner, i, outer, j=None):
     if first is None or second is None or first[0] != second[0] or first[1].ndim != 1:
         return decline("they do not choose along the same axis, of known size", at=outer)
     (axis, places), (_, chosen) = first, second
-    if ((chosen < -len(places)) | (chosen >= len(places))).any():
+    size = x.shape[axis]
+    if _is_outside(chosen, len(places)) or (isinstance(size, int) and _is_outside(places, size)):
         return decline("an index is outside of the axis", at=outer)
-    return op.gather(x, places[chosen], axis=axis)
+    found = places[chosen]
+    if isinstance(size, int):  # as those of a slice are
+        found = np.where(found < 0, found + size, found)
+    return op.gather(x, found, axis=axis)
+
+
+def _is_outside(places, size):
+    """Whether an index is outside of an axis."""
+    return bool(((places < -size) | (places >= size)).any())
 
 
 def _places(node, shape, indices):

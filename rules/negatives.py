@@ -106,8 +106,10 @@ def takes_sign(x, depth):
         return False
     operands = operands_of(x)
     are_constant = [is_fixed(each) for each in operands]
-    if all(are_constant) or is_neutral(x):
+    if all(are_constant):
         return False
+    if is_neutral(x):  # its sign is that of its operand, which it becomes
+        return takes_sign(operands[0], depth)
     if x.op in (op.mul, op.div):
         return any(are_constant)
     if element_kind(x.type.element) == "float":

@@ -88,6 +88,8 @@ _ALONE = "the negative of a negative is the number itself"
 
 def _stays(product, *signs):
     """The reason why the signs of what is multiplied, or divided, are left to other rules; or an empty text."""
+    if any(sign.op is op.neg and is_negative(first_operand(sign)) for sign in signs):
+        return _ALONE
     return no_sign(product) or (_LOWER if goes_lower(*signs) else "")
 
 
@@ -176,7 +178,7 @@ def multiply_without_signs(x, y):
     sign, other = op.neg(x), op.neg(y)
     product = (op.mul | op.div)(sign, other)
     yield product
-    if reason := _ALONE if is_negative(x) or is_negative(y) else _stays(product, sign, other):
+    if reason := _stays(product, sign, other):
         return decline(reason, at=product)
     return product.op(x, y)
 

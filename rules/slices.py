@@ -7,11 +7,11 @@ size it is a range of positions, with which Python computes.
 from __future__ import annotations
 
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.tensor.slice_sizes import FAR, picked
-from graphrewrite.rules.operands import first_operand
+from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.rules.shapes import reshaped
 from graphrewrite.types import Quantised
 
@@ -143,6 +143,8 @@ def merge_slices(x):
     first, second = taken(inner, x.shape), taken(outer, inner.shape)
     if not second:
         return decline("the second one takes everything", at=outer)
+    if x.op_name == "concat" and x.readers == 1 < inner.readers and not _before_concat(x, inner).reason:
+        return decline("the first one goes before the concatenation, for all of its readers", at=inner)
     bounds = {}
     for axis in first.keys() | second.keys():
         if axis in first and axis in second:
@@ -162,34 +164,47 @@ def slice_of_concat(xs):
     joined = op.concat(*xs)
     part = op.slice(joined)
     yield part
+    plan = _before_concat(joined, part)
+    if plan.reason:
+        return decline(plan.reason, at=part)
+    if len(plan.pieces) > 1 and joined.readers > 1:
+        return decline("the concatenation has other readers, and several operands would be joined again", at=joined)
+    parts = [sliced(xs[at], bounds) for at, bounds in plan.pieces]
+    result = parts[0] if len(parts) == 1 else op.concat(*parts, axis=joined.axis)
+    return result if result.type == part.type else decline("an operand does not know the names of the axes", at=part)
+
+
+class _Plan(NamedTuple):
+    """How a slice of a concatenation is one of its operands: which, with their bounds; or the reason why it is not."""
+
+    pieces: tuple[tuple[int, dict[int, tuple[Any, Any, int]]], ...] = ()
+    reason: str = ""
+
+
+def _before_concat(joined, part):
+    """What a slice of a concatenation takes of its operands."""
     axis = joined.axis % len(joined.shape)
     bounds = taken(part, joined.shape)
     if axis not in bounds:
-        return decline(f"it takes all of axis {axis}", at=part)
-    sizes = [x.shape[axis] for x in xs]
+        return _Plan(reason=f"it takes all of axis {axis}")
+    sizes = [x.shape[axis] for x in operands_of(joined)]
     known = next((i for i, size in enumerate(sizes) if not isinstance(size, int)), len(sizes))
     whole = sum(sizes[:known])
     start, end, step = bounds.pop(axis)
     last = whole if step > 0 else whole - 1
     if known < len(sizes) and not all(isinstance(p, int) and 0 <= p <= last for p in (start, end)):
-        return decline(f"where axis {axis} begins or ends depends on its size", at=part)
+        return _Plan(reason=f"where axis {axis} begins or ends depends on its size")
     positions = _positions(whole, (start, end, step))
     if not positions:
-        return decline("it takes nothing, or a symbolic part", at=part)
+        return _Plan(reason="it takes nothing, or a symbolic part")
     pieces, before = [], 0
-    for x, size in zip(xs, sizes[:known], strict=False):
+    for at, size in enumerate(sizes[:known]):
         inside = _those_in(positions, before, before + size)
         if inside:
             own = range(inside.start - before, inside.stop - before, inside.step)
-            pieces.append((x, {**bounds, axis: _bounds(own, size)}))
+            pieces.append((at, {**bounds, axis: _bounds(own, size)}))
         before += size
-    if len(pieces) > 1 and joined.readers > 1:
-        return decline("the concatenation has other readers, and several operands would be joined again", at=joined)
-    if positions.step < 0:
-        pieces.reverse()
-    parts = [sliced(*piece) for piece in pieces]
-    result = parts[0] if len(parts) == 1 else op.concat(*parts, axis=axis)
-    return result if result.type == part.type else decline("an operand does not know the names of the axes", at=part)
+    return _Plan(tuple(pieces[:: -1 if positions.step < 0 else 1]))
 
 
 def _those_in(positions, low, high):

@@ -150,6 +150,40 @@ ALIKE = {
         c = concat(a, b, axis=1)
         y = output(a)
         z = output(c)""",
+    "indices from behind, of a slice and of entries": """x = input() : f32[3,2,1]
+        i = constant(value=[-3]) : i64[1]
+        j = constant(value=[[0], [0]]) : i64[2,1]
+        a = gather(x, i)
+        b = gather(a, j)
+        y = output(b)""",
+    "a slice of a slice of a concatenation, both of which are read": """x = input() : f32[N,3]
+        a = concat(x, x, axis=1)
+        b = slice(a, starts=[1], ends=[6], axes=[1])
+        c = slice(b, starts=[1], ends=[4], axes=[1])
+        y = output(b)
+        z = output(c)""",
+    "equal constants that are spread": """x = input() : f32[N]
+        c = constant(value=[-0.0]) : f32[1]
+        d = constant(value=[-0.0]) : f32[1]
+        a = fma(x, c, d)
+        y = output(a)""",
+    "truth values chosen by an opposite": """x = input() : bool[N]
+        c = constant(value=True) : bool[]
+        d = constant(value=False) : bool[]
+        n = logical_not(x)
+        a = where(n, c, d)
+        y = output(a)""",
+    "the negative of a negative in a product": """x = input() : i64[N]
+        u = input() : i64[N]
+        z = constant(value=0) : i64[]
+        c = constant(value=2) : i64[]
+        d = constant(value=3) : i64[]
+        a = sub(c, x)
+        n = sub(z, a)
+        m = neg(n)
+        e = add(u, d)
+        b = mul(m, e)
+        y = output(b)""",
 }
 
 

@@ -97,6 +97,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.gather(cut(x, 0, "N"), whole(1, 0), axis=1), "f32[4,M]"),
         (lambda x: op.gather(op.gather(x, whole(1, 0), axis=0), whole(0, 2), axis=0), "f32[N]"),
     ),
+    rules.slice_as_gather: (
+        (lambda x: op.reshape(op.slice(x, starts=(1, 1), ends=(2, 2), axes=(1, 2)), shape=("N", 1)), "f32[N,3,3]"),
+        (lambda x: op.reshape(cut(x, 0, 2), shape=("N", 2, 1)), "f32[N,3]"),
+        (lambda x: op.reshape(cut(x, 0, 1), shape=(1, "N")), "f32[N,3]"),
+        (lambda x: op.reshape(cut(x, 0, 1), shape=("N",)), "f32[N,3] NC"),
+    ),
     rules.slice_of_gather: (
         (lambda x: cut(op.gather(x, whole(1, 0), axis=0), 0, 1), "f32[4,4]"),
         (lambda x: cut(op.gather(x, whole(1, 0), axis=1), 1, 1), "f32[4,4]"),
@@ -161,6 +167,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.drop_repeated_relu: ((lambda x: op.relu(op.leaky_relu(x)), "f32[N,4]"),),
     rules.choose_equal_branches: ((lambda c, x: op.where(c, x, x), "bool[2,4]", "f32[4]"),),
     rules.choose_first_by_constant: ((lambda x: op.where(np.array([True, False]), x, 0.0), "f32[N,2]"),),
+    rules.where_as_opposite: ((lambda c: op.where(c, np.zeros((2, 1), bool), True), "bool[4]"),),
     rules.where_as_truth: (
         (lambda c: op.where(c, row(1.0), row(0.0)), "bool[N,4]"),
         (lambda c: op.where(c, np.ones((2, 1), bool), False), "bool[4]"),
@@ -298,6 +305,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         ),
         (lambda x: rows(rows(x, 1, 5), 1, 3), "f32[N]"),
         (lambda x: cut(cut(x, 1, 3), 0, 2), "f32[N,4]"),
+        """x = input() : f32[N,3]
+        a = concat(x, x, axis=1)
+        b = slice(a, starts=[1], ends=[6], axes=[1])
+        c = slice(b, starts=[1], ends=[4], axes=[1])
+        r = concat(b, c, axis=1)""",
     ),
     rules.slice_of_concat: (
         (lambda x, y: op.slice(op.concat(x, y, axis=1), starts=(1,), ends=(3,), axes=(0,)), "f32[4,2]", "f32[4,2]"),
