@@ -23,7 +23,7 @@ from typing import Any
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
 from tests.quality.figures.mutation import interval
-from tests.quality.figures.places import BUILD, FURTHER_SECONDS, IMPORT, LINES, ROOT, SECONDS, TRIES
+from tests.quality.figures.places import BUILD, FURTHER_SECONDS, IMPORT, LINES, ROOT, SECONDS, TRIES, UNFINISHED
 from tests.quality.module_mutants import ModuleMutant, mutants_of_module
 
 __all__ = ["LEAST", "TESTS", "LinesOfTests", "measure_modules"]
@@ -46,6 +46,8 @@ QUICK = ("-m", "not thorough and not browser and not slow and not ghdl")
 """What is measured, and tried first."""
 ALL = ("-m", "not thorough and not browser and not (slow and ghdl)")
 """What is tried where those find nothing."""
+SURVIVES = ("", UNFINISHED)
+"""Verdicts on what no test has found."""
 OF_RULES = "tests/rules/test_all_rules.py"
 """Tests that name the rule that they are of."""
 
@@ -131,7 +133,7 @@ def _pytest(*arguments: str, **surroundings: str) -> None:
 def _tried(
     tries: list[dict[str, Any]], processes: int, imported: Mapping[str, str], cases: Sequence[str] = QUICK
 ) -> dict[str, str]:
-    """Try mutants; return which test finds each, ``timeout``, or nothing if none does."""
+    """Try mutants; return which test finds each, ``timeout``, `UNFINISHED`, or nothing if none does."""
     work = BUILD / "mutants.json"
     verdicts = work.with_suffix(".verdicts")
     verdicts.write_text("")
@@ -148,7 +150,7 @@ def _tried(
 
 
 def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, str]:
-    """Return which test finds each mutant, ``timeout``, ``import``, or nothing if none does."""
+    """Return which test finds each mutant, ``timeout``, ``import``, `UNFINISHED`, or nothing if none does."""
     known = lines_of_tests()
 
     def one(mutant: ModuleMutant, tests: list[str], source: str | None) -> dict[str, Any]:
@@ -166,12 +168,12 @@ def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, st
     )
     for mutant in mutants:
         name = mutant.name
-        if not found[name] and known.is_imported(places[name], mutant.lines):
+        if found[name] in SURVIVES and known.is_imported(places[name], mutant.lines):
             again = one(mutant, known.running(places[name]), None)
             if again["tests"]:
                 told = _tried([again], 1, {again["path"]: mutant.source})
                 found[name] = told.get(name, "import")
-    left = {m: known.running(places[m.name], m.lines) for m in mutants if not found[m.name]}
+    left = {m: known.running(places[m.name], m.lines) for m in mutants if found[m.name] in SURVIVES}
     again = [
         one(mutant, further, mutant.source) | {"seconds": SLOWER * FURTHER_SECONDS, "enough": FURTHER_SECONDS}
         for mutant, further in _further(left).items()
@@ -179,7 +181,7 @@ def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, st
     ]
     # What takes too long in so many tests need not be a loop without an end: only a test that fails counts.
     told = _tried(again, processes, {}, ALL) if again else {}
-    return found | {name: test for name, test in told.items() if test != "timeout"}
+    return found | {name: UNFINISHED if test == "timeout" else test for name, test in told.items()}
 
 
 def _further(tried: Mapping[ModuleMutant, Sequence[str]]) -> dict[ModuleMutant, list[str]]:
@@ -232,12 +234,14 @@ def measure_modules(package: str, *, sample: int | None, seed: int, processes: i
     print(f"{len(chosen)} of {len(left)} mutants, {kind}, of {package}; {len(known & set(every))} are equivalent")
     print(f"{(BUILD / 'mutants.verdicts').relative_to(ROOT)} says how far it is", flush=True)
     verdicts = verdicts_of([every[name] for name in chosen], processes or os.cpu_count() or 1)
-    survivors = [name for name, found in verdicts.items() if not found]
+    survivors = [name for name, found in verdicts.items() if found in SURVIVES]
+    unfinished = sum(found == UNFINISHED for found in verdicts.values())
     rooms = Counter(_room(name) for name in chosen)
     lost = Counter(_room(name) for name in survivors)
     for room, count in sorted(rooms.items()):
         print(f"{room:<40}{count - lost[room]:>5} of {count:>4}")
     print("survivors:", *survivors or ["none"], sep="\n  ")
+    print(f"{unfinished} of {len(survivors)} survivors had tests left when their time was over")
     found = len(chosen) - len(survivors)
     low, high = interval(found, len(chosen))
     exact = "" if sample is None else f", 95 % confidence {low:.1%} to {high:.1%}"

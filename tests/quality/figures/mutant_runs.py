@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.quality.figures.places import TRIES
+from tests.quality.figures.places import TRIES, UNFINISHED
 
 MEMORY = 8 << 30
 
@@ -128,7 +128,7 @@ def _first_failure(session: pytest.Session, items: Sequence[pytest.Item], enough
     start = process_time()
     for item, following in zip(items, [*items[1:], None], strict=True):
         if process_time() - start > enough:
-            break
+            return UNFINISHED
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             return item.nodeid

@@ -5,7 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-__all__ = ["BUILD", "FURTHER_SECONDS", "IMPORT", "LINES", "ROOT", "SECONDS", "SECONDS_OF_CASES", "TRIES", "copy_tree"]
+__all__ = [
+    "BUILD", "FURTHER_SECONDS", "IMPORT", "LINES", "ROOT", "SECONDS", "SECONDS_OF_CASES", "TRIES", "UNFINISHED",
+    "copy_tree",
+]  # fmt: skip
 
 ROOT = Path(__file__).parents[3]
 BUILD = ROOT / "build" / "quality"
@@ -17,10 +20,12 @@ SECONDS = 8
 """So long do the tests of one mutant take, where it has no fault: what takes longer together is not tried."""
 SECONDS_OF_CASES = 2
 """So long do the cases of one test take that are measured, or one more."""
-FURTHER_SECONDS = 60
+FURTHER_SECONDS = 30
 """So long do further tests of a mutant run that those have not found."""
 TRIES = "GRAPHREWRITE_MUTANTS"
 """Variable of the surroundings: what the plugin `mutant_runs` is to try, beside which it writes the verdicts."""
+UNFINISHED = "unfinished"
+"""What stands in place of a test that finds a mutant where there was no time for all of them, and none did."""
 KEPT_OUT = shutil.ignore_patterns(".*", "build", "dist", "__pycache__", "*.egg-info", "notebooks")
 
 
