@@ -59,8 +59,8 @@ class Definition:
         The rule's option.
     template : Template, optional
         The part below the yield, where it can be kept as data.
-    looks_around : bool
-        Whether its function asks what is known of values, or queries their surroundings.
+    function : callable
+        The rule's function.
     """
 
     name: str
@@ -71,7 +71,21 @@ class Definition:
     names: frozenset[str]
     shared: str
     template: Template | None
-    looks_around: bool
+    function: Callable[..., Any]
+
+    @cached_property
+    def looks_around(self) -> bool:
+        """Whether its function or a condition asks what is known of values, or queries their surroundings.
+
+        Not before the rule is used: a function that it calls may stand below it in its module.
+        """
+        return looks_around(self.function) or any(looks_around(each.predicate) for each in self._conditions)
+
+    @cached_property
+    def _conditions(self) -> list[Where]:
+        operands = [t for term in self.pattern.terms if isinstance(term, PatternNode) for t in term.operands]
+        conditions = [v.condition for v in self.pattern.variables if v.condition is not None]
+        return conditions + [t for t in operands if isinstance(t, Where)]
 
     @property
     def depends_on_values(self) -> bool:
@@ -81,10 +95,7 @@ class Definition:
     @cached_property
     def names_used(self) -> frozenset[str]:
         """Names in the function and its predicates: they say how far these may look at the graph around a value."""
-        operands = [t for term in self.pattern.terms if isinstance(term, PatternNode) for t in term.operands]
-        conditions = [v.condition for v in self.pattern.variables if v.condition is not None]
-        conditions += [t for t in operands if isinstance(t, Where)]
-        return self.names.union(*(_names_in(condition.predicate) for condition in conditions))
+        return self.names.union(*(_names_in(condition.predicate) for condition in self._conditions))
 
     @cached_property
     def radius(self) -> int | None:
@@ -203,11 +214,8 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
         template = read_template(function, pattern, complain)
     except TypeMismatchError as error:  # how many results an op has depends on attributes that are not known yet
         raise complain(str(error)) from None
-    conditions = [v.condition for v in pattern.variables if v.condition is not None]
-    conditions += [t for n in pattern.terms if isinstance(n, PatternNode) for t in n.operands if isinstance(t, Where)]
-    around = looks_around(function) or any(looks_around(condition.predicate) for condition in conditions)
     doc = inspect.getdoc(function)
-    return Definition(function.__name__, file, line, doc, pattern, names, shared, template, around)
+    return Definition(function.__name__, file, line, doc, pattern, names, shared, template, function)
 
 
 def _is_several(term: Any) -> bool:

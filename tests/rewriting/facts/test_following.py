@@ -234,3 +234,15 @@ def test_facts_of_nodes_that_are_not_there():
     )
     apply_edit(graph, edit)
     assert table.follow(edit) == {"a": None}
+
+
+def test_a_rule_may_ask_by_a_function_that_stands_below_it():
+    @rule
+    def hidden(x):
+        yield op.relu(x)
+        return _known(x)
+
+    def _known(x):
+        return x if x.fact().low >= 0 else rule.decline("may be negative")
+
+    assert hidden.definition.looks_around
