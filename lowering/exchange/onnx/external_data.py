@@ -6,6 +6,7 @@ import math
 import os
 import stat
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -27,8 +28,6 @@ _MOST_COPIED = 1 << 29
 """Bytes of external data in places that cannot be mapped, such as the bodies of loops."""
 _BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
 """Bits of an element, by ONNX's types that share bytes."""
-_BYTES = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8", 12: "u4", 13: "u8"}
-"""ONNX's types whose bytes numpy reads as they are: those of nearly all constants, of which models have thousands."""
 
 
 def is_external(tensor: Any) -> bool:
@@ -40,16 +39,32 @@ def array_of(tensor: Any) -> np.ndarray:
     """Return the array of a constant that lies in the model, if its size matches its shape."""
     import onnx
 
-    dtype = _BYTES.get(tensor.data_type)
     is_elsewhere = tensor.HasField("segment") or is_external(tensor)
+    dtype = _plain_dtype(tensor.data_type)
     try:
         if dtype is not None and tensor.HasField("raw_data") and not is_elsewhere:
-            return np.frombuffer(tensor.raw_data, f"<{dtype}").astype(dtype, copy=False).reshape(tensor.dims)
+            return _in_shape(np.frombuffer(tensor.raw_data, dtype), tensor)
         return handed_over(np.asarray(onnx.numpy_helper.to_array(tensor)))
     except ValueError as error:
         raise ModelError(
             f"the constant {tensor.name!r} of shape {list(tensor.dims)} does not hold as many numbers ({error})"
         ) from None
+
+
+@cache
+def _plain_dtype(number: int) -> np.dtype[Any] | None:
+    """Return the type of numbers that numpy reads from their bytes as they are; None if onnx must read them."""
+    import onnx
+
+    kinds = onnx.TensorProto.DataType
+    if number in _BITS or number == kinds.Value("UNDEFINED") or number not in kinds.values():
+        return None
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(number))
+    return dtype.newbyteorder("<") if dtype.kind in "iufb" else None
+
+
+def _in_shape(numbers: np.ndarray, tensor: Any) -> np.ndarray:
+    return handed_over(np.require(numbers.reshape(tensor.dims), requirements="A"))
 
 
 class ExternalData:
@@ -73,12 +88,11 @@ class ExternalData:
         """Return the array of a constant, mapped where its type and its place in the file allow."""
         if not is_external(tensor):
             return array_of(tensor)
-        from onnx import TensorProto, helper
+        from onnx import TensorProto
 
-        data = self._bytes(tensor)
-        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type))
-        if dtype.kind in "iufb" and tensor.data_type not in _BITS:
-            return handed_over(np.require(data.view(dtype.newbyteorder("<")).reshape(tensor.dims), requirements="A"))
+        data, dtype = self._bytes(tensor), _plain_dtype(tensor.data_type)
+        if dtype is not None:
+            return _in_shape(data.view(dtype), tensor)
         filled = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=data.tobytes())
         return array_of(filled)
 

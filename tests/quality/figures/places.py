@@ -6,9 +6,17 @@ import shutil
 from pathlib import Path
 
 __all__ = [
-    "BUILD", "FURTHER_SECONDS", "IMPORT", "LINES", "ROOT", "SECONDS", "SECONDS_OF_CASES", "TRIES", "UNFINISHED",
+    "BUILD",
+    "FURTHER_SECONDS",
+    "IMPORT",
+    "LINES",
+    "ROOT",
+    "SECONDS",
+    "SECONDS_OF_CASES",
+    "TRIES",
+    "UNFINISHED",
     "copy_tree",
-]  # fmt: skip
+]
 
 ROOT = Path(__file__).parents[3]
 BUILD = ROOT / "build" / "quality"

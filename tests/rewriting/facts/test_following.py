@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor, op, rewrite, rule
+from graphrewrite import Graph, Tensor, decline, op, rewrite, rule
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.graph import Operand
 from graphrewrite.graph.edit import apply_edit
@@ -184,7 +184,7 @@ def test_a_rule_that_asks_by_a_function_from_elsewhere_is_noticed():
     @rule
     def hidden(x):
         yield op.relu(x)
-        return x if asks("nonnegative")(x) else rule.decline("may be negative")
+        return x if asks("nonnegative")(x) else decline("may be negative")
 
     assert not hidden.definition.looks_around
     graph = Graph.parse("""graph g
@@ -243,6 +243,6 @@ def test_a_rule_may_ask_by_a_function_that_stands_below_it():
         return _known(x)
 
     def _known(x):
-        return x if x.fact().low >= 0 else rule.decline("may be negative")
+        return x if x.fact().low >= 0 else decline("may be negative")
 
     assert hidden.definition.looks_around
