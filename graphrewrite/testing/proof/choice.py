@@ -11,8 +11,9 @@ import z3
 from graphrewrite.testing.proof.number import Number, aligned, width_of
 from graphrewrite.testing.proof.refusal import Untranslatable
 from graphrewrite.testing.proof.sign import chosen
+from graphrewrite.types import hold
 
-__all__ = ["FLOATS", "choice", "magnitude", "of_truth"]
+__all__ = ["FLOATS", "choice", "common_type", "magnitude", "of_truth"]
 
 FLOATS = {16: "f16", 32: "f32", 64: "f64"}
 """Types of floats by their bits."""
@@ -43,8 +44,32 @@ def _floats(condition: Any, yes: Number, no: Number) -> Number:
     left, right = (_bits(number, yes.opaque or no.opaque) for number in (yes, no))
     if left.size() != right.size():
         raise Untranslatable("floats of two types meet")
-    name = yes.opaque if yes.opaque == no.opaque else FLOATS[left.size()]
-    return Number(0, 0, left if left.eq(right) else z3.If(condition, left, right), opaque=name)
+    term = left if left.eq(right) else z3.If(condition, left, right)
+    return Number(0, 0, term, opaque=common_type(yes, no) or FLOATS[left.size()])
+
+
+def common_type(a: Number, b: Number) -> str:
+    """Return the type of a float that is one of two, at least one of which may have any bits; "" if they have none.
+
+    Examples
+    --------
+    >>> from graphrewrite.testing.proof.number import unknown_float
+    >>> x = unknown_float("x", 32, "f8e4m3fn")
+    >>> common_type(x, Number.of(448.0)), common_type(x, Number.of(449.0))
+    ('f8e4m3fn', '')
+    """
+    element = a.opaque or b.opaque
+    return element if all(each.opaque == element or _is_held(each, element) for each in (a, b)) else ""
+
+
+def _is_held(number: Number, element: str) -> bool:
+    """Return whether a type has a number, which is known."""
+    if number.opaque or not number.is_known or number.negative_zero is None:
+        return False
+    bits = _bits(number, element)
+    size = bits.size() // 8
+    value = np.asarray(bits.as_long(), f"u{size}").view(f"f{size}")
+    return hold(element, value).tobytes() == value.tobytes()
 
 
 def _bits(number: Number, element: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import z3
 
-from graphrewrite.testing.proof.choice import FLOATS, of_truth
+from graphrewrite.testing.proof.choice import FLOATS, common_type, of_truth
 from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.refusal import Untranslatable
 from graphrewrite.testing.proof.rounding import subterms
@@ -74,12 +74,6 @@ def _of_bits(bits: Any, dtype: np.dtype[Any], name: str = "") -> Number:
 
 def _of_float(term: Any, dtype: np.dtype[Any]) -> Number:
     return Number(0, 0, z3.fpToIEEEBV(term), opaque=FLOATS[8 * dtype.itemsize])
-
-
-def _name(numbers: tuple[Number, ...]) -> str:
-    """Return the type of a result that is one of some numbers."""
-    names = {number.opaque for number in numbers}
-    return names.pop() if len(names) == 1 else ""
 
 
 def same_float(a: Number, b: Number, dtype: np.dtype[Any]) -> Any:
@@ -143,7 +137,7 @@ def _extreme(is_first: Callable[[Any, Any], Any], name: str, *, keeps_nan: bool)
         first = z3.If(zeros, z3.If(either, left, right), z3.If(is_first(x, y), left, right))
         nan = z3.fpIsNaN(x), z3.fpIsNaN(y)
         ends = (left, right) if keeps_nan else (right, left)
-        return _of_bits(z3.If(nan[0], ends[0], z3.If(nan[1], ends[1], first)), dtype, _name((a, b)))
+        return _of_bits(z3.If(nan[0], ends[0], z3.If(nan[1], ends[1], first)), dtype, common_type(a, b))
 
     return pick
 

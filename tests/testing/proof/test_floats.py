@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphrewrite import Constant, decline, op, rule
+from graphrewrite import Constant, Graph, decline, op, rule
 from graphrewrite.testing import prove
 from graphrewrite.testing.proof.examination import distinct
 from graphrewrite.testing.proof.floating import FLOATING, as_float, bits_of_float
@@ -44,6 +44,12 @@ def factor_of_one(x, c: Constant):
 def test_a_right_rule_of_floats_is_proved(right):
     proof = prove(right, elements={"float"}, instances=6)
     assert proof, str(proof)
+
+
+@pytest.mark.parametrize("element", ["bf16", "f8e4m3fn", "f8e5m2", "f4e2m1"])
+def test_floats_that_are_only_chosen_are_not_rounded(element):
+    graph = Graph.parse(f"graph g\nx = input() : {element}[N]\na = neg(x)\nb = neg(a)\nc = relu(b)\ny = output(c)")
+    assert prove(rectified_twice_negated, [graph]).verdict == "proved"
 
 
 @rule
