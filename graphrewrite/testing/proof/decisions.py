@@ -26,6 +26,7 @@ __all__ = [
     "on_path",
     "pinned",
     "reach",
+    "variables_in",
 ]
 
 _GREATEST = 4096
@@ -128,10 +129,18 @@ def on_path(path: SymbolPath) -> Iterator[None]:
         SYMBOLS.reset(token)
 
 
+def variables_in(terms: Sequence[Any]) -> dict[str, Any]:
+    """Return the variables in some terms, by name, in the order in which they appear."""
+    found: dict[str, Any] = {}
+    for term in subterms(terms):
+        if not term.num_args() and (called := term.decl()).kind() == z3.Z3_OP_UNINTERPRETED:
+            found[called.name()] = term
+    return found
+
+
 def names_in(terms: Sequence[Any]) -> set[str]:
     """Return the names of the variables in some terms."""
-    kinds = z3.Z3_OP_UNINTERPRETED
-    return {t.decl().name() for t in subterms(terms) if z3.is_const(t) and t.decl().kind() == kinds}
+    return set(variables_in(terms))
 
 
 def decided(condition: Any) -> bool:

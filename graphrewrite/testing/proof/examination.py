@@ -14,7 +14,7 @@ from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.testing.comparison import compare
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.proof.array import SymbolicArray
-from graphrewrite.testing.proof.decisions import names_in
+from graphrewrite.testing.proof.decisions import names_in, variables_in
 from graphrewrite.testing.proof.floating import same_float
 from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.proof import Instance
@@ -51,7 +51,7 @@ def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int
         return Instance(before, "left out" if keeps == "assumes" else "unknown", str(error))
     except Untranslatable as error:
         return Instance(before, "unknown", str(error))
-    if keeps == "assumes" and roundings(d for d in differs if d is not True):
+    if keeps == "assumes" and roundings(subterms(d for d in differs if d is not True)):
         return Instance(before, "left out", "floats round here, which it assumes they do not")
     if not any(overflows(stated(before, was))):
         differs += overflows(stated(after, became))
@@ -106,19 +106,21 @@ def distinct(conditions: Iterable[Any], constraints: Sequence[Any] = (), known: 
     known : collection of str
         Names that are not exchanged.
     """
-    about: dict[str, list[Any]] = {}
+    about: dict[str, list[tuple[Any, set[str]]]] = {}
     for constraint in constraints:
-        for name in names_in([constraint]):
-            about.setdefault(name, []).append(constraint)
+        names = names_in([constraint])
+        for name in names:
+            about.setdefault(name, []).append((constraint, names))
     found: dict[int, list[tuple[Any, Any, set[str]]]] = {}
     for condition in conditions:
         if condition is True:
             return [True]
-        free = names_in([condition]).difference(known)
-        linked = list({each.get_id(): each for name in sorted(free) for each in about.get(name, ())}.values())
+        variables = {name: term for name, term in variables_in([condition]).items() if name not in known}
+        free = set(variables)
+        linked = {each.get_id(): (each, names) for n in sorted(free) for each, names in about.get(n, ())}.values()
         alike = condition
-        if names_in(linked) <= free.union(known):
-            alike = _renamed(z3.And(condition, *linked), known)
+        if all(names <= free.union(known) for _, names in linked):
+            alike = _numbered(z3.And(condition, *(each for each, _ in linked)), variables.values())
         same = found.setdefault(alike.get_id(), [])
         if all(linked and free != names and free & names for *_, names in same):  # no exchange of one for the other
             same.append((alike, condition, free))
@@ -137,13 +139,10 @@ def differing(a: Any, b: Any) -> Iterator[Any]:
             yield opposite(same)
 
 
-def _renamed(condition: Any, known: Collection[str]) -> Any:
-    """Return a condition whose variables, but the known ones, are numbered in the order in which they appear."""
-    names: dict[int, tuple[Any, Any]] = {}
-    for term in subterms([condition]):
-        if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED and term.decl().name() not in known:
-            names[term.get_id()] = (term, z3.Const(f"entry {len(names)}", term.sort()))
-    return z3.substitute(condition, *names.values())
+def _numbered(condition: Any, variables: Iterable[Any]) -> Any:
+    """Return a condition in which variables have numbers instead of their names."""
+    numbered = ((each, z3.Const(f"entry {number}", each.sort())) for number, each in enumerate(variables))
+    return z3.substitute(condition, *numbered)
 
 
 def _same(a: Number, b: Number, dtype: np.dtype[Any]) -> Any:

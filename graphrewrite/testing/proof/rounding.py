@@ -94,16 +94,17 @@ def subterms(terms: Iterable[Any]) -> Iterator[Any]:
     work, seen = list(terms), set[int]()
     while work:
         term = work.pop()
-        if term.get_id() not in seen:
-            seen.add(term.get_id())
-            yield term
-            work += term.children()
+        if (number := term.get_id()) in seen:
+            continue
+        seen.add(number)
+        yield term
+        work += term.children()
 
 
 def roundings(terms: Iterable[Any]) -> list[Rounding]:
-    """Return all roundings in some terms."""
+    """Return the roundings among some terms."""
     all_roundings: list[Rounding] = []
-    for term in subterms(terms):
+    for term in terms:
         if term.num_args() == 1 and (match := _NAME.fullmatch(term.decl().name())):
             digits, point, width = map(int, match.groups())
             all_roundings.append(Rounding(digits, point, width, term.arg(0), term))

@@ -44,8 +44,9 @@ class Question:
         self.context = z3.Context()
         self.effort = effort
         self.terms = [term.translate(self.context) for term in (*constraints, condition)]
-        self.roundings = roundings(self.terms)
-        self.has_floats = any(z3.is_fp(term) for term in subterms(self.terms))
+        parts = list(subterms(self.terms))
+        self.roundings = roundings(parts)
+        self.has_floats = any(z3.is_fp(term) for term in parts)
 
     def _solver(self, facts: Iterable[Any], effort: int) -> Any:
         """Return a solver in which the results of roundings are variables, subject to some facts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import z3
 
-from graphrewrite.testing.proof.rounding import roundings
+from graphrewrite.testing.proof.rounding import roundings, subterms
 
 
 def values_of(array, numbers):
@@ -23,8 +23,8 @@ def _value(number, known):
 
 
 def _known(term, known):
-    while found := roundings([term]):
-        first = next(r for r in found if not roundings([r.argument]))
+    while found := roundings(subterms([term])):
+        first = next(r for r in found if not roundings(subterms([r.argument])))
         result = z3.simplify(z3.substitute(first.definition().arg(1), *known))
         term = z3.substitute(term, (first.result, result))
     return z3.simplify(z3.substitute(term, *known)).as_signed_long()
