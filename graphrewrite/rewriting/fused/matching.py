@@ -381,7 +381,7 @@ class MatchWriter(Source):
                 calls.append(f"({name} is None or {call})" if term.optional else call)
             elif isinstance(term, Rest) and term.variable.condition is not None and id(term.variable) not in done:
                 done.add(id(term.variable))
-                calls.append(f"all([{self.call(term.variable.condition, 'v')} for v in {name}])")
+                calls.append(f"all({self.call(term.variable.condition, 'v')} for v in {name})")
         if calls:
             self.line("try:")
             self.line(f"    if not ({' and '.join(calls)}): {self.stop}")
