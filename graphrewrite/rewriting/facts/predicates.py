@@ -70,6 +70,8 @@ _WITH_NAN = _UNLIMITED | {
 """Ops that may give NaN where any operand may be NaN, as far as it knows."""
 _WITH_MINUS_ZERO = _UNLIMITED - {LIBRARY[name] for name in ("add", "div", "sub", "sum")}
 """Ops that may give -0 where any operand has no limits and may be -0, as far as it knows."""
+_UNKNOWN = {name for name, op in LIBRARY.items() if op.stateful or numbers.function_of(op, {}) is None}
+"""Ops of the library of whose results it knows nothing."""
 _MUL, _DIV = LIBRARY["mul"], LIBRARY["div"]
 """So has a product with a constant that is not 0 everywhere, but not a quotient of one value."""
 _MOST = 8
@@ -91,7 +93,10 @@ def _sees(value: Any, ops: set[Any]) -> bool:
         kind = data.get("result")
         if kind.__class__ is not Tensor or kind.element not in _FLOATS:
             continue
-        op = find_op(data["type"], own)
+        name = data["type"]
+        if name in _UNKNOWN and name not in own:
+            return True
+        op = find_op(name, own)
         if op is None or op.stateful or numbers.function_of(op, data) is None:
             return True
         if op in ops or op is _MUL:

@@ -34,6 +34,8 @@ __all__ = ["MatchWriter", "NotPlainError"]
 _MOST_LOOPS = 12
 """Python nests twenty blocks; a pattern with more commutative nodes is left to the general path."""
 _MOST_NODES = 200
+_IN_ORDER = [{"slots": one_slot(index)} for index in range(4)]
+"""The data of edges from the operands of most nodes."""
 
 
 class NotPlainError(Exception):
@@ -412,6 +414,9 @@ def any_same(value: Any, wanted: Collection[Any]) -> bool:
 
 def in_order(sources: dict[str, Any]) -> list[str] | None:
     """Return the operands of a node in order, from its edges; None where one is unusual."""
+    edges = [*sources.values()]
+    if edges == _IN_ORDER[: len(edges)]:
+        return [*sources]
     found: dict[Any, str] = {}
     count = 0
     try:

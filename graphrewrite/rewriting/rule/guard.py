@@ -42,22 +42,26 @@ def guard_of(
     Returns
     -------
     tuple or None
-        None where there are no such statements, where they need another name of the function, or where the source is
-        not there, or no longer that of the function.
+        None where there are no such statements, without those that need another name of the function, or where the
+        source is not there, or no longer that of the function.
     """
     definition = _source_of(function)
     if definition is None:
         return None
     place = next(i for i, statement in enumerate(definition.body) if _is_yield(statement))
-    above, tests = definition.body[:place], list(_tests(definition.body[place + 1 :], function.__globals__))
+    # A parameter may stand for something else by the yield.
+    known = {*terms, *(set(parameters) - _names_in(definition.body[:place], ast.Store))}
+    own = {*function.__code__.co_varnames, *function.__code__.co_cellvars, *function.__code__.co_freevars}
+    tests: list[ast.stmt] = []
+    for test in _tests(definition.body[place + 1 :], function.__globals__):
+        if _names_in([test], ast.Load) & own - known - _names_in([*tests, test], ast.Store):
+            break
+        tests.append(test)
     while tests and isinstance(tests[-1], ast.Assign):  # which nothing reads
         tests.pop()
-    known = {*terms, *(set(parameters) - _names_in(above, ast.Store))}  # a parameter may stand for something else
-    read, made = _names_in(tests, ast.Load), _names_in(tests, ast.Store)
-    asked = sorted(read & known)
-    own = {*function.__code__.co_varnames, *function.__code__.co_cellvars, *function.__code__.co_freevars}
-    if not tests or (read & own) - known - made:
+    if not tests:
         return None
+    asked = sorted(_names_in(tests, ast.Load) & known)
     arguments = ast.arguments([], [ast.arg(name) for name in asked], None, [], [], None, [])
     guard = ast.FunctionDef("guard", arguments, [*tests, ast.Return(ast.Constant(False))], [])
     scope: dict[str, Any] = {}
