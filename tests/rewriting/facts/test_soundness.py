@@ -38,7 +38,21 @@ def test_nothing_that_is_said_of_values_is_wrong(names: list[str]) -> None:
         check()
 
 
-OF_FLOATS = ("add", "mul", "div", "neg", "relu", "sub", "abs", "reshape", "concat", "leaky_relu", "sqrt", "softmax", "floor")
+OF_FLOATS = (
+    "add",
+    "mul",
+    "div",
+    "neg",
+    "relu",
+    "sub",
+    "abs",
+    "reshape",
+    "concat",
+    "leaky_relu",
+    "sqrt",
+    "softmax",
+    "floor",
+)
 
 
 @given(graphs(ops=OF_FLOATS))
