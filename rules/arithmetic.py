@@ -59,7 +59,7 @@ def constant_last(c: Constant, x):
     """The constant operand of a sum, a product and the like comes last."""
     result = _COMMUTATIVE(c, x)
     yield result
-    if x.is_constant or first_operand(result).operand != c.operand:
+    if x.is_constant or first_operand(result).node != c.node:
         return decline("the constant is the last operand", at=result)
     return result.op(x, c, like=result)
 

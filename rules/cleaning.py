@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,9 @@ from graphrewrite.graph import Operand
 from graphrewrite.graph.dataflow import PREDICATE, is_ordered, predicate_in
 from graphrewrite.graph.rewiring import all_buffers, inherit, is_buffer, remove, rewire
 from graphrewrite.graph.type_inference import declared_types
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
-from graphrewrite.op import LIBRARY, constant, expand, identity
+from graphrewrite.op import LIBRARY, constant, expand, find_op, identity
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
 from graphrewrite.types import (
     Dimension,
@@ -42,9 +45,21 @@ _BY_ORDER = ("maximum", "minimum")
 @pass_
 def eliminate_dead_nodes(graph: Graph) -> list[str]:
     """Remove the nodes from which no output can be reached; inputs stay, for they are the graph's interface."""
+    if _is_read(graph):
+        return []  # as most graphs
     dead = sorted(graph.dead_nodes() - set(graph.inputs))
     graph.remove_nodes_from(dead)
     return dead
+
+
+def _is_read(graph: Graph) -> bool:
+    """Tell whether all nodes are read but inputs and outputs, and none is on a cycle: then a way leads to an output."""
+    nodes = graph._node
+    if any(nodes[name].get("type") not in ("input", "output") for name, readers in graph._succ.items() if not readers):
+        return False
+    # Cycles pass through state.
+    ops = [find_op(kind, graph.ops) for kind in {data.get("type") for data in nodes.values()}]
+    return all(op is not None and not isinstance(op, GraphOp) and not op.stateful for op in ops)
 
 
 @pass_
@@ -55,22 +70,19 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     of their order.
     """
     constants = {node for node, data in graph._node.items() if data.get("type") == "constant"}
-    freed = [node for node in constants if _drop_order(graph, node)] if _has_order(graph) else []
-    if not any(_reads_only(graph, node, constants) for node in graph._node):
+    has_order = _has_order(graph)
+    freed = [node for node in constants if _drop_order(graph, node)] if has_order else []
+    if not any(_is_computable(graph, node) for node in _readers_of_only(graph, constants, has_order)):
         return freed  # as most networks: the first node to compute would read constants alone
     independent = graph.independent_nodes() - set(graph.outputs)
-    if independent <= constants:
-        return freed
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     buffers: dict[str, bool | None] = {}
     order = list(graph.in_order())
     for node in order:
-        if node not in independent or _is_open(graph, node):
+        if node not in independent or not _is_computable(graph, node):
             continue
-        op, attributes = graph.op(node), attributes_in(graph.nodes[node], graph.op(node))
-        if op.has_state(attributes) or op.has_effects(attributes):
-            continue
+        op = graph.op(node)
         read = [operand.node for operand in graph.operands(node)]
         if all(each in fixed for each in read):
             fixed.add(node)
@@ -109,16 +121,32 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
 
 def _has_order(graph: Graph) -> bool:
     """Tell whether any edge has more than operands, as an order has."""
-    return any(len(data) != 1 or "slots" not in data for edges in graph._succ.values() for data in edges.values())
+    edges = chain.from_iterable(map(dict.values, graph._succ.values()))
+    return any(keys != ("slots",) for keys in set(map(tuple, edges)))
+
+
+def _readers_of_only(graph: Graph, constants: set[str], has_order: bool) -> Iterator[str]:
+    """Yield the nodes that are neither constants nor inputs nor outputs, and are computed of constants alone."""
+    for node, sources in graph._pred.items():
+        if not constants.issuperset(sources) and not (has_order and _reads_only(graph, node, constants)):
+            continue
+        if node not in constants and graph._node[node].get("type") not in ("input", "output"):
+            yield node
 
 
 def _reads_only(graph: Graph, node: str, constants: set[str]) -> bool:
-    """Tell whether a node is neither input, constant nor output, and is computed of constants alone."""
-    sources = graph._pred[node]
-    for source, data in sources.items():
-        if source not in constants and (data.get("slots") or predicate_in(data) is None):
-            return False
-    return node not in constants and graph._node[node].get("type") not in ("input", "output")
+    """Tell whether all operands of a node are constants, whatever its predicate is."""
+    edges = graph._pred[node].items()
+    return all(source in constants or not (data.get("slots") or predicate_in(data) is None) for source, data in edges)
+
+
+def _is_computable(graph: Graph, node: str) -> bool:
+    """Tell whether a node has neither state nor effects, nor depends on the sizes of inputs: a mask of ``seq``."""
+    op, data = graph.op(node), graph._node[node]
+    if any(any(sizes_in(data[key])) for key in op.sized & data.keys()):
+        return False
+    attributes = attributes_in(data, op)
+    return not (op.has_state(attributes) or op.has_effects(attributes))
 
 
 def _drop_order(graph: Graph, node: str) -> bool:
@@ -153,12 +181,6 @@ def _origins(graph: Graph, rim: list[str], folded: list[str]) -> dict[str, tuple
                     found.update(dict.fromkeys(graph.origin(source)))
         origins[node] = tuple(found)
     return origins
-
-
-def _is_open(graph: Graph, node: str) -> bool:
-    """Tell whether a node depends on the sizes of inputs, by its attributes: a mask of ``seq`` by ``seq``."""
-    data = graph.nodes[node]
-    return any(any(sizes_in(data[key])) for key in graph.op(node).sized & data.keys())
 
 
 def _result_types(graph: Graph, node: str) -> tuple[Type, ...]:
@@ -245,11 +267,10 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     firsts: dict[object, str] = {}
     origins: dict[str, dict[str, None]] = {}
     merged: list[str] = []
-    glances = {node: _glance(graph, node) for node in graph._node}
-    if len(set(glances.values())) == len(glances):
+    if not _has_equal(graph):
         return []
     for node in graph.in_order():
-        glance = _glance(graph, node) if merged else glances[node]
+        glance = _glance(graph, node)
         other = alike.setdefault(glance, node)
         if other == node:
             continue  # as most nodes
@@ -274,6 +295,33 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     for node, origin in origins.items():
         graph.nodes[node]["origin"] = tuple(origin)
     return merged
+
+
+def _has_equal(graph: Graph) -> bool:
+    """Tell whether there are two equal nodes, by a look at those that read one value, and at like constants."""
+    nodes, firsts = graph._node, dict[object, str]()
+    alike: dict[str, None] = {}  # those that another one may equal
+    for name, sources in graph._pred.items():
+        if not sources:
+            kind = nodes[name].get("type")
+            first = firsts.setdefault(_head(nodes[name]["value"]) if kind == "constant" else kind, name)
+            if first is not name:
+                alike[first] = alike[name] = None
+    for readers in graph._succ.values():
+        if len(readers) > 1 and len({nodes[reader].get("type") for reader in readers}) < len(readers):
+            alike.update(dict.fromkeys(readers))
+    glances: dict[object, list[str]] = {}
+    for name in alike:
+        glances.setdefault(_glance(graph, name), []).append(name)
+    same = [[_identity(graph, name) for name in names] for names in glances.values() if len(names) > 1]
+    return any(len(set(each)) < len(each) for each in same)
+
+
+def _head(value: Any) -> object:
+    """Return what costs least to compare of a constant, and is equal for equal ones."""
+    array = value if value.__class__ is np.ndarray else np.asarray(value)
+    first = None if array.dtype.hasobject or not array.size else array.item(0)
+    return array.nbytes, first if first == first else None  # NaN is not equal to itself
 
 
 def _renamed_sizes(graph: Graph, node: str, first: str) -> dict[str, Dimension]:

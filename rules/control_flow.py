@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ _MOST = 1000
 """Nodes that a loop may become."""
 
 
-@pass_
+@partial(pass_, ops=[ops.cond])
 def choose_branch(graph: Graph) -> list[str]:
     """Put the nodes of a branch in place of a condition that is constant."""
     removed = []
@@ -38,7 +39,7 @@ def choose_branch(graph: Graph) -> list[str]:
     return removed
 
 
-@pass_
+@partial(pass_, ops=[ops.loop, ops.scan])
 def unroll_loops(graph: Graph) -> list[str]:
     """Repeat the nodes of a loop or scan whose number of steps is known, where that makes a thousand nodes at most."""
     removed = []
@@ -48,10 +49,7 @@ def unroll_loops(graph: Graph) -> list[str]:
 
 
 def _nodes_of(graph: Graph, *kinds: Op) -> list[str]:
-    """Return the nodes of some ops in their order, which is computed only if there are any."""
-    names = {kind.name for kind in kinds}
-    if names.isdisjoint(kind for _, kind in graph.nodes(data="type")):
-        return []
+    """Return the nodes of some ops in their order."""
     return [node for node in graph.in_order() if graph.op(node) in kinds]
 
 

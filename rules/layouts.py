@@ -27,13 +27,13 @@ _AS_IT_IS, _BEFORE = ("as it is", ""), ("before", "")
 """The two ends of the flow: what has its axes as they are, and what has them as before the transpose."""
 
 
-@partial(pass_, keeps="exact")
+@partial(pass_, ops=[op.transpose])
 def cancel_transposes(graph: Graph) -> list[str]:
     """Move transposes past ops that do not care where their axes are, where fewer of them are left."""
     return _cancelled(graph, rounds=False)
 
 
-@partial(pass_, keeps="rounding")
+@partial(pass_, keeps="rounding", ops=[op.transpose])
 def cancel_transposes_of_sums(graph: Graph) -> list[str]:
     """Do so past sums as well, which may be rounded in another order."""
     return _cancelled(graph, rounds=True)

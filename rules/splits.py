@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 from graphrewrite import Graph, op, pass_
@@ -14,7 +15,7 @@ from graphrewrite.rules.slices import taken
 __all__ = ["cut_split", "join_slices", "nodes_of_type"]
 
 
-@pass_
+@partial(pass_, ops=[op.slice])
 def join_slices(graph: Graph) -> list[str]:
     """Slices of one value that lie side by side are results of one split."""
     found: dict[tuple[Operand, int], list[tuple[range, str]]] = {}
@@ -49,9 +50,8 @@ def join_slices(graph: Graph) -> list[str]:
 
 
 def nodes_of_type(graph: Graph, kind: str) -> list[str]:
-    """Return the nodes of a type, in order; of one that is not there, this costs one look at each node."""
-    found = {node for node, data in graph.nodes(data=True) if data.get("type") == kind}
-    return [node for node in graph.in_order() if node in found] if found else []
+    """Return the nodes of a type, in order."""
+    return [node for node in graph.in_order() if graph.nodes[node].get("type") == kind]
 
 
 def cut_split(graph: Graph, node: str) -> bool:

@@ -463,21 +463,25 @@ class Dataflow(nx.DiGraph):
 
     def dead_nodes(self) -> frozenset[str]:
         """Return the nodes from which no output can be reached."""
-        return self._unreached(self.outputs, self._pred)
+        return self._without_way_to(self.outputs)
 
     def independent_nodes(self) -> frozenset[str]:
         """Return the nodes whose values no input reaches; they need not be constant (a counter)."""
-        return self._unreached(self.inputs, self._succ, over_predicates=False)
-
-    def _unreached(
-        self, roots: Iterable[str], neighbours: Mapping[str, Any], *, over_predicates: bool = True
-    ) -> frozenset[str]:
-        seen, work = set(roots), list(roots)
+        seen, work = set(self.inputs), list(self.inputs)
         while work:
-            for other, data in neighbours[work.pop()].items():
-                if other not in seen and (over_predicates or data.get("slots") or predicate_in(data) is None):
+            for other, data in self._succ[work.pop()].items():
+                if other not in seen and (data.get("slots") or predicate_in(data) is None):
                     seen.add(other)
                     work.append(other)
+        return frozenset(self._node.keys() - seen)
+
+    def _without_way_to(self, roots: Iterable[str]) -> frozenset[str]:
+        """Return the nodes from which none of some others can be reached."""
+        pred, seen = self._pred, set(roots)
+        layer: set[str] = seen
+        while layer:
+            layer = set[str]().union(*map(pred.__getitem__, layer)) - seen
+            seen |= layer
         return frozenset(self._node.keys() - seen)
 
 

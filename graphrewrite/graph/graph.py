@@ -342,11 +342,11 @@ class Graph(GraphMethods, Dataflow, Body):
 
     def dead_nodes(self) -> frozenset[str]:
         """Return the nodes from which neither an output nor a node with an effect can be reached."""
-        return self._unreached((*self.outputs, *nodes_with_effects(self)), self._pred)
+        return self._without_way_to((*self.outputs, *nodes_with_effects(self)))
 
     def bodies(self) -> Iterator[tuple[str, str, Graph]]:
         """Yield the graphs that are attributes of nodes, each with its node and the name of the attribute."""
-        held = set(map(type, chain.from_iterable([data.values() for data in self._node.values()])))
+        held = set(map(type, chain.from_iterable(map(dict.values, self._node.values()))))
         if not any(issubclass(kind, Graph) for kind in held):
             return  # as most graphs
         for node, data in self._node.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
 from graphrewrite.lowering.composite.axes import disordered, named, reshaped, unsaid
 from graphrewrite.rules import write_as_reshape
@@ -71,7 +73,7 @@ def write_constant_where_by_expand(c: Constant, x, y):
     return op.expand(chosen, shape=choice.shape)
 
 
-@pass_
+@partial(pass_, ops=[op.split])
 def write_split_by_slices(graph: Graph) -> list[str]:
     """Write each result of a split as a slice; a pass, since a pattern has a fixed number of results."""
     return [node for node in nodes_of_type(graph, "split") if cut_split(graph, node)]

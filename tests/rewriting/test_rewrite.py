@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -201,6 +202,26 @@ def test_an_endless_pass_stops_and_is_named():
 
     with pytest.raises(RewriteError, match="busy"):
         rewrite(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"), [busy])
+
+
+def test_a_pass_is_called_where_an_op_is_that_it_is_about():
+    called = []
+
+    @partial(pass_, ops=[op.tanh])
+    def follow(graph):
+        called.append(sorted(data["type"] for _, data in graph.nodes(data=True)))
+        return []
+
+    @rule
+    def exp_as_tanh(x):
+        yield op.exp(x)
+        return op.tanh(x)
+
+    graph = Graph.parse("graph g\nx = input() : f32[N]\nn = exp(x)\ny = output(n)")
+    rewrite(graph, [follow])
+    assert called == []
+    rewrite(graph, [follow, exp_as_tanh])
+    assert called == [["input", "output", "tanh"]]
 
 
 def test_what_is_no_rule_is_refused():

@@ -30,6 +30,7 @@ from graphrewrite.rewriting.engine.work_list import WorkList
 from graphrewrite.rewriting.facts.observation import Observer, observing_with
 from graphrewrite.rewriting.fused import Fused, Record, Surroundings, matched_in
 from graphrewrite.rewriting.match import Candidates
+from graphrewrite.rewriting.rule.levels import NodeKinds
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.rewriting.rule.template import is_conjunctive
 from graphrewrite.rewriting.verification import CHECKS, Checks
@@ -121,6 +122,7 @@ class Engine:
         # Where no node is looked at again, nobody says at which one a term may match by now.
         self.candidates = Candidates(graph, remembers=not (strategy.is_single or self.neighbourhood.is_unbounded))
         self.steps = 0
+        self.node_kinds: NodeKinds | None = None  # as long as passes find nothing to do
         self.idle: dict[str, int] = {}  # passes to the steps after which they found nothing to do
         self.last: deque[str] = deque(maxlen=100)
         self.pairs: list[tuple[Index, WorkList]] = []
@@ -169,6 +171,12 @@ class Engine:
         """Run a pass, unless it has nothing to do since it last ran; tell whether it changed anything."""
         if self.idle.get(member.name) == self.steps:
             return False
+        if self.node_kinds is None:
+            self.node_kinds = NodeKinds(self.graph)
+        kinds = getattr(member, "kinds", None)
+        if kinds is not None and kinds.isdisjoint(self.node_kinds.types):
+            self.idle[member.name] = self.steps
+            return False
         self.provenance.settle()
         if self.watcher is not None:
             self.watcher.passing(self.graph)
@@ -177,6 +185,10 @@ class Engine:
         if not removed:
             self.idle[member.name] = self.steps
             return False
+        kind = getattr(member, "kind", None)  # of a pass that says so
+        if kind is not None and (wrong := self.node_kinds.wrong_after(kind, self.graph)):
+            raise RewriteError(f"pass {member.name!r} {wrong}")
+        self.node_kinds = None
         self.holds_bodies = True  # a pass may bring some
         self.observer.forget()  # all nodes will be looked at again
         self.last.append(member.name)
@@ -191,7 +203,7 @@ class Engine:
     def sweep(self, report: Callable[[int], None] | None = None) -> None:
         """Look at every node, and again at those that an edit affects, until none is left."""
         nodes, pred, interrupts = self.graph._node, self.graph._pred, self.interrupts
-        looked = 0
+        looked, self.node_kinds = 0, None
         found, held = survey(self.graph, self.kinds)
         self.holds_bodies |= any(issubclass(kind, Graph) for kind in held)
         order = self.strategy.ordered(self.graph, found)

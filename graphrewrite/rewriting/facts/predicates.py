@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphrewrite.op import LIBRARY
+from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.rewriting.facts.numbers import numbers
-from graphrewrite.rewriting.facts.queries import Query, looked_at
+from graphrewrite.rewriting.facts.observation import observer_of
+from graphrewrite.rewriting.facts.queries import Query
 from graphrewrite.types import Tensor
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "never_zero",
     "nonnegative",
     "nonpositive",
+    "visibly_minus_zero",
     "visibly_nan",
     "visibly_unlimited",
     "whole",
@@ -46,9 +48,6 @@ finite = numbers.predicate(
 never_nan = numbers.predicate(lambda fact: not fact.nan, "it is never NaN", lambda _: "may be NaN")
 """No entry is NaN."""
 
-never_minus_zero = numbers.predicate(lambda fact: not fact.minus_zero, "it is never -0", lambda _: "may be -0")
-"""No entry is -0."""
-
 whole = numbers.predicate(lambda fact: fact.whole, "it is whole", lambda _: "may have a fraction")
 """All finite entries are whole numbers."""
 
@@ -69,6 +68,10 @@ _WITH_NAN = _UNLIMITED | {
     )
 }
 """Ops that may give NaN where any operand may be NaN, as far as it knows."""
+_WITH_MINUS_ZERO = _UNLIMITED - {LIBRARY[name] for name in ("add", "div", "sub", "sum")}
+"""Ops that may give -0 where any operand has no limits and may be -0, as far as it knows."""
+_UNKNOWN = {name for name, op in LIBRARY.items() if op.stateful or numbers.function_of(op, {}) is None}
+"""Ops of the library of whose results it knows nothing."""
 _MUL, _DIV = LIBRARY["mul"], LIBRARY["div"]
 """So has a product with a constant that is not 0 everywhere, but not a quotient of one value."""
 _MOST = 8
@@ -77,22 +80,28 @@ _MOST = 8
 
 def _sees(value: Any, ops: set[Any]) -> bool:
     """Tell whether ops lead down from a float to one of which `numbers` knows nothing, by a look at few nodes."""
-    graph, node = value.graph, value.node
-    work = [node]
+    graph, observer = value.graph, observer_of(value.graph)
+    nodes, pred, own = graph._node, graph._pred, graph.ops
+    work = [value.node]
     for _ in range(_MOST):
         if not work:
             return False
         node = work.pop()
-        data = graph._node[looked_at(graph, node)]
+        if observer is not None:
+            observer.look_at(node)
+        data = nodes[node]
         kind = data.get("result")
         if kind.__class__ is not Tensor or kind.element not in _FLOATS:
             continue
-        op = graph.op(node)
-        if op.stateful or numbers.function_of(op, data) is None:
+        name = data["type"]
+        if name in _UNKNOWN and name not in own:
+            return True
+        op = find_op(name, own)
+        if op is None or op.stateful or numbers.function_of(op, data) is None:
             return True
         if op in ops or op is _MUL:
-            sources = [source for source, edge in graph._pred[node].items() if edge.get("slots")]
-            others = [source for source in sources if graph._node[source].get("type") != "constant"]
+            sources = [source for source, edge in pred[node].items() if edge.get("slots")]
+            others = [source for source in sources if nodes[source].get("type") != "constant"]
             if op is _DIV and len(sources) == 1:  # x / x is 1
                 continue
             if op in ops or (len(sources) > len(others) and not _is_zero(graph, set(sources) - set(others))):
@@ -135,3 +144,25 @@ def visibly_nan(value: Any) -> bool:
     (True, False)
     """
     return _sees(value, _WITH_NAN)
+
+
+@Query
+def visibly_minus_zero(value: Any) -> bool:
+    r"""Tell whether a float may be -0 for all that is known, by a look at few nodes, which costs no fact.
+
+    Where it is false, the fact may still say so.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> g = Graph.parse("graph g\nx = input() : f32[4]\na = neg(x)\nb = add(x, a)\ny = output(b)")
+    >>> visibly_minus_zero(g.value("a")), visibly_minus_zero(g.value("b"))
+    (True, False)
+    """
+    return _sees(value, _WITH_MINUS_ZERO)
+
+
+never_minus_zero = numbers.predicate(
+    lambda fact: not fact.minus_zero, "it is never -0", lambda _: "may be -0", unless=visibly_minus_zero
+)
+"""No entry is -0."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
-from graphrewrite.rewriting.fused.computed import Computed
+from graphrewrite.rewriting.fused.computed import Computed, Guards
 from graphrewrite.rewriting.fused.editing import EditWriter, node_of, operands_of
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
 from graphrewrite.rewriting.fused.record import bindings
@@ -130,6 +130,7 @@ class Fused:
     def __init__(self, finder: Finder, template: Template | None) -> None:
         self.finder, self.match, self.template = finder, finder.match, template
         self.shapes: dict[Any, Template] = {}
+        self.guards: Guards | None = None
         self._code: dict[Any, tuple[CodeType, dict[str, Any]]] = {}
         if template is not None:
             self.code(template, "bare")
@@ -162,12 +163,15 @@ class Fused:
         def compiler(template: Template, general: Callable[[str], Any], *computed: Any) -> Callable[..., Any]:
             return self.replacing(template, rule, graph, replace(around, general=general), *computed)
 
+        if self.guards is None:
+            self.guards = Guards(self.match, rule.definition.function)
         return Computed(
             self.match,
             rule,
             graph,
             leave=around.general,
             shapes=self.shapes,
+            guards=self.guards,
             compiler=compiler,
             declined=around.declined,
         )

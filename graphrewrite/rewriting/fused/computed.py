@@ -13,19 +13,22 @@ from graphrewrite.graph import Graph
 from graphrewrite.op import constant
 from graphrewrite.op.levels import BRIDGES, LEVELS
 from graphrewrite.rewriting.fused.matching import MatchWriter, NotPlainError
-from graphrewrite.rewriting.pattern import Pattern
+from graphrewrite.rewriting.pattern import Pattern, PatternNode
+from graphrewrite.rewriting.rule.guard import guard_of
 from graphrewrite.rewriting.rule.outcome import NOTHING, Declined
 from graphrewrite.rewriting.rule.replacement import Bound, Known, New, Replay, new_parts
 from graphrewrite.rewriting.rule.template import Hole, Template, TemplateNode, TemplateResult
 from graphrewrite.types import Tensor
 
-__all__ = ["Computed"]
+__all__ = ["Computed", "Guards"]
 
 _SHAPES = 32
 """So many shapes of replacements are compiled for a rule; it is left to the general path for others."""
 
 _MISSES = 16
 """After so many matches that were left to the general path in vain, all are if these are most of them."""
+_REFUSALS = 64
+"""After so many matches that a rule has declined, in whatever graphs, its guard is made."""
 _PLAIN = (LEVELS[0].name, *BRIDGES)
 
 
@@ -43,6 +46,8 @@ class Computed:
         The general path.
     shapes : dict
         Shapes that have come up, in any graph.
+    guards : Guards
+        Of the rule, for any graph.
     compiler : callable
         From a template, the general path, which new nodes have attributes, and the lengths of loose arguments, to the
         function that replaces matches.
@@ -58,11 +63,12 @@ class Computed:
         *,
         leave: Callable[[str], Any],
         shapes: dict[Any, Template],
+        guards: Guards,
         compiler: Callable[..., Callable[..., Any]],
         declined: list[Any] | None,
     ) -> None:
         self.rule, self.graph, self.declined = rule, graph, declined
-        self.shapes, self.compiler = shapes, compiler
+        self.shapes, self.guards, self.compiler = shapes, guards, compiler
         self.matches = 0
         self.general = _Leaving(leave)
         pattern = self.pattern = match.pattern
@@ -75,6 +81,9 @@ class Computed:
         self.roots = [position[match.names[id(top)]] for top in match.tops]
         self.loose = [position[name] for name in match.loose]
         self.replay = _LooseReplay if self.loose else _Replay
+        self.asking = self.replay(graph, pattern, (), (), self.values)
+        self.asking.below = True
+        self.guard = guards.made if declined is None else None
         self.is_strict = rule.kind != "transformation" or any(op.dialect for n in pattern.nodes for op in n.ops)
         self.replacing: dict[Any, Any] = {}
 
@@ -84,6 +93,8 @@ class Computed:
         self.matches += 1
         if self.general.misses > _MISSES and 2 * self.general.misses > self.matches:
             return self.general.leave(node)
+        if self.guard is not None and self.guard(self.asking, arguments):
+            return None
         graph = self.graph
         replay = self.replay(graph, self.pattern, self.images(arguments), arguments, self.values)
         try:
@@ -92,6 +103,8 @@ class Computed:
             if kind is Declined:
                 if self.declined is not None:
                     self.declined.append(returned)
+                elif self.guard is None:
+                    self.guard = self.guards.after_refusal()
                 return None
             values = returned if isinstance(returned, tuple) else (returned,)
             is_aligned = len(values) == len(self.roots) and (len(values) > 1 or values is not returned)
@@ -135,6 +148,57 @@ class Computed:
         is_plain = not self.is_strict and all(not made.op.dialect and made.op.level in _PLAIN for made in new)
         self.replacing[shape] = function, is_plain
         return self.replacing[shape]  # type: ignore[no-any-return]
+
+
+class Guards:
+    """Makes the guard of a rule, which declines most matches, once the rule has declined so many that this pays.
+
+    Attributes
+    ----------
+    made : callable, optional
+        Of a run and the arguments of a match, tells whether the rule certainly declines it.
+    """
+
+    made: Callable[[Replay, Any], bool] | None = None
+
+    def __init__(self, match: MatchWriter, function: Callable[..., Any]) -> None:
+        self.match, self.function = match, function
+        self.refusals = 0
+
+    def after_refusal(self) -> Callable[[Replay, Any], bool] | None:
+        """Return the guard, if it is time for it and there is one."""
+        self.refusals += 1
+        if self.refusals == _REFUSALS:
+            self.made = self._make()
+        return self.made
+
+    def _make(self) -> Callable[[Replay, Any], bool] | None:
+        match, pattern = self.match, self.match.pattern
+        place = {name: i for i, name in enumerate(match.arguments)}
+        kinds = zip(pattern.variables, pattern.kinds, strict=True)
+        values = {v.name: (match.names[id(v)], kind != "attribute", -1 - i) for i, (v, kind) in enumerate(kinds)}
+        terms = {
+            term.name: (match.names[id(term)], True, i)
+            for i, term in enumerate(pattern.terms)
+            if isinstance(term, PatternNode) and term.name is not None and i not in pattern.unpacked
+        }
+        usable = [{k: v for k, v in known.items() if v[0] not in match.loose} for known in (values, terms)]
+        found = guard_of(self.function, *usable)
+        if found is None:
+            return None
+        names, guard = found
+        known = usable[0] | usable[1]
+        asked = [(place[known[name][0]], *known[name][1:]) for name in names]
+
+        def declines(replay: Replay, arguments: Any) -> bool:
+            try:
+                return guard(
+                    *[Bound(replay, arguments[i], 0, at) if is_value else arguments[i] for i, is_value, at in asked]
+                )
+            except Exception:  # the rule's function meets it again, and says where
+                return False
+
+        return declines
 
 
 class _Leaving:

@@ -34,6 +34,8 @@ __all__ = ["MatchWriter", "NotPlainError"]
 _MOST_LOOPS = 12
 """Python nests twenty blocks; a pattern with more commutative nodes is left to the general path."""
 _MOST_NODES = 200
+_IN_ORDER = [{"slots": one_slot(index)} for index in range(4)]
+"""The data of edges from the operands of most nodes."""
 
 
 class NotPlainError(Exception):
@@ -381,7 +383,7 @@ class MatchWriter(Source):
                 calls.append(f"({name} is None or {call})" if term.optional else call)
             elif isinstance(term, Rest) and term.variable.condition is not None and id(term.variable) not in done:
                 done.add(id(term.variable))
-                calls.append(f"all([{self.call(term.variable.condition, 'v')} for v in {name}])")
+                calls.append(f"all({self.call(term.variable.condition, 'v')} for v in {name})")
         if calls:
             self.line("try:")
             self.line(f"    if not ({' and '.join(calls)}): {self.stop}")
@@ -412,6 +414,9 @@ def any_same(value: Any, wanted: Collection[Any]) -> bool:
 
 def in_order(sources: dict[str, Any]) -> list[str] | None:
     """Return the operands of a node in order, from its edges; None where one is unusual."""
+    edges = [*sources.values()]
+    if edges == _IN_ORDER[: len(edges)]:
+        return [*sources]
     found: dict[Any, str] = {}
     count = 0
     try:

@@ -17,6 +17,13 @@ from graphrewrite.types import Type
 
 __all__ = ["Application", "Literal", "Where", "same"]
 
+_GLANCE = 64
+"""So many entries of a constant are compared before all of them."""
+_TOLD_BY_BITS = {("f", "f"), ("i", "f"), ("i", "i"), ("i", "u")}
+"""Kinds of a literal and a constant of which equal numbers have the same bits: 0 is not -0."""
+_EXACT = 1 << 53
+"""Up to here numpy compares integers with all others exactly (IEEE 754-2019, 3.6)."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Literal:
@@ -43,8 +50,30 @@ class Literal:
 
     def admits(self, array: np.ndarray) -> bool:
         """Tell whether every entry of an array matches the literal."""
-        if array.size == 0 or not self._admits_first(array):
-            return False
+        size, bits = array.size, self._bits_in(array)
+        if bits is not None and size <= _GLANCE:
+            return size > 0 and array.tobytes() == bits * size
+        if size > _GLANCE and (not self.value.ndim or self.members):  # which stands for one entry
+            head = array.flat[:_GLANCE]
+            if not (self._equals(head) if bits is None else head.tobytes() == bits * _GLANCE):
+                return False
+        return size > 0 and self._equals(array)
+
+    def _bits_in(self, array: np.ndarray) -> bytes | None:
+        """Return the bits of each entry of an array that matches; None if they do not tell."""
+        if self.members or self.value.ndim or array.__class__ is not np.ndarray:
+            return None
+        dtype = array.dtype
+        if dtype not in self._bits:
+            self._bits[dtype] = _bits_of(self.value, dtype)
+        return self._bits[dtype]
+
+    @cached_property
+    def _bits(self) -> dict[np.dtype[Any], bytes | None]:
+        return {}
+
+    def _equals(self, array: np.ndarray) -> bool:
+        """Tell, entry by entry, whether an array matches."""
         value = self.value
         if value.dtype.kind == "f" and array.dtype.kind == "f":
             with np.errstate(over="ignore", under="ignore"):
@@ -56,23 +85,6 @@ class Literal:
         except ValueError:  # shapes that do not broadcast are not equal
             return False
 
-    def _admits_first(self, array: np.ndarray) -> bool:
-        """Tell whether the first entry may be one of the values, which decides of most constants."""
-        if (self.value.ndim and not self.members) or array.__class__ is not np.ndarray:  # but stands for one
-            return True
-        if array.dtype not in self._numbers:
-            kinds = {self.value.dtype.kind, array.dtype.kind}
-            with np.errstate(over="ignore", under="ignore"):
-                values = self.value.astype(array.dtype) if kinds == {"f"} else self.value
-            # Numbers of other kinds are compared as numpy does: of integers and floats perhaps after a rounding.
-            self._numbers[array.dtype] = frozenset(values.ravel().tolist()) if len(kinds) == 1 else None
-        known = self._numbers[array.dtype]
-        return known is None or array.item(0) in known
-
-    @cached_property
-    def _numbers(self) -> dict[np.dtype[Any], frozenset[Any] | None]:
-        return {}
-
     def _has_signs_of(self, array: np.ndarray) -> bool:
         """Whether zeros have the sign of the literal's: x - 0 is x, and x - -0 is not (IEEE 754-2019, 6.3)."""
         if array.dtype.kind != "f" or array.all():
@@ -83,6 +95,17 @@ class Literal:
     def __repr__(self) -> str:
         shown = repr(self.value.tolist())
         return "{" + shown[1:-1] + "}" if self.members else shown
+
+
+def _bits_of(value: np.ndarray, dtype: np.dtype[Any]) -> bytes | None:
+    """Return the bits that every entry equal to a number has, none where there is no such; None if bits do not tell."""
+    kinds = value.dtype.kind, dtype.kind
+    if kinds not in _TOLD_BY_BITS or (kinds[0] == "i" and abs(int(value)) > _EXACT):
+        return None
+    with np.errstate(over="ignore", under="ignore"):
+        held = value.astype(dtype)
+    is_held = held == held if kinds[0] == "f" else held.item() == value.item()
+    return held.tobytes() if is_held else b""
 
 
 class Application(NamedTuple):

@@ -17,7 +17,7 @@ from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.rewriting.rule.tracing import Definition
 from graphrewrite.types import FixedPoint, Stream, Tensor
 
-__all__ = ["KINDS", "keeps_levels", "kinds_in", "level_of", "levels_of", "unlike", "wrong_kind", "wrong_levels"]
+__all__ = ["KINDS", "NodeKinds", "keeps_levels", "level_of", "unlike", "wrong_kind", "wrong_levels"]
 
 KINDS = ("transformation", "lowering")
 """Kinds of rules and passes."""
@@ -93,12 +93,33 @@ def _level(graph: Graph, data: dict[str, Any]) -> Level | None:
     return level_of(find_op(data.get("type", ""), graph.ops), data.get("result"))
 
 
-def kinds_in(graph: Graph) -> list[tuple[str, Any]]:
-    """Return of what op each node of a graph is, and of what type its result."""
+class NodeKinds:
+    """Of what op each node of a graph is, and of what type its result, as that was before a pass.
+
+    Attributes
+    ----------
+    types : set of str
+        The names of the ops.
+    """
+
+    def __init__(self, graph: Any) -> None:
+        self.kinds = _kinds_in(graph)
+        self.types = {name for name, _ in self.kinds}
+        self.ops = dict(getattr(graph, "ops", {}))  # which a plain digraph has not
+
+    def wrong_after(self, kind: str, graph: Graph) -> str | None:
+        """Return the reason why what a pass has made of the graph is no transformation, or no lowering."""
+        before = _levels_of(self.kinds, self.ops)
+        after = _levels_of(_kinds_in(graph), graph.ops)
+        new = {name: level for (name, result), level in after.items() if (name, result) not in before}
+        return unlike(kind, before.values(), new)
+
+
+def _kinds_in(graph: Any) -> list[tuple[str, Any]]:
     return [(data.get("type", ""), data.get("result")) for data in graph._node.values()]
 
 
-def levels_of(kinds: Iterable[tuple[str, Any]], ops: Mapping[str, Op]) -> dict[tuple[str, Any], Level | None]:
+def _levels_of(kinds: Iterable[tuple[str, Any]], ops: Mapping[str, Op]) -> dict[tuple[str, Any], Level | None]:
     """Return the level of each kind of node, where some ops come before those of the library."""
     with nested_once():
         return {(name, result): level_of(find_op(name, ops), result) for name, result in set(kinds)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph
 from graphrewrite.errors import EvaluationError
 from graphrewrite.op import LIBRARY
-from graphrewrite.rewriting.facts import facts_of, numbers, visibly_nan, visibly_unlimited
+from graphrewrite.rewriting.facts import facts_of, numbers, visibly_minus_zero, visibly_nan, visibly_unlimited
 from graphrewrite.testing import graphs
 from graphrewrite.testing.strategies.inputs import batch_for
 from tests.support.fact_checking import concentrated, values_of, wrong_alone, wrong_in_graph
@@ -38,7 +38,21 @@ def test_nothing_that_is_said_of_values_is_wrong(names: list[str]) -> None:
         check()
 
 
-OF_FLOATS = ("add", "mul", "div", "neg", "relu", "sub", "abs", "reshape", "concat", "leaky_relu", "sqrt", "softmax")
+OF_FLOATS = (
+    "add",
+    "mul",
+    "div",
+    "neg",
+    "relu",
+    "sub",
+    "abs",
+    "reshape",
+    "concat",
+    "leaky_relu",
+    "sqrt",
+    "softmax",
+    "floor",
+)
 
 
 @given(graphs(ops=OF_FLOATS))
@@ -49,6 +63,8 @@ def test_what_a_look_sees_of_a_value_its_fact_says_too(graph: Graph) -> None:
             assert facts[node].nan, node
         if visibly_unlimited(graph.value(node)):
             assert (facts[node].low, facts[node].high) == (-np.inf, np.inf), node
+        if visibly_minus_zero(graph.value(node)):
+            assert facts[node].minus_zero, node
 
 
 def test_a_look_ends_where_facts_know_more() -> None:
@@ -65,6 +81,8 @@ w = output(one)""")
     seen = [visibly_unlimited(graph.value(node)) for node in ("product", "one", "sum", "half")]
     assert seen == [False, False, True, False]
     assert all(visibly_nan(graph.value(node)) for node in ("product", "sum", "half"))
+    seen = [visibly_minus_zero(graph.value(node)) for node in ("x", "product", "one", "sum", "half")]
+    assert seen == [True, False, False, False, False]
 
 
 def test_a_shift_that_leaves_its_64_bits_may_give_anything() -> None:
