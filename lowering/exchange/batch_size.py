@@ -8,6 +8,7 @@ from typing import Any
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.graph import Operand
 from graphrewrite.lowering.exchange.size_agreement import put_in
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.reserved_keys import attributes_in
@@ -19,8 +20,8 @@ _MOST_TRIALS = 64
 """Most ways that are tried to say which sizes of reshapes have the batch as a factor."""
 
 
-def free_batch(graph: Graph, batch: str = "N") -> Graph:
-    r"""Return the graph for any batch size: the first size of its first input, by name wherever it occurs.
+def free_batch(graph: Graph, batch: str = "N") -> None:
+    r"""Generalise a graph, in place, to any batch size: the first size of its first input, by name wherever it occurs.
 
     A size that has a name already gets another one. A number becomes a name in all inputs that begin with it, and from
     there on by inference; sizes of reshapes that have it as a factor are generalised. The graph stays as it is where
@@ -29,7 +30,8 @@ def free_batch(graph: Graph, batch: str = "N") -> Graph:
     Examples
     --------
     >>> g = Graph.parse("graph g\nx = input() : f32[1,2,3]\nf = flatten(x)\ny = output(f)")
-    >>> print(free_batch(g))
+    >>> free_batch(g)
+    >>> print(g)
     graph g
     x = input() : f32[N,2,3]
     f = flatten(x) : f32[N,6]
@@ -38,52 +40,55 @@ def free_batch(graph: Graph, batch: str = "N") -> Graph:
     shapes = [graph.result_type(name).shape for name in graph.inputs]
     size = next((shape[0] for shape in shapes if shape), None)
     if size is None or batch in {name for shape in shapes for size in shape for name in symbols(size)}:
-        return graph
+        return
     if isinstance(size, int):
-        return _freed(graph, size, Size(batch))
-    if symbols(size) != (size,):
-        return graph
-    new = graph.copy()
-    put_in(new, {str(size): Size(batch)})
-    return new
+        for node, data in _freed(graph, size, Size(batch)).items():
+            graph.nodes[node].update(data)
+    elif symbols(size) == (size,):
+        put_in(graph, {str(size): Size(batch)})
 
 
-def _freed(graph: Graph, number: int, batch: Size) -> Graph:
-    """Generalise a number; where the factors of a reshape leave a choice, the choices are tried in turn."""
+def _freed(graph: Graph, number: int, batch: Size) -> dict[str, dict[str, Any]]:
+    """Return what changes where a number is generalised; the choices that factors of reshapes leave are tried in turn.
+
+    That is the new data of the nodes that do not stay as they are.
+    """
     choices: list[int] = []
+    order = [node for node in graph.in_order() if graph._node[node]["type"] not in ("input", "output", "constant")]
     for _ in range(_MOST_TRIALS):
         trial = _Trial(graph, number, batch, choices)
-        if trial.succeeds():
-            return trial.graph
+        if trial.succeeds(order):
+            return trial.changed
         choices = [chosen for chosen, _ in trial.chosen]
         while choices and choices[-1] + 1 >= trial.chosen[len(choices) - 1][1]:
             choices.pop()
         if not choices:
             break
         choices[-1] += 1
-    return graph
+    return {}
 
 
 class _Trial:
-    """One way to generalise: a choice for each reshape that leaves one."""
+    """One way to generalise: a choice for each reshape that leaves one. The graph stays as it is."""
 
     def __init__(self, graph: Graph, number: int, batch: Size, choices: Sequence[int]) -> None:
-        self.old, self.number, self.batch, self.choices = graph, number, batch, choices
-        self.graph = graph.copy()
+        self.graph, self.number, self.batch, self.choices = graph, number, batch, choices
+        self.changed: dict[str, dict[str, Any]] = {}
+        """What the data of nodes becomes: new results, and attributes."""
         self.chosen: list[tuple[int, int]] = []
         """The choices made, each with the number of possible ones."""
         self.agreed: dict[tuple[Any, Any], bool] = {}
 
-    def succeeds(self) -> bool:
+    def succeeds(self, order: Sequence[str]) -> bool:
         """Generalise all nodes, in order; tell whether all of them are right, and at the old number as they were."""
-        nodes = self.graph.nodes
+        graph, changed = self.graph, self.changed
         try:
-            for name in self.graph.inputs:
-                kind = nodes[name]["result"]
-                if kind.shape[:1] == (self.number,):
-                    nodes[name]["result"] = Tensor(kind.element, (self.batch, *kind.shape[1:]), kind.layout)
-            for node in self.graph.in_order():
-                if nodes[node]["type"] not in ("input", "output", "constant"):
+            for name in graph.inputs:
+                kind = graph.result_type(name)
+                if (general := self.with_batch(kind)) is not kind:
+                    changed[name] = {"result": general}
+            for node in order:
+                if not changed.keys().isdisjoint(graph._pred[node]):
                     self.infer_again(node)
         except (GraphRewriteError, ValueError):
             return False
@@ -91,29 +96,35 @@ class _Trial:
 
     def infer_again(self, node: str) -> None:
         """Infer the types of a node; attributes that were computed from the exported batch are generalised."""
-        data = self.graph.nodes[node]
         operands = self.graph.operands(node)
-        types = [self.graph.result_type(*operand) for operand in operands]
-        before = [self.old.result_type(*operand) for operand in operands]
+        before = [self.graph.result_type(*operand) for operand in operands]
+        types = [self.result_type(operand, kind) for operand, kind in zip(operands, before, strict=True)]
         if types == before:
             return
-        op, old = self.graph.op(node), _results(self.old.nodes[node]["result"])
+        data = self.graph._node[node]
+        op, old = self.graph.op(node), _results(data["result"])
+        general: dict[str, Any] = {}
         if isinstance(op, Generic):
             results = tuple(self.with_batch(kind) if before[0].shape[:1] == (self.number,) else kind for kind in old)
         else:
-            data.update(self.general(data, before[0].shape, types[0].shape, old[0].shape))
-            results = op.result_types(tuple(types), attributes_in(data, op))
+            general = self.general(data, before[0].shape, types[0].shape, old[0].shape)
+            results = op.result_types(tuple(types), attributes_in({**data, **general} if general else data, op))
             if data["type"] in ("expand", "reshape"):
-                data["shape"] = results[0].shape  # as the import says it where a size is symbolic
-        if not all(self.agree(n.shape, o.shape) for n, o in zip(results, old, strict=True)):
+                general["shape"] = results[0].shape  # as the import says it where a size is symbolic
+        if not all(map(self.agree, results, old)) or len(results) != len(old):
             raise TypeMismatchError("it differs at the exported batch size", node=node)
-        data["result"] = results[0] if len(results) == 1 else results
+        self.changed[node] = {**general, "result": results[0] if len(results) == 1 else results}
 
-    def agree(self, new: Sequence[Any], old: Sequence[Any]) -> bool:
+    def result_type(self, operand: Operand, before: Type) -> Type:
+        """Return the type that a value now has."""
+        data = self.changed.get(operand.node)
+        return before if data is None else _results(data["result"])[operand.result]
+
+    def agree(self, new: Type, old: Type) -> bool:
         """Tell whether a shape is an old one at the exported batch size; most come up again and again."""
-        pair = tuple(new), tuple(old)
+        pair = new.shape, old.shape
         if pair not in self.agreed:
-            self.agreed[pair] = tuple(map(self.at_number, new)) == pair[1]
+            self.agreed[pair] = tuple(map(self.at_number, new.shape)) == old.shape
         return self.agreed[pair]
 
     def at_number(self, size: int | str) -> int | str:

@@ -94,4 +94,6 @@ def from_onnx(
         message = (str(error) or type(error).__name__).splitlines()[0][:120]
         name = repr(str(model)) if isinstance(model, str | Path) else "the model"
         raise ModelError(f"{name} is corrupt ({message}); export it again") from error
-    return called.after_model(graph if batch is None else free_batch(graph, batch))
+    if batch is not None:
+        free_batch(graph, batch)
+    return called.after_model(graph)
