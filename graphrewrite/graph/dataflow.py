@@ -38,6 +38,10 @@ class Operand(NamedTuple):
     result: int = 0
 
 
+_OPERAND = tuple.__new__
+"""Makes an operand of a pair, past the function that a named tuple checks its arguments with."""
+
+
 class Reader(NamedTuple):
     """A reader of a value: a node, the slot of its operand, and the index of the result it reads."""
 
@@ -169,17 +173,18 @@ class Dataflow(nx.DiGraph):
             If slots are missing or collide, or there is no such node.
         """
         sources = self._known(self._pred, node)
-        if len(sources) == 1:  # fast path: one operand from one source
-            ((source, data),) = sources.items()
-            if data.get("slots", ())[:1] and len(data["slots"]) == 1 and data["slots"][0][0] == 0:
-                return (Operand(source, data["slots"][0][1]),)
-        elif len(sources) == 2:  # and two from two
-            (a, first), (b, second) = sources.items()
-            match first.get("slots"), second.get("slots"):
-                case ((0, i),), ((1, j),):
-                    return Operand(a, i), Operand(b, j)
-                case ((1, j),), ((0, i),):
-                    return Operand(b, i), Operand(a, j)
+        # One slot of each source, as nearly all nodes have: whatever the order, each goes to its place.
+        found: list[Any] = [None] * len(sources)
+        for source, data in sources.items():
+            slots = data.get("slots", ())
+            if len(slots) != 1:
+                break
+            ((slot, result),) = slots
+            if type(slot) is not int or not 0 <= slot < len(found) or found[slot] is not None:
+                break
+            found[slot] = _OPERAND(Operand, (source, result))
+        else:
+            return tuple(found)
         operands = {}
         count = 0
         for source, data in sources.items():
