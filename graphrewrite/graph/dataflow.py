@@ -38,10 +38,6 @@ class Operand(NamedTuple):
     result: int = 0
 
 
-_OPERAND = tuple.__new__
-"""Makes an operand of a pair, past the function that a named tuple checks its arguments with."""
-
-
 class Reader(NamedTuple):
     """A reader of a value: a node, the slot of its operand, and the index of the result it reads."""
 
@@ -125,6 +121,12 @@ def without_predicate(edge: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in edge.items() if predicate_in(edge) is None or k not in ("kind", "result")}
 
 
+_operand = tuple.__new__
+"""Makes an `Operand` of a pair, past the function of Python that a named tuple is made by."""
+
+_IN_ORDER = [one_slot(slot) for slot in range(64)]
+
+
 class Dataflow(nx.DiGraph):
     """A digraph with ordered operands, inputs and outputs; it knows no ops and no types.
 
@@ -173,18 +175,14 @@ class Dataflow(nx.DiGraph):
             If slots are missing or collide, or there is no such node.
         """
         sources = self._known(self._pred, node)
-        # One slot of each source, as nearly all nodes have: whatever the order, each goes to its place.
-        found: list[Any] = [None] * len(sources)
-        for source, data in sources.items():
-            slots = data.get("slots", ())
-            if len(slots) != 1:
-                break
-            ((slot, result),) = slots
-            if type(slot) is not int or not 0 <= slot < len(found) or found[slot] is not None:
-                break
-            found[slot] = _OPERAND(Operand, (source, result))
-        else:
-            return tuple(found)
+        slots = [data.get("slots") for data in sources.values()]
+        if slots == _IN_ORDER[: len(slots)]:  # first results in their order, as most nodes read
+            return tuple([_operand(Operand, (source, 0)) for source in sources])
+        try:  # one slot of each source
+            placed = {slot: _operand(Operand, (a, i)) for a, ((slot, i),) in zip(sources, slots, strict=True)}
+            return tuple([placed[slot] for slot in range(len(slots))])
+        except (KeyError, TypeError, ValueError):
+            pass
         operands = {}
         count = 0
         for source, data in sources.items():

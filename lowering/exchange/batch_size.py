@@ -37,18 +37,19 @@ def free_batch(graph: Graph, batch: str = "N") -> None:
     f = flatten(x) : f32[N,6]
     y = output(f)
     """
-    shapes = [graph.result_type(name).shape for name in graph.inputs]
+    inputs = graph.inputs
+    shapes = [graph.result_type(name).shape for name in inputs]
     size = next((shape[0] for shape in shapes if shape), None)
     if size is None or batch in {name for shape in shapes for size in shape for name in symbols(size)}:
         return
     if isinstance(size, int):
-        for node, data in _freed(graph, size, Size(batch)).items():
+        for node, data in _freed(graph, inputs, size, Size(batch)).items():
             graph.nodes[node].update(data)
     elif symbols(size) == (size,):
         put_in(graph, {str(size): Size(batch)})
 
 
-def _freed(graph: Graph, number: int, batch: Size) -> dict[str, dict[str, Any]]:
+def _freed(graph: Graph, inputs: Sequence[str], number: int, batch: Size) -> dict[str, dict[str, Any]]:
     """Return what changes where a number is generalised; the choices that factors of reshapes leave are tried in turn.
 
     That is the new data of the nodes that do not stay as they are.
@@ -57,7 +58,7 @@ def _freed(graph: Graph, number: int, batch: Size) -> dict[str, dict[str, Any]]:
     order = [node for node in graph.in_order() if graph._node[node]["type"] not in ("input", "output", "constant")]
     for _ in range(_MOST_TRIALS):
         trial = _Trial(graph, number, batch, choices)
-        if trial.succeeds(order):
+        if trial.succeeds(inputs, order):
             return trial.changed
         choices = [chosen for chosen, _ in trial.chosen]
         while choices and choices[-1] + 1 >= trial.chosen[len(choices) - 1][1]:
@@ -79,11 +80,11 @@ class _Trial:
         """The choices made, each with the number of possible ones."""
         self.agreed: dict[tuple[Any, Any], bool] = {}
 
-    def succeeds(self, order: Sequence[str]) -> bool:
+    def succeeds(self, inputs: Sequence[str], order: Sequence[str]) -> bool:
         """Generalise all nodes, in order; tell whether all of them are right, and at the old number as they were."""
         graph, changed = self.graph, self.changed
         try:
-            for name in graph.inputs:
+            for name in inputs:
                 kind = graph.result_type(name)
                 if (general := self.with_batch(kind)) is not kind:
                     changed[name] = {"result": general}

@@ -28,6 +28,8 @@ _MOST_COPIED = 1 << 29
 """Bytes of external data in places that cannot be mapped, such as the bodies of loops."""
 _BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
 """Bits of an element, by ONNX's types that share bytes."""
+_WITHOUT_TENSORS = frozenset((1, 2, 3, 6, 7, 8))
+"""Kinds of attributes, as `AttributeProto` numbers them, that are numbers, texts or lists of them."""
 
 
 def is_external(tensor: Any) -> bool:
@@ -64,7 +66,10 @@ def _plain_dtype(number: int) -> np.dtype[Any] | None:
 
 
 def _in_shape(numbers: np.ndarray, tensor: Any) -> np.ndarray:
-    return handed_over(np.require(numbers.reshape(tensor.dims), requirements="A"))
+    array = numbers.reshape(tensor.dims)
+    if array.flags.aligned and not array.flags.writeable:  # as most are, of bytes and of files
+        return array
+    return handed_over(np.require(array, requirements="A"))
 
 
 class ExternalData:
@@ -189,6 +194,8 @@ def inner_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     for nodes in (proto.graph.node, *(function.node for function in proto.functions)):
         for node in all_nodes(nodes):
             for attribute in node.attribute:
+                if attribute.type in _WITHOUT_TENSORS:
+                    continue
                 yield from (attribute.t, *attribute.tensors)
                 for graph in (attribute.g, *attribute.graphs):
                     yield from graph.initializer

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.onnx.generic_nodes import is_known, kind_of
+from graphrewrite.lowering.exchange.onnx.generic_nodes import is_known, kind_of, one_of_each
 
 if TYPE_CHECKING:
     import onnx
@@ -126,7 +126,7 @@ def with_definitions(proto: onnx.ModelProto, table: Container[str]) -> onnx.Mode
 
     for _ in range(_MOST_DEFINITIONS):
         versions = {_domain(o): o.version for o in proto.opset_import}
-        strange = [n for n in all_nodes(proto.graph.node) if not is_known(kind_of(n), table)]
+        strange = [n for n in one_of_each(all_nodes(proto.graph.node)) if not is_known(kind_of(n), table)]
         schemas = {_named(n): schema for n in strange if (schema := _definition(n, versions)) is not None}
         if not schemas:
             return proto
