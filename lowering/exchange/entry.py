@@ -105,6 +105,14 @@ class Entry:
         return tuple(map(self.op.neutral.get, self.op.operands))
 
     @cached_property
+    def written(self) -> Mapping[str, tuple[str, ...]]:
+        """ONNX's names of each attribute of the library."""
+        names: dict[str, tuple[str, ...]] = {}
+        for key, (ours, *_) in self.attributes.items():
+            names[ours] = (*names.get(ours, ()), key)
+        return names
+
+    @cached_property
     def reads_types(self) -> bool:
         """Whether the types of the operands decide what a node means."""
         return self.complete is not None or self.fits is not None or bool(self.neutral)

@@ -20,7 +20,23 @@ from graphrewrite.types import Size
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["GenericNodes", "free_names", "free_names_of", "is_known", "kind_of", "one_of_each", "refuse_unknown"]
+__all__ = [
+    "WITHOUT_GRAPHS",
+    "GenericNodes",
+    "free_names",
+    "free_names_of",
+    "is_known",
+    "kind_of",
+    "one_of_each",
+    "refuse_unknown",
+]
+
+
+WITHOUT_GRAPHS = frozenset((1, 2, 3, 4, 6, 7, 8))
+"""Kinds of attributes, as `AttributeProto` numbers them, that are no graphs: numbers, texts, tensors and lists of them.
+
+Those of old files have none.
+"""
 
 
 def kind_of(node: Any) -> str:
@@ -156,6 +172,8 @@ class GenericNodes:
 
 def free_names(attribute: Any) -> Iterator[str]:
     """Names that subgraphs in an attribute read and do not define."""
+    if attribute.type in WITHOUT_GRAPHS:
+        return
     for graph in (attribute.g, *attribute.graphs):
         yield from free_names_of(graph)
 
