@@ -207,7 +207,8 @@ class Graph(GraphMethods, Dataflow, Body):
         literals: list[int] = []
         for i, x in enumerate(operands):
             if isinstance(x, Value):
-                check_value(self, x, op.name)
+                if x.graph is not self or x.node not in self._node:
+                    check_value(self, x, op.name)
                 types.append(self.result_type(x.node, x.result))
             else:
                 types.append(None)
@@ -225,7 +226,10 @@ class Graph(GraphMethods, Dataflow, Body):
             if kind.unknowns:
                 results = numbered(results, first_free_number(self))
                 break
-        name = self.fresh(op.stem) if name is None else self._free(name)
+        if name is None:
+            name = self.fresh(op.stem)
+        elif constants:
+            self._free(name)
         self.adopt(op)
         for i, array in constants.items():
             operands[i] = self.constant(array, type=types[i])

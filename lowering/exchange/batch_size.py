@@ -8,7 +8,6 @@ from typing import Any
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.graph import Operand
 from graphrewrite.lowering.exchange.size_agreement import put_in
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.reserved_keys import attributes_in
@@ -54,8 +53,11 @@ def _freed(graph: Graph, inputs: Sequence[str], number: int, batch: Size) -> dic
 
     That is the new data of the nodes that do not stay as they are.
     """
+    trial = _Trial(graph, number, batch, ())
+    if trial.succeeds(inputs, _as_added(graph)):
+        return trial.changed
+    order = graph.in_order()  # which says which choice comes first, however the graph was made
     choices: list[int] = []
-    order = [node for node in graph.in_order() if graph._node[node]["type"] not in ("input", "output", "constant")]
     for _ in range(_MOST_TRIALS):
         trial = _Trial(graph, number, batch, choices)
         if trial.succeeds(inputs, order):
@@ -69,6 +71,16 @@ def _freed(graph: Graph, inputs: Sequence[str], number: int, batch: Size) -> dic
     return {}
 
 
+def _as_added(graph: Graph) -> Sequence[str]:
+    """Return the nodes as they were added, if operands come first, as in a model; else in order."""
+    added: set[str] = set()
+    for node, sources in graph._pred.items():
+        if not added.issuperset(sources):
+            return graph.in_order()
+        added.add(node)
+    return list(graph)
+
+
 class _Trial:
     """One way to generalise: a choice for each reshape that leaves one. The graph stays as it is."""
 
@@ -76,6 +88,8 @@ class _Trial:
         self.graph, self.number, self.batch, self.choices = graph, number, batch, choices
         self.changed: dict[str, dict[str, Any]] = {}
         """What the data of nodes becomes: new results, and attributes."""
+        self.results: dict[str, tuple[Type, ...]] = {}
+        """The new results alone."""
         self.chosen: list[tuple[int, int]] = []
         """The choices made, each with the number of possible ones."""
         self.agreed: dict[tuple[Any, Any], bool] = {}
@@ -87,9 +101,9 @@ class _Trial:
             for name in inputs:
                 kind = graph.result_type(name)
                 if (general := self.with_batch(kind)) is not kind:
-                    changed[name] = {"result": general}
+                    changed[name], self.results[name] = {"result": general}, (general,)
             for node in order:
-                if not changed.keys().isdisjoint(graph._pred[node]):
+                if not changed.keys().isdisjoint(graph._pred[node]) and graph._node[node]["type"] != "output":
                     self.infer_again(node)
         except (GraphRewriteError, ValueError):
             return False
@@ -97,9 +111,11 @@ class _Trial:
 
     def infer_again(self, node: str) -> None:
         """Infer the types of a node; attributes that were computed from the exported batch are generalised."""
-        operands = self.graph.operands(node)
-        before = [self.graph.result_type(*operand) for operand in operands]
-        types = [self.result_type(operand, kind) for operand, kind in zip(operands, before, strict=True)]
+        before, types = [], []
+        for source, result in self.graph.operands(node):
+            kind = self.graph.result_type(source, result)
+            before.append(kind)
+            types.append(self.results[source][result] if source in self.results else kind)
         if types == before:
             return
         data = self.graph._node[node]
@@ -114,12 +130,8 @@ class _Trial:
                 general["shape"] = results[0].shape  # as the import says it where a size is symbolic
         if not all(map(self.agree, results, old)) or len(results) != len(old):
             raise TypeMismatchError("it differs at the exported batch size", node=node)
+        self.results[node] = results
         self.changed[node] = {**general, "result": results[0] if len(results) == 1 else results}
-
-    def result_type(self, operand: Operand, before: Type) -> Type:
-        """Return the type that a value now has."""
-        data = self.changed.get(operand.node)
-        return before if data is None else _results(data["result"])[operand.result]
 
     def agree(self, new: Type, old: Type) -> bool:
         """Tell whether a shape is an old one at the exported batch size; most come up again and again."""
