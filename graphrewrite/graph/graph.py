@@ -16,7 +16,7 @@ from graphrewrite.graph.edit_lock import check_readable, without_lock
 from graphrewrite.graph.effects import add_effect, effects_in_order, nodes_with_effects
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.methods import GraphMethods
-from graphrewrite.graph.storage import copy_into, is_plain, own
+from graphrewrite.graph.storage import adds_plainly, copy_into, own
 from graphrewrite.graph.unknown_sizes import first_free_number, numbered
 from graphrewrite.graph.value import Value
 from graphrewrite.op.body import Body
@@ -278,8 +278,8 @@ class Graph(GraphMethods, Dataflow, Body):
     def _new(self, name: str, data: dict[str, Any], operands: Sequence[Value] = ()) -> None:
         """Add a node with operands that are values of this graph."""
         self._free(name)
-        if type(self._node) is not dict or "add_node" in self.__dict__ or not is_plain(self.__class__):
-            self.add_node(name)  # which a frozen graph refuses
+        if not adds_plainly(self):
+            self.add_node(name)
             self._node[name].update(data)
             for slot, value in enumerate(operands):
                 self._connect(value.node, name, slot, value.result)

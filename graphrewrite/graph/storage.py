@@ -16,7 +16,7 @@ from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.types import is_unchangeable, owned
 
-__all__ = ["copy_into", "is_plain", "own", "stores_plainly", "survey"]
+__all__ = ["adds_plainly", "copy_into", "own", "stores_plainly", "survey"]
 
 _MANY = 100
 """Number of nodes from which copying pays for a pause of the garbage collector."""
@@ -30,11 +30,16 @@ def stores_plainly(graph: nx.DiGraph) -> bool:
     That is the fast path, for `networkx.DiGraph` and `Graph`. A subclass that overrides how nodes or edges are added
     or removed, or that uses other dictionaries, is edited through its public methods.
     """
-    return type(graph._node) is type(graph._succ) is type(graph._pred) is dict and is_plain(graph.__class__)
+    return type(graph._node) is type(graph._succ) is type(graph._pred) is dict and _is_plain(graph.__class__)
+
+
+def adds_plainly(graph: Any) -> bool:
+    """Tell whether a node can be put into the dictionaries of a graph: they are plain, and it is not frozen."""
+    return type(graph._node) is dict and "add_node" not in graph.__dict__ and _is_plain(type(graph))
 
 
 @lru_cache(maxsize=64)
-def is_plain(kind: Any) -> bool:
+def _is_plain(kind: Any) -> bool:
     """Tell whether a class of graphs leaves to networkx how nodes and edges are kept."""
     own_methods = ("add_node", "add_edge", "remove_node", "remove_edge")
     factories = (kind.edge_attr_dict_factory, kind.node_attr_dict_factory, kind.adjlist_inner_dict_factory)
