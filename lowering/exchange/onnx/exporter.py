@@ -54,6 +54,7 @@ class Exporter:
 
         self.onnx, self.graph, self.table, self.opset = onnx, graph, table, opset
         self.data = graph._node
+        self.known: dict[str, frozenset[str] | None] = {} if around is None else around.known
         self.nodes: list[Any] = []
         self.predicates: dict[str, Operand] = {}
         self.constants: list[Any] = []
@@ -228,7 +229,7 @@ class Exporter:
         if entry.shown is not None:
             attributes = entry.shown(attributes, tensors)
         domain, _, name = entry.onnx.rpartition(".")
-        schema = self.schema(name, domain)
+        known = self.attributes_of(name, domain)
         # From one opset to the next, attributes of ONNX became inputs, as the axes of a reduction: the schema decides.
         indices: Sequence[int] = entry.operands or range(len(operands) + len(left_out))
         if not entry.operands and entry.constants:
@@ -243,13 +244,13 @@ class Exporter:
             elif self.graph.readers(operand.node)[1:]:  # which others read is not to become several constants
                 left[position] = self.name(*operand)
         written: dict[str, Any] = {
-            key: allowed[0] for key, allowed in entry.required.items() if schema is None or key in schema.attributes
+            key: allowed[0] for key, allowed in entry.required.items() if known is None or key in known
         }
         static = {}
         for ours, value in attributes.items():
             if value is None:
                 continue
-            key = self.attribute(entry, ours, schema)
+            key = next((key for key in entry.written.get(ours, ()) if known is None or key in known), None)
             if key is not None:
                 written[key] = self.plain(written_as(entry.attributes[key], value))
                 continue
@@ -288,22 +289,17 @@ class Exporter:
             return False
         return bool(np.shape(data["value"])[batch] == 1 != self.graph.result_type(*first).shape[batch])
 
-    def schema(self, name: str, domain: str) -> Any:
-        """Return onnx's definition of an op, None for one of another domain."""
-        if domain or not self.onnx.defs.has(name):
+    def attributes_of(self, name: str, domain: str) -> frozenset[str] | None:
+        """Return the names of an op's attributes by onnx's definition of it, None for an op of another domain."""
+        if domain:
             return None
-        try:
-            return self.onnx.defs.get_schema(name, self.opset, domain)
-        except self.onnx.defs.SchemaError:
-            raise Unfit(f"{name} is not in opset {self.opset}; give a later one") from None
-
-    @staticmethod
-    def attribute(entry: Entry, ours: str, schema: Any) -> str | None:
-        """Return the ONNX name of an attribute, if the schema has it."""
-        for key in entry.written.get(ours, ()):
-            if schema is None or key in schema.attributes:
-                return key
-        return None
+        if name not in self.known:
+            try:
+                schema = self.onnx.defs.get_schema(name, self.opset) if self.onnx.defs.has(name) else None
+            except self.onnx.defs.SchemaError:
+                raise Unfit(f"{name} is not in opset {self.opset}; give a later one") from None
+            self.known[name] = None if schema is None else frozenset(schema.attributes)
+        return self.known[name]
 
     def computed(self, node: str, sizes: Any, kind: Element) -> str:
         """Return the name of sizes that are computed from shapes; of a single one in an element type."""

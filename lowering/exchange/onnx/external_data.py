@@ -31,6 +31,7 @@ _FIELDS = {1: "float_data", 6: "int32_data", 7: "int64_data", 11: "double_data"}
 """Fields that hold numbers as they are, by ONNX's types."""
 _WITHOUT_TENSORS = frozenset((1, 2, 3, 6, 7, 8))
 """Kinds of attributes, as `AttributeProto` numbers them, that are numbers, texts or lists of them."""
+_TENSOR = 4
 
 
 def is_external(tensor: Any) -> bool:
@@ -49,7 +50,7 @@ def array_of(tensor: Any) -> np.ndarray:
             if tensor.HasField("raw_data"):
                 return _in_shape(np.frombuffer(tensor.raw_data, dtype), tensor)
             if number in _FIELDS:
-                return _in_shape(np.array(getattr(tensor, _FIELDS[number]), dtype), tensor)
+                return _in_shape(np.fromiter(numbers := getattr(tensor, _FIELDS[number]), dtype, len(numbers)), tensor)
         return handed_over(np.asarray(onnx.numpy_helper.to_array(tensor)))
     except ValueError as error:
         raise ModelError(
@@ -71,9 +72,9 @@ def _plain_dtype(number: int) -> np.dtype[Any] | None:
 
 def _in_shape(numbers: np.ndarray, tensor: Any) -> np.ndarray:
     array = numbers.reshape(tensor.dims)
-    if array.flags.aligned and not array.flags.writeable:  # as most are, of bytes and of files
-        return array
-    return handed_over(np.require(array, requirements="A"))
+    if not array.flags.aligned:
+        array = np.require(array, requirements="A")
+    return handed_over(array) if array.flags.writeable else array  # of bytes and of files it cannot be written to
 
 
 class ExternalData:
@@ -196,8 +197,12 @@ def inner_tensors(nodes: Iterable[Any]) -> Iterator[onnx.TensorProto]:
     """Yield the constants in attributes of nodes."""
     for node in nodes:
         for attribute in node.attribute:
-            if attribute.type in _WITHOUT_TENSORS:
+            kind = attribute.type
+            if kind in _WITHOUT_TENSORS:
                 continue
-            yield from (attribute.t, *attribute.tensors)
+            yield attribute.t
+            if kind == _TENSOR:
+                continue
+            yield from attribute.tensors
             for graph in (attribute.g, *attribute.graphs):
                 yield from graph.initializer
