@@ -59,7 +59,7 @@ def check_value(graph: Any, value: Any, purpose: str) -> None:
         raise GraphError(
             f"belongs to another graph than the one that {purpose} is added to; copy it over first", node=value.node
         )
-    if value.node not in graph:
+    if value.node not in graph._node:
         raise unknown_result(graph.nodes, value.node)
 
 

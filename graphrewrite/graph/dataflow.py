@@ -121,6 +121,12 @@ def without_predicate(edge: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in edge.items() if predicate_in(edge) is None or k not in ("kind", "result")}
 
 
+_operand = tuple.__new__
+"""Makes an `Operand` of a pair, past the function of Python that a named tuple is made by."""
+
+_IN_ORDER = [one_slot(slot) for slot in range(64)]
+
+
 class Dataflow(nx.DiGraph):
     """A digraph with ordered operands, inputs and outputs; it knows no ops and no types.
 
@@ -169,17 +175,14 @@ class Dataflow(nx.DiGraph):
             If slots are missing or collide, or there is no such node.
         """
         sources = self._known(self._pred, node)
-        if len(sources) == 1:  # fast path: one operand from one source
-            ((source, data),) = sources.items()
-            if data.get("slots", ())[:1] and len(data["slots"]) == 1 and data["slots"][0][0] == 0:
-                return (Operand(source, data["slots"][0][1]),)
-        elif len(sources) == 2:  # and two from two
-            (a, first), (b, second) = sources.items()
-            match first.get("slots"), second.get("slots"):
-                case ((0, i),), ((1, j),):
-                    return Operand(a, i), Operand(b, j)
-                case ((1, j),), ((0, i),):
-                    return Operand(b, i), Operand(a, j)
+        slots = [data.get("slots") for data in sources.values()]
+        if slots == _IN_ORDER[: len(slots)]:  # first results in their order, as most nodes read
+            return tuple([_operand(Operand, (source, 0)) for source in sources])
+        try:  # one slot of each source
+            placed = {slot: _operand(Operand, (a, i)) for a, ((slot, i),) in zip(sources, slots, strict=True)}
+            return tuple([placed[slot] for slot in range(len(slots))])
+        except (KeyError, TypeError, ValueError):
+            pass
         operands = {}
         count = 0
         for source, data in sources.items():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Self
 
+import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import GraphError, TypeMismatchError, UnknownOpError
@@ -15,7 +16,7 @@ from graphrewrite.graph.edit_lock import check_readable, without_lock
 from graphrewrite.graph.effects import add_effect, effects_in_order, nodes_with_effects
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.methods import GraphMethods
-from graphrewrite.graph.storage import copy_into, own
+from graphrewrite.graph.storage import adds_plainly, copy_into, own
 from graphrewrite.graph.unknown_sizes import first_free_number, numbered
 from graphrewrite.graph.value import Value
 from graphrewrite.op.body import Body
@@ -144,7 +145,8 @@ class Graph(GraphMethods, Dataflow, Body):
         if isinstance(result, EdgeType):
             raise TypeMismatchError(f"a constant is a tensor, and no {result}; an op without operands can give one")
         if type is not None or array.dtype.kind == "U":
-            array = owned(fitted(result, array if isinstance(value, np.ndarray) else value))
+            fit = fitted(result, array if isinstance(value, np.ndarray) else value)
+            array = array if fit is array else owned(fit)
         name = self.fresh("constant") if name is None else name
         self._new(name, {"type": "constant", "value": array, "result": one_object(result), "origin": tuple(origin)})
         return Value(self, name)
@@ -165,8 +167,7 @@ class Graph(GraphMethods, Dataflow, Body):
             The name.
         """
         check_value(self, value, "output")
-        self._new(name, {"type": "output", "index": len(self.outputs), "origin": (name,)})
-        self._connect(value.node, name, 0, value.result)
+        self._new(name, {"type": "output", "index": len(self.outputs), "origin": (name,)}, (value,))
         return name
 
     def add(
@@ -202,37 +203,48 @@ class Graph(GraphMethods, Dataflow, Body):
         attributes = op.as_attributes(attributes or {})
         operands = op.completed(operands, attributes)
         op.check(len(operands), attributes)
-        kinds: list[Type | None] = []
-        for x in operands:
+        types: list[Any] = []
+        literals: list[int] = []
+        for i, x in enumerate(operands):
             if isinstance(x, Value):
-                check_value(self, x, op.name)
-            kinds.append(x.type if isinstance(x, Value) else None)
+                if x.graph is not self or x.node not in self._node:
+                    check_value(self, x, op.name)
+                types.append(self.result_type(x.node, x.result))
+            else:
+                types.append(None)
+                literals.append(i)
         # Types first: if they do not fit, no constant has been added yet.
-        like = met_by(op, operands, kinds, attributes) if None in kinds else None
-        constants = {i: as_constant(x, like) for i, x in enumerate(operands) if not isinstance(x, Value)}
-        types = [
-            constant_type(constants[i], operands[i], like) if kind is None else kind for i, kind in enumerate(kinds)
-        ]
+        constants: dict[int, np.ndarray] = {}
+        if literals:
+            like = met_by(op, operands, types, attributes)
+            constants = {i: as_constant(operands[i], like) for i in literals}
+            for i in literals:
+                types[i] = constant_type(constants[i], operands[i], like)
         attributes = op.settled(attributes, types)
         results = op.result_types(tuple(types), attributes)
-        if any(kind.unknowns for kind in results):
-            results = numbered(results, first_free_number(self))
-        name = self.fresh(op.stem) if name is None else self._free(name)
+        for kind in results:
+            if kind.unknowns:
+                results = numbered(results, first_free_number(self))
+                break
+        if name is None:
+            name = self.fresh(op.stem)
+        elif constants:
+            self._free(name)
         self.adopt(op)
-        values = [self.constant(constants[i], type=types[i]) if i in constants else x for i, x in enumerate(operands)]
+        for i, array in constants.items():
+            operands[i] = self.constant(array, type=types[i])
         data = {
             "type": op.name,
             **op.stored(attributes),
             "result": results[0] if len(results) == 1 else results,
             "origin": tuple(origin),
         }
-        self._new(name, data)
-        for slot, value in enumerate(values):
-            self._connect(value.node, name, slot, value.result)
+        self._new(name, data, operands)
         if op.has_effects(attributes):
             add_effect(self, name)
-        outputs = tuple(Value(self, name, i) for i in range(len(results)))
-        return outputs[0] if len(outputs) == 1 else outputs
+        if len(results) == 1:
+            return Value(self, name)
+        return tuple([Value(self, name, i) for i in range(len(results))])
 
     def adopt(self, op: Op) -> None:
         """Register an op that is not the library's, so that nodes may name it.
@@ -263,9 +275,24 @@ class Graph(GraphMethods, Dataflow, Body):
             raise invalid_name(name)
         return name
 
-    def _new(self, name: str, data: dict[str, Any]) -> None:
-        self.add_node(self._free(name))
-        self._node[name].update(data)
+    def _new(self, name: str, data: dict[str, Any], operands: Sequence[Value] = ()) -> None:
+        """Add a node with operands that are values of this graph."""
+        self._free(name)
+        if not adds_plainly(self):
+            self.add_node(name)
+            self._node[name].update(data)
+            for slot, value in enumerate(operands):
+                self._connect(value.node, name, slot, value.result)
+            return
+        edges: dict[str, dict[str, Any]] = {}
+        self._node[name], self._succ[name], self._pred[name] = data, {}, edges
+        for slot, value in enumerate(operands):
+            source = value.node
+            if source in edges:
+                edges[source]["slots"] = (*edges[source]["slots"], (slot, value.result))
+            else:
+                edges[source] = self._succ[source][name] = {"slots": one_slot(slot, value.result)}
+        nx._clear_cache(self)
 
     def _connect(self, source: str, destination: str, slot: int, result: int = 0) -> None:
         data = self._succ[source].get(destination)
@@ -366,6 +393,8 @@ class Graph(GraphMethods, Dataflow, Body):
         """
         try:
             types = self._node[node].get("result")
+            if result == 0 and types is not None and type(types) is not tuple:
+                return types  # type: ignore[no-any-return]  # as most nodes have
             chosen: Type | None = types[result] if isinstance(types, tuple) else (types,)[result]
         except (KeyError, IndexError):
             raise unknown_result(self._node, node, result) from None

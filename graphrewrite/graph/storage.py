@@ -16,7 +16,7 @@ from graphrewrite.op.reserved_keys import STRUCTURAL
 from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.types import is_unchangeable, owned
 
-__all__ = ["copy_into", "own", "stores_plainly", "survey"]
+__all__ = ["adds_plainly", "copy_into", "own", "stores_plainly", "survey"]
 
 _MANY = 100
 """Number of nodes from which copying pays for a pause of the garbage collector."""
@@ -31,6 +31,11 @@ def stores_plainly(graph: nx.DiGraph) -> bool:
     or removed, or that uses other dictionaries, is edited through its public methods.
     """
     return type(graph._node) is type(graph._succ) is type(graph._pred) is dict and _is_plain(graph.__class__)
+
+
+def adds_plainly(graph: Any) -> bool:
+    """Tell whether a node can be put into the dictionaries of a graph: they are plain, and it is not frozen."""
+    return type(graph._node) is dict and "add_node" not in graph.__dict__ and _is_plain(type(graph))
 
 
 @lru_cache(maxsize=64)
@@ -138,11 +143,11 @@ def _copy_dictionaries(source: Any, target: Any) -> None:
     node, pred, succ = target._node, target._pred, target._succ
     for table, size in ((node, source._node), (pred, source._node), (succ, source._succ)):
         table.update(size)  # so that it has its final size, and every entry its place, from the beginning
-    is_plain = STRUCTURAL.issuperset
+    is_short = STRUCTURAL.issuperset
     copies: dict[int, np.ndarray] = {}
     for name, data in source._node.items():
         # Most nodes hold nothing that could be changed.
-        node[name] = data.copy() if is_plain(data) and type(data.get("origin", ())) is tuple else own(data, copies)
+        node[name] = data.copy() if is_short(data) and type(data.get("origin", ())) is tuple else own(data, copies)
         pred[name] = {}
     # Edge by edge in the order of the sources, as networkx copies: the order of the predecessors follows from it.
     for name, readers in source._succ.items():

@@ -164,7 +164,9 @@ class Op(Signature):
         attributes : mapping
             Attributes of the node.
         """
-        return self.effects or any(isinstance(each, Body) and each.has_effects for each in attributes.values())
+        if self.effects or not attributes:
+            return self.effects
+        return any(isinstance(each, Body) and each.has_effects for each in attributes.values())
 
     def descriptor(self) -> OpDescriptor:
         """Return its arguments by kind, name and place, as data; see `graphrewrite.op.descriptor`."""
@@ -449,6 +451,8 @@ class Op(Signature):
         >>> op.conv.stored({"strides": (1,), "pads": (1, 1), "groups": 1})
         {'pads': (1, 1)}
         """
+        if not attributes:
+            return {}
         defaults, forms = self.attributes, self.forms
         return {
             k: v

@@ -99,6 +99,8 @@ def annotations_in(data: Mapping[Any, Any], op: Signature | None) -> dict[Any, A
     if op is None or op.any_attributes:
         return {key: value for key, value in data.items() if key not in STRUCTURAL and key in RESERVED}
     known = op.attributes
+    if not data.keys() - STRUCTURAL - known.keys():  # as most nodes
+        return {}
     return {key: value for key, value in data.items() if key not in STRUCTURAL and key not in known}
 
 

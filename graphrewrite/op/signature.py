@@ -216,6 +216,8 @@ class Signature:
         """
         every = list(operands)
         present = [x for x in every if x is not None]
+        if len(present) == len(every):
+            return every
         missing = next((i for i, x in enumerate(every[: len(present)]) if x is None), None)
         if missing is not None:
             name = self.operands[missing] if missing < len(self.operands) else missing

@@ -174,6 +174,8 @@ def element_of(dtype: Any) -> str:
     >>> element_of(np.float32)
     'f32'
     """
+    if isinstance(dtype, np.dtype) and (known := _BY_DTYPE.get(dtype)) is not None:
+        return known
     wanted = np.dtype(dtype)
     if wanted.kind == "U":  # of texts of any length
         return TEXT

@@ -19,8 +19,8 @@ _MOST_TRIALS = 64
 """Most ways that are tried to say which sizes of reshapes have the batch as a factor."""
 
 
-def free_batch(graph: Graph, batch: str = "N") -> Graph:
-    r"""Return the graph for any batch size: the first size of its first input, by name wherever it occurs.
+def free_batch(graph: Graph, batch: str = "N") -> None:
+    r"""Generalise a graph, in place, to any batch size: the first size of its first input, by name wherever it occurs.
 
     A size that has a name already gets another one. A number becomes a name in all inputs that begin with it, and from
     there on by inference; sizes of reshapes that have it as a factor are generalised. The graph stays as it is where
@@ -29,61 +29,81 @@ def free_batch(graph: Graph, batch: str = "N") -> Graph:
     Examples
     --------
     >>> g = Graph.parse("graph g\nx = input() : f32[1,2,3]\nf = flatten(x)\ny = output(f)")
-    >>> print(free_batch(g))
+    >>> free_batch(g)
+    >>> print(g)
     graph g
     x = input() : f32[N,2,3]
     f = flatten(x) : f32[N,6]
     y = output(f)
     """
-    shapes = [graph.result_type(name).shape for name in graph.inputs]
+    inputs = graph.inputs
+    shapes = [graph.result_type(name).shape for name in inputs]
     size = next((shape[0] for shape in shapes if shape), None)
     if size is None or batch in {name for shape in shapes for size in shape for name in symbols(size)}:
-        return graph
+        return
     if isinstance(size, int):
-        return _freed(graph, size, Size(batch))
-    if symbols(size) != (size,):
-        return graph
-    new = graph.copy()
-    put_in(new, {str(size): Size(batch)})
-    return new
+        for node, data in _freed(graph, inputs, size, Size(batch)).items():
+            graph.nodes[node].update(data)
+    elif symbols(size) == (size,):
+        put_in(graph, {str(size): Size(batch)})
 
 
-def _freed(graph: Graph, number: int, batch: Size) -> Graph:
-    """Generalise a number; where the factors of a reshape leave a choice, the choices are tried in turn."""
+def _freed(graph: Graph, inputs: Sequence[str], number: int, batch: Size) -> dict[str, dict[str, Any]]:
+    """Return what changes where a number is generalised; the choices that factors of reshapes leave are tried in turn.
+
+    That is the new data of the nodes that do not stay as they are.
+    """
+    trial = _Trial(graph, number, batch, ())
+    if trial.succeeds(inputs, _as_added(graph)):
+        return trial.changed
+    order = graph.in_order()  # which says which choice comes first, however the graph was made
     choices: list[int] = []
     for _ in range(_MOST_TRIALS):
         trial = _Trial(graph, number, batch, choices)
-        if trial.succeeds():
-            return trial.graph
+        if trial.succeeds(inputs, order):
+            return trial.changed
         choices = [chosen for chosen, _ in trial.chosen]
         while choices and choices[-1] + 1 >= trial.chosen[len(choices) - 1][1]:
             choices.pop()
         if not choices:
             break
         choices[-1] += 1
-    return graph
+    return {}
+
+
+def _as_added(graph: Graph) -> Sequence[str]:
+    """Return the nodes as they were added, if operands come first, as in a model; else in order."""
+    added: set[str] = set()
+    for node, sources in graph._pred.items():
+        if not added.issuperset(sources):
+            return graph.in_order()
+        added.add(node)
+    return list(graph)
 
 
 class _Trial:
-    """One way to generalise: a choice for each reshape that leaves one."""
+    """One way to generalise: a choice for each reshape that leaves one. The graph stays as it is."""
 
     def __init__(self, graph: Graph, number: int, batch: Size, choices: Sequence[int]) -> None:
-        self.old, self.number, self.batch, self.choices = graph, number, batch, choices
-        self.graph = graph.copy()
+        self.graph, self.number, self.batch, self.choices = graph, number, batch, choices
+        self.changed: dict[str, dict[str, Any]] = {}
+        """What the data of nodes becomes: new results, and attributes."""
+        self.results: dict[str, tuple[Type, ...]] = {}
+        """The new results alone."""
         self.chosen: list[tuple[int, int]] = []
         """The choices made, each with the number of possible ones."""
         self.agreed: dict[tuple[Any, Any], bool] = {}
 
-    def succeeds(self) -> bool:
+    def succeeds(self, inputs: Sequence[str], order: Sequence[str]) -> bool:
         """Generalise all nodes, in order; tell whether all of them are right, and at the old number as they were."""
-        nodes = self.graph.nodes
+        graph, changed = self.graph, self.changed
         try:
-            for name in self.graph.inputs:
-                kind = nodes[name]["result"]
-                if kind.shape[:1] == (self.number,):
-                    nodes[name]["result"] = Tensor(kind.element, (self.batch, *kind.shape[1:]), kind.layout)
-            for node in self.graph.in_order():
-                if nodes[node]["type"] not in ("input", "output", "constant"):
+            for name in inputs:
+                kind = graph.result_type(name)
+                if (general := self.with_batch(kind)) is not kind:
+                    changed[name], self.results[name] = {"result": general}, (general,)
+            for node in order:
+                if not changed.keys().isdisjoint(graph._pred[node]) and graph._node[node]["type"] != "output":
                     self.infer_again(node)
         except (GraphRewriteError, ValueError):
             return False
@@ -91,29 +111,33 @@ class _Trial:
 
     def infer_again(self, node: str) -> None:
         """Infer the types of a node; attributes that were computed from the exported batch are generalised."""
-        data = self.graph.nodes[node]
-        operands = self.graph.operands(node)
-        types = [self.graph.result_type(*operand) for operand in operands]
-        before = [self.old.result_type(*operand) for operand in operands]
+        before, types = [], []
+        for source, result in self.graph.operands(node):
+            kind = self.graph.result_type(source, result)
+            before.append(kind)
+            types.append(self.results[source][result] if source in self.results else kind)
         if types == before:
             return
-        op, old = self.graph.op(node), _results(self.old.nodes[node]["result"])
+        data = self.graph._node[node]
+        op, old = self.graph.op(node), _results(data["result"])
+        general: dict[str, Any] = {}
         if isinstance(op, Generic):
             results = tuple(self.with_batch(kind) if before[0].shape[:1] == (self.number,) else kind for kind in old)
         else:
-            data.update(self.general(data, before[0].shape, types[0].shape, old[0].shape))
-            results = op.result_types(tuple(types), attributes_in(data, op))
+            general = self.general(data, before[0].shape, types[0].shape, old[0].shape)
+            results = op.result_types(tuple(types), attributes_in({**data, **general} if general else data, op))
             if data["type"] in ("expand", "reshape"):
-                data["shape"] = results[0].shape  # as the import says it where a size is symbolic
-        if not all(self.agree(n.shape, o.shape) for n, o in zip(results, old, strict=True)):
+                general["shape"] = results[0].shape  # as the import says it where a size is symbolic
+        if not all(map(self.agree, results, old)) or len(results) != len(old):
             raise TypeMismatchError("it differs at the exported batch size", node=node)
-        data["result"] = results[0] if len(results) == 1 else results
+        self.results[node] = results
+        self.changed[node] = {**general, "result": results[0] if len(results) == 1 else results}
 
-    def agree(self, new: Sequence[Any], old: Sequence[Any]) -> bool:
+    def agree(self, new: Type, old: Type) -> bool:
         """Tell whether a shape is an old one at the exported batch size; most come up again and again."""
-        pair = tuple(new), tuple(old)
+        pair = new.shape, old.shape
         if pair not in self.agreed:
-            self.agreed[pair] = tuple(map(self.at_number, new)) == pair[1]
+            self.agreed[pair] = tuple(map(self.at_number, new.shape)) == old.shape
         return self.agreed[pair]
 
     def at_number(self, size: int | str) -> int | str:

@@ -104,6 +104,19 @@ class Entry:
             return ()
         return tuple(map(self.op.neutral.get, self.op.operands))
 
+    @cached_property
+    def written(self) -> Mapping[str, tuple[str, ...]]:
+        """ONNX's names of each attribute of the library."""
+        names: dict[str, tuple[str, ...]] = {}
+        for key, (ours, *_) in self.attributes.items():
+            names[ours] = (*names.get(ours, ()), key)
+        return names
+
+    @cached_property
+    def reads_types(self) -> bool:
+        """Whether the types of the operands decide what a node means."""
+        return self.complete is not None or self.fits is not None or bool(self.neutral)
+
     def read_attributes(self, attributes: Mapping[str, Any], used: int) -> dict[str, Any]:
         """Convert the attributes of an ONNX node that uses so many outputs, or raise `Unfit`.
 
@@ -120,7 +133,7 @@ class Entry:
             If the entry does not know one, or the node uses more outputs.
         """
         for name in attributes:
-            if name not in (*self.attributes, *self.required, *self.ignored):
+            if not (name in self.attributes or name in self.required or name in self.ignored):
                 names = (*self.attributes, *self.required)
                 raise Unfit(
                     f"its attribute {name!r} has no meaning here{did_you_mean(name, names)}; an entry of your own can "
@@ -133,7 +146,11 @@ class Entry:
         most = self.outputs if known is None else known.results or used
         if used > most:
             raise Unfit(f"its {used} outputs are not supported, only the first {most}")
-        read: dict[str, Any] = {}
+        read: dict[str, Any] = {**self.defaults}
+        if self.counted:
+            read[self.counted] = used
+        if not attributes:
+            return read
         defaults = {} if known is None else known.attributes
         for name, (ours, convert, *_) in self.attributes.items():
             if name not in attributes:
@@ -141,4 +158,4 @@ class Entry:
             if ours == self.counted and attributes[name] != used:
                 raise Unfit(f"{name}={attributes[name]}, and it has {used} outputs")
             read[ours] = _or_default(convert(attributes[name]), defaults.get(ours))
-        return {**self.defaults, **({self.counted: used} if self.counted else {}), **read}
+        return read

@@ -17,7 +17,7 @@ from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.onnx.exporter import Exporter, by_our_op
 from graphrewrite.lowering.exchange.onnx.model_file import without_weights
 from graphrewrite.lowering.exchange.onnx.model_output import fill, write
-from graphrewrite.lowering.exchange.onnx.opsets import is_writable, opset_needed
+from graphrewrite.lowering.exchange.onnx.opsets import lacking_types, opset_needed
 from graphrewrite.lowering.exchange.onnx.tables import TABLE
 
 if TYPE_CHECKING:
@@ -119,6 +119,6 @@ def to_onnx(
 
 def _without_lacking(graph: Graph, table: Mapping[str, tuple[Entry, ...]], opset: int) -> Graph:
     """Return a graph with composite ops that a version of ONNX cannot say by others that it can."""
-    lacking = {graph.nodes[node]["type"] for node in graph if not is_writable(graph, node, table, opset)}
+    lacking = lacking_types(graph, table, opset)
     members = [member for member in LOWER_COMPOSITE if lowered_ops(member) & lacking]
     return rewrite(graph, members) if members else graph

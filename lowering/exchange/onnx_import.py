@@ -80,13 +80,15 @@ def from_onnx(
     >>> graph.inputs, len(graph.outputs)
     (('input',), 1)
     """
+    given = tuple(hooks)
     own = filled_up(TABLE, by_op((*offered(plugins, "importers"), *entries)))
     try:
         proto, weights = load_model(model, {**TABLE, **own})
         table = {**TABLE, **PRODUCERS.get(proto.producer_name, {}), **own}
         with progress(proto.graph.node, "import") as nodes:
-            called = Hooks(hooks, info_of_onnx(proto))
-            called.before_model()
+            called = Hooks(given, info_of_onnx(proto)) if given else None
+            if called is not None:
+                called.before_model()
             graph = Importer(proto, shapes or {}, constants or {}, table, weights, called).run(nodes)
     except GraphRewriteError:
         raise
@@ -94,4 +96,6 @@ def from_onnx(
         message = (str(error) or type(error).__name__).splitlines()[0][:120]
         name = repr(str(model)) if isinstance(model, str | Path) else "the model"
         raise ModelError(f"{name} is corrupt ({message}); export it again") from error
-    return called.after_model(graph if batch is None else free_batch(graph, batch))
+    if batch is not None:
+        free_batch(graph, batch)
+    return graph if called is None else called.after_model(graph)

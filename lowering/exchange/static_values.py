@@ -150,10 +150,11 @@ class StaticValues:
 
 def remove_consumed(graph: Graph, consumed: Iterable[str]) -> None:
     """Remove nodes that were only used to compute attributes, as exporters write shapes for a reshape."""
-    pending, inputs = list(consumed), {*graph.inputs}
+    pending = list(consumed)
     while pending:
         node = pending.pop()
-        if node not in graph or node in inputs or any(True for _ in graph.successors(node)):
+        data = graph._node.get(node)
+        if data is None or data["type"] == "input" or graph._succ[node]:
             continue
         pending += [operand.node for operand in graph.operands(node)]
         graph.remove_node(node)

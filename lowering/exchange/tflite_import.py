@@ -78,7 +78,9 @@ def from_tflite(
         importer = Importer(Matching(networks, table, called))
         with progress(networks[0].operators, "import") as operators:
             graph = importer.run(operators)
-        graph = graph if batch is None else importer.freed(graph, free_batch(graph, batch))
+        if batch is not None:
+            free_batch(freed := graph.copy(), batch)
+            graph = importer.freed(graph, freed)
         return called.after_model(graph)
     except GraphRewriteError:
         raise

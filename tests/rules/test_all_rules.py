@@ -451,7 +451,6 @@ OTHERS = {
     "lowering.decisions_in_hardware": "compares exact numbers instead of floats, see tests/lowering/test_heads.py",
     "lowering.integer.hardware_heads.scores_in_hardware": "compares doubles, see tests/lowering/test_heads.py",
     "lowering.softmax_in_hardware": "gives a softmax within a stated bound, see tests/lowering/test_softmax.py",
-    "lowering.exchange.batch_size.free_batch": "gives another type, with a free batch",
     "lowering.quantisation.equalisation.equalised": "is given the quantiser, see tests/lowering/test_equalisation.py",
     "lowering.quantisation.width_search.in_fixed_point": "is quantise, without what comes before",
     "lowering.quantisation.preparation.prepared_network": "rewrites by sets that are tested, and checks weights",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphrewrite import Graph, Tensor
+from graphrewrite.graph import Operand
 from graphrewrite.lowering.errors import UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import data_type, scalar
 from graphrewrite.lowering.exchange.entry import Entry, Named, Unfit, written_as
@@ -23,6 +24,7 @@ from graphrewrite.lowering.exchange.onnx.metadata import (
     write_metadata,
     write_predicate,
 )
+from graphrewrite.lowering.exchange.onnx.model_output import little
 from graphrewrite.lowering.exchange.onnx.size_nodes import SizeNodes, has_symbols
 from graphrewrite.lowering.exchange.rulesets.described_ops import DescribedOp
 from graphrewrite.op.generic_op import Generic
@@ -51,7 +53,10 @@ class Exporter:
         import onnx
 
         self.onnx, self.graph, self.table, self.opset = onnx, graph, table, opset
+        self.data = graph._node
+        self.known: dict[str, frozenset[str] | None] = {} if around is None else around.known
         self.nodes: list[Any] = []
+        self.predicates: dict[str, Operand] = {}
         self.constants: list[Any] = []
         self.large: dict[str, np.ndarray] = {}
         self.names: dict[tuple[str, int], str] = {}
@@ -94,18 +99,23 @@ class Exporter:
     def subgraph(self, inputs: list[Any]) -> Any:
         """Return the graph of the model, or a subgraph in it, with the value infos of its inputs."""
         # Outputs come first, since they name values; the copies that they need are the last nodes of the model.
-        outputs = [self.output(name) for name in self.graph.outputs]
+        given = self.graph.outputs
+        outputs = [self.output(name) for name in given]
         copies, self.nodes = self.nodes, []
+        predicates = ((node, self.graph.predicate(node)) for node in self.data)
+        self.predicates = {node: predicate for node, predicate in predicates if predicate is not None}
         for node in self.graph.in_order():
             self.add(node)
         nodes = _ordered([*self.nodes, *copies])
         read = {name for node in nodes for name in node.input}
-        read |= {self.name(*predicate) for n in self.graph if (predicate := self.graph.predicate(n)) is not None}
+        read |= {self.name(*predicate) for predicate in self.predicates.values()}
         every = [*self.constants, *self.sizes.constants]
-        left_out = {self.name(n, 0) for n in self.graph if self.is_left_out(n)}
+        # A constant with readers none of which names it is omitted.
+        readers = self.graph._succ
+        left_out = {self.name(n, 0) for n, data in self.data.items() if data["type"] == "constant" and readers[n]}
         constants = [tensor for tensor in every if tensor.name in read or tensor.name not in left_out]
         if self.around is None:
-            ports = [*zip(self.graph.inputs, inputs, strict=True), *zip(self.graph.outputs, outputs, strict=True)]
+            ports = [*zip(self.graph.inputs, inputs, strict=True), *zip(given, outputs, strict=True)]
             for node, info in ports:
                 write_annotations(self.graph, node, info)
         return self.onnx.helper.make_graph(nodes, self.graph.name or "graph", inputs, outputs, constants)
@@ -115,13 +125,13 @@ class Exporter:
         try:
             return self.onnx.helper.make_tensor_value_info(name, data_type(kind.element), list(kind.shape))
         except ValueError as error:
-            self.refused.append(f"{self.graph.nodes[name]['type']} ({name}: {error})")
+            self.refused.append(f"{self.data[name]['type']} ({name}: {error})")
             return self.onnx.ValueInfoProto(name=name)
 
     def output(self, name: str) -> Any:
         """Name a value after its output, or copy it where it already has a name."""
         ((source, result),) = self.graph.operands(name)
-        kind = self.graph.nodes[source]["type"]
+        kind = self.data[source]["type"]
         own = name if self.around is None else self.fresh(name)
         if kind in ("input", "constant") or (source, result) in self.names:
             copied = self.name(source, result)
@@ -148,12 +158,12 @@ class Exporter:
 
     def add(self, node: str) -> None:
         """Add a node, or record why it cannot be exported."""
-        kind = self.graph.nodes[node]["type"]
+        kind = self.data[node]["type"]
         if kind in ("input", "output"):
             return
         try:
             if kind == "constant":
-                name, kept = self.name(node, 0), self.graph.nodes[node]["value"]
+                name, kept = self.name(node, 0), self.data[node]["value"]
                 self.constants.append(self.tensor(name, kept, self.graph.result_type(node)))
                 write_annotations(self.graph, node, self.constants[-1])
             elif write_control_flow(self, node):
@@ -172,13 +182,14 @@ class Exporter:
             self.large[name] = np.asarray(array, element_dtype(kind.element))
             return self.onnx.TensorProto(name=name, data_type=number, dims=np.shape(array))
         if kind.element in _PLAIN:
-            return self.onnx.numpy_helper.from_array(np.asarray(array, element_dtype(kind.element)), name)
+            own = np.asarray(array, element_dtype(kind.element))
+            return self.onnx.TensorProto(name=name, data_type=number, dims=own.shape, raw_data=little(own).tobytes())
         return self.onnx.helper.make_tensor(name, number, np.shape(array), np.ravel(array).tolist())
 
     def add_generic(self, node: str) -> None:
         """Add a generic node as it was imported."""
         data = self.graph.attributes(node)
-        kind = self.graph.nodes[node]["type"]
+        kind = self.data[node]["type"]
         domain, _, name = kind.rpartition(".")
         left_out, operands = data.pop("left_out", ()), list(self.graph.operands(node))
         if data.pop("captured", 0) or any(isinstance(value, Graph) for value in data.values()):
@@ -218,11 +229,13 @@ class Exporter:
         if entry.shown is not None:
             attributes = entry.shown(attributes, tensors)
         domain, _, name = entry.onnx.rpartition(".")
-        schema = self.schema(name, domain)
+        known = self.attributes_of(name, domain)
         # From one opset to the next, attributes of ONNX became inputs, as the axes of a reduction: the schema decides.
-        every = range(len(operands) + len(left_out) + len(entry.constants))
-        indices = entry.operands or tuple(i for i in every if i not in entry.constants)
-        indices = tuple(index for at, index in enumerate(indices) if at not in left_out)
+        indices: Sequence[int] = entry.operands or range(len(operands) + len(left_out))
+        if not entry.operands and entry.constants:
+            indices = [i for i in range(len(indices) + len(entry.constants)) if i not in entry.constants]
+        if left_out:
+            indices = [index for at, index in enumerate(indices) if at not in left_out]
         inputs, left = dict[int, str](), dict[int, str]()
         for position, operand, neutral in zip(indices, operands, chain(entry.neutral, repeat(None)), strict=False):
             omitted = neutral is not None and self.is_neutral(operand.node)
@@ -231,17 +244,18 @@ class Exporter:
             elif self.graph.readers(operand.node)[1:]:  # which others read is not to become several constants
                 left[position] = self.name(*operand)
         written: dict[str, Any] = {
-            key: allowed[0] for key, allowed in entry.required.items() if schema is None or key in schema.attributes
+            key: allowed[0] for key, allowed in entry.required.items() if known is None or key in known
         }
         static = {}
         for ours, value in attributes.items():
             if value is None:
                 continue
-            key = self.attribute(entry, ours, schema)
-            index = next((i for i, (other, *_) in entry.constants.items() if other == ours), None)
+            key = next((key for key in entry.written.get(ours, ()) if known is None or key in known), None)
             if key is not None:
                 written[key] = self.plain(written_as(entry.attributes[key], value))
-            elif index is not None:
+                continue
+            index = next((i for i, (other, *_) in entry.constants.items() if other == ours), None)
+            if index is not None:
                 static[index] = ours, written_as(entry.constants[index], value)
             elif value != own.attributes.get(ours):
                 raise Unfit(f"{ours}={value!r} cannot be expressed in ONNX")
@@ -255,44 +269,37 @@ class Exporter:
         self.emit(node, name, domain, row, written)
         write_left_out(self.nodes[-1], left)
 
-    def is_left_out(self, node: str) -> bool:
-        """Tell whether a node is a constant with readers: one that none of them names is omitted."""
-        return self.graph.nodes[node]["type"] == "constant" and any(True for _ in self.graph.successors(node))
-
     def is_entry(self, node: str, entry: Any) -> bool:
         """Tell whether a node is a constant with one given entry, which the import inserted for a missing input."""
-        data = self.graph.nodes[node]
+        data = self.data[node]
         if data["type"] != "constant" or self.graph.origin(node):
             return False
         return bool(data["value"].size == 1 and data["value"].item() == entry)
 
     def is_neutral(self, node: str) -> bool:
         """Tell whether an operand is the neutral constant that the import inserted for a missing optional input."""
-        data = self.graph.nodes[node]
+        data = self.data[node]
         return data["type"] == "constant" and not self.graph.origin(node) and not np.any(data["value"])
 
     def is_spread(self, node: str, state: str) -> bool:
         """Tell whether an operand is a state of zeros for a batch of one, which ONNX does not spread over any other."""
-        data, first = self.graph.nodes[state], self.graph.operands(node)[0]
+        data, first = self.data[state], self.graph.operands(node)[0]
         batch = 0 if self.graph.attributes(node).get("layout") else 1
         if data["type"] != "constant" or np.any(data["value"]):
             return False
         return bool(np.shape(data["value"])[batch] == 1 != self.graph.result_type(*first).shape[batch])
 
-    def schema(self, name: str, domain: str) -> Any:
-        """Return onnx's definition of an op, None for one of another domain."""
-        if domain or not self.onnx.defs.has(name):
+    def attributes_of(self, name: str, domain: str) -> frozenset[str] | None:
+        """Return the names of an op's attributes by onnx's definition of it, None for an op of another domain."""
+        if domain:
             return None
-        try:
-            return self.onnx.defs.get_schema(name, self.opset, domain)
-        except self.onnx.defs.SchemaError:
-            raise Unfit(f"{name} is not in opset {self.opset}; give a later one") from None
-
-    @staticmethod
-    def attribute(entry: Entry, ours: str, schema: Any) -> str | None:
-        """Return the ONNX name of an attribute, if the schema has it."""
-        keys = [key for key, (other, *_) in entry.attributes.items() if other == ours]
-        return next((key for key in keys if schema is None or key in schema.attributes), None)
+        if name not in self.known:
+            try:
+                schema = self.onnx.defs.get_schema(name, self.opset) if self.onnx.defs.has(name) else None
+            except self.onnx.defs.SchemaError:
+                raise Unfit(f"{name} is not in opset {self.opset}; give a later one") from None
+            self.known[name] = None if schema is None else frozenset(schema.attributes)
+        return self.known[name]
 
     def computed(self, node: str, sizes: Any, kind: Element) -> str:
         """Return the name of sizes that are computed from shapes; of a single one in an element type."""
@@ -323,7 +330,7 @@ class Exporter:
 
     def emit(self, node: str, name: str, domain: str, inputs: list[str], attributes: dict[str, Any]) -> None:
         """Add a node of the model."""
-        count = self.graph.nodes[node]["result"]
+        count = self.data[node]["result"]
         outputs = [self.name(node, i) for i in range(len(count) if isinstance(count, tuple) else 1)]
         if domain:
             self.domains.setdefault(domain, _VERSIONS.get(domain, 1))
@@ -331,12 +338,20 @@ class Exporter:
             self.functions.add(name)
         self.nodes += self.sizes.nodes
         self.sizes.nodes.clear()
-        self.nodes.append(
-            self.onnx.helper.make_node(name, inputs, outputs, name=node, domain=domain, **_typed(attributes))
-        )
-        write_annotations(self.graph, node, self.nodes[-1])
-        if (predicate := self.graph.predicate(node)) is not None:
-            write_predicate(self.nodes[-1], self.name(*predicate))
+        made = self.onnx.NodeProto(op_type=name, input=inputs, output=outputs, name=node, domain=domain)
+        made.attribute.extend([self.written(key, attributes[key]) for key in sorted(_typed(attributes))])
+        self.nodes.append(made)
+        write_annotations(self.graph, node, made)
+        if node in self.predicates:
+            write_predicate(made, self.name(*self.predicates[node]))
+
+    def written(self, name: str, value: Any) -> Any:
+        """Return an attribute of a node of the model."""
+        if type(value) is int:  # as most are, of which onnx's function thinks last
+            return self.onnx.AttributeProto(name=name, type=self.onnx.AttributeProto.INT, i=value)
+        if type(value) is list and set(map(type, value)) == {int}:
+            return self.onnx.AttributeProto(name=name, type=self.onnx.AttributeProto.INTS, ints=value)
+        return self.onnx.helper.make_attribute(name, value)
 
 
 def by_our_op(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:

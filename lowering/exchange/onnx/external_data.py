@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -14,7 +14,6 @@ import numpy as np
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.onnx.functions import all_nodes
 from graphrewrite.types import handed_over
 
 if TYPE_CHECKING:
@@ -28,6 +27,11 @@ _MOST_COPIED = 1 << 29
 """Bytes of external data in places that cannot be mapped, such as the bodies of loops."""
 _BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
 """Bits of an element, by ONNX's types that share bytes."""
+_FIELDS = {1: "float_data", 6: "int32_data", 7: "int64_data", 11: "double_data"}
+"""Fields that hold numbers as they are, by ONNX's types."""
+_WITHOUT_TENSORS = frozenset((1, 2, 3, 6, 7, 8))
+"""Kinds of attributes, as `AttributeProto` numbers them, that are numbers, texts or lists of them."""
+_TENSOR = 4
 
 
 def is_external(tensor: Any) -> bool:
@@ -39,11 +43,14 @@ def array_of(tensor: Any) -> np.ndarray:
     """Return the array of a constant that lies in the model, if its size matches its shape."""
     import onnx
 
-    is_elsewhere = tensor.HasField("segment") or is_external(tensor)
-    dtype = _plain_dtype(tensor.data_type)
+    number = tensor.data_type
+    dtype = _plain_dtype(number)
     try:
-        if dtype is not None and tensor.HasField("raw_data") and not is_elsewhere:
-            return _in_shape(np.frombuffer(tensor.raw_data, dtype), tensor)
+        if dtype is not None and not (tensor.HasField("segment") or is_external(tensor)):
+            if tensor.HasField("raw_data"):
+                return _in_shape(np.frombuffer(tensor.raw_data, dtype), tensor)
+            if number in _FIELDS:
+                return _in_shape(np.fromiter(numbers := getattr(tensor, _FIELDS[number]), dtype, len(numbers)), tensor)
         return handed_over(np.asarray(onnx.numpy_helper.to_array(tensor)))
     except ValueError as error:
         raise ModelError(
@@ -64,7 +71,10 @@ def _plain_dtype(number: int) -> np.dtype[Any] | None:
 
 
 def _in_shape(numbers: np.ndarray, tensor: Any) -> np.ndarray:
-    return handed_over(np.require(numbers.reshape(tensor.dims), requirements="A"))
+    array = numbers.reshape(tensor.dims)
+    if not array.flags.aligned:
+        array = np.require(array, requirements="A")
+    return handed_over(array) if array.flags.writeable else array  # of bytes and of files it cannot be written to
 
 
 class ExternalData:
@@ -183,12 +193,16 @@ class ExternalData:
         raise ModelError(f"{str(self.model)!r}: the constant {tensor.name!r} {what}")
 
 
-def inner_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Yield the constants of a model, and those in attributes of nodes and of functions."""
-    yield from proto.graph.initializer
-    for nodes in (proto.graph.node, *(function.node for function in proto.functions)):
-        for node in all_nodes(nodes):
-            for attribute in node.attribute:
-                yield from (attribute.t, *attribute.tensors)
-                for graph in (attribute.g, *attribute.graphs):
-                    yield from graph.initializer
+def inner_tensors(nodes: Iterable[Any]) -> Iterator[onnx.TensorProto]:
+    """Yield the constants in attributes of nodes."""
+    for node in nodes:
+        for attribute in node.attribute:
+            kind = attribute.type
+            if kind in _WITHOUT_TENSORS:
+                continue
+            yield attribute.t
+            if kind == _TENSOR:
+                continue
+            yield from attribute.tensors
+            for graph in (attribute.g, *attribute.graphs):
+                yield from graph.initializer

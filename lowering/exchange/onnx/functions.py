@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.onnx.generic_nodes import is_known, kind_of
+from graphrewrite.lowering.exchange.onnx.generic_nodes import WITHOUT_GRAPHS, is_known, kind_of, one_of_each
 
 if TYPE_CHECKING:
     import onnx
@@ -27,12 +27,6 @@ _MOST_CALLS = 100
 _MOST_DEFINITIONS = 4
 """Definitions within definitions."""
 
-_WITHOUT_NODES = frozenset((1, 2, 3, 4, 6, 7, 8))
-"""Kinds of attributes, as `AttributeProto` numbers them, that are no graphs: numbers, texts, tensors and lists of them.
-
-Those of old files have none.
-"""
-
 _Key = tuple[str, str, str]
 
 
@@ -43,7 +37,7 @@ def all_nodes(nodes: Iterable[Any]) -> Iterator[Any]:
         node = pending.pop()
         yield node
         for attribute in node.attribute:
-            if attribute.type in _WITHOUT_NODES:
+            if attribute.type in WITHOUT_GRAPHS:
                 continue
             for graph in (attribute.g, *attribute.graphs):
                 pending.extend(reversed(graph.node))
@@ -126,7 +120,7 @@ def with_definitions(proto: onnx.ModelProto, table: Container[str]) -> onnx.Mode
 
     for _ in range(_MOST_DEFINITIONS):
         versions = {_domain(o): o.version for o in proto.opset_import}
-        strange = [n for n in all_nodes(proto.graph.node) if not is_known(kind_of(n), table)]
+        strange = [n for n in one_of_each(all_nodes(proto.graph.node)) if not is_known(kind_of(n), table)]
         schemas = {_named(n): schema for n in strange if (schema := _definition(n, versions)) is not None}
         if not schemas:
             return proto

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,23 @@ from graphrewrite.types import Size
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["GenericNodes", "free_names", "free_names_of", "is_known", "kind_of", "refuse_unknown"]
+__all__ = [
+    "WITHOUT_GRAPHS",
+    "GenericNodes",
+    "free_names",
+    "free_names_of",
+    "is_known",
+    "kind_of",
+    "one_of_each",
+    "refuse_unknown",
+]
+
+
+WITHOUT_GRAPHS = frozenset((1, 2, 3, 4, 6, 7, 8))
+"""Kinds of attributes, as `AttributeProto` numbers them, that are no graphs: numbers, texts, tensors and lists of them.
+
+Those of old files have none.
+"""
 
 
 def kind_of(node: Any) -> str:
@@ -31,6 +47,11 @@ def kind_of(node: Any) -> str:
 def is_known(kind: str, table: Container[str]) -> bool:
     """Tell whether an import table has an entry for an ONNX op, by its name and domain."""
     return kind == "Constant" or kind in table
+
+
+def one_of_each(nodes: Iterable[Any]) -> Iterable[Any]:
+    """Return the last node of each op, in the order of the first ones."""
+    return {(node.domain, node.op_type): node for node in nodes}.values()
 
 
 Inner = Callable[[Any, list[str]], Graph]
@@ -46,7 +67,7 @@ class GenericNodes:
         self.onnx, self.inner, self.sizes = onnx, inner, sizes
         self.assumed: set[str] = set()
         self.declared: dict[str, Any] = {}
-        if all(is_known(kind_of(node), table) for node in proto.graph.node):
+        if all(is_known(kind_of(node), table) for node in one_of_each(proto.graph.node)):
             return
         with suppress(Exception):  # onnx raises what its C++ side throws; then the model says what it says
             proto = onnx.shape_inference.infer_shapes(proto)
@@ -151,6 +172,8 @@ class GenericNodes:
 
 def free_names(attribute: Any) -> Iterator[str]:
     """Names that subgraphs in an attribute read and do not define."""
+    if attribute.type in WITHOUT_GRAPHS:
+        return
     for graph in (attribute.g, *attribute.graphs):
         yield from free_names_of(graph)
 

@@ -27,7 +27,7 @@ from graphrewrite.lowering.exchange.size_agreement import SizeUnifier
 from graphrewrite.lowering.exchange.static_values import StaticValues, remove_consumed
 from graphrewrite.lowering.exchange.symbols import holds_symbols
 from graphrewrite.op.op import Op
-from graphrewrite.types import TEXT, handed_over, hold, symbols
+from graphrewrite.types import TEXT, element_of, handed_over, hold, symbols
 
 if TYPE_CHECKING:
     import onnx
@@ -63,7 +63,7 @@ class Importer:
 
         self.onnx, self.proto, self.shapes, self.constants, self.table = onnx, proto, shapes, constants, table
         self.weights, self.root, self.hooks = weights or {}, root or self, hooks
-        self.left = 0 if root else _FEW + _REPEATS * sum(1 for _ in all_nodes(proto.graph.node))
+        self.left = 0 if root else _FEW + _REPEATS * len(list(all_nodes(proto.graph.node)))
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
         self.neutrals: dict[str, Value] = {}
@@ -82,6 +82,8 @@ class Importer:
     def run(self, nodes: Iterable[Any]) -> Graph:
         """Return the graph."""
         self.inputs = [info for info in self.inputs if info.name not in self.values]
+        for name in self.graph.inputs:  # those of a subgraph, which its node knows, and so are their sizes
+            self.sizes.known.update(name for size in self.graph.result_type(name).shape for name in symbols(size))
         infos = {info.name: info for info in self.proto.graph.input}
         for tensor in self.proto.graph.initializer:
             self.constant(tensor.name, array_of(tensor), element(tensor.data_type))
@@ -96,8 +98,6 @@ class Importer:
                     f"there is no input {name!r} to give a {'shape' if name in self.shapes else 'value'}"
                     f"{did_you_mean(name, inputs)}; inputs are {', '.join(inputs)}"
                 )
-        for name in self.graph.inputs:  # those of a subgraph, which its node knows, and so are their sizes
-            self.sizes.known.update(name for size in self.graph.result_type(name).shape for name in symbols(size))
         types = self.input_types()
         for info in self.inputs:
             if info.name in self.constants:
@@ -123,6 +123,9 @@ class Importer:
 
     def constant(self, name: str, array: np.ndarray, kind: str) -> None:
         """Add a constant; element types that numpy lacks are stored in wider ones."""
+        if array.dtype.kind in "iufb" and array.dtype.isnative and element_of(array.dtype) == kind:
+            self.values[name] = self.graph.constant(array, name=self.free(name), origin=(name,))
+            return
         # Of the floats that numpy lacks, onnx gives arrays of the kind V.
         values = hold(kind, array.astype(np.float32) if array.dtype.kind == "V" and "f" in kind else array)
         self.values[name] = self.graph.constant(
@@ -140,7 +143,7 @@ class Importer:
 
     def free(self, name: str) -> str:
         """Return the given name for a node if it is free, else a fresh one."""
-        return self.graph.fresh(name) if name in self.graph or name in self.reserved else name
+        return self.graph.fresh(name) if name in self.graph._node or name in self.reserved else name
 
     def input_types(self) -> dict[str, Tensor]:
         """Return the types of the inputs, shapes from ``shapes`` or the model; an error names all that lack one."""
@@ -345,17 +348,20 @@ class Importer:
                 attributes[ours] = convert(self.static(value, index, ours))
                 if holds_symbols(attributes[ours]):
                     raise Unfit(f"its input {index} ({ours}) must be a number, and is the open size {attributes[ours]}")
-        attributes = {ours: value for ours, value in attributes.items() if value is not None}
-        indices = entry.operands or tuple([i for i in range(count) if i not in entry.constants])
+        if attributes:
+            attributes = {ours: value for ours, value in attributes.items() if value is not None}
+        indices = entry.operands or [i for i in range(count) if i not in entry.constants]
         operands: list[Any] = [inputs[i] if i < count else None for i in indices]
-        kinds = [None if x is None else x.type for x in operands]
-        types = [kind if isinstance(kind, Tensor) else None for kind in kinds]
-        present = [kind for kind in types if kind is not None]
-        if entry.complete is not None:
-            attributes = entry.complete(attributes, present)
-        reason = entry.fits(attributes, present) if entry.fits is not None else None
-        if reason is not None:
-            raise Unfit(reason)
+        types: list[Tensor | None] = []
+        if entry.reads_types:
+            kinds = [None if x is None else x.type for x in operands]
+            types = [kind if isinstance(kind, Tensor) else None for kind in kinds]
+            present = [kind for kind in types if kind is not None]
+            if entry.complete is not None:
+                attributes = entry.complete(attributes, present)
+            reason = entry.fits(attributes, present) if entry.fits is not None else None
+            if reason is not None:
+                raise Unfit(reason)
         for position, (index, neutral_of) in enumerate(zip(indices, entry.neutral, strict=False)):
             operand = operands[position]
             if neutral_of is None or (operand is not None and index not in entry.zeros):

@@ -47,13 +47,12 @@ def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
     through rewrites. Empty entries are omitted, as are doc strings equal to ``copies``.
     """
     nodes = {}
-    kept = {name for node in graph for name in graph.origin(node)}
     for node in proto.graph.node:
-        if (node.name or next(iter(node.output), "")) not in kept:
-            continue  # it computed a size, say, and is gone
-        record = {} if node.doc_string == copies else _record_of(node)
-        if record:
-            nodes[node.name or node.output[0]] = record
+        if (record := _record_of(node)) and node.doc_string != copies:
+            nodes[node.name or next(iter(node.output), "")] = record
+    if nodes:
+        kept = {name for node in graph for name in graph.origin(node)}
+        nodes = {name: record for name, record in nodes.items() if name in kept}  # others computed a size, say
     record = _record_of(proto)
     if proto.graph.doc_string:
         record.setdefault("doc", proto.graph.doc_string)
@@ -66,6 +65,8 @@ def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
 def _record_of(proto: Any) -> dict[str, Any]:
     record: dict[str, Any] = {"doc": proto.doc_string} if proto.doc_string else {}
     entries = getattr(proto, "metadata_props", ())
+    if not entries:
+        return record
     metadata = {entry.key: entry.value for entry in entries if not entry.key.startswith((_OURS, _PREDICATE, _LEFT_OUT))}
     return {**record, "metadata": metadata} if metadata else record
 
@@ -125,10 +126,10 @@ def left_out_of(proto: onnx.NodeProto) -> dict[int, str]:
 
 def keep_annotations(graph: Graph, node: str, proto: Any) -> None:
     """Give a node the annotations that `write_annotations` has written, but for names that are attributes here."""
-    op = graph.op(node)
     for entry in getattr(proto, "metadata_props", ()):
         if not entry.key.startswith(_OURS):
             continue
+        op = graph.op(node)
         path = JsonPath() / "nodes" / node / entry.key
         try:
             key = name_of(entry.key.removeprefix(_OURS), path)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import stat
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +41,13 @@ def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict
     whole, name = _parsed(model)
     proto, tensors = without_weights(whole)
     files = ExternalData(Path(model) if isinstance(model, str | os.PathLike) else None)
-    for tensor in inner_tensors(proto):
+    parts = [(part, list(all_nodes(nodes))) for part, nodes in _parts(proto)]
+    for tensor in chain(proto.graph.initializer, *(inner_tensors(nodes) for _, nodes in parts)):
         if is_external(tensor):
             files.fill(tensor)
     weights = {name: (files.array(tensor), tensor.data_type) for name, tensor in tensors.items()}
     del whole, tensors  # the message holds what the arrays do
-    _import_domains(proto)
+    _import_domains(parts)
     _check(proto, name)
     if proto.functions:
         proto = inlined(proto, name)
@@ -190,13 +192,20 @@ def _with_shapes(proto: onnx.ModelProto) -> onnx.ModelProto:
     return shaped
 
 
-def _import_domains(proto: onnx.ModelProto) -> None:
+def _parts(proto: onnx.ModelProto) -> Iterator[tuple[Any, Any]]:
+    """Yield a model and its functions, each with its nodes."""
+    yield proto, proto.graph.node
+    for function in proto.functions:
+        yield function, function.node
+
+
+def _import_domains(parts: Iterable[tuple[Any, Iterable[Any]]]) -> None:
     """Import the domains that nodes are of and the model forgot, as exporters of QONNX and FINN did."""
     from onnx import defs
 
-    for part, nodes in ((proto, proto.graph.node), *((function, function.node) for function in proto.functions)):
+    for part, nodes in parts:
         imported = {entry.domain for entry in part.opset_import}
-        used = dict.fromkeys(node.domain for node in all_nodes(nodes))
+        used = dict.fromkeys([node.domain for node in nodes])
         if forgotten := [domain for domain in used if domain not in imported]:
             known = {schema.domain for schema in defs.get_all_schemas()}
             for domain in forgotten:

@@ -13,7 +13,7 @@ from graphrewrite.formats.files import named, replaced
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["fill", "write"]
+__all__ = ["fill", "little", "write"]
 
 _MOST = 2**31 - 2**20
 """Bytes of a model that protobuf still writes, and a little less."""
@@ -25,7 +25,7 @@ _ENDING = ".data"
 def fill(model: onnx.ModelProto, large: Mapping[str, np.ndarray]) -> None:
     """Put the arrays of constants into a model that has none for them."""
     for tensor in _tensors(model, large):
-        tensor.raw_data = _little(large[tensor.name]).tobytes()
+        tensor.raw_data = little(large[tensor.name]).tobytes()
 
 
 def write(
@@ -50,7 +50,7 @@ def write(
 
     def write_data(stream: BinaryIO) -> None:
         for tensor in tensors:
-            data = _little(large[tensor.name]).reshape(-1).view(np.uint8)
+            data = little(large[tensor.name]).reshape(-1).view(np.uint8)
             stream.write(bytes(-stream.tell() % _PAGE))
             _place(tensor, stream.tell(), data.size)
             stream.write(data.data)
@@ -62,7 +62,7 @@ def _tensors(model: onnx.ModelProto, large: Mapping[str, np.ndarray]) -> list[on
     return [tensor for tensor in model.graph.initializer if tensor.name in large]
 
 
-def _little(array: np.ndarray) -> np.ndarray:
+def little(array: np.ndarray) -> np.ndarray:
     """Return the array as files have it: in order, the least byte first."""
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from graphrewrite import Graph, Tensor
 from graphrewrite.hierarchy.graph_ops import nested_graphs
 from graphrewrite.lowering.exchange.entry import Entry
 
-__all__ = ["is_writable", "opset_needed"]
+__all__ = ["lacking_types", "opset_needed"]
 
 _SINCE = {
     "Attention": 23,
@@ -28,18 +28,31 @@ _SINCE = {
 
 def opset_needed(graph: Graph, table: Mapping[str, tuple[Entry, ...]]) -> int:
     """Return the first version of ONNX's ops that has the ops and the element types of a graph."""
-    versions = [1]
-    for _, data in (node for each in nested_graphs(graph) for node in each.nodes(data=True)):
-        kinds = data.get("result", ())
-        versions += [_SINCE.get(str(k.element), 1) for k in (kinds if isinstance(kinds, tuple) else (kinds,))]
-        entries = table.get(data["type"], ())
-        versions += [_SINCE.get(entry.onnx, 1) for entry in entries[:1]]
-    return max(versions)
+    every = list(nested_graphs(graph))
+    results = {data.get("result", ()) for each in every for data in each._node.values()}
+    elements = {str(t.element) for kinds in results for t in (kinds if isinstance(kinds, tuple) else (kinds,))}
+    entries = [table.get(kind, ())[:1] for kind in {data["type"] for each in every for data in each._node.values()}]
+    return max(_SINCE.get(name, 1) for name in (*elements, *(entry.onnx for first in entries for entry in first), ""))
 
 
-def is_writable(graph: Graph, node: str, table: Mapping[str, tuple[Entry, ...]], opset: int) -> bool:
-    """Tell whether an entry is for a node, and its op in a version of ONNX's ops."""
-    entries = [entry for entry in table.get(graph.nodes[node]["type"], ()) if _SINCE.get(entry.onnx, 1) <= opset]
+def lacking_types(graph: Graph, table: Mapping[str, tuple[Entry, ...]], opset: int) -> set[str]:
+    """Return the types of nodes for which a table has no entry whose op is in a version of ONNX's ops."""
+    found, by_type = set(), dict[str, list[Entry]]()
+    for node, data in graph._node.items():
+        kind = data["type"]
+        if kind not in by_type:
+            entries = [entry for entry in table.get(kind, ()) if _SINCE.get(entry.onnx, 1) <= opset]
+            # Where one fits whatever the operands are, no node needs to be looked at.
+            by_type[kind] = [] if any(entry.fits is None for entry in entries) else entries
+            if not entries:
+                found.add(kind)
+        if by_type[kind] and kind not in found and not _is_fit(graph, node, by_type[kind]):
+            found.add(kind)
+    return found
+
+
+def _is_fit(graph: Graph, node: str, entries: Iterable[Entry]) -> bool:
     types = [graph.result_type(*operand) for operand in graph.operands(node)]
     tensors = [kind for kind in types if isinstance(kind, Tensor)]
-    return any(each.fits is None or each.fits(graph.attributes(node), tensors) is None for each in entries)
+    attributes = graph.attributes(node)
+    return any(each.fits is None or each.fits(attributes, tensors) is None for each in entries)
