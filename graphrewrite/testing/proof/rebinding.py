@@ -13,6 +13,7 @@ import dis
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -244,11 +245,13 @@ def _names(code: CodeType) -> Iterator[str]:
         yield from each.co_names
 
 
+@lru_cache(maxsize=4096)
 def _asks_for_types(code: CodeType) -> bool:
     steps = dis.get_instructions(code)
     return "__class__" in code.co_names or any((s.opname, s.argval) == ("LOAD_GLOBAL", "type") for s in steps)
 
 
+@lru_cache(maxsize=4096)
 def _handles_errors(code: CodeType) -> bool:
     """Tell whether code may go on after an error; in ``with np.errstate(...)`` it does not."""
     steps = [step for each in _codes(code) for step in dis.get_instructions(each)]
