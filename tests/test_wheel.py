@@ -232,6 +232,7 @@ def test_a_users_folders_are_not_shadowed(editable: Path, tmp_path: Path) -> Non
 
 
 # Each way of an installation is read by one type checker, in the slow profile by both.
+@pytest.mark.slow(cases=0)
 @pytest.mark.parametrize("editable", some_of(["plain", "linked"], 2), indirect=True)
 def test_mypy_resolves_an_editable_install(editable: Path, tmp_path: Path) -> None:
     pytest.importorskip("mypy")

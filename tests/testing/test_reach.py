@@ -170,6 +170,7 @@ def test_every_op_has_cases(op):
     assert taken(op) if op.operands else sources(op)
 
 
+@pytest.mark.slow(cases=0)
 def test_every_op_every_branch_of_its_attributes_and_every_pair_of_adjacent_ops_is_reached():
     branches, pairs = {branch for op in BRANCHING for branch in branches_of(op)} - IMPOSSIBLE, possible_pairs(IN_PAIRS)
     wanted = {*pairs, *(b for op in IN_PAIRS if op in BRANCHING for b in branches_of(op))} - IMPOSSIBLE
