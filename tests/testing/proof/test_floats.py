@@ -40,7 +40,15 @@ def factor_of_one(x, c: Constant):
     return x if (c.value == 1).all() and product.type == x.type else decline("another factor")
 
 
-@pytest.mark.parametrize("right", [rectified_twice_negated, absolute_of_a_negative, sum_turned, factor_of_one])
+@pytest.mark.parametrize(
+    "right",
+    [
+        rectified_twice_negated,
+        absolute_of_a_negative,
+        sum_turned,
+        pytest.param(factor_of_one, marks=pytest.mark.slow(cases=0)),  # z3 multiplies doubles
+    ],
+)
 def test_a_right_rule_of_floats_is_proved(right):
     proof = prove(right, elements={"float"}, instances=6)
     assert proof, str(proof)
