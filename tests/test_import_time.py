@@ -84,7 +84,7 @@ def test_import_alone_loads_nothing() -> None:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.slow(cases=0)
 def test_any_module_may_be_imported_first_and_hides_no_public_name() -> None:
     found = {path.stem for path in (ROOT / "graphrewrite").glob("*.py")}
     found |= {path.parent.name for path in (ROOT / "graphrewrite").glob("*/__init__.py")}

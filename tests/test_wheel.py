@@ -244,6 +244,7 @@ def test_mypy_resolves_an_editable_install(editable: Path, tmp_path: Path) -> No
     assert "Success" in run(*command, cwd=tmp_path, MYPYPATH="")
 
 
+@pytest.mark.slow(cases=0)
 @pytest.mark.parametrize("editable", some_of(["linked", "plain"], 2), indirect=True)
 def test_pyright_resolves_an_editable_install(editable: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyright")

@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def some(cases: list[pytest.Item]) -> list[pytest.Item]:
-    """Return as many as their marker says, else one and a half times the root of their number, from the first on."""
+    """Return as many as their marker says, else the root of their number, from the first on."""
     said = next((mark.kwargs["cases"] for mark in cases[0].iter_markers("slow") if "cases" in mark.kwargs), None)
-    count = min(len(cases), ceil(1.5 * sqrt(len(cases))) if said is None else said)
+    count = min(len(cases), ceil(sqrt(len(cases))) if said is None else said)
     return [cases[number * len(cases) // count] for number in range(count)]

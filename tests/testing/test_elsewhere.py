@@ -48,6 +48,7 @@ def told(report):
     )
 
 
+@pytest.mark.slow(cases=0)
 def test_the_report_is_the_same_however_the_search_is_spread():
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         for rule_, executor in ((drop_extreme, processes), (swapped_operands, threads)):

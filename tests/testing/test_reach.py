@@ -82,6 +82,7 @@ PARTS = {
 FEW_OF_ALL = DEFAULTS // 100
 
 
+@pytest.mark.slow(cases=0)
 def test_default_graphs_have_nearly_all_ops_and_in_a_few_of_200_what_most_have_not():
     seen, ops = Counter(), Counter()
 

@@ -76,6 +76,7 @@ def sums_regrouped(x, y, z):
     return op.add(x, op.add(y, z)) if x.type == y.type == z.type else decline("a broadcast")
 
 
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("wrong", [zero_added, difference_turned, sums_regrouped])
 def test_a_wrong_rule_of_floats_is_refuted(wrong):
     proof = prove(wrong, elements={"float"}, instances=12, effort=1_000_000)

@@ -229,6 +229,7 @@ def shift_twice(x):
     return arithmetic_shift(x, by=inner.by + outer.by)
 
 
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("right", [relu_of_relu, distribute, twice_taken_away, shift_twice, drop_requantise])
 def test_a_right_rule_is_proved(right):
     proof = prove(right, elements=NUMBERS, instances=8)
