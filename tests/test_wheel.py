@@ -216,6 +216,7 @@ def test_the_wheel_works_where_it_is_unpacked(wheel: Path, tmp_path: Path) -> No
     run(sys.executable, "-P", "-c", code, tmp_path, cwd=tmp_path)
 
 
+@pytest.mark.slow(cases=1)
 def test_an_editable_install_brings_the_package_alone(editable: Path, tmp_path: Path) -> None:
     code = (
         "import importlib.util as u, graphrewrite.rules, graphrewrite.lowering, graphrewrite.hdl;"
@@ -224,6 +225,7 @@ def test_an_editable_install_brings_the_package_alone(editable: Path, tmp_path: 
     assert run(editable, "-c", code, cwd=tmp_path).strip() == "[]"
 
 
+@pytest.mark.slow(cases=1)
 def test_a_users_folders_are_not_shadowed(editable: Path, tmp_path: Path) -> None:
     for name in ("tests", "rules"):
         (tmp_path / name).mkdir()
