@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator
 from math import ceil, sqrt
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 SLOW = ("slow", "ghdl")
 """Markers of tests whose cases take long."""
-OF_TESTS = "tests/quality/"
+OF_TESTS = "tests/quality"
 """Where faults are planted in the library, and the tests have to find them."""
 
 
@@ -34,9 +35,15 @@ def pytest_collection() -> Generator[None, object, object]:
         settings.load_profile(profile)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out tests of tests, unless they are asked for by name."""
+    is_slow = config.getoption("--hypothesis-profile") == "slow"
+    return True if not is_slow and collection_path == config.rootpath / OF_TESTS else None
+
+
 @pytest.hookimpl(trylast=True)  # what is chosen by -k and -m is chosen from all cases
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out most cases of tests that have many, and tests of tests."""
+    """Leave out most cases of tests that have many."""
     if config.getoption("--hypothesis-profile") == "slow":
         return
     cases = defaultdict(list)
@@ -45,7 +52,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             cases[item.nodeid.partition("[")[0]].append(item)
     left_out = {item for each in cases.values() for item in each}
     left_out.difference_update(*map(some, cases.values()))
-    left_out.update(item for item in items if item.nodeid.startswith(OF_TESTS))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 
