@@ -14,7 +14,7 @@ demo: .venv/cli.stamp ## compile the two shipped networks down to VHDL, into bui
 	$(BIN)/graphrewrite compile graphrewrite/models/digits.onnx -o build/digits
 	$(BIN)/graphrewrite compile graphrewrite/models/classes.onnx -o build/classes
 
-test: .venv/dev.stamp ## format, lint, types and tests (CASES=all: all cases of slow ones, PROFILE=slow: further ones, PYTEST=... adds options)
+test: .venv/dev.stamp ## format, lint, types and tests (CASES=all: all cases of slow ones, all examples, PROFILE=slow: further ones, PYTEST=... adds options)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -66,11 +66,14 @@ def test_import_needs_networkx_and_numpy_only(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_import_is_quick(tmp_path: Path) -> None:
     probe(tmp_path)  # the first import compiles all modules
-    tries = [probe(tmp_path) for _ in range(5)]
-    seconds = min(seconds for seconds, _, _ in tries)
-    ratio = min(seconds / base for seconds, base, _ in tries)
-    print(f"import graphrewrite: {seconds:.3f} s beyond networkx and numpy, {ratio:.2f} of what these take")
-    assert ratio < LIMIT
+    for _ in range(5):  # what else runs can make some of them slower
+        seconds, base, _ = probe(tmp_path)
+        print(
+            f"import graphrewrite: {seconds:.3f} s beyond networkx and numpy, {seconds / base:.2f} of what these take"
+        )
+        if seconds < LIMIT * base:
+            return
+    pytest.fail("the import takes longer than networkx and numpy do")
 
 
 def test_import_alone_loads_nothing() -> None:
@@ -81,7 +84,7 @@ def test_import_alone_loads_nothing() -> None:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.slow(cases=0)
 def test_any_module_may_be_imported_first_and_hides_no_public_name() -> None:
     found = {path.stem for path in (ROOT / "graphrewrite").glob("*.py")}
     found |= {path.parent.name for path in (ROOT / "graphrewrite").glob("*/__init__.py")}

@@ -216,6 +216,7 @@ def test_the_wheel_works_where_it_is_unpacked(wheel: Path, tmp_path: Path) -> No
     run(sys.executable, "-P", "-c", code, tmp_path, cwd=tmp_path)
 
 
+@pytest.mark.slow(cases=1)
 def test_an_editable_install_brings_the_package_alone(editable: Path, tmp_path: Path) -> None:
     code = (
         "import importlib.util as u, graphrewrite.rules, graphrewrite.lowering, graphrewrite.hdl;"
@@ -224,6 +225,7 @@ def test_an_editable_install_brings_the_package_alone(editable: Path, tmp_path: 
     assert run(editable, "-c", code, cwd=tmp_path).strip() == "[]"
 
 
+@pytest.mark.slow(cases=1)
 def test_a_users_folders_are_not_shadowed(editable: Path, tmp_path: Path) -> None:
     for name in ("tests", "rules"):
         (tmp_path / name).mkdir()
@@ -232,6 +234,7 @@ def test_a_users_folders_are_not_shadowed(editable: Path, tmp_path: Path) -> Non
 
 
 # Each way of an installation is read by one type checker, in the slow profile by both.
+@pytest.mark.slow(cases=0)
 @pytest.mark.parametrize("editable", some_of(["plain", "linked"], 2), indirect=True)
 def test_mypy_resolves_an_editable_install(editable: Path, tmp_path: Path) -> None:
     pytest.importorskip("mypy")
@@ -243,6 +246,7 @@ def test_mypy_resolves_an_editable_install(editable: Path, tmp_path: Path) -> No
     assert "Success" in run(*command, cwd=tmp_path, MYPYPATH="")
 
 
+@pytest.mark.slow(cases=0)
 @pytest.mark.parametrize("editable", some_of(["linked", "plain"], 2), indirect=True)
 def test_pyright_resolves_an_editable_install(editable: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyright")

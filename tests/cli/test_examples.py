@@ -32,7 +32,7 @@ def examples() -> dict[str, str]:
 def test_every_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "build").mkdir()
-    monkeypatch.setattr(rules, "RULES", some_of(rules.RULES, 40))  # tests/rules has all of those that `check` is given
+    monkeypatch.setattr(rules, "RULES", some_of(rules.RULES, 120))  # tests/rules has all of those that `check` is given
     left_out = [] if request.config.getoption("--hypothesis-profile") == "slow" else ["synth"]  # takes a minute
     lines = examples()
     for name in sorted(set(lines) - set(left_out), key=lambda name: (LAST.index(name) if name in LAST else -1, name)):

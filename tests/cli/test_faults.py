@@ -61,6 +61,7 @@ def is_running(pid: int) -> bool:
         return Path("/proc").is_dir() is False
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
 def test_a_signal_ends_the_children_too(
     design: Design, tmp_path: Path, surroundings: dict[str, str], name: str
@@ -115,6 +116,7 @@ def unread(*arguments: object) -> subprocess.CompletedProcess[str]:
         os.close(pipe)
 
 
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("command", ["--help", "compile"])
 def test_nobody_reads_the_output(tmp_path: Path, command: str) -> None:
     ended = unread(command, *([save(tmp_path), "-o", tmp_path / "out"] if command == "compile" else []))

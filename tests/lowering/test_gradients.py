@@ -81,6 +81,7 @@ def _ends(value: Any) -> str:
     return str((min(value), max(value)) if is_of_numbers else value)
 
 
+@pytest.mark.slow(cases=3)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gradients_are_difference_quotients(family):
     found = getattr(gradients, family)

@@ -106,7 +106,8 @@ def test_names_and_numbers_limit_each_layer(dense: Graph) -> None:
     assert math.prod(mixed["fc1"]) <= 4
 
 
-@pytest.mark.parametrize("name", ["integer", "dense"])
+@pytest.mark.slow(cases=1)
+@pytest.mark.parametrize("name", ["dense", "integer"])
 def test_more_multipliers_are_never_slower(name: str, request: pytest.FixtureRequest) -> None:
     graph = request.getfixturevalue(name)
     least = len(layers(to_stream(graph)))
@@ -122,7 +123,8 @@ def test_more_multipliers_are_never_slower(name: str, request: pytest.FixtureReq
     assert promised[-1] == reported(graph).price.interval
 
 
-@pytest.mark.parametrize("name", ["integer", "dense"])
+@pytest.mark.slow(cases=1)
+@pytest.mark.parametrize("name", ["dense", "integer"])
 def test_an_interval_is_met_with_few_multipliers(name: str, request: pytest.FixtureRequest) -> None:
     graph = request.getfixturevalue(name)
     for interval in (70, 100, 200, 400, 10**6):
@@ -136,7 +138,8 @@ def test_an_interval_is_met_with_few_multipliers(name: str, request: pytest.Fixt
             assert reported(graph, max_multipliers=found.price.multipliers - 1).price.interval > interval
 
 
-@pytest.mark.parametrize("name", ["integer", "dense"])
+@pytest.mark.slow(cases=1)
+@pytest.mark.parametrize("name", ["dense", "integer"])
 def test_a_latency_is_met_with_few_multipliers(name: str, request: pytest.FixtureRequest) -> None:
     graph = request.getfixturevalue(name)
     least = predict(to_stream(graph), 1).empty_latency

@@ -16,6 +16,7 @@ from graphrewrite.lowering.quantisation.agreement import Reference
 from tests.support.lowering_networks import mlp, weights
 
 
+@pytest.mark.slow(cases=0)
 def test_bits_go_as_long_as_the_loss_allows() -> None:
     graph, max_loss = from_onnx(models.path("classes")), 0.01
     with np.load(models.path("classes").with_suffix(".npz")) as data:

@@ -116,6 +116,7 @@ print(found, dict(found.spans), found.show().svg)
 """
 
 
+@pytest.mark.slow(cases=0)
 def test_the_order_is_the_same_under_any_hash_seed() -> None:
     root = Path(__file__).parents[2]
     said = []

@@ -149,6 +149,7 @@ def test_every_rule_fires_and_the_graphs_need_several_steps():
     assert sum(steps) / len(steps) > 5
 
 
+@pytest.mark.slow(cases=0)
 def test_the_check_notices_an_engine_that_wakes_direct_readers_only():
     short = sum(left(waking_direct_readers_only(random_graph(seed), ENABLING), ENABLING) != [] for seed in range(200))
     assert short >= 200 / 8, f"only {short} of 200 graphs were short of the fixed point"

@@ -105,6 +105,7 @@ def attempts(entry: Entry, graph: Graph) -> Iterator[tuple[Any, Any]]:
             yield from attempt(node)
 
 
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("seeds", some_of(SEEDS, 6), ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
 def test_matches_are_those_of_exhaustive_search(seeds):
     found = planted = 0

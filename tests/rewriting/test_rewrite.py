@@ -283,6 +283,7 @@ def test_a_match_that_is_refused_leaves_the_graph():
     verify(copy)
 
 
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("options", [{}, {"copy": False}, {"first": "rule"}, {"measure": lambda data: 1}])
 def test_a_rewrite_leaves_nothing_for_the_garbage_collector(options):
     @rule

@@ -359,7 +359,7 @@ _FLOAT: dict[str, Callable[[list[Any], dict[str, Any]], Any]] = {
     "LeakyRelu": lambda operands, given: op.leaky_relu(operands[0], alpha=given["alpha"]),
     "Clip": lambda operands, given: op.clip(operands[0], low=given["min"], high=given["max"]),
     "ConvertTo": lambda operands, given: op.cast(operands[0], element=_ELEMENTS[given["dtype"]]),
-    "Splat": lambda operands, given: np.full(given["shape"], given["value"], np.float32),
+    "Splat": lambda operands, given: np.broadcast_to(np.float32(given["value"]), given["shape"]),  # some are huge
     "LRN": lambda operands, given: op.lrn(operands[0], size=5),
     "PRelu": _binary(op.prelu),
     "Gelu": _binary(op.gelu),

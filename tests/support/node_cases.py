@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
+import pytest
 from onnx import numpy_helper
 
-__all__ = ["Case", "assert_case", "cases_of"]
+__all__ = ["Case", "assert_case", "cases_of", "node_cases"]
 
 ELEMENTS = {
     onnx.TensorProto.BFLOAT16: "bf16",
@@ -46,16 +51,33 @@ class Case(NamedTuple):
     """Of the operands that are there, then of the results."""
 
 
+KEPT = Path(__file__).parents[2] / ".pytest_cache" / f"onnx_cases_{onnx.__version__}_{np.__version__}.pickle"
+"""What ONNX takes ten seconds to make is made once for all processes and runs."""
+
+
 @cache
-def _collected() -> dict[str, list[Any]]:
-    """The cases of a single node, by its op."""
+def node_cases() -> list[Any]:
+    """The cases of nodes that the installed onnx package makes."""
+    with suppress(OSError, EOFError, pickle.UnpicklingError):
+        return list(pickle.loads(KEPT.read_bytes()))
     from onnx.backend.test.case.node import collect_testcases
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # the cases are made by computing what overflows, for one
         cases = collect_testcases(None)
+    with suppress(OSError):  # a folder that nobody may write to
+        KEPT.parent.mkdir(exist_ok=True)
+        part = KEPT.with_suffix(f".{os.getpid()}")
+        part.write_bytes(pickle.dumps(cases))
+        part.replace(KEPT)
+    return cases
+
+
+@cache
+def _by_op() -> dict[str, list[Any]]:
+    """The cases of a single node, by its op."""
     found: dict[str, list[Any]] = {}
-    for case in cases:
+    for case in node_cases():
         nodes = case.model.graph.node
         if len(nodes) == 1:
             found.setdefault(nodes[0].op_type, []).append(case)
@@ -72,8 +94,11 @@ def held(value: Any) -> np.ndarray:
 
 
 def cases_of(kind: str) -> Iterator[Case]:
-    """Every case of a single node of an op."""
-    for case in _collected().get(kind, ()):
+    """Every case of a single node of an op; a test that fails has printed which it was at."""
+    if kind not in _by_op():
+        pytest.skip(f"this onnx has no case of {kind}")
+    for case in _by_op()[kind]:
+        print(case.name)
         graph = case.model.graph
         (node,) = graph.node
         ((inputs, outputs),) = case.data_sets

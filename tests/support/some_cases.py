@@ -1,24 +1,49 @@
 """A pytest plugin: of slow tests with many cases, some of them, evenly spread, and no tests of tests.
 
-In the slow profile it leaves out nothing.
+A test whose cases take seconds each says how many are enough, ``@pytest.mark.slow(cases=3)``; with ``cases=0`` it is
+left out: others say nearly as much sooner. Tests of any example, which Hypothesis draws, have half as many. In the slow
+profile the plugin leaves out nothing.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Generator
 from math import ceil, sqrt
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 SLOW = ("slow", "ghdl")
 """Markers of tests whose cases take long."""
-OF_TESTS = "tests/quality/"
+OF_TESTS = "tests/quality"
 """Where faults are planted in the library, and the tests have to find them."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Have half as many examples for tests that are collected: they keep them, and a search of their own has all."""
+    profile = settings.get_current_profile_name()
+    if profile == "slow":
+        return (yield)
+    settings.register_profile("half", settings.get_profile(profile), max_examples=settings().max_examples // 2)
+    settings.load_profile("half")
+    try:
+        return (yield)
+    finally:
+        settings.load_profile(profile)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out tests of tests, unless they are asked for by name."""
+    is_slow = config.getoption("--hypothesis-profile") == "slow"
+    return True if not is_slow and collection_path == config.rootpath / OF_TESTS else None
 
 
 @pytest.hookimpl(trylast=True)  # what is chosen by -k and -m is chosen from all cases
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out most cases of tests that have many, and tests of tests."""
+    """Leave out most cases of tests that have many."""
     if config.getoption("--hypothesis-profile") == "slow":
         return
     cases = defaultdict(list)
@@ -27,12 +52,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             cases[item.nodeid.partition("[")[0]].append(item)
     left_out = {item for each in cases.values() for item in each}
     left_out.difference_update(*map(some, cases.values()))
-    left_out.update(item for item in items if item.nodeid.startswith(OF_TESTS))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 
 
 def some(cases: list[pytest.Item]) -> list[pytest.Item]:
-    """Return about as many as one and a half times the root of their number, from the first on."""
-    count = min(len(cases), ceil(1.5 * sqrt(len(cases))))
+    """Return as many as their marker says, else the root of their number, from the first on."""
+    said = next((mark.kwargs["cases"] for mark in cases[0].iter_markers("slow") if "cases" in mark.kwargs), None)
+    count = min(len(cases), ceil(sqrt(len(cases))) if said is None else said)
     return [cases[number * len(cases) // count] for number in range(count)]

@@ -65,11 +65,9 @@ def lines_of(found):
 
 
 def test_lines_that_never_ran_are_named():
-    assert lines_of(check(drop_transpose, seed=0).never_run) == {'return "many"', "return op.relu(turned)"}
     report = check(drop_sums, seed=0)
     assert lines_of(report.never_run) == {"graph.remove_node(node)"}
     assert "never run test_branches.py:" in str(report)
-    assert check(straight, seed=0).never_run == {}
     assert lines_of(check([straight, drop_transpose], seed=0).never_run) == {'return "many"', "return op.relu(turned)"}
 
 

@@ -59,6 +59,7 @@ def test_each_phase_of_a_pipeline_is_tested():
         assert_confluent(PIPELINE, on=Graph.parse("\n".join(["graph g", *lines])), up_to="names")
 
 
+@pytest.mark.slow(cases=0)
 @pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # few graphs for each rule
 def test_the_rules_of_the_library_end_alike():
     # Choices between graphs are drawn for the pass alone, and slices that fit each other seldom among many rules.

@@ -15,7 +15,7 @@ from graphrewrite.errors import RuleError
 from graphrewrite.rules import drop_extreme
 from graphrewrite.testing import assert_preserves, check, digraphs, graphs
 from tests.quality.wrong_rules.arithmetic import swapped_operands
-from tests.support.profiles import fewer_examples
+from tests.support.profiles import fewer_examples, fewer_graphs
 
 TURN = rule.from_graphs(
     nx.DiGraph([("a", "b")]),
@@ -48,6 +48,7 @@ def told(report):
     )
 
 
+@pytest.mark.slow(cases=0)
 def test_the_report_is_the_same_however_the_search_is_spread():
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         for rule_, executor in ((drop_extreme, processes), (swapped_operands, threads)):
@@ -64,7 +65,7 @@ def test_the_report_is_the_same_however_the_search_is_spread():
     ids=["containing", "any", "digraphs"],
 )
 def test_graphs_that_are_asked_for_are_sent(member, on):
-    with ThreadPoolExecutor(2) as threads, fewer_examples():
+    with ThreadPoolExecutor(2) as threads, fewer_graphs():
         assert told(check(member, on=on, seed=3, executor=threads)) == told(check(member, on=on, seed=3))
 
 

@@ -44,6 +44,7 @@ def test_c_sees_what_differs():
         by_c(texts, texts, {"x": np.array(["a", "b", "c"])})
 
 
+@pytest.mark.slow(cases=0)
 @needs_cc
 def test_a_rule_is_compared_in_c():
     graph = Graph.parse("graph g\nx = input() : f32[N,3]\nr = relu(x)\ns = relu(r)\ny = output(s)")

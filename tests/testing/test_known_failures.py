@@ -62,7 +62,7 @@ def test_a_failure_is_tried_first_until_the_rule_is_mended(database):
     assert (again.graphs, again.seed, again.counterexample.seed) == (1, None, None)
     assert snapshot(again.counterexample.before) == snapshot(first.counterexample.before)
     assert entries(database), "it stays as long as it fails"
-    assert check(made(mended=False), seed=3).graphs == check(made(mended=False), seed=3).graphs
+    assert check(made(mended=False), seed=3).seed == 3
     assert_idempotent(made(mended=False))  # another property, which what is kept says nothing of
     assert check(made(mended=False), on=graphs(ops=[thrice])).graphs > 0
     mended = check(made(mended=True))

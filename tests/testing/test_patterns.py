@@ -68,6 +68,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow(cases=0)
 def test_every_form_is_frequent():
     seen: Counter[str] = Counter()
 

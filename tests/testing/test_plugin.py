@@ -161,6 +161,7 @@ def test_a_picture_is_saved_or_it_says_why_not(shop, tmp_path):
     assert list(tmp_path.iterdir()) == [taken]
 
 
+@pytest.mark.slow(cases=0)
 def test_what_was_hardly_compared_warns_and_what_was_not_fails(shop):
     done = run(shop, "--check-rules", "shop:THIN", "--hypothesis-seed=1")
     assert "1 failed, 1 passed, 1 warning" in done.stdout
@@ -169,14 +170,18 @@ def test_what_was_hardly_compared_warns_and_what_was_not_fails(shop):
     assert "no value" in done.stdout
 
 
+@pytest.mark.slow(cases=0)
 def test_what_pytest_is_asked_for_holds(shop):
     done = run(shop, "--check-rules", "shop:RULES", "-x", "-q", "--no-header")
     assert "1 failed, 1 passed" in done.stdout
+    done = run(shop, "--check-rules", "shop:RULES", "-k", "double", "-n", "2")
+    assert "1 passed" in done.stdout
+
+
+def test_rules_are_listed_and_a_wrong_name_is_an_error_of_use(shop):
     done = run(shop, "--check-rules", "shop:RULES", "--collect-only", "-q")
     listed = ["shop:RULES::double_negation", "shop:RULES::swapped", "shop:RULES::own"]
     assert done.stdout.splitlines()[:3] == listed
-    done = run(shop, "--check-rules", "shop:RULES", "-k", "double", "-n", "2")
-    assert "1 passed" in done.stdout
     done = run(shop, "--check-rules", "shop:RULE")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert done.stderr.strip() == "ERROR: --check-rules: 'shop' has no 'RULE'; did you mean 'RULES'?"

@@ -82,6 +82,7 @@ PARTS = {
 FEW_OF_ALL = DEFAULTS // 100
 
 
+@pytest.mark.slow(cases=0)
 def test_default_graphs_have_nearly_all_ops_and_in_a_few_of_200_what_most_have_not():
     seen, ops = Counter(), Counter()
 
@@ -170,6 +171,7 @@ def test_every_op_has_cases(op):
     assert taken(op) if op.operands else sources(op)
 
 
+@pytest.mark.slow(cases=0)
 def test_every_op_every_branch_of_its_attributes_and_every_pair_of_adjacent_ops_is_reached():
     branches, pairs = {branch for op in BRANCHING for branch in branches_of(op)} - IMPOSSIBLE, possible_pairs(IN_PAIRS)
     wanted = {*pairs, *(b for op in IN_PAIRS if op in BRANCHING for b in branches_of(op))} - IMPOSSIBLE

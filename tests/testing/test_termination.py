@@ -32,6 +32,7 @@ def test_rules_that_end_are_left_alone(case):
     assert_terminates(tested, **options)
 
 
+@pytest.mark.slow(cases=0)
 @pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # few graphs for each rule
 def test_the_rules_of_the_library_end():
     # Choices between graphs are drawn for the pass alone, and slices that fit each other seldom among many rules.

@@ -211,6 +211,7 @@ def test_pages_and_pictures_have_the_same_colours():
     assert every <= DARK.keys()
 
 
+@pytest.mark.slow(cases=0)
 @drawn
 def test_the_hash_seed_does_not_matter():
     code = (

@@ -87,6 +87,7 @@ def test_components_take_what_is_predicted(family: str) -> None:
         assert abs(predicted.ff - ff) <= 0.05 * ff, (site, predicted)
 
 
+@pytest.mark.slow(cases=0)
 @pytest.mark.ghdl
 @pytest.mark.skipif(find_spec("pyosys") is None, reason="pyosys is missing: pip install pyosys")
 def test_predictions_are_those_of_this_yosys() -> None:

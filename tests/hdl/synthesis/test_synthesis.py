@@ -81,6 +81,7 @@ def test_a_module_comes_with_all_that_is_in_it() -> None:
 @needs_yosys
 @pytest.mark.ghdl
 class TestReal:
+    @pytest.mark.slow(cases=0)
     def test_each_part_apart(self) -> None:
         report = synthesise(folded(), family="ecp5", verified=True)
         assert [part.entity for part in report.parts] == ["fifo", "fifo", "matvec"]

@@ -82,6 +82,7 @@ def check_all(cases) -> int:
     return sum(len(graph.outputs) for graph, _ in wanted)
 
 
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: f"{family[0]}_to_{family[-1]}")
 def test_each_op_gives_what_evaluate_gives(family):
     assert check_all([case for op in family for case in drawn([op])]) >= len(family)

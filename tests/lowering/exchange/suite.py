@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from onnx import numpy_helper
 
 from graphrewrite import Graph
 from graphrewrite.lowering import OpenSizesError, from_onnx
+from tests.support.node_cases import node_cases
 from tests.support.profiles import some_of
 
 CORE = frozenset(
@@ -105,7 +105,7 @@ EXTENDED = CORE | frozenset(
 """And what is around them."""
 DRAWN = frozenset({"Bernoulli", "RandomUniformLike"})
 """Ops whose numbers each implementation draws for itself (ONNX specification, Bernoulli)."""
-KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+KINDS = ("simple", "pytorch-converted", "pytorch-operator")
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,11 @@ class Case:
 @cache
 def cases() -> dict[str, Case]:
     """All cases of the installed onnx package that need no download, by name."""
-    from onnx.backend.test.case.node import collect_testcases
     from onnx.backend.test.loader import load_model_tests
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the cases are made by computing what overflows, for one
-        found = {case.name: case for kind in KINDS for case in load_model_tests(kind=kind)}
-        for case in collect_testcases(None):
-            found.setdefault(case.name, case)
+    found = {case.name: case for kind in KINDS for case in load_model_tests(kind=kind)}
+    for case in node_cases():
+        found.setdefault(case.name, case)
     return {name: _read(case) for name, case in sorted(found.items())}
 
 

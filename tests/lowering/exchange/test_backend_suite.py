@@ -59,6 +59,7 @@ def test_every_case_is_right(results, name, ops, least, capsys):
         assert len(chosen) == least
 
 
+@pytest.mark.slow(cases=0)
 def test_nearly_every_case_is_right_and_no_other_one_is_wrong(results, capsys):
     found, wrong = Counter(), {}
     for case in cases().values():

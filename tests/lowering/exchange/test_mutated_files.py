@@ -16,6 +16,7 @@ FEW = {"saved model": 20, "keras": 40, "keras 2": 20, "h5": 40, "pt2": 20, "fram
 """Formats whose files take longer than a hundredth of a second, with their mutants in each run."""
 
 
+@pytest.mark.slow(cases=6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutants_load_or_are_refused(tmp_path: Path, kind: str) -> None:
     if kind in NEEDED:

@@ -28,22 +28,22 @@ def is_plain(case: Case) -> bool:
     )
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in cases_of("Attention") if is_plain(c)])
-def test_onnx_s_cases_of_attention(case: Case):
-    attributes = {**case.attributes, "is_causal": bool(case.attributes.get("is_causal"))}
-    assert_case(op.attention(*case.operands, **attributes), case)
+def test_onnx_s_cases_of_attention():
+    for case in filter(is_plain, cases_of("Attention")):
+        attributes = {**case.attributes, "is_causal": bool(case.attributes.get("is_causal"))}
+        assert_case(op.attention(*case.operands, **attributes), case)
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(c, id=c.name) for c in cases_of("RotaryEmbedding") if len(c.operands) == 3]
-)
-def test_onnx_s_cases_of_rotary_embedding(case: Case):
-    x, cos, sin = case.operands
-    heads = case.attributes.get("num_heads", 0)
-    if heads:
-        x = x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
-    y = op.rotary_embedding(x, cos, sin, interleaved=bool(case.attributes.get("interleaved")))
-    assert_case(y.swapaxes(1, 2).reshape(case.operands[0].shape) if heads else y, case)
+def test_onnx_s_cases_of_rotary_embedding():
+    for case in cases_of("RotaryEmbedding"):
+        if len(case.operands) != 3:
+            continue
+        x, cos, sin = case.operands
+        heads = case.attributes.get("num_heads", 0)
+        if heads:
+            x = x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
+        y = op.rotary_embedding(x, cos, sin, interleaved=bool(case.attributes.get("interleaved")))
+        assert_case(y.swapaxes(1, 2).reshape(case.operands[0].shape) if heads else y, case)
 
 
 def given_by_parts(q, k, v, mask, scale, *, causal):
