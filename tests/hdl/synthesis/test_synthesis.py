@@ -25,8 +25,9 @@ from graphrewrite.hdl.synthesis import clock as clock_module
 from graphrewrite.hdl.synthesis import verilog as verilog_module
 from graphrewrite.hdl.synthesis import yosys as yosys_module
 from graphrewrite.hdl.synthesis.clock import clock_of, wrapper
-from graphrewrite.hdl.synthesis.report import Clock
+from graphrewrite.hdl.synthesis.report import Clock, PartReport, SynthesisReport
 from graphrewrite.hdl.synthesis.verilog import Verilog
+from graphrewrite.runtime.process import Ended
 from graphrewrite.types import FixedPoint, Stream
 from tests.support.designs import rectify
 
@@ -296,3 +297,38 @@ def test_what_nextpnr_says_of_a_clock(tmp_path: Path, monkeypatch: pytest.Monkey
             clock_of(verilog, "m", FAMILIES["ice40"], tmp_path, **how)
     else:
         assert clock_of(verilog, "m", FAMILIES["ice40"], tmp_path, **how) == Clock(123.25, ("a", "b"))
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_yosys_counts_and_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """A program that stands in for it."""
+
+    def run_program(arguments: list[str], *, cwd: Path, timeout: float, stop: None) -> Ended:
+        assert (cwd, timeout) == (tmp_path, 3.0)
+        script, top, netlist, contents = arguments[-4:]
+        assert (Path(script).read_text(), top) == ("first\nlast", "m")
+        Path(netlist).write_text("{}")
+        Path(contents).write_text(json.dumps({"cells": {"LUT4": 2}, "constant": {"z": 1}}))
+        return Ended(code, b"all\n", "ERROR: no room\n")
+
+    monkeypatch.setattr(yosys_module, "find_spec", lambda name: True)
+    monkeypatch.setattr(yosys_module, "run_program", run_program)
+    how = {"where": "the_part", "timeout": 3.0}
+    if code:
+        with pytest.raises(SynthesisError, match=r"the_part: Yosys refuses it: ERROR: no room$"):
+            yosys_module.run_yosys(["first", "last"], "m", tmp_path, **how)
+    else:
+        found = yosys_module.run_yosys(["first", "last"], "m", tmp_path, **how)
+        assert (found.cells, found.constant, found.path.read_text()) == ({"LUT4": 2}, {"z": 1}, "{}")
+    assert (tmp_path / "log").read_text() == "all\nERROR: no room\n"
+
+
+def test_the_slowest_part_rules_the_clock() -> None:
+    clocks = (None, Clock(120.0, ("a", "b")), Clock(90.5, ("c", "d")), Clock(99.0))
+    parts = [PartReport(f"i{n}", "clip", "act", Usage(9), Usage(9), {}, clock) for n, clock in enumerate(clocks)]
+    report = SynthesisReport("net", "ice40", tuple(parts))
+    assert (report.clock, SynthesisReport("net", "ice40", tuple(parts[:1])).clock) == (clocks[2], None)
+    assert (report.as_dict()["mhz"], [part["mhz"] for part in report.as_dict()["parts"]]) == (
+        90.5,
+        [None, 120.0, 90.5, 99.0],
+    )
