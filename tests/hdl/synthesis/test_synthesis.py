@@ -323,6 +323,31 @@ def test_what_yosys_counts_and_what_it_says(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "log").read_text() == "all\nERROR: no room\n"
 
 
+@pytest.mark.parametrize("multiplies", [False, True])
+def test_what_yosys_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, multiplies: bool) -> None:
+    """Products by constants get no blocks for products; the source is the module's, and what is asked for beside it."""
+    asked: list[Any] = []
+    monkeypatch.setattr(yosys_module, "run_yosys", lambda *given, **how: asked.append((*given, how)))
+    verilog = Verilog.of("module inner(input x, output z);\nendmodule\nmodule m(input x);\nendmodule", "m")
+    family = FAMILIES["ice40"]
+    how = {"where": "the_part", "timeout": 3.0, "stop": None}
+    yosys_module.synthesise_module(verilog, "inner", family, tmp_path, multiplies=multiplies, extra="// more", **how)
+    ((commands, module, folder, options),) = asked
+    assert (module, folder, options) == ("inner", tmp_path, how)
+    told = (tmp_path / "source.v").read_text()
+    assert told == f"{verilog.closure('inner')}// more"
+    (synthesis,) = {command.partition(" -top")[0] for command in commands if command.startswith(family.command)}
+    assert synthesis.removeprefix(family.command).strip() == (family.dsp if multiplies else family.without_dsp).strip()
+    assert any("-top inner" in command for command in commands)
+    assert commands[-1] == "write_json netlist.json"
+
+
+def test_ports_of_a_module() -> None:
+    head = "module m\n  (input  clk,\n   input  [6:3] x,\n   output [7:0] y,\n   output reg [0:0] z);"
+    found = Verilog.of(f"{head}\nendmodule", "m").ports("m")
+    assert found == [("clk", True, 1), ("x", True, 4), ("y", False, 8), ("z", False, 1)]
+
+
 def test_the_slowest_part_rules_the_clock() -> None:
     clocks = (None, Clock(120.0, ("a", "b")), Clock(90.5, ("c", "d")), Clock(99.0))
     parts = [PartReport(f"i{n}", "clip", "act", Usage(9), Usage(9), {}, clock) for n, clock in enumerate(clocks)]
