@@ -1,4 +1,4 @@
-"""Rules of trained models keep values where networks have something for them, one by one; generators seldom draw that."""
+"""Rules of trained models keep values where networks have something for them, one by one: generators seldom draw it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tests.quality.instances import TRAINED, instances_of
 RULES = {rule.name: rule for rule in TRAINED if isinstance(rule, Rule)}
 SLOW = {"approach_sum", "approach_sum_steps", "lower_sum", "lower_sum_steps"}
 """They look at all pairs of numbers."""
-IDLE = set(
-    "absorb_addend add_whole_bias arg_max_of_stored arg_max_scaled change_zero_point clip_distances "
-    "compare_counted_sums compare_sums enter_bipolar enter_integers enter_sign enter_thresholds leave_reshaped "
-    "look_up_distances lower_average_of_stored lower_average_of_transposed lower_mean_of_stored "
-    "lower_rescaled_choice lower_rescaled_sum lower_rescaling lower_scaled_resize lower_scaled_square "
-    "lower_unscaled_matmul multiply_distances pool_maximum_of_stored read_as_integers rescale_distances "
-    "rescale_first swap_comparison swap_difference swap_quotient write_comparison_as_sign "
-    "write_inverse_comparison_as_sign".split()
-)
+IDLE = {
+    "absorb_addend", "add_whole_bias", "arg_max_of_stored", "arg_max_scaled", "change_zero_point", "clip_distances",
+    "compare_counted_sums", "compare_sums", "enter_bipolar", "enter_integers", "enter_sign", "enter_thresholds",
+    "leave_reshaped", "look_up_distances", "lower_average_of_stored", "lower_average_of_transposed",
+    "lower_mean_of_stored", "lower_rescaled_choice", "lower_rescaled_sum", "lower_rescaling", "lower_scaled_resize",
+    "lower_scaled_square", "lower_unscaled_matmul", "multiply_distances", "pool_maximum_of_stored", "read_as_integers",
+    "rescale_distances", "rescale_first", "swap_comparison", "swap_difference", "swap_quotient",
+    "write_comparison_as_sign", "write_inverse_comparison_as_sign",
+}  # fmt: skip
 """Rules for which these networks have nothing, or only what is declined: `test_trained_models` and others have it."""
 
 
