@@ -107,7 +107,7 @@ class Hierarchy:
             yield "no component is left in it"
             return
         graph = self.net.blocks[path].graph
-        first = next(each for each in self.structures if each.use.path and each.unit.graph == graph)
+        first = next(each for each in self.structures if each.unit.graph == graph)
         if (own := self.of[path][0]) is not first:
             more, fewer = (own.entities - first.entities, first.entities - own.entities)
             counts = [f"{n} more {entity}" for entity, n in sorted(more.items())]

@@ -94,7 +94,7 @@ class Network:
 
 
 def _one_each(kind: str, ports: list[tuple[str, int]], used: list[tuple[str, int]]) -> None:
-    if len({name for name, _ in ports} | {name for name, _ in used}) and len(set(ports)) != len(ports):
+    if len(set(ports)) != len(ports):
         raise NetlistError("two components or ports have the same name; rename one")
     for port in used:
         if port not in ports:

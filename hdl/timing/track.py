@@ -26,7 +26,7 @@ class Track(NamedTuple):
             return np.asarray(self.solved[frames, beats])
         numbers = np.arange(self.frames)[frames]
         # A frame beyond those solved repeats one of the last `every`, a period later in each round of them.
-        beyond = np.maximum(numbers - len(self.solved), -1)
+        beyond = numbers - len(self.solved)
         rounds = (beyond + self.every) // self.every * (beyond >= 0)
         rows = np.where(beyond >= 0, len(self.solved) - self.every + beyond % self.every, numbers)
         cycles = self.solved[:, beats][rows]

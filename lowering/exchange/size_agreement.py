@@ -179,8 +179,9 @@ def _solved(one: int | str, other: int | str) -> dict[str, int | Size]:
         form = linear(size)
         if form is not None and isinstance(wanted, int):
             name, step, offset = form
-            if (wanted - offset) % step == 0 and (wanted - offset) // step >= 0:
-                return {name: (wanted - offset) // step}
+            found, rest = divmod(wanted - offset, step)
+            if rest == 0 and found >= 0:
+                return {name: found}
     return {}
 
 

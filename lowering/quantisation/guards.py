@@ -330,4 +330,4 @@ def _bits_of(weights: np.ndarray) -> int:
         return 2
     whole = np.abs(np.ldexp(digits, 53)).astype(np.int64)
     steps = exponents - 53 + np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
-    return int(np.ceil(exponents.max() - steps.min())) + 1
+    return int(exponents.max() - steps.min()) + 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from graphrewrite.hdl.checking import check, check_component
-from graphrewrite.hdl.checking.case import Case
+from graphrewrite.hdl.checking.case import Case, _gate
 from graphrewrite.hdl.errors import MismatchError
 from tests.support.own_components import component, draw
 
@@ -31,3 +32,18 @@ def test_a_check_tells_the_shortest_configuration_that_differs(tmp_path: Path, m
         check_component(component(tmp_path), draw, count=10, seed=4)
     assert caught.value.difference.kind == "all values are right, 1 cycle late"
     assert min(late, key=late.__getitem__) in str(caught.value)
+
+
+def test_stalls_of_every_kind_are_drawn_often() -> None:
+    """A fault that needs long stalls, or none at all, is found in a few configurations."""
+    gates = [np.array(_gate(np.random.default_rng(seed))) for seed in range(400)]
+    assert all(set(gate) <= {0, 1} and 1 in gate for gate in gates)
+    open_, others = [gate for gate in gates if len(gate) == 1], [gate for gate in gates if len(gate) > 1]
+    assert all(gate.tolist() == [1] for gate in open_)
+    short = [gate for gate in others if len(gate) < 40]
+    closed = [gate for gate in short if gate.mean() < 0.3]
+    bursts = [gate for gate in others if len(gate) > 20 and (np.diff(gate) != 0).mean() < 0.25 < gate.mean() < 0.9]
+    for kind, least in ((open_, 80), (closed, 50), (bursts, 50)):
+        assert least < len(kind) < 150
+    flips = np.array([(np.diff(gate) != 0).mean() for gate in others if len(gate) > 20 and gate.mean() > 0.4])
+    assert (flips > 0.4).mean() > 0.25

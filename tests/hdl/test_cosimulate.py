@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.errors import DesignError, GhdlMissingError, SimulatorError
+from graphrewrite.hdl.ghdl import cosimulation
 from graphrewrite.hdl.ghdl.cosimulation import CosimulationReport, Difference
 from graphrewrite.types import FixedPoint, Stream
 from tests.support.designs import rectify, residual
@@ -253,3 +256,40 @@ def test_report_as_text() -> None:
     found = CosimulationReport(False, 1, 2, 3, 0.5, Difference("y", 0, 1, "a in cycle 2", "nothing"), "it stopped")
     wanted = "not equal: y, frame 0, beat 1: expected a in cycle 2, got nothing; GHDL says: it stopped"
     assert str(found) == wanted
+
+
+@pytest.mark.parametrize(
+    ("change", "failure", "told"),
+    [
+        (lambda text: text, None, "equal"),
+        (lambda text: text, "no memory", "raised"),
+        (lambda text: text.replace("\n", "0\n", 1), None, "another beat"),
+        (lambda text: text.replace("\n", "0\n", 1), "x\nerror: stopped", "another beat"),
+        (lambda text: text[: text.index("\n") + 1], "no memory", "raised"),
+        (lambda text: text[: text.index("\n") + 3], "no memory", "raised"),
+        (lambda text: text[: text.index("\n") + 1], f"x\nerror: {cosimulation._VERDICT}y", "nothing"),
+    ],
+)
+def test_what_a_simulation_leaves(
+    monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str], failure: str | None, told: str
+) -> None:
+    """What stands in for GHDL writes the beats that are due, with a change, and fails or does not."""
+
+    def run(sources: list[Path], bench: str, *, folder: Path, **options: Any) -> None:
+        (folder / "y_results.txt").write_text(change((folder / "vectors" / "y.txt").read_text()))
+        if failure is not None:
+            raise SimulatorError(failure)
+
+    monkeypatch.setattr(cosimulation.ghdl, "run", run)
+    design = emit(rectify(), frames=2)
+    if told == "raised":
+        with pytest.raises(SimulatorError, match=failure):
+            cosimulate(design)
+        return
+    report = cosimulate(design)
+    assert (report.equal, report.frames) == (told == "equal", 2)
+    assert (report.difference is None) == report.equal
+    if report.difference is not None:
+        assert (report.difference.actual == "nothing") == (told == "nothing")
+        assert (report.difference.port, report.difference.frame) == ("y", 0)
+    assert report.message == ("; ".join((failure or "").splitlines()[1:]))

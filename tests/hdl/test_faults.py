@@ -9,9 +9,10 @@ import pytest
 from graphrewrite.hdl import Component
 from graphrewrite.hdl.checking import check_component
 from graphrewrite.hdl.checking.case import Beat
-from graphrewrite.hdl.checking.comparison import _kind
+from graphrewrite.hdl.checking.comparison import _kind, _shown
 from graphrewrite.hdl.emission.entity import source_of
 from graphrewrite.hdl.errors import ContractError, MismatchError
+from graphrewrite.types import FixedPoint, Stream
 from tests.hdl.configurations import BY_NAME, configurations_of
 
 Changes = tuple[tuple[str, str], ...]
@@ -217,3 +218,18 @@ def later(*by: int) -> list[Beat]:
 def test_a_single_fault_that_explains_all_differences_is_named(actual: list[Beat], told: str) -> None:
     at = next(n for n in range(11) if actual[n : n + 1] != DUE[n : n + 1])
     assert _kind(DUE, actual, at) == told
+
+
+@pytest.mark.parametrize(
+    ("element", "lanes", "payload", "told"),
+    [
+        (FixedPoint(True, 4), 1, 0b0111, "7 in cycle 9"),
+        (FixedPoint(True, 4), 1, 0b1000, "-8 in cycle 9"),
+        (FixedPoint(False, 4), 1, 0b1000, "8 in cycle 9"),
+        (FixedPoint(True, 3), 3, 0b011_111_100, "[-4, -1, 3] in cycle 9"),
+    ],
+)
+def test_a_beat_is_shown_as_numbers(element: FixedPoint, lanes: int, payload: int, told: str) -> None:
+    stream = Stream(element, (6,), lanes)
+    assert _shown(stream, [(3, 0), (9, payload)], 1) == told
+    assert _shown(stream, [(3, 0)], 1) == "nothing"

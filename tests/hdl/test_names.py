@@ -4,7 +4,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphrewrite.hdl.emission.host_code import _about
@@ -85,6 +85,7 @@ def test_long_names_stay_different() -> None:
     assert len(found) == 20
 
 
+@example("näme\x00\\*/\"'")
 @given(names)
 def test_names_in_comments_of_host_code_end_neither_a_comment_nor_a_text(name: str) -> None:
     encoding = Encoding(name, "float32", (3,), (3,), 0, 255, ())

@@ -82,6 +82,22 @@ def test_the_users_files_stay(out: Path, monkeypatch: pytest.MonkeyPatch, system
     check(out, OLD)
 
 
+@pytest.mark.parametrize("system", [None, cannot, busy], ids=["swaps", "renames", "one by one"])
+def test_what_is_written_is_on_the_disk_before_it_takes_its_place(
+    out: Path, monkeypatch: pytest.MonkeyPatch, system: object
+) -> None:
+    waited = list[Path]()
+    monkeypatch.setattr(replacement, "sync", waited.append)
+    if system is not None:
+        monkeypatch.setattr(replacement, "exchange", system)
+    NEW.write(out)
+    above = out if system is busy else out.parent  # where the folder stays, files wait inside of it
+    written = [path for path in waited if path.name == "d.vhd" and path.is_relative_to(above)]
+    (place,) = {path.parent for path in written if path.relative_to(above).parts[0].startswith(replacement.STAGING)}
+    assert {place / path for path in NEW.files} <= set(waited)
+    assert waited[-1] == (out / "components" if system is busy else out.parent)
+
+
 def test_a_pipe_of_the_user_is_not_opened(out: Path) -> None:
     os.mkfifo(out / "vivado" / "pipe")
     NEW.write(out)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite import FixedPoint, Graph, Stream, Tensor, evaluate, op, rewrite
 from graphrewrite.hdl import cosimulate, emit
+from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import FoldingReport, partition, to_integer, to_stream
+from graphrewrite.lowering.streaming.multiplier_free import count_agreements
 
 SHAPE = (3, 5, 6)
 
@@ -59,6 +61,19 @@ def test_a_binary_network_has_no_multiplier(integer: Graph, options: dict[str, i
     x = {"x": np.random.default_rng(1).normal(size=(5, *SHAPE)).astype(np.float32)}
     found, wanted = parts.decode(evaluate(stream, parts.encode(x))), evaluate(network(), x)
     np.testing.assert_array_equal(found["y"], wanted["y"])
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+def test_a_count_has_the_stages_of_the_product_as_far_as_it_has_any(stages: int) -> None:
+    g = Graph("g")
+    x = g.input("x", Stream(FixedPoint(False, 1), (40,), 4))
+    shape = {"weights": weights(3, 40), "bias": [1, 2, 3], "element": FixedPoint(True, 9), "lanes": 1}
+    g.output("y", g.add(matvec, [x], {**shape, "stages": stages}))
+    made = rewrite(g, [count_agreements])
+    (found,) = (made.attributes(n) for n in made if made.nodes[n]["type"] == "popcount")
+    assert (found["stages"], found["lanes"], *found["bias"]) == (min(stages, 3), 1, 1, 2, 3)
+    bits = np.random.default_rng(0).integers(0, 2, (5, 40))
+    np.testing.assert_array_equal(evaluate(made, bits)["y"], evaluate(g, bits)["y"])
 
 
 @pytest.mark.ghdl

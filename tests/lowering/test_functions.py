@@ -23,7 +23,7 @@ from graphrewrite.lowering import (
     to_integer,
     to_stream,
 )
-from graphrewrite.lowering.prequantised.affine_functions import Corners, line_near
+from graphrewrite.lowering.prequantised.affine_functions import Corners, _factors, line_near
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.testing import assert_refines
@@ -340,3 +340,17 @@ def test_the_rules_are_their_own_set() -> None:
     g = of_one_value(op.tanh, FixedPoint(True, 14, 10), FixedPoint(True, 14, 12))
     lines = rewrite(rewrite(g, LOWER_TO_INTEGER), (*APPROXIMATE_STEPS, *LOWER_TO_INTEGER))
     assert str(lines) == str(to_integer(g, approximate=True))
+
+
+def test_multipliers_lie_between_two_slopes_near_their_middle() -> None:
+    low, high = (each.ravel() for each in np.meshgrid(*[np.arange(-12, 13) / 4] * 2, indexing="ij"))
+    low, high = low[low < high], high[low < high]
+    for shift in (0, 1, 3):
+        found = _factors(low, high, np.full(len(low), shift))
+        least, most = low * 2**shift, high * 2**shift
+        middle, is_inside = (least + most) / 2, (least < found) & (found < most)
+        holds_one = np.floor(least) + 1 < most
+        np.testing.assert_array_equal(is_inside, holds_one)
+        nearest = np.rint(middle)
+        is_nearest = (least < nearest) & (nearest < most)
+        np.testing.assert_array_equal(found, np.where(is_nearest, nearest, np.floor(least) + 1))

@@ -10,7 +10,7 @@ import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, op
 from graphrewrite.lowering import QuantisationWarning, quantise
-from graphrewrite.lowering.quantisation.guards import _lost, findings
+from graphrewrite.lowering.quantisation.guards import _bits_of, _lost, findings
 from tests.support.lowering_networks import weights
 
 X = np.random.default_rng(5).normal(size=(60, 6))
@@ -196,3 +196,13 @@ def test_a_loss_behind_numbers_that_are_quantised_already_has_their_name() -> No
     fixed.nodes[whole.node]["origin"], fixed.nodes[narrow.node]["origin"] = ("relu_1",), ("mul_1",)
     found = findings(g, fixed, {"x": np.arange(-9.0, 12).reshape(-1, 3)}, most_noise=1e-6)
     assert [(row.layer, row.kind) for row in found] == [("relu_1", "noise")]
+
+
+@pytest.mark.parametrize("bits", [2, 3, 8, 16])
+def test_weights_have_as_many_bits_as_their_grid(bits: int) -> None:
+    most = 2 ** (bits - 1) - 1
+    for exponent in (-60, -5, 0, 3):
+        assert _bits_of(np.ldexp([0.0, -1, most], exponent)) == bits
+        assert _bits_of(np.ldexp([[0.5, 0], [-most / 2, 0]], exponent)) == bits
+        assert _bits_of(np.ldexp([4.0, 4 * most], exponent)) == bits
+    assert _bits_of(np.zeros(3)) == 2

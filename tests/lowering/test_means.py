@@ -15,6 +15,7 @@ from graphrewrite.hdl import cosimulate, emit
 from graphrewrite.lowering import LoweringError, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.preparation.pooling_windows import windows_of
 from graphrewrite.lowering.preparation.position_means import BY_WINDOWS
+from graphrewrite.lowering.quantisation.window_sums import mean_of
 
 SAMPLES = 20
 
@@ -172,3 +173,30 @@ def test_a_layer_of_equal_weights_multiplies_at_most_once(total: Any) -> None:
     assert (whole.nodes[whole.operands(layer)[1].node]["value"] == 1).all()
     wanted = evaluate(g, {"x": x})["y"]
     assert np.abs(evaluate(whole, {"x": x})["y"] - wanted).max() < 0.05 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize(
+    ("weight", "bias", "behind", "is_found"),
+    [
+        (1.0, 0.0, "mul", True),
+        (0.375, 0.0, "mul", True),
+        (1 / 3, 0.0, "mul", False),
+        (1.0, 0.5, "mul", False),
+        (1.0, 0.0, "add", False),
+        (1.0, 0.0, "both", False),
+        (1.0, 0.0, "square", False),
+    ],
+)
+def test_the_product_behind_sums_is_that_of_a_mean(weight: float, bias: float, behind: str, is_found: bool) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 2, 6, 6)))
+    shape = {"strides": (2, 2), "pads": (0,) * 4, "dilations": (1, 1), "groups": 2}
+    kernel = np.full((2, 1, 2, 2), weight, np.float32)
+    sums = op.conv(x, kernel, np.full(2, bias, np.float32), **shape)
+    other = sums if behind == "square" else np.float32(0.25)
+    found = (op.add if behind == "add" else op.mul)(sums, other)
+    g.output("y", found)
+    if behind == "both":
+        g.output("z", op.relu(sums))
+    assert mean_of(g, sums.node) == (found.node if is_found else None)
+    assert mean_of(g, found.node) is None

@@ -12,11 +12,13 @@ from graphrewrite.hdl import predict, simulate
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.streaming.bridge import leave, too_wide
+from graphrewrite.lowering.streaming.channelwise import MAP_LANES
 from graphrewrite.lowering.streaming.movement import map_selection
 from graphrewrite.rewriting.traces import Step
 from tests.support.lowering_networks import residual_cnn, weights
 from tests.support.random_networks import Network, networks, quantised, widths
 
+S8, U4 = FixedPoint(True, 8), FixedPoint(False, 4)
 FOLDINGS = st.sampled_from(["full", "folded", 2, 5])
 
 
@@ -55,6 +57,31 @@ def test_a_first_window_reaches_just_into_the_image(size: int, before: int, dila
     assert reach >= before
     assert kernel[0] == size or reach - dilation < before
     np.testing.assert_array_equal(parts.decode(evaluate(stream, parts.encode(samples)))["y"], evaluate(g, samples)["y"])
+
+
+@pytest.mark.parametrize(
+    ("operands", "shifts", "result", "wanted"),
+    [
+        ((S8, U4), (0, 0), FixedPoint(True, 9), "s9f0"),
+        ((S8, U4), (0, 3), FixedPoint(True, 9), "s9f0"),
+        ((S8, U4), (2, 0), FixedPoint(True, 6), "s11f0"),
+        ((U4, S8), (5, 1), FixedPoint(True, 8), "s11f0"),
+        ((U4, U4), (1, 0), FixedPoint(False, 6), "u6f0"),
+        ((U4, U4), (0, 0), FixedPoint(True, 9), "s9f0"),
+        ((S8, S8), (39, 0), FixedPoint(True, 48), "s48f0"),
+        ((S8, S8), (40, 0), FixedPoint(True, 48), None),
+    ],
+)  # fmt: skip
+def test_a_sum_is_as_wide_as_it_needs(
+    operands: tuple[FixedPoint, ...], shifts: tuple[int, int], result: FixedPoint, wanted: str | None
+) -> None:
+    """What a narrower result does not hold saturates after the sum."""
+    g = Graph("g")
+    x, y = (leave(g.input(f"x{i}", Stream(element, (3,), 1))) for i, element in enumerate(operands))
+    g.output("z", op.integer_add(x, y, element=result, shifts=shifts))
+    made = rewrite(g, MAP_LANES)
+    sums = [made.attributes(n) for n in made if made.nodes[n]["type"] == "stream_add"]
+    assert [(str(each["element"]), tuple(each["shifts"])) for each in sums] == [(wanted, shifts)] * (wanted is not None)
 
 
 @given(networks(), widths(), st.booleans(), FOLDINGS)

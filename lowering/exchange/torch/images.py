@@ -109,6 +109,8 @@ def _resized(mode: str, axes: int, *, antialias: bool = False, exact: bool = Fal
         image = x[0]
         sizes, wanted = image.type.shape[2:], x.shape[2:]
         if x.get("align_corners", False):
+            if antialias:
+                raise Unfit("align_corners=True with antialias=True is not supported")
             how = "align_corners"
         elif mode == "nearest":
             how = "half_pixel" if exact else "asymmetric"
@@ -189,6 +191,8 @@ def _bordered(mode: str) -> Row:
 def _grid_sample(x: Call) -> Any:
     mode: Any = ("linear", "nearest", "cubic")[x["interpolation_mode"]]
     border: Any = ("zeros", "border", "reflection")[x["padding_mode"]]
+    if (mode, border) == ("cubic", "border"):
+        raise Unfit("bicubic samples of images whose border goes on are not supported: PyTorch has others than ONNX")
     return op.grid_sample(x[0], x[1], mode=mode, padding_mode=border, align_corners=bool(x["align_corners"]))
 
 

@@ -59,7 +59,7 @@ def _permuted(x: Call, order: Sequence[int]) -> Any:
 def _transpose(x: Call) -> Any:
     order = list(range(len(x.shape)))
     if order:
-        one, other = x.axis("dim0"), x.axis("dim1")
+        one, other = (int(axis) % len(order) for axis in (x[1], x[2]))  # each op has other names for them
         order[one], order[other] = order[other], order[one]
     return _permuted(x, order)
 

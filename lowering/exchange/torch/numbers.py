@@ -102,10 +102,15 @@ def _truncated(value: Value) -> Any:
     return op.mul(op.sign(value), op.floor(op.abs(value)))
 
 
+def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Whole numbers stay what they are."""
+    return lambda value: function(value) if _is_float(value) else value
+
+
 def _rounded(x: Call) -> Any:
     places = x.get("decimals", 0)
     if not places:
-        return op.round(x.value(x[0]))
+        return _of_floats(op.round)(x.value(x[0]))
     factor = x.value(10.0 ** abs(places))
     scale, back = (op.mul, op.div) if places > 0 else (op.div, op.mul)
     return back(op.round(scale(x.value(x[0]), factor)), factor)
@@ -267,13 +272,13 @@ _UNARY: dict[str, Callable[..., Any]] = {
     "aten.atan": op.atan,
     "aten.atanh": op.atanh,
     "aten.bitwise_not": lambda x: op.logical_not(x) if x.type.element == "bool" else op.bitwise_not(x),
-    "aten.ceil": op.ceil,
+    "aten.ceil": _of_floats(op.ceil),
     "aten.cos": op.cos,
     "aten.cosh": op.cosh,
     "aten.erf": op.erf,
     "aten.erfc": lambda x: op.sub(1, op.erf(x)),
     "aten.exp": op.exp,
-    "aten.floor": op.floor,
+    "aten.floor": _of_floats(op.floor),
     "aten.hardsigmoid": lambda x: op.hard_sigmoid(x, alpha=1 / 6, beta=0.5),
     "aten.hardswish": op.hard_swish,
     "aten.log": op.log,

@@ -76,6 +76,10 @@ def written_images(torch: Any) -> Mapping[str, Written]:
             raise Unfit(
                 f"mode={mode!r} of {c.rank(0) - 2} axes is not supported; there are two, or three but for cubic"
             )
+        if (mode, padding_mode) == ("cubic", "border"):
+            raise Unfit(
+                "bicubic samples of images whose border goes on are not supported: PyTorch has others than ONNX"
+            )
         return functional.grid_sample(x, grid, _MODES[mode], padding_mode, align_corners)
 
     def affine_grid(c: Any, theta: Any, *, size: Sequence[Any], align_corners: bool = False) -> Any:

@@ -25,8 +25,9 @@ from graphrewrite.hdl.synthesis import clock as clock_module
 from graphrewrite.hdl.synthesis import verilog as verilog_module
 from graphrewrite.hdl.synthesis import yosys as yosys_module
 from graphrewrite.hdl.synthesis.clock import clock_of, wrapper
-from graphrewrite.hdl.synthesis.report import Clock
+from graphrewrite.hdl.synthesis.report import Clock, PartReport, SynthesisReport
 from graphrewrite.hdl.synthesis.verilog import Verilog
+from graphrewrite.runtime.process import Ended
 from graphrewrite.types import FixedPoint, Stream
 from tests.support.designs import rectify
 
@@ -297,3 +298,63 @@ def test_what_nextpnr_says_of_a_clock(tmp_path: Path, monkeypatch: pytest.Monkey
             clock_of(verilog, "m", FAMILIES["ice40"], tmp_path, **how)
     else:
         assert clock_of(verilog, "m", FAMILIES["ice40"], tmp_path, **how) == Clock(123.25, ("a", "b"))
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_yosys_counts_and_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """A program that stands in for it."""
+
+    def run_program(arguments: list[str], *, cwd: Path, timeout: float, stop: None) -> Ended:
+        assert (cwd, timeout) == (tmp_path, 3.0)
+        script, top, netlist, contents = arguments[-4:]
+        assert (Path(script).read_text(), top) == ("first\nlast", "m")
+        Path(netlist).write_text("{}")
+        Path(contents).write_text(json.dumps({"cells": {"LUT4": 2}, "constant": {"z": 1}}))
+        return Ended(code, b"all\n", "ERROR: no room\n")
+
+    monkeypatch.setattr(yosys_module, "find_spec", lambda name: True)
+    monkeypatch.setattr(yosys_module, "run_program", run_program)
+    how = {"where": "the_part", "timeout": 3.0}
+    if code:
+        with pytest.raises(SynthesisError, match=r"the_part: Yosys refuses it: ERROR: no room$"):
+            yosys_module.run_yosys(["first", "last"], "m", tmp_path, **how)
+    else:
+        found = yosys_module.run_yosys(["first", "last"], "m", tmp_path, **how)
+        assert (found.cells, found.constant, found.path.read_text()) == ({"LUT4": 2}, {"z": 1}, "{}")
+    assert (tmp_path / "log").read_text() == "all\nERROR: no room\n"
+
+
+@pytest.mark.parametrize("multiplies", [False, True])
+def test_what_yosys_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, multiplies: bool) -> None:
+    """Products by constants get no blocks for products; the source is the module's, and what is asked for beside it."""
+    asked: list[Any] = []
+    monkeypatch.setattr(yosys_module, "run_yosys", lambda *given, **how: asked.append((*given, how)))
+    verilog = Verilog.of("module inner(input x, output z);\nendmodule\nmodule m(input x);\nendmodule", "m")
+    family = FAMILIES["ice40"]
+    how = {"where": "the_part", "timeout": 3.0, "stop": None}
+    yosys_module.synthesise_module(verilog, "inner", family, tmp_path, multiplies=multiplies, extra="// more", **how)
+    ((commands, module, folder, options),) = asked
+    assert (module, folder, options) == ("inner", tmp_path, how)
+    told = (tmp_path / "source.v").read_text()
+    assert told == f"{verilog.closure('inner')}// more"
+    (synthesis,) = {command.partition(" -top")[0] for command in commands if command.startswith(family.command)}
+    assert synthesis.removeprefix(family.command).strip() == (family.dsp if multiplies else family.without_dsp).strip()
+    assert any("-top inner" in command for command in commands)
+    assert commands[-1] == "write_json netlist.json"
+
+
+def test_ports_of_a_module() -> None:
+    head = "module m\n  (input  clk,\n   input  [6:3] x,\n   output [7:0] y,\n   output reg [0:0] z);"
+    found = Verilog.of(f"{head}\nendmodule", "m").ports("m")
+    assert found == [("clk", True, 1), ("x", True, 4), ("y", False, 8), ("z", False, 1)]
+
+
+def test_the_slowest_part_rules_the_clock() -> None:
+    clocks = (None, Clock(120.0, ("a", "b")), Clock(90.5, ("c", "d")), Clock(99.0))
+    parts = [PartReport(f"i{n}", "clip", "act", Usage(9), Usage(9), {}, clock) for n, clock in enumerate(clocks)]
+    report = SynthesisReport("net", "ice40", tuple(parts))
+    assert (report.clock, SynthesisReport("net", "ice40", tuple(parts[:1])).clock) == (clocks[2], None)
+    assert (report.as_dict()["mhz"], [part["mhz"] for part in report.as_dict()["parts"]]) == (
+        90.5,
+        [None, 120.0, 90.5, 99.0],
+    )

@@ -22,6 +22,7 @@ from graphrewrite.lowering import (
     to_c,
     to_integer,
 )
+from graphrewrite.lowering.c.identifiers import name_table
 from graphrewrite.op import LIBRARY
 from graphrewrite.types.storage import hold
 from tests.support.c_programs import TRAPPING, computed, needs_cc
@@ -246,3 +247,9 @@ def test_half_floats_are_rounded_at_each_step(tmp_path):
         for (g, inputs), results in zip(cases, found, strict=True):
             for name, array in evaluate(g, inputs).items():
                 np.testing.assert_array_equal(results[name], array, err_msg=f"{g.name} {name}")
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_no_name_is_that_of_a_type(bits):
+    words = [f"{sign}int{bits}_{end}" for sign in ("", "u") for end in ("t", "of")]
+    assert [name_table().give(word) for word in words] == [f"{word}_2" for word in words]

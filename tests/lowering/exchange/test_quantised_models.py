@@ -228,3 +228,15 @@ def test_others_are_a_step_apart_where_their_float32_sums_lie_on_the_other_side_
     assert compared > 3000
     assert 0 < apart < compared / 10
     assert theirs_only > apart / 2
+
+
+def test_a_domain_that_an_old_model_forgets_to_import() -> None:
+    """Exporters of QONNX did; onnx converts no model that has such nodes."""
+    numbers = {"scale": 0.5, "zero": 0.0, "bits": 4.0}
+    given = {"narrow": 0, "signed": 1, "rounding_mode": "ROUND", "domain": "qonnx.custom_op.general"}
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 3]) for name in "xy"]
+    constants = [helper.make_tensor(name, TensorProto.FLOAT, [], [value]) for name, value in numbers.items()]
+    nodes = [helper.make_node("Quant", ["x", *numbers], ["q"], **given), helper.make_node("Relu", ["q"], ["y"])]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)])
+    np.testing.assert_array_equal(from_onnx(model)(np.float32([[0.3, -2, 9]])), [[0.5, 0, 3.5]])

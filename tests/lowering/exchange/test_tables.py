@@ -120,3 +120,16 @@ def test_limits_and_moments_come_back() -> None:
         (node,) = [node for node in to_onnx(graph).graph.node if node.op_type == kind]
         said = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         assert given.items() | {("seed", 5.0)} <= said.items()
+
+
+@pytest.mark.parametrize("results", [1, 2])
+@pytest.mark.parametrize("training", [False, True])
+def test_what_drops_out_in_training_only(training: bool, results: int) -> None:
+    constants = [helper.make_tensor("r", TensorProto.FLOAT, [], [0.5])]
+    constants.append(helper.make_tensor("t", TensorProto.BOOL, [], [training]))
+    node = helper.make_node("Dropout", ["x", "r", "t"], ["y", "m"][:results])
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy"]
+    model = helper.make_graph([node], "g", ends[:1], ends[1:], constants)
+    graph = from_onnx(helper.make_model(model, opset_imports=[helper.make_opsetid("", 13)]))
+    kinds = {data["type"] for _, data in graph.nodes(data=True)}
+    assert {"dropout", "random_dropout"} & kinds == {"random_dropout" if training else "dropout"}

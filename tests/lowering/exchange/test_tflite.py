@@ -13,6 +13,7 @@ from graphrewrite import define_op, evaluate, op
 from graphrewrite.lowering import Entry, ModelError, UnsupportedOpsError, from_tflite
 from graphrewrite.lowering.exchange.tflite.control_flow import CONTROL_FLOW
 from graphrewrite.lowering.exchange.tflite.flatbuffer import FlatbufferError, read_flatbuffer
+from graphrewrite.lowering.exchange.tflite.sixteen import _sigmoids
 from graphrewrite.lowering.exchange.tflite.tables import TFLITE
 from graphrewrite.lowering.exchange.tflite.variables import OPERATORS as VARYING
 from graphrewrite.types import Quantised
@@ -305,3 +306,11 @@ def test_the_page_names_every_operator() -> None:
     page = (Path(__file__).parents[3] / "docs" / "tflite.md").read_text("utf-8")
     operators = page.partition("## Operators")[2].partition("Refused by name")[0]
     assert set(re.findall(r"`([A-Z0-9_]+)`", operators)) == {*TFLITE, *VARYING, *CONTROL_FLOW}
+
+
+def test_lines_between_sigmoids_are_as_much_above_as_below() -> None:
+    table, at = _sigmoids(), np.arange(0, 254, 0.25)
+    off = np.interp(at, np.arange(256), table) - 65536 / (1 + np.exp(-at / 24))
+    assert np.abs(off).max() < 1.25  # half of it is rounding
+    assert abs(off.mean()) < 0.2
+    assert table[-1] == 65535

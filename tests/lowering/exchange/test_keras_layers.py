@@ -1,0 +1,43 @@
+"""Each layer and op of Keras, with the settings that it may have: written by hand, and compared with numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("h5py")
+
+from tests.support.keras_files import computed
+from tests.support.keras_number_cases import activations, numbers
+from tests.support.keras_op_cases import operators
+from tests.support.keras_step_cases import attention, recurrent
+from tests.support.keras_window_cases import moved, reduced, sliding
+
+LAYERS = [*sliding(), *reduced(), *moved(), *activations(), *numbers(), *recurrent(), *attention()]
+OPS = [*operators()]
+
+
+@pytest.mark.parametrize("kind", sorted({kind for kind, *_ in LAYERS}))
+def test_a_layer_computes_what_it_says(kind: str) -> None:
+    for name, inputs, settings, wanted in LAYERS:
+        if name == kind:
+            check(kind, inputs, settings, wanted, op=False)
+
+
+@pytest.mark.parametrize("kind", sorted({kind for kind, *_ in OPS}))
+def test_an_op_among_layers_computes_what_it_says(kind: str) -> None:
+    for name, inputs, settings, wanted in OPS:
+        if name == kind:
+            check(kind, inputs, settings, wanted, op=True)
+
+
+def check(kind: str, inputs: tuple[Any, ...], settings: dict[str, Any], wanted: Any, *, op: bool) -> None:
+    several = wanted if isinstance(wanted, tuple) else (wanted,)
+    as_list = isinstance(inputs[0], list)
+    flat = inputs[0] if as_list else inputs
+    found = computed(kind, *flat, op=op, as_list=as_list, results=len(several), **settings)
+    for ours, theirs in zip(found, several, strict=True):
+        assert ours.shape == np.shape(theirs), settings
+        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-5, err_msg=str(settings))
