@@ -31,7 +31,6 @@ from graphrewrite.testing.reduction import Case, reduced
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.seeds import stated_seed
 from graphrewrite.testing.strategies.inputs import batch_for
-from graphrewrite.testing.strategies.picking import BYTE
 from graphrewrite.testing.subject import Subject
 
 __all__ = ["Graphs", "Holds", "Rounds", "demand", "search", "warn_of"]
@@ -87,11 +86,12 @@ class Rounds:
             Those of all rounds of the waves before.
         """
         found = Findings()
+        rng = random.Random(f"{self.seed} {number}")
 
-        def examine(drawn: tuple[Any, int]) -> None:
-            self.examine(self._case(*drawn), found)
+        def examine(graph: Any) -> None:
+            self.examine(self._case(graph, rng.randrange(256)), found)
 
-        run = given(st.tuples(self._graphs(learnt), BYTE))(examine)
+        run = given(self._graphs(learnt))(examine)
         run = settings(
             max_examples=self.size,
             database=None,
@@ -100,7 +100,7 @@ class Rounds:
             suppress_health_check=list(HealthCheck),
         )(run)
         with suppress(_Found, Unsatisfiable):
-            seeded(random.Random(f"{self.seed} {number}").getrandbits(32))(run)()
+            seeded(rng.getrandbits(32))(run)()
         return found
 
     def _graphs(self, learnt: Findings) -> st.SearchStrategy[Any]:

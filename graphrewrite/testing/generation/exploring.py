@@ -20,12 +20,21 @@ from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
+from graphrewrite.testing.generation.attribute_changes import every_attribute_changed
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.comparing import Noted, compared, towards
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.richness import extent, is_empty, is_like, least_telling, plainness, units
+from graphrewrite.testing.generation.richness import (
+    extent,
+    is_empty,
+    is_like,
+    least_telling,
+    plainness,
+    sequences_hiding,
+    units,
+)
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 from graphrewrite.testing.generation.varying import with_layout
 
@@ -40,6 +49,8 @@ _ALL, _MOST = 320, 640
 _HARDLY = 4
 _KEPT = 16
 """Plans to keep of each answer."""
+_CENTRES, _TURNS = 4, 2
+"""Of each answer where it fires, plans around which each attribute is changed in turn, and how often each."""
 _EMPTY = 2
 """Those of them with a value that has no entries, at which conditions on all entries hold."""
 _OFTEN = 0.4
@@ -110,6 +121,8 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
     lines: dict[Any, None] = {}
     all_ran = not branches.are_there
     fired = since = met = drawn = 0
+    hidden: set[tuple[int, str]] = set()
+    shown: set[tuple[int, str]] = set()
     for turn in range(_MOST):
         if turn >= _ALL and fired >= _HARDLY:
             break
@@ -140,27 +153,52 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         fired += reason is None
         drawn += is_drawn
         met += is_drawn and reason is None
-        is_whole = met >= _OFTEN * drawn and all_ran
+        if reason is None:
+            there, plain = sequences_hiding(plan)
+            hidden |= plain
+            shown |= there - plain
+        is_whole = met >= _OFTEN * drawn and all_ran and (hidden <= shown or turn >= _MANY)
         if turn >= _FIRST and is_whole and since > (_MANY if every_type else _FIRST):
             break
         answer = reason, frozenset(ran), _layouts(plan) if reason is None else frozenset()
         hits[answer] += 1
         if answer not in answers:
             since = 0
-        same = answers.setdefault(answer, []) if len(answers) < _ANSWERS else answers.get(answer, [])
-        if any(is_like(plan, other, by_element=by_element and reason is None) for other in same):
-            continue
-        if is_empty(plan) and sum(map(is_empty, same)) >= _EMPTY:
-            continue
-        same.append(plan)
-        if len(same) > _KEPT:
-            del same[least_telling(same)]
+        if answer in answers or len(answers) < _ANSWERS:
+            _keep(plan, answers.setdefault(answer, []), by_element=by_element and reason is None)
     is_often = met >= _OFTEN * drawn
-    firing = [plans for (reason, *_), plans in answers.items() if reason is None]
-    if len(firing) == len(answers) == 1 and is_often:
+    fires = [answer for answer in answers if answer[0] is None]
+    if len(fires) == len(answers) == 1 and is_often:
         return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
+    for number, plan in enumerate(neighbour for answer in fires for neighbour in _neighbours(answers[answer])):
+        reason, ran = _answer(followed, _graph_of(plan, number)), branches.take()
+        if reason is None:
+            _keep(plan, answers.setdefault((None, frozenset(ran), _layouts(plan)), []), by_element=by_element)
+    firing = [plans for (reason, *_), plans in answers.items() if reason is None]
     declining = [plans for (reason, *_), plans in answers.items() if reason is not None]
     return Telling(tuple(_weighed(firing, declining)), seldom=not is_often)
+
+
+def _keep(plan: Plan, same: list[Plan], *, by_element: bool) -> None:
+    """Add a plan to those of one answer, if it shows more than they do, and drop what then shows least."""
+    if any(is_like(plan, other, by_element=by_element) for other in same):
+        return
+    if is_empty(plan) and sum(map(is_empty, same)) >= _EMPTY:
+        return
+    same.append(plan)
+    if len(same) > _KEPT:
+        del same[least_telling(same)]
+
+
+def _neighbours(plans: list[Plan]) -> Iterator[Plan]:
+    """Yield plans that differ from some of these in one attribute, each attribute in turn: that none is left to luck.
+
+    Rules are wrong in what they do not ask of, and of that a walk which looks for other answers sees little.
+    """
+    pick = seeded(len(plans))
+    for plan in sorted(plans, key=plainness)[:_CENTRES]:
+        for changed in every_attribute_changed(plan, pick, _TURNS):
+            yield with_arrays(changed, plan)
 
 
 def _weighed(firing: list[list[Plan]], declining: list[list[Plan]]) -> Iterator[Plan]:

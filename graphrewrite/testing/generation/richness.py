@@ -13,9 +13,9 @@ from typing import Any
 
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Node
-from graphrewrite.types import Element
+from graphrewrite.types import Element, FixedPoint
 
-__all__ = ["FACTORS", "extent", "is_empty", "is_like", "least_telling", "plainness", "units"]
+__all__ = ["FACTORS", "extent", "is_empty", "is_like", "least_telling", "plainness", "sequences_hiding", "units"]
 
 _NOTHING, _HIDING = 2, 1
 """How plain an attribute is that does nothing, and one that hides which way round it is."""
@@ -32,6 +32,16 @@ def plainness(plan: Plan) -> int:
     if is_empty(plan):
         return _NOTHING * (1 + len(found))
     return sum(found)
+
+
+def sequences_hiding(plan: Plan) -> tuple[set[tuple[int, str]], set[tuple[int, str]]]:
+    """Return the attributes that are sequences, as a node's number and a name, and those that hide something."""
+    sequences = {
+        (number, name): plain
+        for (number, name, plain), (_, _, value) in zip(_attributes(plan), _values(plan), strict=True)
+        if isinstance(value, tuple)
+    }
+    return set(sequences), {place for place, plain in sequences.items() if plain}
 
 
 def is_empty(plan: Plan) -> bool:
@@ -71,7 +81,7 @@ def least_telling(plans: Sequence[Plan]) -> int:
     # Sets have no order that lasts: the sum is exact, so that the order does not matter.
     counts = Counter(trait for own in traits for trait in own)
     ranks = [
-        (fsum(1 / counts[trait] for trait in own), -plainness(plan), extent(plan))
+        (fsum(1 / counts[trait] for trait in own) / (1 + units(plan)), -plainness(plan), extent(plan))
         for own, plan in zip(traits, plans, strict=True)
     ]
     return ranks.index(min(ranks))
@@ -81,9 +91,29 @@ def _traits(plan: Plan) -> Iterator[Any]:
     """Yield what tells a plan from others: how sizes are related, element types, and attributes that do something."""
     yield "sizes", repr(_form(plan))
     yield "elements", repr(_elements(plan))
+    yield from _orders(plan)
     for node, name, plain in _attributes(plan):
         if plain < _NOTHING:
             yield node, name, plain
+
+
+def _orders(plan: Plan) -> Iterator[Any]:
+    """Yield how numbers are ordered that rules compare: bits of formats, and what several nodes have of one name."""
+    found: dict[str, list[int | float]] = {}
+    formats: list[Any] = _elements(plan)
+    for _, name, value in _values(plan):
+        if isinstance(value, FixedPoint):
+            formats.append(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found.setdefault(name, []).append(value)
+    for element in formats:
+        if isinstance(element, FixedPoint):
+            found.setdefault("width", []).append(element.width)
+            found.setdefault("whole", []).append(element.width - element.fraction)
+    for name, numbers in found.items():
+        if len(numbers) > 1:
+            ranks = sorted(set(numbers))
+            yield name, tuple(map(ranks.index, numbers))
 
 
 def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:
