@@ -26,15 +26,7 @@ from graphrewrite.testing.generation.comparing import Noted, compared, towards
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.richness import (
-    extent,
-    is_empty,
-    is_like,
-    least_telling,
-    plainness,
-    sequences_hiding,
-    units,
-)
+from graphrewrite.testing.generation.richness import Sketch, extent, least_telling, sequences_hiding
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 from graphrewrite.testing.generation.varying import with_layout
 
@@ -49,10 +41,10 @@ _ALL, _MOST = 320, 640
 _HARDLY = 4
 _KEPT = 16
 """Plans to keep of each answer."""
-_CENTRES, _TURNS = 4, 2
-"""Of each answer where it fires, plans around which each attribute is changed in turn, and how often each."""
 _EMPTY = 2
 """Those of them with a value that has no entries, at which conditions on all entries hold."""
+_CENTRES, _TURNS = 4, 2
+"""Of each answer where it fires, plans around which each attribute is changed in turn, and how often each."""
 _OFTEN = 0.4
 """A rule that fires at such a part of its instances is met often enough without."""
 _NEAR_FIRING = 1
@@ -116,7 +108,7 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
     branches = Branches([rule.function])
     followed, mentioned = watched(rule, branches), mentioned_by(rule)
     by_element = len(mentioned.elements) > 1
-    answers: dict[_Answer, list[Plan]] = {}
+    answers: dict[_Answer, list[Sketch]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
     all_ran = not branches.are_there
@@ -134,7 +126,7 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
                 good = [answer for answer in answers if answer[0] is None]
                 known = good if good and turn % 4 == _NEAR_FIRING else list(answers)
                 seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
-                plan = min(pick(answers[seldom]), pick(answers[seldom]), key=plainness)
+                plan = min(pick(answers[seldom]), pick(answers[seldom]), key=lambda sketch: sketch.plainness).plan
                 if turn % 8 == _VARIED:
                     plan = with_layout(plan, pick) if every_type else near(plan, pick)
                 else:
@@ -174,42 +166,43 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         reason, ran = _answer(followed, _graph_of(plan, number)), branches.take()
         if reason is None:
             _keep(plan, answers.setdefault((None, frozenset(ran), _layouts(plan)), []), by_element=by_element)
-    firing = [plans for (reason, *_), plans in answers.items() if reason is None]
-    declining = [plans for (reason, *_), plans in answers.items() if reason is not None]
+    firing = [same for (reason, *_), same in answers.items() if reason is None]
+    declining = [same for (reason, *_), same in answers.items() if reason is not None]
     return Telling(tuple(_weighed(firing, declining)), seldom=not is_often)
 
 
-def _keep(plan: Plan, same: list[Plan], *, by_element: bool) -> None:
+def _keep(plan: Plan, same: list[Sketch], *, by_element: bool) -> None:
     """Add a plan to those of one answer, if it shows more than they do, and drop what then shows least."""
-    if any(is_like(plan, other, by_element=by_element) for other in same):
+    sketch = Sketch(plan)
+    if any(sketch.is_like(other, by_element=by_element) for other in same):
         return
-    if is_empty(plan) and sum(map(is_empty, same)) >= _EMPTY:
+    if sketch.is_empty and sum(other.is_empty for other in same) >= _EMPTY:
         return
-    same.append(plan)
+    same.append(sketch)
     if len(same) > _KEPT:
         del same[least_telling(same)]
 
 
-def _neighbours(plans: list[Plan]) -> Iterator[Plan]:
+def _neighbours(sketches: list[Sketch]) -> Iterator[Plan]:
     """Yield plans that differ from some of these in one attribute, each attribute in turn: that none is left to luck.
 
     Rules are wrong in what they do not ask of, and of that a walk which looks for other answers sees little.
     """
-    pick = seeded(len(plans))
-    for plan in sorted(plans, key=plainness)[:_CENTRES]:
-        for changed in every_attribute_changed(plan, pick, _TURNS):
-            yield with_arrays(changed, plan)
+    pick = seeded(len(sketches))
+    for sketch in sorted(sketches, key=lambda sketch: sketch.plainness)[:_CENTRES]:
+        for changed in every_attribute_changed(sketch.plan, pick, _TURNS):
+            yield with_arrays(changed, sketch.plan)
 
 
-def _weighed(firing: list[list[Plan]], declining: list[list[Plan]]) -> Iterator[Plan]:
+def _weighed(firing: list[list[Sketch]], declining: list[list[Sketch]]) -> Iterator[Plan]:
     """Yield plans of each answer, as often as it counts."""
     # Each way in which it fires counts as much; all in which it does not count half as much as these.
     each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
     for count, groups in ((each, firing), (_KEPT, declining)):
-        for plans in groups:
-            rich = sorted(plans, key=lambda plan: (plainness(plan) + units(plan), -extent(plan)))
-            rich = rich[: -(-len(plans) // 3)]
-            yield from islice(cycle([*rich, *rich, *plans]), count)
+        for same in groups:
+            rich = sorted(same, key=lambda sketch: (sketch.plainness + sketch.units, -extent(sketch.plan)))
+            rich = rich[: -(-len(same) // 3)]
+            yield from (sketch.plan for sketch in islice(cycle([*rich, *rich, *same]), count))
 
 
 def _layouts(plan: Plan) -> frozenset[str]:

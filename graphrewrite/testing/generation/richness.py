@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import fsum
 from typing import Any
 
@@ -15,7 +16,7 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Node
 from graphrewrite.types import Element, FixedPoint
 
-__all__ = ["FACTORS", "extent", "is_empty", "is_like", "least_telling", "plainness", "sequences_hiding", "units"]
+__all__ = ["FACTORS", "Sketch", "extent", "is_empty", "least_telling", "plainness", "sequences_hiding", "units"]
 
 _NOTHING, _HIDING = 2, 1
 """How plain an attribute is that does nothing, and one that hides which way round it is."""
@@ -60,29 +61,66 @@ def extent(plan: Plan) -> int:
     return sum(size != 1 for kind in plan.types.values() for size in kind.shape)
 
 
-def is_like(plan: Plan, other: Plan, *, by_element: bool = False) -> bool:
-    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart.
+class Sketch:
+    """A plan that is compared with many others: what it shows is computed once.
 
     Parameters
     ----------
-    by_element : bool
-        Whether element types of leaves tell them apart.
+    plan : Plan
+        It is not to change any more.
     """
-    if by_element and _elements(plan) != _elements(other):
-        return False
-    return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.cases.values()] == [
-        repr(need.attributes) for need in other.cases.values()
-    ]
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    @cached_property
+    def plainness(self) -> int:
+        """As the function of this name gives it."""
+        return plainness(self.plan)
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """As the function of this name gives it."""
+        return is_empty(self.plan)
+
+    @cached_property
+    def units(self) -> int:
+        """As the function of this name gives it."""
+        return units(self.plan)
+
+    @cached_property
+    def elements(self) -> list[Element]:
+        """Element types of leaves."""
+        return _elements(self.plan)
+
+    @cached_property
+    def traits(self) -> set[Any]:
+        """What tells it from others."""
+        return set(_traits(self.plan))
+
+    @cached_property
+    def looks(self) -> tuple[Any, ...]:
+        """How its sizes are related, and its attributes."""
+        return _form(self.plan), [repr(case.attributes) for case in self.plan.cases.values()]
+
+    def is_like(self, other: Sketch, *, by_element: bool = False) -> bool:
+        """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart.
+
+        Parameters
+        ----------
+        by_element : bool
+            Whether element types of leaves tell them apart.
+        """
+        return self.looks == other.looks and not (by_element and self.elements != other.elements)
 
 
-def least_telling(plans: Sequence[Plan]) -> int:
+def least_telling(sketches: Sequence[Sketch]) -> int:
     """Return the index of the plan that has least of what few others have: of those, of the plainest and smallest."""
-    traits = [set(_traits(plan)) for plan in plans]
+    counts = Counter(trait for each in sketches for trait in each.traits)
     # Sets have no order that lasts: the sum is exact, so that the order does not matter.
-    counts = Counter(trait for own in traits for trait in own)
     ranks = [
-        (fsum(1 / counts[trait] for trait in own) / (1 + units(plan)), -plainness(plan), extent(plan))
-        for own, plan in zip(traits, plans, strict=True)
+        (fsum(1 / counts[trait] for trait in each.traits) / (1 + each.units), -each.plainness, extent(each.plan))
+        for each in sketches
     ]
     return ranks.index(min(ranks))
 
