@@ -31,6 +31,7 @@ from graphrewrite.testing.reduction import Case, reduced
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.seeds import stated_seed
 from graphrewrite.testing.strategies.inputs import batch_for
+from graphrewrite.testing.strategies.picking import BYTE
 from graphrewrite.testing.subject import Subject
 
 __all__ = ["Graphs", "Holds", "Rounds", "demand", "search", "warn_of"]
@@ -88,10 +89,10 @@ class Rounds:
         found = Findings()
         rng = random.Random(f"{self.seed} {number}")
 
-        def examine(graph: Any) -> None:
-            self.examine(self._case(graph, rng.randrange(256)), found)
+        def examine(drawn: tuple[Any, int]) -> None:
+            self.examine(self._case(*drawn), found)
 
-        run = given(self._graphs(learnt))(examine)
+        run = given(self._numbered(self._graphs(learnt), rng))(examine)
         run = settings(
             max_examples=self.size,
             database=None,
@@ -102,6 +103,13 @@ class Rounds:
         with suppress(_Found, Unsatisfiable):
             seeded(rng.getrandbits(32))(run)()
         return found
+
+    def _numbered(self, graphs: st.SearchStrategy[Any], rng: random.Random) -> st.SearchStrategy[tuple[Any, int]]:
+        """Return a strategy of graphs with numbers of their inputs."""
+        if self.on is None:
+            # Beside a second draw most graphs would be copies of others, with other inputs.
+            return graphs.map(lambda graph: (graph, rng.randrange(256)))
+        return st.tuples(graphs, BYTE)  # there may be few graphs, or one, to be tried with many inputs
 
     def _graphs(self, learnt: Findings) -> st.SearchStrategy[Any]:
         """Return a strategy of graphs: for those rules that have not fired yet, or seldom, if there are some."""

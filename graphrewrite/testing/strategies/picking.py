@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from graphrewrite.testing.generation.demand import T
 
-__all__ = ["Choices", "one_of", "picking"]
+__all__ = ["BYTE", "Choices", "one_of", "picking"]
 
 _SIZE = 128
 """Bytes of a draw: graphs around a pattern take 50 in the median, and one in thirty takes more than these."""
@@ -19,6 +19,8 @@ _DRAWN = st.binary(min_size=_SIZE, max_size=_SIZE)
 over another, and where it may, most examples are such copies, in which little is new; and drawing costs much more than
 choosing. Integers it also draws from the constants of modules that happen to be loaded: then a seed would mean other
 graphs in another process."""
+BYTE = _DRAWN.map(lambda drawn: drawn[0])
+"""A number below 256."""
 
 
 def one_of(strategies: Sequence[st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
