@@ -154,7 +154,7 @@ def _of_all(draw: Any, every_type: bool, open_sizes: bool) -> Graph:
     whole = draw(_ALL_DRAWN)
     chosen, drawn = whole[:_CHOSEN], whole[_CHOSEN:]
     pick.begin(chosen[:_ENDS])
-    is_usual = pick((True, False, False))  # Hypothesis often draws zeros
+    is_usual = pick((True, False))
     ops = usual_ops() if is_usual else few_ops(pick)
     builder = Builder(
         pick,
