@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphrewrite import decline, op, rule
-from graphrewrite.rules.known_values import is_held
+from graphrewrite.rules.known_values import ends_infinities, is_held
 from graphrewrite.types import SMALL_FLOATS, TEXT, element_kind, integer_limits
 
 __all__ = ["merge_bit_casts", "merge_casts"]
@@ -22,6 +22,8 @@ def merge_casts(x):
         return decline("the text of a number depends on its type", at=outer)
     if not is_held(between, own, x.fact()) and not _keeps_lower_bits(own, between, last):
         return decline(f"{inner.type.element} does not hold every number; known is: {x.fact()}", at=x)
+    if ends_infinities(inner, x.fact()):
+        return decline(f"infinities become the greatest number of {between}", at=x)
     limits = integer_limits(last)
     is_real, was_real = (element_kind(element) == "float" for element in (between, own))
     if limits is not None and is_real != was_real and not x.fact().is_within(*limits):

@@ -13,7 +13,7 @@ import numpy as np
 from graphrewrite import decline, op, rule
 from graphrewrite.rewriting.facts import Fact, never_minus_zero, numbers, visibly_nan, visibly_unlimited, whole
 from graphrewrite.rewriting.rule.outcome import Declined
-from graphrewrite.types import element_dtype, element_of, handed_over, integer_limits
+from graphrewrite.types import element_dtype, element_of, handed_over, integer_limits, small_float
 
 __all__ = [
     "as_stored",
@@ -33,6 +33,7 @@ __all__ = [
     "drop_rounding",
     "drop_shift_there_and_back",
     "drop_where",
+    "ends_infinities",
     "fill_as_expand",
     "filled",
     "is_held",
@@ -211,7 +212,15 @@ def drop_cast_there_and_back(x):
         return decline("it comes back as another type", at=back)
     if not is_held(there.type.element, x.type.element, x.fact()):
         return decline("{} does not hold every number; known is: {}", there.type.element, x.fact(), at=x)
+    if ends_infinities(there, x.fact()) or ends_infinities(back, x.fact()):
+        return decline("infinities become the greatest number of {}", x.type.element, at=x)
     return x
+
+
+def ends_infinities(stored, fact: Fact):
+    """Tell whether a cast limits infinities that may be there, to a type that has them."""
+    small = small_float(stored.type.element)
+    return small is not None and small.infinite and stored.saturate and not fact.is_finite
 
 
 def is_held(element, own, fact: Fact):

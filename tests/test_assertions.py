@@ -111,7 +111,7 @@ def left_out_of(node: ast.AST) -> set[str]:
             return {"body"}
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and name_of(node.value.func) in BLOCKS:
         return {"value"} if len(node.value.args) < 2 else set()  # neither a block nor a function to call
-    elif isinstance(node, ast.Try) and any(catches(h.type) and not demands(h) for h in node.handlers):
+    elif isinstance(node, ast.Try) and any(catches(h.type) and not tells(h) for h in node.handlers):
         return {"body"}
     return set()
 
@@ -121,6 +121,11 @@ def catches(type_: ast.expr | None) -> bool:
     if isinstance(type_, ast.Tuple):
         return any(map(catches, type_.elts))
     return type_ is None or name_of(type_) in CAUGHT
+
+
+def tells(handler: ast.ExceptHandler) -> bool:
+    """Tell whether what is caught still fails the test, as itself or as another error."""
+    return demands(handler) or any(isinstance(node, ast.Raise) for node in run_by(handler))
 
 
 def name_of(node: ast.AST | None) -> str:
@@ -156,7 +161,7 @@ def called_by(path: Path, part: Part) -> Iterator[tuple[Path, Part]]:
 def demands(part: ast.AST) -> bool:
     """Tell whether the own text of a function, or of a part of one, can fail a test."""
     for node in run_by(part):
-        if isinstance(node, ast.Assert | ast.Raise):
+        if isinstance(node, ast.Assert) or (isinstance(node, ast.Raise) and is_failure(node)):
             return True
         if isinstance(node, ast.Call):
             name = name_of(node.func)
@@ -164,6 +169,11 @@ def demands(part: ast.AST) -> bool:
             if name in DEMANDS | SOUND or name.startswith("assert_") or ends_well:
                 return True
     return False
+
+
+def is_failure(node: ast.Raise) -> bool:
+    """Tell whether an error says that something is wrong with the library: others say how a function is to be used."""
+    return name_of(node.exc.func if isinstance(node.exc, ast.Call) else node.exc) == "AssertionError"
 
 
 def asserts(path: Path, function: Function) -> bool:
@@ -298,10 +308,13 @@ IDLE = {
     "caught with others": "try: assert f()\nexcept (ValueError, Exception) as error: print(error)",
     "caught with all": "try: pytest.fail()\nexcept: pass",
     "an error of nothing": "pytest.raises(ValueError)\nf()",
+    "a helper that refuses what it is given": "refusing()",
+    "an error that is expected": "try: refusing()\nexcept ValueError: pass",
 }
 DEMANDING = {
     "by an assertion": "assert f()",
     "by a helper": "h()",
+    "by a failure of its own": "if f(): raise AssertionError",
     "by a fixture": "own(1)",
     "by an error": "with pytest.raises(ValueError): f()",
     "by an error of a function": "pytest.raises(ValueError, f)",
@@ -326,6 +339,7 @@ def test_tests_without_an_assertion_are_noticed(tmp_path: Path, kind: str) -> No
         + "\ndef f(): return f\n"
         "def h(): f() and checked()\n"
         "def own(): return checked\n"
+        "def refusing(): raise ValueError(f)\n"
         "def checked(): assert f()\n"
     )
     found = [asserts(path, function) for name, (function, *_) in parts_of(path).items() if "test" in name]

@@ -87,11 +87,12 @@ class Rounds:
             Those of all rounds of the waves before.
         """
         found = Findings()
+        rng = random.Random(f"{self.seed} {number}")
 
         def examine(drawn: tuple[Any, int]) -> None:
             self.examine(self._case(*drawn), found)
 
-        run = given(st.tuples(self._graphs(learnt), BYTE))(examine)
+        run = given(self._numbered(self._graphs(learnt), rng))(examine)
         run = settings(
             max_examples=self.size,
             database=None,
@@ -100,8 +101,15 @@ class Rounds:
             suppress_health_check=list(HealthCheck),
         )(run)
         with suppress(_Found, Unsatisfiable):
-            seeded(random.Random(f"{self.seed} {number}").getrandbits(32))(run)()
+            seeded(rng.getrandbits(32))(run)()
         return found
+
+    def _numbered(self, graphs: st.SearchStrategy[Any], rng: random.Random) -> st.SearchStrategy[tuple[Any, int]]:
+        """Return a strategy of graphs with numbers of their inputs."""
+        if self.on is None:
+            # Beside a second draw most graphs would be copies of others, with other inputs.
+            return graphs.map(lambda graph: (graph, rng.randrange(256)))
+        return st.tuples(graphs, BYTE)  # there may be few graphs, or one, to be tried with many inputs
 
     def _graphs(self, learnt: Findings) -> st.SearchStrategy[Any]:
         """Return a strategy of graphs: for those rules that have not fired yet, or seldom, if there are some."""

@@ -6,13 +6,14 @@ import ast
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
-from tests.quality.figures import module_mutation
+from tests.quality.figures import module_mutation, mutant_runs
 from tests.quality.figures.module_mutation import TESTS, LinesOfTests
-from tests.quality.figures.places import SECONDS
+from tests.quality.figures.places import SECONDS, UNFINISHED
 from tests.quality.module_mutants import MODULE_OPERATORS, ModuleMutant, mutants_of_module
 
 ROOT = Path(__file__).parents[2]
@@ -91,6 +92,34 @@ def test_what_they_do_not_find_is_tried_with_tests_of_the_rule_further_cases_and
     monkeypatch.setattr(module_mutation, "_pytest", collect)
     found = module_mutation._further({mutant: ["tests/a.py::tried[1]"]})
     assert found == {mutant: [*rules[:0:-1], "tests/a.py::tried[2]", "tests/a.py::other"]}
+
+
+def test_tests_that_are_out_of_time_do_not_say_that_a_mutant_survives_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def run(*, item: SimpleNamespace, nextitem: SimpleNamespace | None) -> None:
+        ran.append(item.nodeid)
+
+    config = SimpleNamespace(hook=SimpleNamespace(pytest_runtest_protocol=run))
+    items = [SimpleNamespace(nodeid=name, config=config) for name in ("a", "b", "c")]
+    monkeypatch.setattr(mutant_runs, "process_time", iter([0.0, 1.0, 4.0, 6.0]).__next__)
+    session = SimpleNamespace(testsfailed=0)
+    assert mutant_runs._first_failure(session, items, 5.0) == UNFINISHED  # type: ignore[arg-type]
+    assert ran == ["a", "b"]
+
+
+def test_what_takes_too_long_in_further_tests_is_unfinished_and_counts_as_not_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow, found = mutants()[:2]
+    known = LinesOfTests({}, {EXAMPLE.relative_to(ROOT).as_posix(): {str(line): ["near"] for line in range(999)}})
+    verdicts = iter([{slow.name: UNFINISHED, found.name: UNFINISHED}, {slow.name: "timeout", found.name: "far"}])
+    monkeypatch.setattr(module_mutation, "lines_of_tests", lambda: known)
+    monkeypatch.setattr(module_mutation, "_tried", lambda *_: next(verdicts))
+    monkeypatch.setattr(module_mutation, "_further", lambda left: {mutant: ["far"] for mutant in left})
+    told = module_mutation.verdicts_of([slow, found], 1)
+    assert told == {slow.name: UNFINISHED, found.name: "far"}
+    assert [name for name, test in told.items() if test in module_mutation.SURVIVES] == [slow.name]
 
 
 def test_a_fault_shows_in_the_lines_of_its_statement() -> None:

@@ -25,6 +25,8 @@ from tests.support.rewritten import left
         ("bool[N]", ("f32", "bool"), []),
         ("f32[N]", ("i32", "f32"), ["cast", "cast"]),
         ("i8[N]", ("i32", "f64"), ["cast"]),
+        ("f8e4m3fn[N]", ("f8e4m3fn", "f32"), ["cast"]),
+        ("f8e5m2[N]", ("f8e5m2", "f32"), ["cast", "cast"]),  # the first one limits infinities
     ],
 )
 def test_one_of_two_casts_is_enough(kind, elements, wanted):

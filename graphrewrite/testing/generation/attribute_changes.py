@@ -22,7 +22,16 @@ from graphrewrite.testing.generation.sequences import VARIED, Recipe, values_mad
 from graphrewrite.testing.generation.unfolding import Capture, Node
 from graphrewrite.types import Type, sizes_in
 
-__all__ = ["change_attribute", "changed", "deal_numbers", "is_open", "redrawn", "stirred", "with_attribute"]
+__all__ = [
+    "change_attribute",
+    "changed",
+    "deal_numbers",
+    "every_attribute_changed",
+    "is_open",
+    "redrawn",
+    "stirred",
+    "with_attribute",
+]
 
 _LOOKS, _MANY_LOOKS = 3, 12
 """Values to draw for one that is not there already, and for several at once of which most are."""
@@ -58,6 +67,15 @@ def change_attribute(plan: Plan, pick: Pick) -> Plan:
     """Change an attribute that the pattern leaves open, wherever it must be the same."""
     free = [(node, names) for node in plan.reading.nodes for names in _open(node)]
     return changed(plan, redrawn(plan, *pick(some(free)), pick), pick)
+
+
+def every_attribute_changed(plan: Plan, pick: Pick, times: int) -> Iterator[Plan]:
+    """Yield plans in which one attribute is another one, for each that the pattern leaves open so many times."""
+    for node in plan.reading.nodes:
+        for names in _open(node):
+            for _ in range(times):
+                with suppress(Unfit):
+                    yield changed(plan, redrawn(plan, node, names, pick), pick)
 
 
 def _open(node: Node) -> Iterator[tuple[str, ...]]:
@@ -125,7 +143,7 @@ def _nearest(
 
 
 def _nudged(old: Mapping[str, Any], pick: Pick) -> dict[str, Any] | None:
-    """Return values of which one entry is another number: what a rule asks of the others still holds."""
+    """Return values of which one entry is another number, or another entry's: what is asked of the rest still holds."""
     count = max([len(value) for value in old.values() if isinstance(value, tuple)], default=0)
     held = {name: (1,) * count if value is None and name in FACTORS else value for name, value in old.items()}
     numbers = {
@@ -135,7 +153,7 @@ def _nudged(old: Mapping[str, Any], pick: Pick) -> dict[str, Any] | None:
         return None
     name = pick(sorted(numbers))
     values, at = list(held[name]), pick(range(len(held[name])))
-    values[at] = pick((values[at] + 1, values[at] - 1, 2 * values[at], -values[at]))
+    values[at] = pick((values[at] + 1, values[at] - 1, 2 * values[at], -values[at], pick(values)))
     return {**old, name: tuple(values)}
 
 

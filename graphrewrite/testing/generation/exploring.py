@@ -20,12 +20,13 @@ from graphrewrite.rewriting.facts.observation import observing
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
+from graphrewrite.testing.generation.attribute_changes import every_attribute_changed
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.comparing import Noted, compared, towards
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.richness import extent, is_empty, is_like, least_telling, plainness, units
+from graphrewrite.testing.generation.richness import Sketch, extent, least_telling, sequences_hiding
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 from graphrewrite.testing.generation.varying import with_layout
 
@@ -42,6 +43,8 @@ _KEPT = 16
 """Plans to keep of each answer."""
 _EMPTY = 2
 """Those of them with a value that has no entries, at which conditions on all entries hold."""
+_CENTRES, _TURNS = 4, 2
+"""Of each answer where it fires, plans around which each attribute is changed in turn, and how often each."""
 _OFTEN = 0.4
 """A rule that fires at such a part of its instances is met often enough without."""
 _NEAR_FIRING = 1
@@ -105,11 +108,13 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
     branches = Branches([rule.function])
     followed, mentioned = watched(rule, branches), mentioned_by(rule)
     by_element = len(mentioned.elements) > 1
-    answers: dict[_Answer, list[Plan]] = {}
+    answers: dict[_Answer, list[Sketch]] = {}
     hits: Counter[_Answer] = Counter()
     lines: dict[Any, None] = {}
     all_ran = not branches.are_there
     fired = since = met = drawn = 0
+    hidden: set[tuple[int, str]] = set()
+    shown: set[tuple[int, str]] = set()
     for turn in range(_MOST):
         if turn >= _ALL and fired >= _HARDLY:
             break
@@ -121,7 +126,7 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
                 good = [answer for answer in answers if answer[0] is None]
                 known = good if good and turn % 4 == _NEAR_FIRING else list(answers)
                 seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
-                plan = min(pick(answers[seldom]), pick(answers[seldom]), key=plainness)
+                plan = min(pick(answers[seldom]), pick(answers[seldom]), key=lambda sketch: sketch.plainness).plan
                 if turn % 8 == _VARIED:
                     plan = with_layout(plan, pick) if every_type else near(plan, pick)
                 else:
@@ -140,38 +145,64 @@ def _explored(rule: Rule, every_type: bool) -> Telling:
         fired += reason is None
         drawn += is_drawn
         met += is_drawn and reason is None
-        is_whole = met >= _OFTEN * drawn and all_ran
+        if reason is None:
+            there, plain = sequences_hiding(plan)
+            hidden |= plain
+            shown |= there - plain
+        is_whole = met >= _OFTEN * drawn and all_ran and (hidden <= shown or turn >= _MANY)
         if turn >= _FIRST and is_whole and since > (_MANY if every_type else _FIRST):
             break
         answer = reason, frozenset(ran), _layouts(plan) if reason is None else frozenset()
         hits[answer] += 1
         if answer not in answers:
             since = 0
-        same = answers.setdefault(answer, []) if len(answers) < _ANSWERS else answers.get(answer, [])
-        if any(is_like(plan, other, by_element=by_element and reason is None) for other in same):
-            continue
-        if is_empty(plan) and sum(map(is_empty, same)) >= _EMPTY:
-            continue
-        same.append(plan)
-        if len(same) > _KEPT:
-            del same[least_telling(same)]
+        if answer in answers or len(answers) < _ANSWERS:
+            _keep(plan, answers.setdefault(answer, []), by_element=by_element and reason is None)
     is_often = met >= _OFTEN * drawn
-    firing = [plans for (reason, *_), plans in answers.items() if reason is None]
-    if len(firing) == len(answers) == 1 and is_often:
+    fires = [answer for answer in answers if answer[0] is None]
+    if len(fires) == len(answers) == 1 and is_often:
         return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
-    declining = [plans for (reason, *_), plans in answers.items() if reason is not None]
+    for number, plan in enumerate(neighbour for answer in fires for neighbour in _neighbours(answers[answer])):
+        reason, ran = _answer(followed, _graph_of(plan, number)), branches.take()
+        if reason is None:
+            _keep(plan, answers.setdefault((None, frozenset(ran), _layouts(plan)), []), by_element=by_element)
+    firing = [same for (reason, *_), same in answers.items() if reason is None]
+    declining = [same for (reason, *_), same in answers.items() if reason is not None]
     return Telling(tuple(_weighed(firing, declining)), seldom=not is_often)
 
 
-def _weighed(firing: list[list[Plan]], declining: list[list[Plan]]) -> Iterator[Plan]:
+def _keep(plan: Plan, same: list[Sketch], *, by_element: bool) -> None:
+    """Add a plan to those of one answer, if it shows more than they do, and drop what then shows least."""
+    sketch = Sketch(plan)
+    if any(sketch.is_like(other, by_element=by_element) for other in same):
+        return
+    if sketch.is_empty and sum(other.is_empty for other in same) >= _EMPTY:
+        return
+    same.append(sketch)
+    if len(same) > _KEPT:
+        del same[least_telling(same)]
+
+
+def _neighbours(sketches: list[Sketch]) -> Iterator[Plan]:
+    """Yield plans that differ from some of these in one attribute, each attribute in turn: that none is left to luck.
+
+    Rules are wrong in what they do not ask of, and of that a walk which looks for other answers sees little.
+    """
+    pick = seeded(len(sketches))
+    for sketch in sorted(sketches, key=lambda sketch: sketch.plainness)[:_CENTRES]:
+        for changed in every_attribute_changed(sketch.plan, pick, _TURNS):
+            yield with_arrays(changed, sketch.plan)
+
+
+def _weighed(firing: list[list[Sketch]], declining: list[list[Sketch]]) -> Iterator[Plan]:
     """Yield plans of each answer, as often as it counts."""
     # Each way in which it fires counts as much; all in which it does not count half as much as these.
     each = _KEPT * max(1, -(-2 * len(declining) // max(len(firing), 1)))
     for count, groups in ((each, firing), (_KEPT, declining)):
-        for plans in groups:
-            rich = sorted(plans, key=lambda plan: (plainness(plan) + units(plan), -extent(plan)))
-            rich = rich[: -(-len(plans) // 3)]
-            yield from islice(cycle([*rich, *rich, *plans]), count)
+        for same in groups:
+            rich = sorted(same, key=lambda sketch: (sketch.plainness + sketch.units, -extent(sketch.plan)))
+            rich = rich[: -(-len(same) // 3)]
+            yield from (sketch.plan for sketch in islice(cycle([*rich, *rich, *same]), count))
 
 
 def _layouts(plan: Plan) -> frozenset[str]:

@@ -172,7 +172,8 @@ def _limit(part: float, kind: Type | None, rng: random.Random) -> int:
 
 def _floats(known: _Known) -> Iterator[Recipe]:
     above = known.name.startswith("eps")  # what keeps a square root away from zero
-    numbers = [1.0, 0.0, 0.5, 2.0, -1.0, 0.125, 0.3, *known.constants(float)]
+    # Signs show what is rectified, and of numbers that lie on no grid some are rounded up and some down.
+    numbers = [1.0, 0.0, 0.5, 2.0, -1.0, 0.125, 0.3, -0.5, 1.7, -2.6, *known.constants(float)]
     if isinstance(known.default, float):
         numbers += [2 * known.default, -known.default]
     yield from (_always(number) for number in numbers if number >= 0 or not above)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import fsum
 from typing import Any
 
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Node
-from graphrewrite.types import Element
+from graphrewrite.types import Element, FixedPoint
 
-__all__ = ["FACTORS", "extent", "is_empty", "is_like", "least_telling", "plainness", "units"]
+__all__ = ["FACTORS", "Sketch", "extent", "is_empty", "least_telling", "plainness", "sequences_hiding", "units"]
 
 _NOTHING, _HIDING = 2, 1
 """How plain an attribute is that does nothing, and one that hides which way round it is."""
@@ -34,6 +35,16 @@ def plainness(plan: Plan) -> int:
     return sum(found)
 
 
+def sequences_hiding(plan: Plan) -> tuple[set[tuple[int, str]], set[tuple[int, str]]]:
+    """Return the attributes that are sequences, as a node's number and a name, and those that hide something."""
+    sequences = {
+        (number, name): plain
+        for (number, name, plain), (_, _, value) in zip(_attributes(plan), _values(plan), strict=True)
+        if isinstance(value, tuple)
+    }
+    return set(sequences), {place for place, plain in sequences.items() if plain}
+
+
 def is_empty(plan: Plan) -> bool:
     """Whether a value of a plan has no entries, of which little can be wrong."""
     return any(0 in kind.shape for case in plan.cases.values() for kind in (*case.types, *case.results))
@@ -50,29 +61,66 @@ def extent(plan: Plan) -> int:
     return sum(size != 1 for kind in plan.types.values() for size in kind.shape)
 
 
-def is_like(plan: Plan, other: Plan, *, by_element: bool = False) -> bool:
-    """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart.
+class Sketch:
+    """A plan that is compared with many others: what it shows is computed once.
 
     Parameters
     ----------
-    by_element : bool
-        Whether element types of leaves tell them apart.
+    plan : Plan
+        It is not to change any more.
     """
-    if by_element and _elements(plan) != _elements(other):
-        return False
-    return _form(plan) == _form(other) and [repr(need.attributes) for need in plan.cases.values()] == [
-        repr(need.attributes) for need in other.cases.values()
-    ]
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    @cached_property
+    def plainness(self) -> int:
+        """As the function of this name gives it."""
+        return plainness(self.plan)
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """As the function of this name gives it."""
+        return is_empty(self.plan)
+
+    @cached_property
+    def units(self) -> int:
+        """As the function of this name gives it."""
+        return units(self.plan)
+
+    @cached_property
+    def elements(self) -> list[Element]:
+        """Element types of leaves."""
+        return _elements(self.plan)
+
+    @cached_property
+    def traits(self) -> set[Any]:
+        """What tells it from others."""
+        return set(_traits(self.plan))
+
+    @cached_property
+    def looks(self) -> tuple[Any, ...]:
+        """How its sizes are related, and its attributes."""
+        return _form(self.plan), [repr(case.attributes) for case in self.plan.cases.values()]
+
+    def is_like(self, other: Sketch, *, by_element: bool = False) -> bool:
+        """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart.
+
+        Parameters
+        ----------
+        by_element : bool
+            Whether element types of leaves tell them apart.
+        """
+        return self.looks == other.looks and not (by_element and self.elements != other.elements)
 
 
-def least_telling(plans: Sequence[Plan]) -> int:
+def least_telling(sketches: Sequence[Sketch]) -> int:
     """Return the index of the plan that has least of what few others have: of those, of the plainest and smallest."""
-    traits = [set(_traits(plan)) for plan in plans]
+    counts = Counter(trait for each in sketches for trait in each.traits)
     # Sets have no order that lasts: the sum is exact, so that the order does not matter.
-    counts = Counter(trait for own in traits for trait in own)
     ranks = [
-        (fsum(1 / counts[trait] for trait in own), -plainness(plan), extent(plan))
-        for own, plan in zip(traits, plans, strict=True)
+        (fsum(1 / counts[trait] for trait in each.traits) / (1 + each.units), -each.plainness, extent(each.plan))
+        for each in sketches
     ]
     return ranks.index(min(ranks))
 
@@ -81,9 +129,29 @@ def _traits(plan: Plan) -> Iterator[Any]:
     """Yield what tells a plan from others: how sizes are related, element types, and attributes that do something."""
     yield "sizes", repr(_form(plan))
     yield "elements", repr(_elements(plan))
+    yield from _orders(plan)
     for node, name, plain in _attributes(plan):
         if plain < _NOTHING:
             yield node, name, plain
+
+
+def _orders(plan: Plan) -> Iterator[Any]:
+    """Yield how numbers are ordered that rules compare: bits of formats, and what several nodes have of one name."""
+    found: dict[str, list[int | float]] = {}
+    formats: list[Any] = _elements(plan)
+    for _, name, value in _values(plan):
+        if isinstance(value, FixedPoint):
+            formats.append(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found.setdefault(name, []).append(value)
+    for element in formats:
+        if isinstance(element, FixedPoint):
+            found.setdefault("width", []).append(element.width)
+            found.setdefault("whole", []).append(element.width - element.fraction)
+    for name, numbers in found.items():
+        if len(numbers) > 1:
+            ranks = sorted(set(numbers))
+            yield name, tuple(map(ranks.index, numbers))
 
 
 def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from graphrewrite.testing.generation.demand import sizes_without_symbol
 from graphrewrite.types import Stream, Type
 
-__all__ = ["VARIED", "Recipe", "channels_of", "sequences", "shape_of", "values_made"]
+__all__ = ["VARIED", "Recipe", "as_many", "channels_of", "sequences", "shape_of", "values_made"]
 
 
 class Recipe(NamedTuple):
@@ -73,6 +73,15 @@ _LENGTHS: dict[str, Callable[[Type | None], int]] = {
     "last index": lambda kind: int(shape_of(kind)[-1]),
     "first index": lambda kind: int(shape_of(kind)[0]),
 }
+_SMALL = (-1, 0, 1, 2, 3)
+
+
+def _small(count: int, rng: random.Random) -> tuple[int, ...]:
+    """Small numbers, half of the time of two kinds only: where entries are equal, their order may go unnoticed."""
+    numbers = rng.sample(_SMALL, 2) if rng.random() < 0.5 else _SMALL
+    return tuple(rng.choice(numbers) for _ in range(count))
+
+
 _NUMBERS: dict[str, Callable[[int, random.Random], tuple[Any, ...]]] = {
     "1": lambda n, rng: (1,) * n,
     "order": lambda n, rng: tuple(range(n)),
@@ -85,9 +94,8 @@ _NUMBERS: dict[str, Callable[[int, random.Random], tuple[Any, ...]]] = {
     "one 1": lambda n, rng: _one_other(n, 0, 1, rng),
     "one -1": lambda n, rng: _one_other(n, 0, -1, rng),
     "one 2": lambda n, rng: _one_other(n, 1, 2, rng),
-    "small": lambda n, rng: tuple(rng.randint(-1, 3) for _ in range(n)),
+    "small": _small,
 }
-
 
 VARIED = frozenset({"permutation", "1 or 2", "0 or 1", "one 1", "one -1", "one 2", "small"})
 """Styles of sequences of many values."""
@@ -166,8 +174,17 @@ def _tuple(
 
 
 def _factors(rank: int, written: str, kind: Type | None, rng: random.Random) -> tuple[Any, ...]:
-    """A shape of as many entries: the symbolic size in front, or what stands for it."""
-    shape = shape_of(kind)
+    return as_many(rank, written, shape_of(kind), rng)
+
+
+def as_many(rank: int, written: str, shape: tuple[Any, ...], rng: random.Random) -> tuple[Any, ...]:
+    """Return a shape of as many entries: the symbolic size in front, or what stands for it, -1 or 0.
+
+    Examples
+    --------
+    >>> as_many(3, "-1", ("N", 4), random.Random(1))
+    (-1, 2, 2)
+    """
     lead = shape[: len(shape) - len(sizes_without_symbol(shape))]
     rest = math.prod(sizes_without_symbol(shape))
     count = rank - len(lead)

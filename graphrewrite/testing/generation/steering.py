@@ -47,6 +47,8 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """
     mentioned = mentioned or replace(_COMMON, moderate=mentioned.moderate)
     changes = _CHANGES if not _ODD_NUMBERS & mentioned.attributes else (*_CHANGES, *[_entries] * len(_CHANGES))
+    if len(_integers(plan)) > 1:
+        changes = (*changes, _magnitudes, _magnitudes)
     if len(mentioned.elements) > 1 and _converting(plan):
         changes = (*changes, _conversion, _conversion)
     for _ in range(_TRIES):
@@ -214,10 +216,15 @@ def _constants(plan: Plan) -> list[Leaf]:
     return [leaf for leaf in plan.types if leaf.constant and leaf.literal is None]
 
 
-def _magnitudes(plan: Plan, leaves: Sequence[Leaf], pick: Pick) -> Plan:
-    """Let each of some constants of integers be one large number: what is made of them leaves their type, or fits."""
+def _integers(plan: Plan) -> list[Leaf]:
+    """Return those of them that hold whole numbers."""
+    return [leaf for leaf in _constants(plan) if element_kind(plan.types[leaf].element) in ("integer", "fixed")]
+
+
+def _magnitudes(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
+    """Let each constant of integers be one large number: what is made of them leaves their type, or just fits."""
     found = dict(plan.arrays)
-    for leaf in leaves:
+    for leaf in _integers(plan):
         kind = plan.types[leaf]
         numbers = [n for n in large_numbers(kind.element) if n > 0 or leaf not in plan.positive]
         array = np.full(tuple(map(int, kind.shape)), pick(some(numbers)), element_dtype(kind.element))
@@ -229,9 +236,8 @@ def _magnitudes(plan: Plan, leaves: Sequence[Leaf], pick: Pick) -> Plan:
 def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Let a constant have mentioned numbers or edge values as entries, everywhere or among others, or be in order."""
     constants = _constants(plan)
-    integers = [leaf for leaf in constants if element_kind(plan.types[leaf].element) in ("integer", "fixed")]
-    if bool(integers) and pick((False, True) if len(integers) > 1 else _SELDOM):
-        return _magnitudes(plan, integers, pick)
+    if bool(_integers(plan)) and pick(_SELDOM):
+        return _magnitudes(plan, pick, mentioned)
     leaf = pick(some(constants))
     kind = plan.types[leaf]
     rng = random.Random(pick(range(256)))

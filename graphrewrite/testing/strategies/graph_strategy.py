@@ -128,10 +128,13 @@ _ENDS = 16
 _DRAWN = st.binary(min_size=_ENDS + _MOST * _RECORD, max_size=_ENDS + _MOST * _RECORD)
 """All choices of a graph: those of its outputs, and a record for each node. A record that begins with a small number is
 no node, so that zeros are nodes less."""
-_CHOSEN = st.binary(min_size=3 * _ENDS, max_size=3 * _ENDS)
-"""What a graph is made of, and what it has beside that."""
+_CHOSEN = 3 * _ENDS
+"""Bytes for what a graph is made of, and what it has beside that."""
+_ALL_DRAWN = st.binary(min_size=_CHOSEN + _ENDS + _MOST * _RECORD, max_size=_CHOSEN + _ENDS + _MOST * _RECORD)
 _ONE_IN_6, _ONE_IN_12 = (*[False] * 5, True), (*[False] * 11, True)
 _ABSENT = 128
+_INSTANCES = (1, 2, 1, 2)
+"""Of a pattern in a graph: two cost much less than two graphs."""
 _BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
 
 
@@ -148,9 +151,10 @@ def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool, open_sizes: bool) -
 def _of_all(draw: Any, every_type: bool, open_sizes: bool) -> Graph:
     """Graphs of the usual ops, and as many with some of all ops; a few of either have what most graphs have not."""
     pick = picking(draw)
-    chosen, drawn = draw(_CHOSEN), draw(_DRAWN)
+    whole = draw(_ALL_DRAWN)
+    chosen, drawn = whole[:_CHOSEN], whole[_CHOSEN:]
     pick.begin(chosen[:_ENDS])
-    is_usual = pick((True, False, False))  # Hypothesis often draws zeros
+    is_usual = pick((True, False))
     ops = usual_ops() if is_usual else few_ops(pick)
     builder = Builder(
         pick,
@@ -189,7 +193,7 @@ def _around(draw: Any, site: _Surroundings) -> Graph:
             builder.step()
     wanted = []
     try:
-        for turn in range(pick((1, 1, 1, 2))):
+        for turn in range(pick(_INSTANCES)):
             for root in site.instance(builder, spoiled=site.spoils_first or turn > 0):
                 builder.offer(root)
                 wanted.append(builder.read(root) if pick((False, True)) else root)

@@ -12,14 +12,15 @@ from graphrewrite.testing.generation.demand import T
 
 __all__ = ["BYTE", "Choices", "one_of", "picking"]
 
-_DRAWN = st.binary(min_size=96, max_size=96)
-"""Drawing costs much more than choosing, and Hypothesis varies an example by copying one of its draws over another,
-which finds little new: one draw decides all small choices."""
-
-
+_SIZE = 128
+"""Bytes of a draw: graphs around a pattern take 50 in the median, and one in thirty takes more than these."""
+_DRAWN = st.binary(min_size=_SIZE, max_size=_SIZE)
+"""One draw decides all small choices. Of an example of several, Hypothesis makes others by copying one of its draws
+over another, and where it may, most examples are such copies, in which little is new; and drawing costs much more than
+choosing. Integers it also draws from the constants of modules that happen to be loaded: then a seed would mean other
+graphs in another process."""
 BYTE = _DRAWN.map(lambda drawn: drawn[0])
-"""A number below 256. Hypothesis also draws integers from the constants of modules that happen to be loaded: then a
-seed would mean other graphs in another process."""
+"""A number below 256."""
 
 
 def one_of(strategies: Sequence[st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
@@ -29,17 +30,16 @@ def one_of(strategies: Sequence[st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
     return _DRAWN.flatmap(lambda drawn: strategies[(256 * drawn[0] + drawn[1]) * len(strategies) >> 16])
 
 
-_MOST = 4
-"""Draws of an example: what needs more choices makes the rest of them at random, from those that were drawn."""
-
-
 class Choices:
-    """Chooses one of several options by bytes; zeros are the first options."""
+    """Chooses one of several options by bytes; zeros are the first options.
+
+    What needs more choices than were drawn makes the rest of them at random, from those: where zeros lead nowhere, the
+    simplest example would draw very many.
+    """
 
     def __init__(self, draw: Any) -> None:
         self._draw = draw
-        self._drawn = 0
-        self._rest = Random(0)
+        self._rest: Random | None = None
         self._left: list[int] = []
         self._open = True
 
@@ -68,10 +68,8 @@ class Choices:
         return self._left.pop()
 
     def _more(self) -> bytes:
-        """Return further bytes; where zeros lead nowhere, the simplest example would draw very many."""
-        if self._drawn == _MOST:
-            return self._rest.randbytes(96)
-        self._drawn += 1
+        if self._rest is not None:
+            return self._rest.randbytes(_SIZE)
         drawn: bytes = self._draw(_DRAWN)
         self._rest = Random(drawn)
         return drawn

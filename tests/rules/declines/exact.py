@@ -446,12 +446,14 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.cast(op.cast(x, element="f16"), element="f32"), "f32[N,4]"),
         (lambda x: op.cast(op.cast(x, element="f32"), element="i32"), "i32[N,4]"),
         (lambda x: op.cast(op.cast(x, element="f64"), element="f16"), "f32[N,4]"),
+        (lambda x: op.cast(op.cast(x, element="f8e5m2", saturate=False), element="f8e5m2"), "f8e5m2[N,4]"),
     ),
     rules.merge_casts: (
         (lambda x: op.cast(op.cast(x, element="i8"), element="i32"), "i16[N,4]"),
         (lambda x: op.cast(op.cast(x, element="f32"), element="i8"), "i16[N,4]"),
         (lambda x: op.cast(op.cast(x, element="f16"), element="f16"), "i8[N,4]"),
         (lambda x: op.cast(op.cast(x, element="f64"), element="string"), "f32[N,4]"),
+        (lambda x: op.cast(op.cast(x, element="f8e5m2"), element="f32"), "f8e5m2[N,4]"),
     ),
     rules.merge_bit_casts: ((lambda x: op.bit_cast(op.bit_cast(x, element="bool"), element="i8"), "u8[N,4]"),),
     rules.clip_as_relu: (

@@ -26,7 +26,7 @@ INSTANCES, EFFORT = 2, 200_000
 
 _KINDS = {
     r"applied to none of 0 graphs": "it is about floats: no graph of whole numbers has its pattern",
-    r"applied to none of \d+ graphs": "its guard declines all graphs that were generated",
+    r"applied to none of (\d+) graphs": "its guard declines all graphs that were generated",
     r"no graph that contains": "no graph is generated: a table among its attributes has no generator",
     r"z3 gave up": "z3 gives up",
     r"not every path|needs to know a number|looked up by its hash|argument of": "its code needs to know a number",
@@ -68,7 +68,11 @@ class Row(NamedTuple):
 
 
 def _kind(why: str) -> str:
-    return next((kind for pattern, kind in _KINDS.items() if re.search(pattern, why)), _OTHER)
+    """Return a reason by its kind, with the number of graphs on which it rests, if it does."""
+    for pattern, kind in _KINDS.items():
+        if found := re.search(pattern, why):
+            return " ".join((kind, *(f"({count})" for count in found.groups())))
+    return _OTHER
 
 
 @cache
