@@ -144,7 +144,7 @@ from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.products import PRODUCTS
 from graphrewrite.rules.quantised import MOVE_INTEGERS, drop_limit_before_quantising, drop_quantise_again
 from graphrewrite.rules.recognition import RECOGNITION
-from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes
+from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes, merge_extremes
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
     add_ones_before_transpose,
@@ -310,6 +310,7 @@ __all__ = [
     "merge_constants",
     "merge_equal_nodes",
     "merge_expands",
+    "merge_extremes",
     "merge_gathers",
     "merge_integer_differences",
     "merge_integer_offsets",

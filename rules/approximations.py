@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import decline, op, rule
+from graphrewrite.rewriting.facts import numbers, visibly_unlimited
 from graphrewrite.rules.arithmetic import Floats
 from graphrewrite.rules.known_values import filled
 
@@ -16,6 +17,7 @@ __all__ = [
     "divide_zero",
     "drop_exp_and_log",
     "drop_reciprocal_twice",
+    "drop_sign_of_positive",
     "drop_zero_addend",
     "multiply_by_reciprocal",
     "multiply_by_zero",
@@ -122,6 +124,22 @@ def abs_of_square(x: Floats):
 def drop_exp_and_log(x: Floats):
     """The logarithm of exp(x) is x, but for overflow and underflow."""
     yield op.log(op.exp(x))
+    return x
+
+
+never_negative = numbers.predicate(
+    lambda fact: fact.low >= 0,
+    "it is never negative",
+    lambda fact: f"may be negative: its range is {fact.range}",
+    unless=visibly_unlimited,
+)
+"""No entry is less than 0; one may be -0."""
+
+
+@rule(keeps="rounding")
+def drop_sign_of_positive(x: Annotated[Any, rule.where(never_negative)]):
+    """What is never negative is rectified already, and its own absolute value, but for the sign of zero."""
+    yield (op.relu | op.abs)(x)
     return x
 
 

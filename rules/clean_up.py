@@ -43,7 +43,7 @@ from graphrewrite.rules.known_values import (
 )
 from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips
 from graphrewrite.rules.quantised import drop_limit_before_quantising, drop_quantise_again
-from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes
+from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes, merge_extremes
 from graphrewrite.rules.shapes import MOVEMENTS
 from graphrewrite.rules.signs import SIGNS
 from graphrewrite.rules.slices import (
@@ -110,6 +110,7 @@ RULES = (
     begin_cell_at_zero,
     count_reduced_axes_from_front,
     keep_reduced_axes,
+    merge_extremes,
     *MOVEMENTS,
     choose_branch,
     drop_quantise_again,

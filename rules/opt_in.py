@@ -28,6 +28,7 @@ from graphrewrite.rules.approximations import (
     divide_zero,
     drop_exp_and_log,
     drop_reciprocal_twice,
+    drop_sign_of_positive,
     drop_zero_addend,
     multiply_by_reciprocal,
     multiply_by_zero,
@@ -83,6 +84,7 @@ from graphrewrite.rules.norms import (
     add_to_layer_norm,
     add_to_norm,
     drop_norm,
+    merge_norms,
     scale_layer_norm,
     scale_norm,
     subtract_norm,
@@ -94,6 +96,7 @@ from graphrewrite.rules.products import (
     factor_before_product,
 )
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, concat_before_quantising
+from graphrewrite.rules.reductions import merge_sums
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -159,6 +162,7 @@ FOLDING = (
     negate_layer,
     subtract_layer,
     drop_norm,
+    merge_norms,
     scale_norm,
     add_to_norm,
     subtract_norm,
@@ -195,8 +199,10 @@ APPROXIMATE = (
     abs_of_square,
     drop_exp_and_log,
     drop_reciprocal_twice,
+    drop_sign_of_positive,
     multiply_by_reciprocal,
     divide_by_reciprocal,
+    merge_sums,
     *MERGE_ROUNDINGS,
 )
 """Right for real numbers: NaN, infinities, the sign of zero or a rounding may change; opt-in."""

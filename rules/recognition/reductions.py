@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from graphrewrite import decline, op, rule
+import math
+
+from graphrewrite import Constant, decline, op, rule
 from graphrewrite.types import element_kind
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "recognise_reduce_l1",
     "recognise_reduce_l2",
     "recognise_reduce_log_sum_exp",
+    "recognise_reduce_mean",
     "recognise_reduce_sum_square",
     "recognise_softmax",
     "recognise_softmax_by_reciprocal",
@@ -127,6 +130,24 @@ def recognise_reduce_l1(x):
 
 
 @rule(keeps="rounding")
+def recognise_reduce_mean(x, c: Constant):
+    """A sum divided by the number of its entries is their mean (ONNX specification, ReduceMean)."""
+    total = op.reduce_sum(x)
+    share = (op.div | op.mul)(total, c)
+    yield share
+    axes = range(len(x.shape)) if total.axes is None else total.axes
+    sizes = [x.shape[axis] for axis in axes]
+    if share.type != total.type or element_kind(x.type.element) != "float" or c.value.size != 1:
+        return decline("it is of no floats, or the constant is no single number", at=share)
+    if any(isinstance(size, str) for size in sizes) or not math.prod(sizes):
+        return decline("the number of its entries is not known, or 0", at=total)
+    count = c.value.dtype.type(math.prod(sizes))
+    if c.value.item() != (count if share.op is op.div else 1 / count):
+        return decline("the constant is another number than that of the entries", at=c)
+    return op.reduce_mean(x, axes=total.axes, keep_dims=total.keep_dims)
+
+
+@rule(keeps="rounding")
 def recognise_reduce_sum_square(x):
     """A sum of squares (ONNX specification, ReduceSumSquare)."""
     power = op.pow(x, 2)
@@ -153,6 +174,7 @@ RECOGNISE_REDUCTIONS = (
     recognise_reduce_log_sum_exp,
     recognise_log_softmax,
     recognise_log_softmax_of_softmax,
+    recognise_reduce_mean,
     recognise_reduce_l1,
     recognise_reduce_sum_square,
     recognise_reduce_l2,

@@ -487,6 +487,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.keep_reduced_axes: (
         (lambda x: op.reshape(op.reduce_max(x, axes=(1,), keep_dims=False), shape=("N", 3, 1)), "f32[N,4,3]"),
     ),
+    rules.merge_extremes: (
+        (lambda x: op.reduce_max(op.reduce_min(x, axes=(1,)), axes=(2,)), "f32[N,4,3]"),
+        (lambda x: op.reduce_max(op.reduce_max(x, axes=(1,)), axes=(2,), keep_dims=False), "f32[N,4,3]"),
+    ),
     rules.drop_reshape: ((lambda x: op.reshape(x, shape=("N", 4, 1)), "f32[N,4]"),),
     rules.write_sizes_of_reshape: ((lambda x: op.reshape(x, shape=("N", 2, 2)), "f32[N,4]"),),
     rules.merge_reshapes: (

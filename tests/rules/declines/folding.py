@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Rule, op
-from graphrewrite.rules import affine, affine_before_moves, approximations, arithmetic, norms, windows
+from graphrewrite.rules import affine, affine_before_moves, approximations, arithmetic, norms, reductions, windows
 from tests.rules.declines.parts import COLUMN, SMALL, Case, cut, layer, named, normed, ones, row, whole
 
 __all__ = ["DECLINES"]
@@ -118,6 +118,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.batch_norm(x, ones(4), ones(4), 0 * ones(4), ones(4), epsilon=0.0), "f32[N,4]"),
         (lambda x: normed(x, epsilon=0.0), "f32[N,4]"),
     ),
+    norms.merge_norms: ((lambda x: normed(op.instance_norm(x, ones(4), ones(4)), 0.0, epsilon=0.0), "f32[N,4,3]"),),
     norms.scale_norm: ((lambda x: op.mul(op.instance_norm(x, ones(2), ones(2)), ones(3)), "f32[N,2,3]"),),
     norms.add_to_norm: ((lambda x: op.add(op.instance_norm(x, ones(2), ones(2)), ones(3)), "f32[N,2,3]"),),
     norms.subtract_norm: ((lambda x: op.sub(ones(3), op.instance_norm(x, ones(2), ones(2))), "f32[N,2,3]"),),
@@ -133,6 +134,12 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     approximations.abs_of_square: ((lambda x: op.sqrt(op.mul(x, x)), SMALL),),
     approximations.drop_exp_and_log: ((lambda x: op.log(op.exp(x)), SMALL),),
     approximations.drop_reciprocal_twice: ((lambda x: op.reciprocal(op.reciprocal(x)), SMALL),),
+    approximations.drop_sign_of_positive: ((lambda x: op.abs(op.clip(x, low=-1.0)), "f32[N,4]"),),
+    reductions.merge_sums: (
+        (lambda x: op.reduce_mean(op.reduce_mean(x, axes=(1,)), axes=(2,)), "i32[N,4,3]"),
+        (lambda x: op.reduce_sum(op.reduce_mean(x, axes=(1,)), axes=(2,)), "f32[N,4,3]"),
+        (lambda x: op.reduce_sum(op.reduce_sum(x, axes=(1,)), axes=(2,), keep_dims=False), "f32[N,4,3]"),
+    ),
     approximations.power_as_square: ((lambda x: op.pow(x, 2 * COLUMN), "f32[4]"),),
     approximations.power_as_root: ((lambda x: op.pow(x, 0.5 * COLUMN), "f32[4]"),),
     approximations.power_as_reciprocal: ((lambda x: op.pow(x, -COLUMN), "f32[4]"),),

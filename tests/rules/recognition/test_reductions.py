@@ -42,6 +42,8 @@ FORMS = {
     "log-softmax, in two": (["log_softmax"], lambda x: op.log(over_sum(op.exp(x), 1))),
     "reduce_log_sum_exp": (["reduce_log_sum_exp"], log_sum),
     "reduce_l1": (["reduce_l1"], lambda x: op.reduce_sum(op.abs(x), axes=(1, 2))),
+    "mean by a quotient": (["reduce_mean"], lambda x: op.reduce_sum(x, axes=(2,)) / 3.0),
+    "mean by a product": (["reduce_mean"], lambda x: (1 / 3.0) * op.reduce_sum(x, axes=(2,))),
     "reduce_l2": (["reduce_l2"], lambda x: op.sqrt(op.reduce_sum(x * x, axes=(1,)))),
     "reduce_sum_square": (["reduce_sum_square"], lambda x: op.reduce_sum(op.pow(x, 2.0), axes=(1,), keep_dims=False)),
 }
