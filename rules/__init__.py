@@ -62,6 +62,7 @@ from graphrewrite.rules.cleaning import (
 from graphrewrite.rules.concats import drop_empty_operand, merge_concats
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
 from graphrewrite.rules.gathered_sums import gather_sums
+from graphrewrite.rules.grids import CHANGE_GRIDS
 from graphrewrite.rules.identities import (
     choose_equal_branches,
     choose_first_by_constant,
@@ -148,6 +149,7 @@ from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_re
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
     add_ones_before_transpose,
+    drop_names_there_and_back,
     drop_ones_behind_transpose,
     drop_reshape,
     drop_transpose,
@@ -155,6 +157,7 @@ from graphrewrite.rules.shapes import (
     merge_reshapes,
     merge_transpose_into_reshape,
     merge_transposes,
+    merge_transposes_around_names,
     order_ones_of_transpose,
     permute_linear_weights,
     transpose_as_reshape,
@@ -203,6 +206,7 @@ __all__ = [
     "AS_MEANS",
     "AS_PRODUCTS",
     "BROADCASTING",
+    "CHANGE_GRIDS",
     "FEWER_TRANSPOSES",
     "FOLDING",
     "MEMORY_RULES",
@@ -253,6 +257,7 @@ __all__ = [
     "drop_limit_before_quantising",
     "drop_mask",
     "drop_minus_zero",
+    "drop_names_there_and_back",
     "drop_neutral_one",
     "drop_neutral_zero",
     "drop_ones_behind_transpose",
@@ -321,6 +326,7 @@ __all__ = [
     "merge_transfers",
     "merge_transpose_into_reshape",
     "merge_transposes",
+    "merge_transposes_around_names",
     "move_sign",
     "move_sign_of_divisor",
     "multiply_without_signs",

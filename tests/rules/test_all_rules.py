@@ -72,7 +72,8 @@ from tests.support.plain_norms import plain_norms
 from tests.support.profiles import few_plans, fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.rotations import rotations
-from tests.support.stored_numbers import stored_again, stored_apart
+from tests.support.stored_numbers import limited_grids, stored_again, stored_apart
+from tests.support.taken_apart import taken_apart
 from tests.support.transposed_networks import between_transposes, stored_positions
 
 pytestmark = [
@@ -212,6 +213,10 @@ ON = {
         (multiply_stored_positions,), stored_positions()
     ),
     "rules.fuse_activations": graphs(ops=["linear", "relu", "clip", "tanh"]),
+    "rules.opt_in.dilate_conv": taken_apart(),
+    "rules.grids.limit_by_grid": limited_grids(),
+    "rules.grids.limit_by_grid_before": limited_grids(),
+    "rules.CHANGE_GRIDS": _on_each(rules.CHANGE_GRIDS[2:], limited_grids()),
     "rules.quantised.skip_rounding": stored_again(),
     "rules.quantised.skip_rounding_before_moving": stored_again(),
     "rules.quantised.skip_rounding_of_stored": stored_again(),

@@ -498,6 +498,9 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=(0,)), "f32[N,4]"),
     ),
     rules.drop_transpose: ((lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),),
+    rules.drop_names_there_and_back: (
+        (lambda x: op.name_axes(op.name_axes(x, layout=None), layout="NWC"), "f32[N,4,3] NCW"),
+    ),
     rules.order_ones_of_transpose: (
         (lambda x: op.transpose(x, perm=(0, 2, 1)), "f32[1,3,1]"),
         (lambda x: op.transpose(x, perm=(2, 1, 0)), "f32[1,3,1] NCW"),
