@@ -36,7 +36,9 @@ from graphrewrite.rules.affine import (
 from graphrewrite.rules.affine_before_moves import constant_before_reshape, norm_before_reshape
 from graphrewrite.rules.arithmetic import (
     constant_last,
+    drop_added_and_subtracted,
     drop_minus_zero,
+    drop_subtracted_and_added,
     merge_constants,
     merge_integer_differences,
     merge_integer_offsets,
@@ -52,6 +54,15 @@ from graphrewrite.rules.borders import (
     write_sizes_of_expand,
 )
 from graphrewrite.rules.casts import merge_bit_casts, merge_casts
+from graphrewrite.rules.choices import (
+    choose_equal_branches,
+    choose_first_by_constant,
+    choose_first_once,
+    choose_second_once,
+    where_as_opposite,
+    where_as_truth,
+    where_of_opposite,
+)
 from graphrewrite.rules.clean_up import RULES
 from graphrewrite.rules.cleaning import (
     eliminate_dead_nodes,
@@ -64,8 +75,8 @@ from graphrewrite.rules.control_flow import choose_branch, unroll_loops
 from graphrewrite.rules.gathered_sums import gather_sums
 from graphrewrite.rules.grids import CHANGE_GRIDS
 from graphrewrite.rules.identities import (
-    choose_equal_branches,
-    choose_first_by_constant,
+    drop_absorbed,
+    drop_blocks_there_and_back,
     drop_cast_to_fixed_and_back,
     drop_crop,
     drop_dropout,
@@ -80,14 +91,12 @@ from graphrewrite.rules.identities import (
     drop_repeated_relu,
     drop_requantise,
     drop_resize,
+    drop_shuffle_there_and_back,
     drop_slope_one,
     drop_subtract_zero,
     drop_unchanged,
     drop_unit_pool,
     reduce_one_as_reshape,
-    where_as_opposite,
-    where_as_truth,
-    where_of_opposite,
 )
 from graphrewrite.rules.indices import (
     drop_cast_of_indices,
@@ -125,7 +134,7 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
-from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips
+from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips, merge_clips_around_movement
 from graphrewrite.rules.memory import MEMORY_RULES
 from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
@@ -230,6 +239,8 @@ __all__ = [
     "choose_branch",
     "choose_equal_branches",
     "choose_first_by_constant",
+    "choose_first_once",
+    "choose_second_once",
     "clip_as_relu",
     "compute_known_number",
     "compute_known_sizes",
@@ -241,7 +252,10 @@ __all__ = [
     "crop_as_slice",
     "divide_as_multiply",
     "drop_abs",
+    "drop_absorbed",
     "drop_add_zero",
+    "drop_added_and_subtracted",
+    "drop_blocks_there_and_back",
     "drop_cast_of_indices",
     "drop_cast_there_and_back",
     "drop_cast_to_fixed_and_back",
@@ -272,10 +286,12 @@ __all__ = [
     "drop_resize",
     "drop_rounding",
     "drop_shift_there_and_back",
+    "drop_shuffle_there_and_back",
     "drop_sign_before_even",
     "drop_sign_before_square",
     "drop_slope_one",
     "drop_subtract_zero",
+    "drop_subtracted_and_added",
     "drop_transfer",
     "drop_transpose",
     "drop_unchanged",
@@ -311,6 +327,7 @@ __all__ = [
     "merge_bit_casts",
     "merge_casts",
     "merge_clips",
+    "merge_clips_around_movement",
     "merge_concats",
     "merge_constants",
     "merge_equal_nodes",

@@ -16,6 +16,7 @@ __all__ = [
     "divide_by_reciprocal",
     "divide_zero",
     "drop_exp_and_log",
+    "drop_order_kept",
     "drop_reciprocal_twice",
     "drop_sign_of_positive",
     "drop_zero_addend",
@@ -141,6 +142,18 @@ def drop_sign_of_positive(x: Annotated[Any, rule.where(never_negative)]):
     """What is never negative is rectified already, and its own absolute value, but for the sign of zero."""
     yield (op.relu | op.abs)(x)
     return x
+
+
+@rule(keeps="assumes")
+def drop_order_kept(x: Floats):
+    """A softmax keeps which entry is the greatest; assumes that rounding makes no two of them equal."""
+    soft = (op.softmax | op.log_softmax)(x)
+    place = (op.arg_max | op.arg_min)(soft)
+    yield place
+    rank = len(x.shape)
+    if soft.axis % rank != place.axis % rank:
+        return decline("its shares are along another axis", at=place)
+    return place.op(x, like=place)
 
 
 @rule(keeps="rounding")

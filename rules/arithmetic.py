@@ -15,7 +15,9 @@ __all__ = [
     "Floats",
     "Integers",
     "constant_last",
+    "drop_added_and_subtracted",
     "drop_minus_zero",
+    "drop_subtracted_and_added",
     "merge_constants",
     "merge_differences",
     "merge_factors",
@@ -123,6 +125,22 @@ def merge_integer_differences(x: Integers, c: Constant, d: Constant):
         return decline(reason, at=difference)
     sign, offset = _combined(right, c, op.neg(d))
     return _moved(x, -sign, op.neg(offset))
+
+
+@rule(shared="keep")
+def drop_added_and_subtracted(x: Integers, y):
+    """What is added to integers and subtracted again leaves them as they were, for they wrap around."""
+    back = op.sub(op.add(x, y), y)
+    yield back
+    return x if x.type == back.type else decline("it broadcasts them", at=back)
+
+
+@rule(shared="keep")
+def drop_subtracted_and_added(x: Integers, y):
+    """So does what is subtracted and added again."""
+    back = op.add(op.sub(x, y), y)
+    yield back
+    return x if x.type == back.type else decline("it broadcasts them", at=back)
 
 
 @rule(keeps="rounding")

@@ -27,6 +27,7 @@ __all__ = [
     "merge_expands",
     "merge_pads",
     "merge_tiles",
+    "resize_as_expand",
     "shorten_constant",
     "shorten_constant_in_order",
     "shorten_expanded_constant",
@@ -108,6 +109,20 @@ def tile_as_expand(x):
     if any(count != 1 != size for count, size in zip(tiled.repeats, x.shape, strict=True)):
         return decline("several entries of an axis are repeated", at=tiled)
     return op.expand(x, shape=tiled.shape)
+
+
+@rule
+def resize_as_expand(x):
+    """Single entries along the axes that are resized to the nearest one are spread over them."""
+    resized = op.resize(x, mode="nearest")
+    yield resized
+    if any(size not in (1, other) for size, other in zip(x.shape, resized.shape, strict=True)):
+        return decline("several entries of an axis are resized", at=resized)
+    if resized.coordinate_transformation_mode == "tf_crop_and_resize" or any(
+        scale != 1 for size, scale in zip(x.shape, resized.scales or (), strict=False) if size != 1
+    ):
+        return decline("it crops, or its scale is not 1", at=resized)
+    return op.expand(x, shape=resized.shape)
 
 
 _IN_EITHER_ORDER: Any = (

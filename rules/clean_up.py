@@ -5,7 +5,9 @@ from __future__ import annotations
 from graphrewrite.rules.affine import subtract_as_add
 from graphrewrite.rules.arithmetic import (
     constant_last,
+    drop_added_and_subtracted,
     drop_minus_zero,
+    drop_subtracted_and_added,
     merge_constants,
     merge_integer_differences,
     merge_integer_offsets,
@@ -41,7 +43,7 @@ from graphrewrite.rules.known_values import (
     drop_where,
     fill_as_expand,
 )
-from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips
+from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips, merge_clips_around_movement
 from graphrewrite.rules.quantised import drop_limit_before_quantising, drop_quantise_again
 from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes, merge_extremes
 from graphrewrite.rules.shapes import MOVEMENTS
@@ -69,6 +71,8 @@ RULES = (
     merge_constants,
     merge_integer_offsets,
     merge_integer_differences,
+    drop_added_and_subtracted,
+    drop_subtracted_and_added,
     crop_as_slice,
     write_bounds_of_slice,
     merge_slices,
@@ -88,6 +92,7 @@ RULES = (
     clip_as_relu,
     leave_out_limit,
     merge_clips,
+    merge_clips_around_movement,
     drop_add_zero,
     drop_relu,
     drop_relu_of_clip,

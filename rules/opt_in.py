@@ -27,6 +27,7 @@ from graphrewrite.rules.approximations import (
     divide_by_reciprocal,
     divide_zero,
     drop_exp_and_log,
+    drop_order_kept,
     drop_reciprocal_twice,
     drop_sign_of_positive,
     drop_zero_addend,
@@ -52,6 +53,7 @@ from graphrewrite.rules.borders import (
     expand_after,
     expand_after_in_order,
     merge_tiles,
+    resize_as_expand,
     tile_as_expand,
 )
 from graphrewrite.rules.concats import (
@@ -198,6 +200,7 @@ APPROXIMATE = (
     power_as_reciprocal,
     abs_of_square,
     drop_exp_and_log,
+    drop_order_kept,
     drop_reciprocal_twice,
     drop_sign_of_positive,
     multiply_by_reciprocal,
@@ -209,6 +212,7 @@ APPROXIMATE = (
 
 BROADCASTING = (
     tile_as_expand,
+    resize_as_expand,
     merge_tiles,
     drop_repetition,
     drop_repetition_in_order,

@@ -17,8 +17,8 @@ __all__ = ["COMPOSITES", "constants_again", "differentiated_ops", "prepared", "w
 
 _KEPT = (*LOWER_QUANTISED, *LOWER_REPETITIONS)
 COMPOSITES = (*TRAINING_FORMS, *(member for member in LOWER_COMPOSITE if member not in _KEPT))
-"""Rules that write composite ops out, losses too; not those of quantised numbers, whose rounding has no slope, nor those
-of borders and repetitions, which have one."""
+"""Rules that write composite ops out, losses too; not those of quantised numbers, whose rounding has no slope, nor of
+borders and repetitions, which have one."""
 
 
 def differentiated_ops(rules: Iterable[Rule | Pass]) -> frozenset[str]:

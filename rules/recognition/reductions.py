@@ -13,6 +13,7 @@ __all__ = [
     "drop_subtracted_maximum",
     "recognise_log_softmax",
     "recognise_log_softmax_of_softmax",
+    "recognise_lp_norm",
     "recognise_reduce_l1",
     "recognise_reduce_l2",
     "recognise_reduce_log_sum_exp",
@@ -166,6 +167,19 @@ def recognise_reduce_l2(x):
     return op.reduce_l2(x, like=total)
 
 
+@rule(keeps="assumes")
+def recognise_lp_norm(x):
+    """Entries divided by their norm along an axis (ONNX LpNormalization); assumes that not all of them are 0."""
+    norm = (op.reduce_l1 | op.reduce_l2)(x)
+    shaped = op.reshape(norm) | op.unsqueeze(norm)
+    quotient = op.div(x, op.expand(shaped | norm) | shaped | norm)
+    yield quotient
+    axis = _axis(x, norm, shaped)
+    if axis is None or x.type != quotient.type or element_kind(x.type.element) != "float":
+        return decline("the norm is not along one axis, or does not meet the entries that it is of", at=norm)
+    return op.lp_norm(x, axis=axis, p=1 if norm.op is op.reduce_l1 else 2)
+
+
 RECOGNISE_REDUCTIONS = (
     recognise_softmax,
     recognise_softmax_by_reciprocal,
@@ -178,5 +192,6 @@ RECOGNISE_REDUCTIONS = (
     recognise_reduce_l1,
     recognise_reduce_sum_square,
     recognise_reduce_l2,
+    recognise_lp_norm,
 )
 """Softmaxes and other reductions from exponentials, sums and maxima."""

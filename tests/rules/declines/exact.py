@@ -487,6 +487,21 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.keep_reduced_axes: (
         (lambda x: op.reshape(op.reduce_max(x, axes=(1,), keep_dims=False), shape=("N", 3, 1)), "f32[N,4,3]"),
     ),
+    rules.choose_first_once: ((lambda c, x, y: op.where(c, op.where(c, x, y), x), "bool[4]", "f32[1]", "f32[3,4]"),),
+    rules.choose_second_once: ((lambda c, x, y: op.where(c, x, op.where(c, y, x)), "bool[4]", "f32[1]", "f32[3,4]"),),
+    rules.drop_absorbed: (
+        (lambda x, y: op.maximum(op.minimum(x, y), x), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.maximum(op.minimum(x, y), x), "i32[4]", "i32[N,4]"),
+    ),
+    rules.drop_added_and_subtracted: ((lambda x, y: op.sub(op.add(x, y), y), "i32[4]", "i32[N,4]"),),
+    rules.drop_subtracted_and_added: ((lambda x, y: op.add(op.sub(x, y), y), "i32[4]", "i32[N,4]"),),
+    rules.drop_blocks_there_and_back: (
+        (lambda x: op.depth_to_space(op.space_to_depth(x, block_size=2), block_size=1), "f32[N,3,4,4]"),
+        (lambda x: op.depth_to_space(op.space_to_depth(x, block_size=2), block_size=2), "f32[N,3,H,4]"),
+    ),
+    rules.drop_shuffle_there_and_back: (
+        (lambda x: op.channel_shuffle(op.channel_shuffle(x, groups=2), groups=2), "f32[N,6,4]"),
+    ),
     rules.merge_extremes: (
         (lambda x: op.reduce_max(op.reduce_min(x, axes=(1,)), axes=(2,)), "f32[N,4,3]"),
         (lambda x: op.reduce_max(op.reduce_max(x, axes=(1,)), axes=(2,), keep_dims=False), "f32[N,4,3]"),

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Rule, op
-from graphrewrite.rules import affine, affine_before_moves, approximations, arithmetic, grids, norms, reductions, windows
+from graphrewrite.rules import (
+    affine,
+    affine_before_moves,
+    approximations,
+    arithmetic,
+    grids,
+    norms,
+    reductions,
+    windows,
+)
 from tests.rules.declines.parts import COLUMN, SMALL, Case, constant, cut, layer, named, normed, ones, row, whole
 
 __all__ = ["DECLINES"]
@@ -153,6 +162,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     approximations.abs_of_square: ((lambda x: op.sqrt(op.mul(x, x)), SMALL),),
     approximations.drop_exp_and_log: ((lambda x: op.log(op.exp(x)), SMALL),),
     approximations.drop_reciprocal_twice: ((lambda x: op.reciprocal(op.reciprocal(x)), SMALL),),
+    approximations.drop_order_kept: ((lambda x: op.arg_max(op.softmax(x, axis=1), axis=0), "f32[3,4]"),),
     approximations.drop_sign_of_positive: ((lambda x: op.abs(op.clip(x, low=-1.0)), "f32[N,4]"),),
     reductions.merge_sums: (
         (lambda x: op.reduce_mean(op.reduce_mean(x, axes=(1,)), axes=(2,)), "i32[N,4,3]"),

@@ -158,6 +158,16 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     # What moves entries.
     borders.tile_as_expand: ((lambda x: op.tile(x, repeats=(1, 2)), "f32[N,4]"),),
+    borders.resize_as_expand: (
+        (lambda x: op.resize(x, sizes=(2, 4)), "f32[2,2]"),
+        (lambda x: op.resize(x, scales=(1.5, 2.0)), "f32[2,1]"),
+        (
+            lambda x: op.resize(
+                x, sizes=(2, 4), coordinate_transformation_mode="tf_crop_and_resize", roi=(0.0, 0.0, 2.0, 1.0)
+            ),
+            "f32[1,1]",
+        ),
+    ),
     borders.drop_repetition: ((lambda x, y: op.add(op.expand(x, shape=(2, 4)), y), "f32[1,4]", "f32[1,4]"),),
     borders.drop_repetition_in_order: ((lambda x, y: op.sub(op.expand(x, shape=(2, 4)), y), "f32[1,4]", "f32[1,4]"),),
     borders.expand_after: (

@@ -45,6 +45,7 @@ FORMS = {
     "mean by a quotient": (["reduce_mean"], lambda x: op.reduce_sum(x, axes=(2,)) / 3.0),
     "mean by a product": (["reduce_mean"], lambda x: (1 / 3.0) * op.reduce_sum(x, axes=(2,))),
     "reduce_l2": (["reduce_l2"], lambda x: op.sqrt(op.reduce_sum(x * x, axes=(1,)))),
+    "lp_norm": (["lp_norm"], lambda x: x / op.sqrt(op.reduce_sum(x * x, axes=(1,)))),
     "reduce_sum_square": (["reduce_sum_square"], lambda x: op.reduce_sum(op.pow(x, 2.0), axes=(1,), keep_dims=False)),
 }
 
