@@ -48,12 +48,13 @@ from graphrewrite.rules.borders import (
     broadcast_constant_in_order,
     merge_expands,
     merge_pads,
+    move_number,
     shorten_constant,
     shorten_constant_in_order,
     shorten_expanded_constant,
     write_sizes_of_expand,
 )
-from graphrewrite.rules.casts import merge_bit_casts, merge_casts
+from graphrewrite.rules.casts import merge_bit_casts, merge_casts, stay_narrow
 from graphrewrite.rules.choices import (
     choose_equal_branches,
     choose_first_by_constant,
@@ -344,6 +345,7 @@ __all__ = [
     "merge_transpose_into_reshape",
     "merge_transposes",
     "merge_transposes_around_names",
+    "move_number",
     "move_sign",
     "move_sign_of_divisor",
     "multiply_without_signs",
@@ -368,6 +370,7 @@ __all__ = [
     "slice_of_gather",
     "slice_of_pad",
     "slice_of_sizes",
+    "stay_narrow",
     "subtract_as_add",
     "transpose_as_reshape",
     "turn_difference_before_even",

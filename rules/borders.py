@@ -9,6 +9,7 @@ import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rules.concats import STEPS
+from graphrewrite.rules.known_values import filled
 from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.rules.slices import sliced
 from graphrewrite.types import SMALL_FLOATS, Quantised, as_size
@@ -27,6 +28,7 @@ __all__ = [
     "merge_expands",
     "merge_pads",
     "merge_tiles",
+    "move_number",
     "resize_as_expand",
     "shorten_constant",
     "shorten_constant_in_order",
@@ -89,6 +91,14 @@ def merge_expands(x):
     outer = op.expand(inner)
     yield outer
     return op.expand(x, shape=outer.shape)
+
+
+@rule(shared="keep")
+def move_number(c: Constant):
+    """One number everywhere is that number wherever entries move."""
+    moved = (op.reshape | op.transpose | op.tile)(op.expand(c))
+    yield moved
+    return filled(c.value.item(), moved) if c.value.size == 1 else decline("it has several numbers", at=c)
 
 
 @rule(shared="keep")
@@ -356,6 +366,7 @@ BORDERS = (
     merge_pads,
     write_sizes_of_expand,
     merge_expands,
+    move_number,
     shorten_constant,
     shorten_constant_in_order,
     shorten_expanded_constant,

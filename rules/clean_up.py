@@ -13,7 +13,7 @@ from graphrewrite.rules.arithmetic import (
     merge_integer_offsets,
 )
 from graphrewrite.rules.borders import BORDERS
-from graphrewrite.rules.casts import merge_bit_casts, merge_casts
+from graphrewrite.rules.casts import merge_bit_casts, merge_casts, stay_narrow
 from graphrewrite.rules.cleaning import (
     eliminate_dead_nodes,
     eliminate_empty_nodes,
@@ -106,6 +106,7 @@ RULES = (
     drop_cast_there_and_back,
     merge_casts,
     merge_bit_casts,
+    stay_narrow,
     drop_cast_of_indices,
     compute_known_number,
     compute_known_sum,

@@ -75,5 +75,6 @@ def _at_once(x, inner, outer):
     if not inner.keep_dims:
         left = [axis for axis in left if axis not in own]
     other = {left[axis] for axis in _axes(outer, len(left))}
-    result = outer.op(x, axes=tuple(sorted(own | other)), keep_dims=outer.keep_dims)
+    axes = inner.axes if other <= own else tuple(sorted(own | other))
+    result = outer.op(x, axes=axes, keep_dims=outer.keep_dims)
     return result if result.type == outer.type else decline("one of them keeps its axes", at=outer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.known_values import as_stored
 from graphrewrite.types import element_kind
 
 __all__ = [
@@ -167,16 +168,22 @@ def recognise_reduce_l2(x):
     return op.reduce_l2(x, like=total)
 
 
+_TINY = 1e-5
+"""A lower limit of a norm that is there only lest it is 0; PyTorch's is 1e-12."""
+
+
 @rule(keeps="assumes")
 def recognise_lp_norm(x):
-    """Entries divided by their norm along an axis (ONNX LpNormalization); assumes that not all of them are 0."""
+    """Entries divided by their norm along an axis, or a tiny limit of it; assumes that what is below it is 0."""
     norm = (op.reduce_l1 | op.reduce_l2)(x)
-    shaped = op.reshape(norm) | op.unsqueeze(norm)
-    quotient = op.div(x, op.expand(shaped | norm) | shaped | norm)
+    limited = op.clip(norm, high=None)
+    quotient = op.div(x, op.expand(limited) | limited)
     yield quotient
-    axis = _axis(x, norm, shaped)
+    axis = _axis(x, norm, None)
     if axis is None or x.type != quotient.type or element_kind(x.type.element) != "float":
         return decline("the norm is not along one axis, or does not meet the entries that it is of", at=norm)
+    if not 0 < as_stored(limited.low, x.type.element) <= _TINY:
+        return decline("the limit is not tiny", at=limited)
     return op.lp_norm(x, axis=axis, p=1 if norm.op is op.reduce_l1 else 2)
 
 

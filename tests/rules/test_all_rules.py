@@ -68,7 +68,7 @@ from tests.support.matrix_products import (
     stream_products,
     sums_of_signs,
 )
-from tests.support.plain_norms import plain_norms
+from tests.support.plain_norms import norms_with_limits, plain_norms
 from tests.support.profiles import few_plans, fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.rotations import rotations
@@ -224,6 +224,7 @@ ON = {
     "rules.quantised.store_without_cast": stored_again(),
     "rules.opt_in.MERGE_ROUNDINGS": stored_again(),
     "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
+    "rules.recognition.reductions.recognise_lp_norm": norms_with_limits(),
     "rules.recognition.RECOGNISE_ATTENTION": attentions(),
     "rules.recognition.RECOGNISE_ROTARY_EMBEDDING": rotations(),
     "rules.RECOGNITION": _on_each(rules.RECOGNITION, attentions(), rotations()),

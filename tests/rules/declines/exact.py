@@ -487,6 +487,13 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.keep_reduced_axes: (
         (lambda x: op.reshape(op.reduce_max(x, axes=(1,), keep_dims=False), shape=("N", 3, 1)), "f32[N,4,3]"),
     ),
+    rules.stay_narrow: (
+        (lambda x: op.cast(op.relu(op.cast(x, element="f32")), element="f64"), "f16[N,2]"),
+        (lambda x: op.cast(op.relu(op.cast(x, element="f16")), element="f32"), "f32[N,2]"),
+    ),
+    rules.move_number: (
+        (lambda x: op.transpose(op.expand(constant(x, ones(2)), shape=x.type.shape), perm=(1, 0)), "f32[N,2]"),
+    ),
     rules.choose_first_once: ((lambda c, x, y: op.where(c, op.where(c, x, y), x), "bool[4]", "f32[1]", "f32[3,4]"),),
     rules.choose_second_once: ((lambda c, x, y: op.where(c, x, op.where(c, y, x)), "bool[4]", "f32[1]", "f32[3,4]"),),
     rules.drop_absorbed: (

@@ -74,6 +74,12 @@ def _turned_again(x: Any, scale: np.ndarray, **attributes: Any) -> Any:
     return op.quantize_linear(turned, same, element=x.type.element, **attributes)
 
 
+def _greater(x: Any, y: Any, scale: Any) -> Any:
+    """The greater of two stored numbers of one scale."""
+    same = constant(x, np.array(scale, np.float32))
+    return op.maximum(op.dequantize_linear(x, same), op.dequantize_linear(y, same))
+
+
 def _limited_again(x: Any, scale: np.ndarray) -> Any:
     same = constant(x, np.asarray(scale))
     return op.quantize_linear(op.relu(op.dequantize_linear(x, same)), same, element=x.type.element)
@@ -257,6 +263,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     # Quantised numbers.
     quantised.move_before_dequantising: (
         (lambda x: op.tile(op.dequantize_linear(x, FOUR, ZEROS, axis=1), repeats=(1, 2)), "i8[N,4]"),
+    ),
+    quantised.compare_stored: (
+        (lambda x, y: _greater(x, y, FOUR), "i8[4,4]", "i8[4,4]"),
+        (lambda x, y: _greater(x, y, np.float32(0.5)), "i16[4,4]", "i16[4,4]"),
     ),
     quantised.limit_stored: (
         (lambda x: _limited_again(x, FOUR), "i8[4,4]"),
