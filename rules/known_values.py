@@ -240,7 +240,7 @@ _OFTEN_KNOWN: Any = (
     | op.logical_and | op.logical_or | op.logical_xor | op.where
 )  # fmt: skip
 """Ops whose result may be one number, though no operand is."""
-_WITH_NAN: Any = op.add | op.sub | op.mul | op.minimum | op.maximum | op.clip | op.sign | op.neg
+_WITH_NAN: Any = op.add | op.sub | op.mul | op.div | op.minimum | op.maximum | op.clip | op.sign | op.neg
 """Others, which of floats that may be NaN make such."""
 _MaybeKnown = Annotated[Any, rule.where(lambda x: not visibly_nan(x), "nothing below it shows that it may be NaN")]
 

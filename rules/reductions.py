@@ -27,15 +27,18 @@ def count_reduced_axes_from_front(x, axes: FromTheEnd):
 
 @rule
 def keep_reduced_axes(x):
-    """Axes of a reduction that a reshape puts back are kept."""
-    reduced = _REDUCTIONS(x, keep_dims=False)
+    """Axes of a reduction that a reshape puts back are kept, and those that it takes away are not."""
+    reduced = _REDUCTIONS(x)
     shaped = op.reshape(reduced)
     yield shaped
     axes = _axes(reduced, len(x.shape))
-    kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
-    if shaped.shape != kept or {value.type.layout for value in (x, reduced, shaped)} != {None}:
+    if reduced.keep_dims:
+        shape = tuple(size for axis, size in enumerate(x.shape) if axis not in axes)
+    else:
+        shape = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+    if not axes or shaped.shape != shape or {value.type.layout for value in (x, reduced, shaped)} != {None}:
         return decline("the reshape does more than put the axes back, or they have names", at=shaped)
-    return reduced.op(x, like=reduced, keep_dims=True)
+    return reduced.op(x, like=reduced, keep_dims=not reduced.keep_dims)
 
 
 def _axes(reduced, rank):

@@ -501,6 +501,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.maximum(op.minimum(x, y), x), "i32[4]", "i32[N,4]"),
     ),
     rules.drop_added_and_subtracted: ((lambda x, y: op.sub(op.add(x, y), y), "i32[4]", "i32[N,4]"),),
+    rules.drop_subtracted_from_itself: ((lambda x, y: op.sub(x, op.sub(x, y)), "i32[N,4]", "i32[4]"),),
     rules.drop_subtracted_and_added: ((lambda x, y: op.add(op.sub(x, y), y), "i32[4]", "i32[N,4]"),),
     rules.drop_blocks_there_and_back: (
         (lambda x: op.depth_to_space(op.space_to_depth(x, block_size=2), block_size=1), "f32[N,3,4,4]"),
