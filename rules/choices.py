@@ -51,8 +51,7 @@ def choose_first_once(c, x, y, z):
     """A choice within the first one of the same condition chooses its first value."""
     chosen = op.where(c, op.where(c, x, y), z)
     yield chosen
-    once = op.where(c, x, z, like=chosen)
-    return once if once.type == chosen.type else decline("what is not chosen broadcasts it", at=chosen)
+    return _once(c, x, z, chosen)
 
 
 @rule(shared="keep")
@@ -60,6 +59,13 @@ def choose_second_once(c, x, y, z):
     """One within the second chooses its second value."""
     chosen = op.where(c, x, op.where(c, y, z))
     yield chosen
+    return _once(c, x, z, chosen)
+
+
+def _once(c, x, z, chosen):
+    """A choice that is made once."""
+    if c.is_constant:
+        return decline("its condition is constant, of which other rules know more", at=c)
     once = op.where(c, x, z, like=chosen)
     return once if once.type == chosen.type else decline("what is not chosen broadcasts it", at=chosen)
 

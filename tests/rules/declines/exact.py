@@ -54,6 +54,10 @@ def _shifted(x: Any) -> Any:
     return op.bit_shift(op.bit_shift(x, bits, direction="right"), bits, direction="left")
 
 
+def _of_constant(x: Any, chosen: Any) -> Any:
+    return chosen(constant(x, np.array([True, False])))
+
+
 def _by_two_axes(x: Any) -> Any:
     scales = constant(x, row(0.5, 0.25))
     return op.quantize_linear(op.dequantize_linear(x, scales, axis=0), scales, axis=1)
@@ -494,8 +498,14 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.move_number: (
         (lambda x: op.transpose(op.expand(constant(x, ones(2)), shape=x.type.shape), perm=(1, 0)), "f32[N,2]"),
     ),
-    rules.choose_first_once: ((lambda c, x, y: op.where(c, op.where(c, x, y), x), "bool[4]", "f32[1]", "f32[3,4]"),),
-    rules.choose_second_once: ((lambda c, x, y: op.where(c, x, op.where(c, y, x)), "bool[4]", "f32[1]", "f32[3,4]"),),
+    rules.choose_first_once: (
+        (lambda c, x, y: op.where(c, op.where(c, x, y), x), "bool[4]", "f32[1]", "f32[3,4]"),
+        (lambda x, y: _of_constant(x, lambda c: op.where(c, op.where(c, x, y), x)), "f32[2]", "f32[2]"),
+    ),
+    rules.choose_second_once: (
+        (lambda c, x, y: op.where(c, x, op.where(c, y, x)), "bool[4]", "f32[1]", "f32[3,4]"),
+        (lambda x, y: _of_constant(x, lambda c: op.where(c, x, op.where(c, y, x))), "f32[2]", "f32[2]"),
+    ),
     rules.drop_absorbed: (
         (lambda x, y: op.maximum(op.minimum(x, y), x), "f32[N,4]", "f32[N,4]"),
         (lambda x, y: op.maximum(op.minimum(x, y), x), "i32[4]", "i32[N,4]"),
