@@ -104,6 +104,7 @@ from graphrewrite.rules.indices import (
     drop_cast_of_indices,
     merge_gathers,
     narrow_constant_indices,
+    reshape_indices,
     slice_as_gather,
     slice_of_gather,
 )
@@ -363,6 +364,7 @@ __all__ = [
     "outline_nodes",
     "permute_linear_weights",
     "reduce_one_as_reshape",
+    "reshape_indices",
     "shorten_constant",
     "shorten_constant_in_order",
     "shorten_expanded_constant",

@@ -16,7 +16,19 @@ _WITHIN = reduce(
     (
         getattr(op, name)
         for name in (
-            *("relu", "neg", "abs", "max_pool", "reshape", "transpose", "slice", "tile", "expand", "flatten", "squeeze"),
+            *(
+                "relu",
+                "neg",
+                "abs",
+                "max_pool",
+                "reshape",
+                "transpose",
+                "slice",
+                "tile",
+                "expand",
+                "flatten",
+                "squeeze",
+            ),
             *("unsqueeze", "identity"),
         )
     ),

@@ -24,7 +24,7 @@ from graphrewrite.rules.cleaning import (
 from graphrewrite.rules.concats import drop_empty_operand, merge_concats
 from graphrewrite.rules.control_flow import choose_branch
 from graphrewrite.rules.identities import IDENTITIES, drop_cast_to_fixed_and_back, drop_requantise
-from graphrewrite.rules.indices import drop_cast_of_indices, merge_gathers, slice_of_gather
+from graphrewrite.rules.indices import drop_cast_of_indices, merge_gathers, reshape_indices, slice_of_gather
 from graphrewrite.rules.known_values import (
     begin_at_zero,
     begin_cell_at_zero,
@@ -87,6 +87,7 @@ RULES = (
     *BORDERS,
     gather_as_slice,
     merge_gathers,
+    reshape_indices,
     slice_of_gather,
     slice_before_expand,
     drop_requantise,

@@ -495,6 +495,11 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.cast(op.relu(op.cast(x, element="f32")), element="f64"), "f16[N,2]"),
         (lambda x: op.cast(op.relu(op.cast(x, element="f16")), element="f32"), "f32[N,2]"),
     ),
+    rules.reshape_indices: (
+        (lambda x: op.reshape(op.gather(x, np.array([2, 0])), shape=(2, 2, 3)), "f32[N,6]"),
+        (lambda x: op.reshape(op.gather(x, np.array([2, 0]), axis=1), shape=(8,)), "f32[2,4,2]"),
+        (lambda x: op.reshape(op.gather(x, np.array([2, 0]), axis=1), shape=(0, 3), allow_zero=True), "f32[0,4]"),
+    ),
     rules.move_number: (
         (lambda x: op.transpose(op.expand(constant(x, ones(2)), shape=x.type.shape), perm=(1, 0)), "f32[N,2]"),
     ),
