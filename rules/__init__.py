@@ -36,10 +36,7 @@ from graphrewrite.rules.affine import (
 from graphrewrite.rules.affine_before_moves import constant_before_reshape, norm_before_reshape
 from graphrewrite.rules.arithmetic import (
     constant_last,
-    drop_added_and_subtracted,
     drop_minus_zero,
-    drop_subtracted_and_added,
-    drop_subtracted_from_itself,
     merge_constants,
     merge_integer_differences,
     merge_integer_offsets,
@@ -49,7 +46,6 @@ from graphrewrite.rules.borders import (
     broadcast_constant_in_order,
     merge_expands,
     merge_pads,
-    move_number,
     shorten_constant,
     shorten_constant_in_order,
     shorten_expanded_constant,
@@ -59,8 +55,6 @@ from graphrewrite.rules.casts import merge_bit_casts, merge_casts, stay_narrow
 from graphrewrite.rules.choices import (
     choose_equal_branches,
     choose_first_by_constant,
-    choose_first_once,
-    choose_second_once,
     where_as_opposite,
     where_as_truth,
     where_of_opposite,
@@ -78,7 +72,6 @@ from graphrewrite.rules.gathered_sums import gather_sums
 from graphrewrite.rules.grids import CHANGE_GRIDS
 from graphrewrite.rules.identities import (
     drop_absorbed,
-    drop_blocks_there_and_back,
     drop_cast_to_fixed_and_back,
     drop_crop,
     drop_dropout,
@@ -93,7 +86,6 @@ from graphrewrite.rules.identities import (
     drop_repeated_relu,
     drop_requantise,
     drop_resize,
-    drop_shuffle_there_and_back,
     drop_slope_one,
     drop_subtract_zero,
     drop_unchanged,
@@ -104,7 +96,6 @@ from graphrewrite.rules.indices import (
     drop_cast_of_indices,
     merge_gathers,
     narrow_constant_indices,
-    reshape_indices,
     slice_as_gather,
     slice_of_gather,
 )
@@ -137,7 +128,7 @@ from graphrewrite.rules.layers import (
     matmul_as_linear,
     matmul_of_weights_as_linear,
 )
-from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips, merge_clips_around_movement
+from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips
 from graphrewrite.rules.memory import MEMORY_RULES
 from graphrewrite.rules.merging import MERGE_PRODUCTS
 from graphrewrite.rules.nesting import inline, outline
@@ -161,7 +152,6 @@ from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_re
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
     add_ones_before_transpose,
-    drop_names_there_and_back,
     drop_ones_behind_transpose,
     drop_reshape,
     drop_transpose,
@@ -169,7 +159,6 @@ from graphrewrite.rules.shapes import (
     merge_reshapes,
     merge_transpose_into_reshape,
     merge_transposes,
-    merge_transposes_around_names,
     order_ones_of_transpose,
     permute_linear_weights,
     transpose_as_reshape,
@@ -242,8 +231,6 @@ __all__ = [
     "choose_branch",
     "choose_equal_branches",
     "choose_first_by_constant",
-    "choose_first_once",
-    "choose_second_once",
     "clip_as_relu",
     "compute_known_number",
     "compute_known_sizes",
@@ -257,8 +244,6 @@ __all__ = [
     "drop_abs",
     "drop_absorbed",
     "drop_add_zero",
-    "drop_added_and_subtracted",
-    "drop_blocks_there_and_back",
     "drop_cast_of_indices",
     "drop_cast_there_and_back",
     "drop_cast_to_fixed_and_back",
@@ -274,7 +259,6 @@ __all__ = [
     "drop_limit_before_quantising",
     "drop_mask",
     "drop_minus_zero",
-    "drop_names_there_and_back",
     "drop_neutral_one",
     "drop_neutral_zero",
     "drop_ones_behind_transpose",
@@ -289,13 +273,10 @@ __all__ = [
     "drop_resize",
     "drop_rounding",
     "drop_shift_there_and_back",
-    "drop_shuffle_there_and_back",
     "drop_sign_before_even",
     "drop_sign_before_square",
     "drop_slope_one",
     "drop_subtract_zero",
-    "drop_subtracted_and_added",
-    "drop_subtracted_from_itself",
     "drop_transfer",
     "drop_transpose",
     "drop_unchanged",
@@ -331,7 +312,6 @@ __all__ = [
     "merge_bit_casts",
     "merge_casts",
     "merge_clips",
-    "merge_clips_around_movement",
     "merge_concats",
     "merge_constants",
     "merge_equal_nodes",
@@ -347,8 +327,6 @@ __all__ = [
     "merge_transfers",
     "merge_transpose_into_reshape",
     "merge_transposes",
-    "merge_transposes_around_names",
-    "move_number",
     "move_sign",
     "move_sign_of_divisor",
     "multiply_without_signs",
@@ -364,7 +342,6 @@ __all__ = [
     "outline_nodes",
     "permute_linear_weights",
     "reduce_one_as_reshape",
-    "reshape_indices",
     "shorten_constant",
     "shorten_constant_in_order",
     "shorten_expanded_constant",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     buffers: dict[str, bool | None] = {}
     order = list(graph.in_order())
     for node in order:
-        if node not in independent or _is_open(graph, node):
+        if node not in independent or _is_open(graph, node) or _is_huge(graph, node):
             continue
         op, attributes = graph.op(node), attributes_in(graph.nodes[node], graph.op(node))
         if op.has_state(attributes) or op.has_effects(attributes):
@@ -105,6 +106,24 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         _drop_order(graph, node)
     removed, _ = remove(graph, folded)
     return [*freed, *removed]
+
+
+_MANY = 1 << 28
+"""So many entries are not computed once and for all of a few: a repetition is kept rather than what is repeated."""
+
+
+def _is_huge(graph: Graph, node: str) -> bool:
+    """Tell whether the results of a node have many entries, and far more than its operands."""
+    count = sum(map(_entries, _result_types(graph, node)))
+    if count <= _MANY:
+        return False
+    return count > 2 * sum(_entries(graph.result_type(*operand)) for operand in graph.operands(node))
+
+
+def _entries(kind: Type) -> int:
+    """The number of entries of a tensor whose sizes are known; 0 of any other value."""
+    shape = kind.shape if isinstance(kind, Tensor) else (0,)
+    return 0 if any(isinstance(size, str) for size in shape) else math.prod(map(int, shape))
 
 
 def _has_order(graph: Graph) -> bool:
