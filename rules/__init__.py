@@ -51,7 +51,14 @@ from graphrewrite.rules.borders import (
     shorten_expanded_constant,
     write_sizes_of_expand,
 )
-from graphrewrite.rules.casts import merge_bit_casts, merge_casts
+from graphrewrite.rules.casts import merge_bit_casts, merge_casts, stay_narrow
+from graphrewrite.rules.choices import (
+    choose_equal_branches,
+    choose_first_by_constant,
+    where_as_opposite,
+    where_as_truth,
+    where_of_opposite,
+)
 from graphrewrite.rules.clean_up import RULES
 from graphrewrite.rules.cleaning import (
     eliminate_dead_nodes,
@@ -62,9 +69,9 @@ from graphrewrite.rules.cleaning import (
 from graphrewrite.rules.concats import drop_empty_operand, merge_concats
 from graphrewrite.rules.control_flow import choose_branch, unroll_loops
 from graphrewrite.rules.gathered_sums import gather_sums
+from graphrewrite.rules.grids import CHANGE_GRIDS
 from graphrewrite.rules.identities import (
-    choose_equal_branches,
-    choose_first_by_constant,
+    drop_absorbed,
     drop_cast_to_fixed_and_back,
     drop_crop,
     drop_dropout,
@@ -84,9 +91,6 @@ from graphrewrite.rules.identities import (
     drop_unchanged,
     drop_unit_pool,
     reduce_one_as_reshape,
-    where_as_opposite,
-    where_as_truth,
-    where_of_opposite,
 )
 from graphrewrite.rules.indices import (
     drop_cast_of_indices,
@@ -144,7 +148,7 @@ from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.products import PRODUCTS
 from graphrewrite.rules.quantised import MOVE_INTEGERS, drop_limit_before_quantising, drop_quantise_again
 from graphrewrite.rules.recognition import RECOGNITION
-from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes
+from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes, merge_extremes
 from graphrewrite.rules.rows import ROWS
 from graphrewrite.rules.shapes import (
     add_ones_before_transpose,
@@ -203,6 +207,7 @@ __all__ = [
     "AS_MEANS",
     "AS_PRODUCTS",
     "BROADCASTING",
+    "CHANGE_GRIDS",
     "FEWER_TRANSPOSES",
     "FOLDING",
     "MEMORY_RULES",
@@ -237,6 +242,7 @@ __all__ = [
     "crop_as_slice",
     "divide_as_multiply",
     "drop_abs",
+    "drop_absorbed",
     "drop_add_zero",
     "drop_cast_of_indices",
     "drop_cast_there_and_back",
@@ -310,6 +316,7 @@ __all__ = [
     "merge_constants",
     "merge_equal_nodes",
     "merge_expands",
+    "merge_extremes",
     "merge_gathers",
     "merge_integer_differences",
     "merge_integer_offsets",
@@ -344,6 +351,7 @@ __all__ = [
     "slice_of_gather",
     "slice_of_pad",
     "slice_of_sizes",
+    "stay_narrow",
     "subtract_as_add",
     "transpose_as_reshape",
     "turn_difference_before_even",

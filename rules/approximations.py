@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import decline, op, rule
+from graphrewrite.rewriting.facts import numbers, visibly_unlimited
 from graphrewrite.rules.arithmetic import Floats
 from graphrewrite.rules.known_values import filled
 
@@ -15,7 +16,9 @@ __all__ = [
     "divide_by_reciprocal",
     "divide_zero",
     "drop_exp_and_log",
+    "drop_order_kept",
     "drop_reciprocal_twice",
+    "drop_sign_of_positive",
     "drop_zero_addend",
     "multiply_by_reciprocal",
     "multiply_by_zero",
@@ -123,6 +126,34 @@ def drop_exp_and_log(x: Floats):
     """The logarithm of exp(x) is x, but for overflow and underflow."""
     yield op.log(op.exp(x))
     return x
+
+
+never_negative = numbers.predicate(
+    lambda fact: fact.low >= 0,
+    "it is never negative",
+    lambda fact: f"may be negative: its range is {fact.range}",
+    unless=visibly_unlimited,
+)
+"""No entry is less than 0; one may be -0."""
+
+
+@rule(keeps="rounding")
+def drop_sign_of_positive(x: Annotated[Any, rule.where(never_negative)]):
+    """What is never negative is rectified already, and its own absolute value, but for the sign of zero."""
+    yield (op.relu | op.abs)(x)
+    return x
+
+
+@rule(keeps="assumes")
+def drop_order_kept(x: Floats):
+    """A softmax keeps which entry is the greatest; assumes that rounding makes no two of them equal."""
+    soft = (op.softmax | op.log_softmax)(x)
+    place = (op.arg_max | op.arg_min)(soft)
+    yield place
+    rank = len(x.shape)
+    if soft.axis % rank != place.axis % rank:
+        return decline("its shares are along another axis", at=place)
+    return place.op(x, like=place)
 
 
 @rule(keeps="rounding")

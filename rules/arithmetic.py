@@ -15,7 +15,10 @@ __all__ = [
     "Floats",
     "Integers",
     "constant_last",
+    "drop_added_and_subtracted",
     "drop_minus_zero",
+    "drop_subtracted_and_added",
+    "drop_subtracted_from_itself",
     "merge_constants",
     "merge_differences",
     "merge_factors",
@@ -123,6 +126,36 @@ def merge_integer_differences(x: Integers, c: Constant, d: Constant):
         return decline(reason, at=difference)
     sign, offset = _combined(right, c, op.neg(d))
     return _moved(x, -sign, op.neg(offset))
+
+
+@rule(shared="keep")
+def drop_added_and_subtracted(x: Integers, y):
+    """Integers from which others are taken away again that they were added to are these, for they wrap around."""
+    total, difference = op.add(x, y), op.sub(x, y)
+    rest = op.sub(total | difference, x)
+    yield rest
+    if y.type != rest.type:
+        return decline("the other operand broadcasts it", at=rest)
+    return y if total else op.neg(y)
+
+
+@rule(shared="keep")
+def drop_subtracted_and_added(x: Integers, y):
+    """What is subtracted from integers and added again leaves them as they were."""
+    back = op.add(op.sub(x, y), y)
+    yield back
+    return x if x.type == back.type else decline("it broadcasts them", at=back)
+
+
+@rule(shared="keep")
+def drop_subtracted_from_itself(x: Integers, y):
+    """Integers less what is their sum with others are these, negated; and so their difference."""
+    total, difference = op.add(x, y), op.sub(x, y)
+    rest = op.sub(x, total | difference)
+    yield rest
+    if y.type != rest.type:
+        return decline("the other operand broadcasts it", at=rest)
+    return op.neg(y) if total else y
 
 
 @rule(keeps="rounding")

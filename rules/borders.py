@@ -9,6 +9,7 @@ import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rules.concats import STEPS
+from graphrewrite.rules.known_values import filled
 from graphrewrite.rules.operands import first_operand, operands_of
 from graphrewrite.rules.slices import sliced
 from graphrewrite.types import SMALL_FLOATS, Quantised, as_size
@@ -27,6 +28,8 @@ __all__ = [
     "merge_expands",
     "merge_pads",
     "merge_tiles",
+    "move_number",
+    "resize_as_expand",
     "shorten_constant",
     "shorten_constant_in_order",
     "shorten_expanded_constant",
@@ -91,6 +94,14 @@ def merge_expands(x):
 
 
 @rule(shared="keep")
+def move_number(c: Constant):
+    """One number everywhere is that number wherever entries move."""
+    moved = (op.reshape | op.transpose | op.tile)(op.expand(c))
+    yield moved
+    return filled(c.value.item(), moved) if c.value.size == 1 else decline("it has several numbers", at=c)
+
+
+@rule(shared="keep")
 def merge_tiles(x):
     """Repetitions of repetitions along the same axes are repeated as often as both together."""
     inner = op.tile(x)
@@ -108,6 +119,20 @@ def tile_as_expand(x):
     if any(count != 1 != size for count, size in zip(tiled.repeats, x.shape, strict=True)):
         return decline("several entries of an axis are repeated", at=tiled)
     return op.expand(x, shape=tiled.shape)
+
+
+@rule
+def resize_as_expand(x):
+    """Single entries along the axes that are resized to the nearest one are spread over them."""
+    resized = op.resize(x, mode="nearest")
+    yield resized
+    if any(size not in (1, other) for size, other in zip(x.shape, resized.shape, strict=True)):
+        return decline("several entries of an axis are resized", at=resized)
+    if resized.coordinate_transformation_mode == "tf_crop_and_resize" or any(
+        scale != 1 for size, scale in zip(x.shape, resized.scales or (), strict=False) if size != 1
+    ):
+        return decline("it crops, or its scale is not 1", at=resized)
+    return op.expand(x, shape=resized.shape)
 
 
 _IN_EITHER_ORDER: Any = (
@@ -341,6 +366,7 @@ BORDERS = (
     merge_pads,
     write_sizes_of_expand,
     merge_expands,
+    move_number,
     shorten_constant,
     shorten_constant_in_order,
     shorten_expanded_constant,

@@ -5,13 +5,16 @@ from __future__ import annotations
 from graphrewrite.rules.affine import subtract_as_add
 from graphrewrite.rules.arithmetic import (
     constant_last,
+    drop_added_and_subtracted,
     drop_minus_zero,
+    drop_subtracted_and_added,
+    drop_subtracted_from_itself,
     merge_constants,
     merge_integer_differences,
     merge_integer_offsets,
 )
 from graphrewrite.rules.borders import BORDERS
-from graphrewrite.rules.casts import merge_bit_casts, merge_casts
+from graphrewrite.rules.casts import merge_bit_casts, merge_casts, stay_narrow
 from graphrewrite.rules.cleaning import (
     eliminate_dead_nodes,
     eliminate_empty_nodes,
@@ -21,7 +24,7 @@ from graphrewrite.rules.cleaning import (
 from graphrewrite.rules.concats import drop_empty_operand, merge_concats
 from graphrewrite.rules.control_flow import choose_branch
 from graphrewrite.rules.identities import IDENTITIES, drop_cast_to_fixed_and_back, drop_requantise
-from graphrewrite.rules.indices import drop_cast_of_indices, merge_gathers, slice_of_gather
+from graphrewrite.rules.indices import drop_cast_of_indices, merge_gathers, reshape_indices, slice_of_gather
 from graphrewrite.rules.known_values import (
     begin_at_zero,
     begin_cell_at_zero,
@@ -41,9 +44,9 @@ from graphrewrite.rules.known_values import (
     drop_where,
     fill_as_expand,
 )
-from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips
+from graphrewrite.rules.limits import clip_as_relu, leave_out_limit, merge_clips, merge_clips_around_movement
 from graphrewrite.rules.quantised import drop_limit_before_quantising, drop_quantise_again
-from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes
+from graphrewrite.rules.reductions import count_reduced_axes_from_front, keep_reduced_axes, merge_extremes
 from graphrewrite.rules.shapes import MOVEMENTS
 from graphrewrite.rules.signs import SIGNS
 from graphrewrite.rules.slices import (
@@ -69,6 +72,9 @@ RULES = (
     merge_constants,
     merge_integer_offsets,
     merge_integer_differences,
+    drop_added_and_subtracted,
+    drop_subtracted_and_added,
+    drop_subtracted_from_itself,
     crop_as_slice,
     write_bounds_of_slice,
     merge_slices,
@@ -81,6 +87,7 @@ RULES = (
     *BORDERS,
     gather_as_slice,
     merge_gathers,
+    reshape_indices,
     slice_of_gather,
     slice_before_expand,
     drop_requantise,
@@ -88,6 +95,7 @@ RULES = (
     clip_as_relu,
     leave_out_limit,
     merge_clips,
+    merge_clips_around_movement,
     drop_add_zero,
     drop_relu,
     drop_relu_of_clip,
@@ -101,6 +109,7 @@ RULES = (
     drop_cast_there_and_back,
     merge_casts,
     merge_bit_casts,
+    stay_narrow,
     drop_cast_of_indices,
     compute_known_number,
     compute_known_sum,
@@ -110,6 +119,7 @@ RULES = (
     begin_cell_at_zero,
     count_reduced_axes_from_front,
     keep_reduced_axes,
+    merge_extremes,
     *MOVEMENTS,
     choose_branch,
     drop_quantise_again,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -119,6 +120,24 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     return [*freed, *removed]
 
 
+_MANY = 1 << 28
+"""So many entries are not computed once and for all of a few: a repetition is kept rather than what is repeated."""
+
+
+def _is_huge(graph: Graph, node: str) -> bool:
+    """Tell whether the results of a node have many entries, and far more than its operands."""
+    count = sum(map(_entries, _result_types(graph, node)))
+    if count <= _MANY:
+        return False
+    return count > 2 * sum(_entries(graph.result_type(*operand)) for operand in graph.operands(node))
+
+
+def _entries(kind: Type) -> int:
+    """The number of entries of a tensor whose sizes are known; 0 of any other value."""
+    shape = kind.shape if isinstance(kind, Tensor) else (0,)
+    return 0 if any(isinstance(size, str) for size in shape) else math.prod(map(int, shape))
+
+
 def _has_order(graph: Graph) -> bool:
     """Tell whether any edge has more than operands, as an order has."""
     edges = chain.from_iterable(map(dict.values, graph._succ.values()))
@@ -141,12 +160,12 @@ def _reads_only(graph: Graph, node: str, constants: set[str]) -> bool:
 
 
 def _is_computable(graph: Graph, node: str) -> bool:
-    """Tell whether a node has neither state nor effects, nor depends on the sizes of inputs: a mask of ``seq``."""
+    """Tell whether a node is computed once and for all: without state, effects, sizes of inputs, or a huge result."""
     op, data = graph.op(node), graph._node[node]
     if any(any(sizes_in(data[key])) for key in op.sized & data.keys()):
         return False
     attributes = attributes_in(data, op)
-    return not (op.has_state(attributes) or op.has_effects(attributes))
+    return not (op.has_state(attributes) or op.has_effects(attributes) or _is_huge(graph, node))
 
 
 def _drop_order(graph: Graph, node: str) -> bool:

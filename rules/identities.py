@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from graphrewrite import Constant, decline, op, rule
+from graphrewrite import decline, op, rule
+from graphrewrite.rules.choices import CHOICES
 from graphrewrite.rules.shapes import reshaped
 from graphrewrite.rules.slices import taken
-from graphrewrite.types import SMALL_FLOATS
+from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
     "IDENTITIES",
-    "choose_equal_branches",
-    "choose_first_by_constant",
+    "drop_absorbed",
+    "drop_blocks_there_and_back",
     "drop_cast_to_fixed_and_back",
     "drop_crop",
     "drop_dropout",
@@ -25,14 +26,12 @@ __all__ = [
     "drop_repeated_relu",
     "drop_requantise",
     "drop_resize",
+    "drop_shuffle_there_and_back",
     "drop_slope_one",
     "drop_subtract_zero",
     "drop_unchanged",
     "drop_unit_pool",
     "reduce_one_as_reshape",
-    "where_as_opposite",
-    "where_as_truth",
-    "where_of_opposite",
 ]
 
 
@@ -259,52 +258,49 @@ def drop_equal_operands(x):
     return x
 
 
-@rule
-def choose_equal_branches(c, x):
-    """A choice between a value and itself is that value."""
-    chosen = op.where(c, x, x)
-    yield chosen
-    if x.type != chosen.type:
-        return decline("the condition broadcasts it", at=chosen)
-    return x
-
-
-@rule
-def where_as_truth(c):
-    """True where a condition is true, and false elsewhere, is the condition."""
-    chosen = op.where(c, True, False)
-    yield chosen
-    if c.type != chosen.type:
-        return decline("it is no choice of truth values, or broadcasts the condition", at=chosen)
-    return c
-
-
-@rule
-def where_as_opposite(c):
-    """False where a condition is true, and true elsewhere, is its opposite."""
-    chosen = op.where(c, False, True)
-    yield chosen
-    if c.type != chosen.type:
-        return decline("it is no choice of truth values, or broadcasts the condition", at=chosen)
-    return op.logical_not(c)
+_LATTICE = op.maximum | op.minimum | op.logical_and | op.logical_or | op.bitwise_and | op.bitwise_or
+_ABSORBING = {
+    frozenset({"maximum", "minimum"}),
+    frozenset({"logical_and", "logical_or"}),
+    frozenset({"bitwise_and", "bitwise_or"}),
+}
 
 
 @rule(shared="keep")
-def where_of_opposite(c, x, y):
-    """A choice by the opposite of a condition is the other choice by the condition."""
-    chosen = op.where(op.logical_not(c), x, y)
-    yield chosen
-    return op.where(c, y, x, like=chosen)
+def drop_absorbed(x, y):
+    """The greater of x and the lesser of x and y is x; and a value that was taken is taken again without effect."""
+    inner = _LATTICE(x, y)
+    outer = _LATTICE(inner, x)
+    yield outer
+    if element_kind(x.type.element) == "float":
+        return decline("of floats NaN and the sign of a zero count", at=outer)
+    if inner.op is outer.op:
+        return inner
+    if {inner.op_name, outer.op_name} not in _ABSORBING or x.type != outer.type:
+        return decline("they are of two kinds, or the other operand broadcasts it", at=outer)
+    return x
 
 
-@rule
-def choose_first_by_constant(c: Constant, x, y):
-    """A choice by a constant begins with the first value: else it is the other choice by the opposite."""
-    chosen = op.where(c, x, y)
-    yield chosen
-    if c.value.flat[:1].all():
-        return decline("it does, or chooses nothing", at=c)
-    return op.where(op.logical_not(c), y, x, like=chosen)
+@rule(shared="keep")
+def drop_blocks_there_and_back(x):
+    """Blocks that become channels, and these blocks again, are where they were; and so channels."""
+    there = (op.space_to_depth | op.depth_to_space)(x)
+    back = (op.space_to_depth | op.depth_to_space)(there)
+    yield back
+    if there.op is back.op or (there.block_size, there.mode) != (back.block_size, back.mode):
+        return decline("they come back in another order", at=back)
+    return x if x.type == back.type else decline("its sizes are said in another way", at=back)
+
+
+@rule(shared="keep")
+def drop_shuffle_there_and_back(x):
+    """Channels read as a table by columns, and then by rows, are in order again."""
+    there = op.channel_shuffle(x)
+    back = op.channel_shuffle(there)
+    yield back
+    if there.groups * back.groups != x.shape[(x.type.layout or "NC").index("C")]:
+        return decline("the second table has other columns than the first has rows", at=back)
+    return x
 
 
 IDENTITIES = (
@@ -323,12 +319,11 @@ IDENTITIES = (
     drop_inverse_twice,
     drop_repeated,
     drop_equal_operands,
+    drop_absorbed,
+    drop_blocks_there_and_back,
+    drop_shuffle_there_and_back,
     drop_neutral_one,
     drop_neutral_zero,
-    choose_equal_branches,
-    where_as_truth,
-    where_as_opposite,
-    where_of_opposite,
-    choose_first_by_constant,
+    *CHOICES,
 )
 """What does nothing, or what a shorter op does as well: a part of `RULES`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
@@ -9,7 +11,14 @@ from graphrewrite.op.tensor.slice_sizes import picked
 from graphrewrite.rules.slices import taken
 from graphrewrite.types import integer_limits
 
-__all__ = ["drop_cast_of_indices", "merge_gathers", "narrow_constant_indices", "slice_as_gather", "slice_of_gather"]
+__all__ = [
+    "drop_cast_of_indices",
+    "merge_gathers",
+    "narrow_constant_indices",
+    "reshape_indices",
+    "slice_as_gather",
+    "slice_of_gather",
+]
 
 _INDICES = ("i32", "i64")
 _WIDE = ("i64", "u64")
@@ -32,6 +41,22 @@ def slice_of_gather(x, i: Constant):
     outer = op.slice(inner)
     yield outer
     return _chosen(x, inner, i, outer)
+
+
+@rule
+def reshape_indices(x, i: Constant):
+    """Entries at known places that are put into another shape are those at places in that shape."""
+    chosen = op.gather(x, i)
+    shaped = op.reshape(chosen)
+    yield shaped
+    axis = chosen.axis % len(x.shape)
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    shape = shaped.shape[axis : len(shaped.shape) - len(after)]
+    if shaped.shape != (*before, *shape, *after) or any(isinstance(size, str) for size in shape):
+        return decline("the reshape concerns other axes as well", at=shaped)
+    if math.prod(shape) != i.value.size or shaped.type.layout != chosen.type.layout:
+        return decline("the axes are put into others, or have names", at=shaped)
+    return op.gather(x, i.value.reshape(shape), axis=axis)
 
 
 @rule

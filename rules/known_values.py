@@ -40,7 +40,7 @@ __all__ = [
     "is_reached",
 ]
 
-_MOST = 1 << 16
+_MOST = 1 << 26
 """A constant of more entries takes more memory than the op that would give it takes time."""
 
 _WHOLE = {"bool": (0, 1)} | {
@@ -249,7 +249,7 @@ _OFTEN_KNOWN: Any = (
     | op.logical_and | op.logical_or | op.logical_xor | op.where
 )  # fmt: skip
 """Ops whose result may be one number, though no operand is."""
-_WITH_NAN: Any = op.add | op.sub | op.mul | op.minimum | op.maximum | op.clip | op.sign | op.neg
+_WITH_NAN: Any = op.add | op.sub | op.mul | op.div | op.minimum | op.maximum | op.clip | op.sign | op.neg
 """Others, which of floats that may be NaN make such."""
 _MaybeKnown = Annotated[Any, rule.where(lambda x: not visibly_nan(x), "nothing below it shows that it may be NaN")]
 
@@ -279,15 +279,17 @@ def _known(found):
 
 
 def filled(number, value):
-    """Return a value of the type of another one all of whose entries are a number; a constant, if it is small."""
+    """Return a value of the type of another one all of whose entries are a number, as a constant where it can be."""
     kind = value.type
     dtype = element_dtype(kind.element)
     if kind.layout is not None or element_of(dtype) != kind.element:
         return decline(f"no array tells {kind} from other types", at=value)
     if kind.unknowns:
         return decline("only the data decides its size", at=value)
-    if any(isinstance(size, str) for size in kind.shape) or math.prod(kind.shape) > _MOST:
+    if any(isinstance(size, str) for size in kind.shape):
         return op.expand(np.full((), number, dtype), shape=kind.shape)
+    if math.prod(kind.shape) > _MOST:
+        return decline("a constant of so many entries takes too much memory", at=value)
     return op.constant(value=handed_over(np.full(kind.shape, number, dtype)))
 
 

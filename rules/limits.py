@@ -8,7 +8,7 @@ from graphrewrite import decline, op, rule
 from graphrewrite.rules.known_values import as_stored, is_reached
 from graphrewrite.types import element_dtype
 
-__all__ = ["clip_as_relu", "leave_out_limit", "limits_of", "merge_clips"]
+__all__ = ["clip_as_relu", "leave_out_limit", "limits_of", "merge_clips", "merge_clips_around_movement"]
 
 
 @rule
@@ -67,6 +67,24 @@ def merge_clips(x):
     if low == 0 and high is None and not (is_float and math.copysign(1.0, low) < 0):
         return op.relu(x)
     return op.clip(x, low=low, high=high)
+
+
+def _moves(below):
+    """What moves entries, or chooses some of them."""
+    return (op.reshape | op.transpose | op.slice | op.name_axes)(below)
+
+
+@rule
+def merge_clips_around_movement(x):
+    """Limits of what was limited before it was moved may come before the movement as well, next to the other ones."""
+    inner = (op.clip | op.relu)(x)
+    run = rule.repeated(inner, _moves)
+    outer = (op.clip | op.relu)(run)
+    yield outer
+    moved = outer.op(inner, like=outer)
+    for link in run.links:
+        moved = link.op(moved, like=link)
+    return moved
 
 
 def _mixes_zeros(bounds, element):

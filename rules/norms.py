@@ -11,6 +11,7 @@ __all__ = [
     "add_to_layer_norm",
     "add_to_norm",
     "drop_norm",
+    "merge_norms",
     "scale_layer_norm",
     "scale_norm",
     "subtract_norm",
@@ -34,6 +35,21 @@ def drop_norm(x, gain: Constant, shift: Constant, mean: Constant, var: Constant)
     if not (np.abs(shift.value - mean.value) <= error * np.abs(mean.value)).all():
         return decline("it moves a channel", at=norm)
     return x
+
+
+@rule(keeps="rounding")
+def merge_norms(
+    x, gain: Constant, shift: Constant, statistics, gain2: Constant, shift2: Constant, mean2: Constant, var2: Constant
+):
+    """A norm by stored statistics behind another norm belongs to the gain and the shift of that."""
+    first = (op.batch_norm | op.instance_norm | op.group_norm)(x, gain, shift, *statistics)
+    second = op.batch_norm(first, gain2, shift2, mean2, var2)
+    yield second
+    scale = scale_of(second, gain2, var2)
+    if scale is None:
+        return decline("its scale is not finite, for a variance is 0", at=second)
+    offset = (shift.value - mean2.value) * scale + shift2.value
+    return first.op(x, gain.value * scale, offset, *statistics, like=first)
 
 
 @rule(keeps="rounding")

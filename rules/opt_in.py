@@ -27,7 +27,9 @@ from graphrewrite.rules.approximations import (
     divide_by_reciprocal,
     divide_zero,
     drop_exp_and_log,
+    drop_order_kept,
     drop_reciprocal_twice,
+    drop_sign_of_positive,
     drop_zero_addend,
     multiply_by_reciprocal,
     multiply_by_zero,
@@ -51,6 +53,7 @@ from graphrewrite.rules.borders import (
     expand_after,
     expand_after_in_order,
     merge_tiles,
+    resize_as_expand,
     tile_as_expand,
 )
 from graphrewrite.rules.concats import (
@@ -83,6 +86,7 @@ from graphrewrite.rules.norms import (
     add_to_layer_norm,
     add_to_norm,
     drop_norm,
+    merge_norms,
     scale_layer_norm,
     scale_norm,
     subtract_norm,
@@ -94,6 +98,7 @@ from graphrewrite.rules.products import (
     factor_before_product,
 )
 from graphrewrite.rules.quantised import MERGE_ROUNDINGS, concat_before_quantising
+from graphrewrite.rules.reductions import merge_sums
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -159,6 +164,7 @@ FOLDING = (
     negate_layer,
     subtract_layer,
     drop_norm,
+    merge_norms,
     scale_norm,
     add_to_norm,
     subtract_norm,
@@ -194,15 +200,19 @@ APPROXIMATE = (
     power_as_reciprocal,
     abs_of_square,
     drop_exp_and_log,
+    drop_order_kept,
     drop_reciprocal_twice,
+    drop_sign_of_positive,
     multiply_by_reciprocal,
     divide_by_reciprocal,
+    merge_sums,
     *MERGE_ROUNDINGS,
 )
 """Right for real numbers: NaN, infinities, the sign of zero or a rounding may change; opt-in."""
 
 BROADCASTING = (
     tile_as_expand,
+    resize_as_expand,
     merge_tiles,
     drop_repetition,
     drop_repetition_in_order,

@@ -26,6 +26,7 @@ __all__ = [
     "multiply_equal_matrices_once",
     "one_factor_of_product",
     "sum_as_gemm",
+    "transpose_product",
 ]
 
 
@@ -267,6 +268,19 @@ def _given(b):
     return () if b is None else (b,)
 
 
+@rule(keeps="rounding")
+def transpose_product(x, y):
+    """A product of two transposed matrices is the other product, transposed."""
+    first, second = op.transpose(x), op.transpose(y)
+    yield op.matmul(first, second)
+    rank = len(x.shape)
+    if {x.type.layout, y.type.layout} != {None} or len(y.shape) != rank:
+        return decline("their axes have names, or they have different numbers of them", at=first)
+    if not tuple(first.perm) == tuple(second.perm) == (*range(rank - 2), rank - 1, rank - 2):
+        return decline("they swap other axes than those of the matrix", at=second)
+    return op.transpose(op.matmul(y, x), perm=first.perm)
+
+
 PRODUCTS = (
     sum_as_gemm,
     gemm_takes_transpose,
@@ -279,6 +293,7 @@ PRODUCTS = (
     one_factor_of_product,
     multiply_equal_matrices_once,
     drop_repeated_matrix,
+    transpose_product,
     concat_before_layer,
 )
 """Fewer products of matrices: with what is around them, and with each other's weights."""

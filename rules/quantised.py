@@ -20,6 +20,7 @@ from graphrewrite.types import element_dtype, integer_limits
 __all__ = [
     "MERGE_ROUNDINGS",
     "MOVE_INTEGERS",
+    "compare_stored",
     "concat_before_dequantising",
     "concat_before_quantising",
     "drop_limit_before_quantising",
@@ -123,6 +124,19 @@ def limit_stored(x, s: Constant, z: Constant | None = None):
     low, high = (0.0, None) if limited.op is op.relu else (limited.low, limited.high)
     bounds = [None if each is None else _as_stored(each, s, z, real, stored) for each in (low, high)]
     return op.clip(x, low=bounds[0], high=bounds[1])
+
+
+@rule
+def compare_stored(x, y, s: Constant, z: Constant | None = None):
+    """The greater of two numbers of one scale is that of the greater stored one; and so the lesser."""
+    first = op.dequantize_linear(x, s, z)
+    extreme = (op.maximum | op.minimum)(first, op.dequantize_linear(y, s, z))
+    yield extreme
+    if not _is_single(s, z) or not _is_positive(s):
+        return decline("its scale differs from entry to entry, or is not above 0", at=first)
+    if x.type.element not in ("i8", "u8") or x.type.element != y.type.element:
+        return decline("runtimes compare integers of 8 bits only", at=extreme)
+    return op.dequantize_linear(extreme.op(x, y), *_there(s, z), like=first)
 
 
 def _as_stored(bound, s, z, real, stored):
@@ -312,6 +326,7 @@ MOVE_INTEGERS = (
     quantise_before_concat,
     pick_stored,
     limit_stored,
+    compare_stored,
 )
 """Stored integers move instead of floats: the same bits; opt-in, for hardware moves what comes of them."""
 

@@ -12,6 +12,7 @@ from graphrewrite.types import Quantised, symbols
 __all__ = [
     "MOVEMENTS",
     "add_ones_before_transpose",
+    "drop_names_there_and_back",
     "drop_ones_behind_transpose",
     "drop_reshape",
     "drop_transpose",
@@ -19,6 +20,7 @@ __all__ = [
     "merge_reshapes",
     "merge_transpose_into_reshape",
     "merge_transposes",
+    "merge_transposes_around_names",
     "order_ones_of_transpose",
     "permute_linear_weights",
     "reshaped",
@@ -95,6 +97,26 @@ def merge_transposes(x):
     outer = op.transpose(inner)
     yield outer
     return op.transpose(x, perm=tuple(inner.perm[p] for p in outer.perm))
+
+
+@rule(shared="keep")
+def merge_transposes_around_names(x):
+    """So are two between which axes get or lose their names, which they may do behind the other one."""
+    inner = op.transpose(x)
+    outer = op.transpose(rule.repeated(inner, op.name_axes))
+    yield outer
+    once, names = op.transpose(x, perm=tuple(inner.perm[p] for p in outer.perm)), outer.type.layout
+    if once.type.layout not in (None, names):
+        once = op.name_axes(once, layout=None)
+    return op.name_axes(once, layout=names)
+
+
+@rule(shared="keep")
+def drop_names_there_and_back(x):
+    """Axes that lose their names and get them again, or get names and lose them, are as they were."""
+    again = op.name_axes(op.name_axes(x))
+    yield again
+    return x if x.type == again.type else decline("they get other names", at=again)
 
 
 @rule
@@ -227,6 +249,8 @@ MOVEMENTS = (
     merge_reshapes,
     drop_transpose,
     merge_transposes,
+    merge_transposes_around_names,
+    drop_names_there_and_back,
     order_ones_of_transpose,
     transpose_as_reshape,
     merge_reshape_into_transpose,

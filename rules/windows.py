@@ -8,6 +8,7 @@ from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.op.precision import least_of
+from graphrewrite.rules.operands import operands_of
 from graphrewrite.types import element_dtype
 
 __all__ = [
@@ -141,25 +142,53 @@ def pool_before_relu(x):
     return limited.op(op.max_pool(x, like=pool), like=limited)
 
 
-_SWAPPED = (1, 0, 2, 3)
-"""Batch and channels."""
+def _carried(below, params):
+    """What puts axes in another order, names them, or stores and reads numbers by one scale."""
+    return (op.transpose | op.name_axes | op.quantize_linear | op.dequantize_linear)(below, *params)
 
 
-@rule(keeps="rounding")
+def _swaps(run, source, target):
+    """Whether a run brings the batch of an op to where another one has its channels, and the other way round."""
+    axes: tuple[int, ...] = (0, 1, 2, 3)
+    for link in run.links:
+        if link.op is op.transpose:
+            axes = tuple(axes[p] for p in link.perm)
+        if any(set(each.shape) - {1} for each in operands_of(link)[1:]):
+            return False  # a scale for each entry of an axis
+    first, second = (arranged.operand if arranged else (0, 1, 2, 3) for arranged in (source, target))
+    return [axes[axis] for axis in second] == [first[1], first[0], *first[2:]]
+
+
+@rule(keeps="rounding", shared="keep")
 def dilate_conv(x, w, bias):
     """A convolution of every so many positions, which are a batch of their own, is one with holes in its windows.
 
     TensorFlow writes it so: the positions of a block go to the batch, and come back.
     """
     apart = op.space_to_depth(x)
-    conv = op.conv(op.transpose(apart, perm=_SWAPPED), w, *bias)
-    together = op.depth_to_space(op.transpose(conv, perm=_SWAPPED))
+    before = rule.repeated(apart, _carried)
+    conv = op.conv(before, w, *bias)
+    after = rule.repeated(conv, _carried)
+    together = op.depth_to_space(after)
     yield together
     if (apart.block_size, apart.mode) != (together.block_size, together.mode):
         return decline("what is put together is not what was taken apart", at=together)
-    if x.type.layout is not None or any(conv.pads) or set(conv.strides) != {1}:
-        return decline("it has steps, or a border around each part, or named axes", at=conv)
+    if any(conv.pads) or set(conv.strides) != {1}:
+        return decline("it has steps, or a border around each part", at=conv)
+    taken, of_conv, given = (
+        each.op.arrangement((kind,))
+        for each, kind in ((apart, x.type), (conv, before.links[-1].type), (together, after.links[-1].type))
+    )
+    if not _swaps(before, taken, of_conv) or not _swaps(after, of_conv, given):
+        return decline("not all of its positions are a batch of their own", at=conv)
     holes = tuple(step * apart.block_size for step in per_axis(conv.dilations, 2, 1))
-    whole = op.conv(op.transpose(x, perm=_SWAPPED), w, *bias, like=conv, dilations=holes)
-    result = op.transpose(whole, perm=_SWAPPED)
+    whole = op.conv(_again(before, x), w, *bias, like=conv, dilations=holes)
+    result = _again(after, whole)
     return result if result.type == together.type else decline("its sizes are symbolic", at=together)
+
+
+def _again(run, value):
+    """What a run makes of another value."""
+    for link in run.links:
+        value = link.op(value, *operands_of(link)[1:], like=link)
+    return value

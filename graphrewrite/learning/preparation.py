@@ -9,14 +9,16 @@ from graphrewrite import Graph, Pass, Rule, op, rewrite
 from graphrewrite.graph.rewiring import inherit
 from graphrewrite.learning.errors import DifferentiationError
 from graphrewrite.learning.losses import TRAINING_FORMS
-from graphrewrite.lowering.composite import LOWER_COMPOSITE, LOWER_QUANTISED, lowered_ops
+from graphrewrite.lowering.composite import LOWER_COMPOSITE, LOWER_QUANTISED, LOWER_REPETITIONS, lowered_ops
 from graphrewrite.op import Op
 from graphrewrite.rules import eliminate_dead_nodes, inline
 
 __all__ = ["COMPOSITES", "constants_again", "differentiated_ops", "prepared", "written_out"]
 
-COMPOSITES = (*TRAINING_FORMS, *(member for member in LOWER_COMPOSITE if member not in LOWER_QUANTISED))
-"""Rules that write composite ops out, losses too; not those of quantised numbers, whose rounding has no slope."""
+_KEPT = (*LOWER_QUANTISED, *LOWER_REPETITIONS)
+COMPOSITES = (*TRAINING_FORMS, *(member for member in LOWER_COMPOSITE if member not in _KEPT))
+"""Rules that write composite ops out, losses too; not those of quantised numbers, whose rounding has no slope, nor of
+borders and repetitions, which have one."""
 
 
 def differentiated_ops(rules: Iterable[Rule | Pass]) -> frozenset[str]:

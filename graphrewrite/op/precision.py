@@ -6,7 +6,23 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["greatest_of", "least_of", "narrowed", "truncated", "widened"]
+__all__ = ["greatest_of", "least_of", "matrix_product", "narrowed", "truncated", "widened"]
+
+
+def matrix_product(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return `numpy.matmul`, with the same bits wherever the entries lie in memory.
+
+    BLAS adds up a matrix times a vector in an order that depends on which axis of the matrix lies in a row.
+
+    Examples
+    --------
+    >>> matrix_product(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
+    [[11.0]]
+    """
+    is_of_vector = 1 in (x.shape[-2:-1] or (1,)) or 1 in (y.shape[-1:] if y.ndim > 1 else (1,))
+    if is_of_vector and x.dtype.kind == "f" and type(x) is np.ndarray is type(y):
+        x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    return np.matmul(x, y, out=out)
 
 
 def widened(x: np.ndarray) -> np.ndarray:

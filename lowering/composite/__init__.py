@@ -30,7 +30,7 @@ from graphrewrite import Graph, Pass, Rule
 from graphrewrite.errors import UnknownOpError, did_you_mean
 from graphrewrite.lowering.composite.activations import LOWER_ACTIVATIONS
 from graphrewrite.lowering.composite.attention import LOWER_ATTENTION
-from graphrewrite.lowering.composite.movement import LOWER_MOVEMENT, write_split_by_slices
+from graphrewrite.lowering.composite.movement import LOWER_MOVEMENT, LOWER_REPETITIONS, write_split_by_slices
 from graphrewrite.lowering.composite.normalisations import LOWER_NORMALISATIONS
 from graphrewrite.lowering.composite.pools import LOWER_POOLS
 from graphrewrite.lowering.composite.products import LOWER_PRODUCTS, LOWER_SUMS
@@ -53,6 +53,7 @@ __all__ = [
     "LOWER_QUANTISED",
     "LOWER_RECURRENT",
     "LOWER_REDUCTIONS",
+    "LOWER_REPETITIONS",
     "LOWER_SHARES",
     "LOWER_SUMS",
     "lower_composite",
@@ -71,6 +72,7 @@ LOWER_COMPOSITE = (
     *LOWER_ACTIVATIONS,
     *LOWER_SUMS,
     *LOWER_MOVEMENT,
+    *LOWER_REPETITIONS,
 )
 """All composite ops by simpler ones."""
 

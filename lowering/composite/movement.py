@@ -1,15 +1,18 @@
-"""Ops that only move entries, written as reshapes, transposes and slices; selections by a constant."""
+"""Ops that only move or repeat entries, written as reshapes, transposes, slices and joins; choices by a constant."""
 
 from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
 from graphrewrite.lowering.composite.axes import disordered, named, reshaped, unsaid
 from graphrewrite.rules import write_as_reshape
 from graphrewrite.rules.splits import cut_split, nodes_of_type
+from graphrewrite.types import element_dtype, element_of
 
-__all__ = ["LOWER_MOVEMENT"]
+__all__ = ["LOWER_MOVEMENT", "LOWER_REPETITIONS"]
 
 _SPACE = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """By mode: the permutation that puts the two axes of a block after the rows and columns."""
@@ -78,6 +81,48 @@ def write_split_by_slices(graph: Graph) -> list[str]:
     """Write each result of a split as a slice; a pass, since a pattern has a fixed number of results."""
     return [node for node in nodes_of_type(graph, "split") if cut_split(graph, node)]
 
+
+@rule
+def write_pad_by_concat(x):
+    """A border of one number is joined to the entries, along one axis after the other (Glow, Pad)."""
+    border = op.pad(x, mode="constant")
+    yield border
+    if any(isinstance(width, str) or width < 0 for width in border.pads):
+        return decline("a width is symbolic, or takes entries away", at=border)
+    dtype = element_dtype(x.type.element)
+    if element_of(dtype) != x.type.element:
+        return decline("no array tells its numbers from those of other types", at=x)
+    rank, whole = len(x.shape), x
+    for axis, widths in enumerate(zip(border.pads[:rank], border.pads[rank:], strict=True)):
+        before, after = (
+            [op.expand(np.full((), border.fill, dtype), shape=(*whole.shape[:axis], width, *whole.shape[axis + 1 :]))]
+            if width
+            else []
+            for width in widths
+        )
+        whole = op.concat(*before, whole, *after, axis=axis) if before or after else whole
+    return whole
+
+
+@rule
+def write_tile_by_expand(x):
+    """Entries that are repeated are spread over an axis before their own (Glow, Tile)."""
+    tiled = op.tile(x)
+    yield tiled
+    if any(isinstance(count, str) for count in tiled.repeats):
+        return decline("a number of repetitions is symbolic", at=tiled)
+    if x.type.layout is not None or unsaid(x.shape) or unsaid(tiled.shape):
+        return decline("its axes have names, or several of its sizes are symbolic", at=tiled)
+    apart: list[int | str] = []
+    spread: list[int | str] = []
+    for size, count in zip(x.shape, tiled.repeats, strict=True):
+        apart += [size] if count == 1 else [1, size]
+        spread += [size] if count == 1 else [count, size]
+    return reshaped(op.expand(reshaped(x, apart), shape=spread), tiled.shape)
+
+
+LOWER_REPETITIONS = (write_pad_by_concat, write_tile_by_expand)
+"""Borders and repetitions by joins and broadcasts."""
 
 LOWER_MOVEMENT = (
     write_as_reshape,

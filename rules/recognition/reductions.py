@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from graphrewrite import decline, op, rule
+import math
+
+from graphrewrite import Constant, decline, op, rule
+from graphrewrite.rules.known_values import as_stored
 from graphrewrite.types import element_kind
 
 __all__ = [
@@ -11,9 +14,11 @@ __all__ = [
     "drop_subtracted_maximum",
     "recognise_log_softmax",
     "recognise_log_softmax_of_softmax",
+    "recognise_lp_norm",
     "recognise_reduce_l1",
     "recognise_reduce_l2",
     "recognise_reduce_log_sum_exp",
+    "recognise_reduce_mean",
     "recognise_reduce_sum_square",
     "recognise_softmax",
     "recognise_softmax_by_reciprocal",
@@ -127,6 +132,24 @@ def recognise_reduce_l1(x):
 
 
 @rule(keeps="rounding")
+def recognise_reduce_mean(x, c: Constant):
+    """A sum divided by the number of its entries is their mean (ONNX specification, ReduceMean)."""
+    total = op.reduce_sum(x)
+    share = (op.div | op.mul)(total, c)
+    yield share
+    axes = range(len(x.shape)) if total.axes is None else total.axes
+    sizes = [x.shape[axis] for axis in axes]
+    if share.type != total.type or element_kind(x.type.element) != "float" or c.value.size != 1:
+        return decline("it is of no floats, or the constant is no single number", at=share)
+    if any(isinstance(size, str) for size in sizes) or not math.prod(sizes):
+        return decline("the number of its entries is not known, or 0", at=total)
+    count = c.value.dtype.type(math.prod(sizes))
+    if c.value.item() != (count if share.op is op.div else 1 / count):
+        return decline("the constant is another number than that of the entries", at=c)
+    return op.reduce_mean(x, axes=total.axes, keep_dims=total.keep_dims)
+
+
+@rule(keeps="rounding")
 def recognise_reduce_sum_square(x):
     """A sum of squares (ONNX specification, ReduceSumSquare)."""
     power = op.pow(x, 2)
@@ -145,6 +168,25 @@ def recognise_reduce_l2(x):
     return op.reduce_l2(x, like=total)
 
 
+_TINY = 1e-5
+"""A lower limit of a norm that is there only lest it is 0; PyTorch's is 1e-12."""
+
+
+@rule(keeps="assumes")
+def recognise_lp_norm(x):
+    """Entries divided by their norm along an axis, or a tiny limit of it; assumes that what is below it is 0."""
+    norm = (op.reduce_l1 | op.reduce_l2)(x)
+    limited = op.clip(norm, high=None)
+    quotient = op.div(x, op.expand(limited) | limited)
+    yield quotient
+    axis = _axis(x, norm, None)
+    if axis is None or x.type != quotient.type or element_kind(x.type.element) != "float":
+        return decline("the norm is not along one axis, or does not meet the entries that it is of", at=norm)
+    if not 0 < as_stored(limited.low, x.type.element) <= _TINY:
+        return decline("the limit is not tiny", at=limited)
+    return op.lp_norm(x, axis=axis, p=1 if norm.op is op.reduce_l1 else 2)
+
+
 RECOGNISE_REDUCTIONS = (
     recognise_softmax,
     recognise_softmax_by_reciprocal,
@@ -153,8 +195,10 @@ RECOGNISE_REDUCTIONS = (
     recognise_reduce_log_sum_exp,
     recognise_log_softmax,
     recognise_log_softmax_of_softmax,
+    recognise_reduce_mean,
     recognise_reduce_l1,
     recognise_reduce_sum_square,
     recognise_reduce_l2,
+    recognise_lp_norm,
 )
 """Softmaxes and other reductions from exponentials, sums and maxima."""

@@ -68,11 +68,12 @@ from tests.support.matrix_products import (
     stream_products,
     sums_of_signs,
 )
-from tests.support.plain_norms import plain_norms
+from tests.support.plain_norms import norms_with_limits, plain_norms
 from tests.support.profiles import few_plans, fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.rotations import rotations
-from tests.support.stored_numbers import stored_again, stored_apart
+from tests.support.stored_numbers import limited_grids, stored_again, stored_apart
+from tests.support.taken_apart import taken_apart
 from tests.support.transposed_networks import between_transposes, stored_positions
 
 pytestmark = [
@@ -212,6 +213,10 @@ ON = {
         (multiply_stored_positions,), stored_positions()
     ),
     "rules.fuse_activations": graphs(ops=["linear", "relu", "clip", "tanh"]),
+    "rules.opt_in.dilate_conv": taken_apart(),
+    "rules.grids.limit_by_grid": limited_grids(),
+    "rules.grids.limit_by_grid_before": limited_grids(),
+    "rules.CHANGE_GRIDS": _on_each(rules.CHANGE_GRIDS[2:], limited_grids()),
     "rules.quantised.skip_rounding": stored_again(),
     "rules.quantised.skip_rounding_before_moving": stored_again(),
     "rules.quantised.skip_rounding_of_stored": stored_again(),
@@ -219,6 +224,7 @@ ON = {
     "rules.quantised.store_without_cast": stored_again(),
     "rules.opt_in.MERGE_ROUNDINGS": stored_again(),
     "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
+    "rules.recognition.reductions.recognise_lp_norm": norms_with_limits(),
     "rules.recognition.RECOGNISE_ATTENTION": attentions(),
     "rules.recognition.RECOGNISE_ROTARY_EMBEDDING": rotations(),
     "rules.RECOGNITION": _on_each(rules.RECOGNITION, attentions(), rotations()),

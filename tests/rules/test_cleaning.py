@@ -173,3 +173,14 @@ def test_order_goes_past_what_is_computed_once():
     after = eliminate_independent_nodes(graph)
     assert not {"s", "c"} & set(after)
     assert after.controls("b") == (("a", "control"),)
+
+
+def test_a_repetition_that_no_memory_holds_is_kept():
+    graph = Graph.parse("""graph g
+        x = input() : f32[]
+        c = constant(value=[1.0, 2.0]) : f32[2]
+        t = tile(c, repeats=[100000000000]) : f32[200000000000]
+        s = reduce_sum(t, keep_dims=False) : f32[]
+        a = add(x, s)
+        y = output(a)""")
+    assert eliminate_independent_nodes(graph) == graph

@@ -7,7 +7,7 @@ import pytest
 from graphrewrite import rewrite
 from graphrewrite.graph.rewiring import move_slot
 from graphrewrite.lowering import ONNX, Target, lower_composite, optimise
-from graphrewrite.rules import AS_PRODUCTS, MERGE_PRODUCTS, REARRANGE_LAST, fuse_activations
+from graphrewrite.rules import AS_PRODUCTS, CHANGE_GRIDS, MERGE_PRODUCTS, REARRANGE_LAST, fuse_activations
 from tests.rules.optimisation_cases import CASES, OPTIMISED, Translation, complaints, ops_named
 
 pytestmark = pytest.mark.skipif(not CASES, reason="the cases are not part of the project")
@@ -23,6 +23,8 @@ def optimised(case, graph):
         is_product = "FullyConnected" in case["expected"].get("present_ops", ())
         return rewrite(lowered, AS_PRODUCTS) if is_product else lowered
     fused = ONNX.fused if case["passes"] == "default" else (*ONNX.fused, *MERGE_PRODUCTS)
+    if "enable_quant_param_changes" in case.get("options", {}) or "ReplaceZeroScaleFP16QuantNodes" in case["passes"]:
+        fused = (*fused, *CHANGE_GRIDS)
     finish = (fuse_activations,) if "backend_fuses" in case.get("options", {}) else ()
     if case["expected"].keys() & {"chains", "output_op"}:
         finish = (*finish, *REARRANGE_LAST)

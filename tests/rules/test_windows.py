@@ -156,3 +156,28 @@ def test_positions_taken_apart_are_holes_in_windows(attributes, mode):
     made = rewrite(graph, (dilate_conv, *RULES))
     assert _kinds(made) == ["conv"]
     _same(made, graph, rtol=1e-12)
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_so_they_are_with_channels_last_and_stored(is_stored):
+    random = np.random.default_rng(1)
+    graph = Graph("g")
+    x = graph.input("x", Tensor("i8" if is_stored else "f64", (2, 10, 12, 3), "NHWC"))
+
+    def swapped(value):
+        """Batch and channels in each other's place, under the names that they had."""
+        moved = op.transpose(value, perm=(3, 1, 2, 0))
+        return op.name_axes(op.name_axes(moved, layout=None), layout="NHWC")
+
+    step = [graph.constant(each) for each in (np.float64(0.5), np.int8(3))]
+    blocks = swapped(op.space_to_depth(swapped(x), block_size=2))
+    real = op.dequantize_linear(blocks, *step) if is_stored else blocks
+    conv = op.conv(real, random.normal(size=(4, 3, 2, 3)), random.normal(size=4))
+    conv = op.quantize_linear(conv, *step) if is_stored else conv
+    graph.output("y", swapped(op.depth_to_space(swapped(conv), block_size=2)))
+    made = rewrite(graph, (dilate_conv, *RULES))
+    kinds = {"dequantize_linear", "conv", "quantize_linear"} if is_stored else {"conv"}
+    assert set(_kinds(made)) - {"name_axes"} == kinds
+    x = random.integers(-90, 90, (2, 10, 12, 3)).astype(np.int8 if is_stored else np.float64)
+    ours, theirs = evaluate(made, {"x": x})["y"], evaluate(graph, {"x": x})["y"]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1 if is_stored else 0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, op
 
-__all__ = ["plain_norms"]
+__all__ = ["norms_with_limits", "plain_norms"]
 
 
 @st.composite
@@ -28,4 +28,14 @@ def plain_norms(draw: st.DrawFn) -> Graph:
         x = op.relu(x)
     y = op.batch_norm(x, gain, mean, mean, var, epsilon=epsilon)
     graph.output("y", op.abs(y) if draw(st.booleans()) else y)
+    return graph
+
+
+@st.composite
+def norms_with_limits(draw: st.DrawFn) -> Graph:
+    """Return graphs of whole numbers divided by their norm, or by a limit of it that only zeros are below."""
+    graph = Graph("limited")
+    x = op.round(graph.input("x", Tensor(draw(st.sampled_from(["f32", "f64"])), ("N", 2, 3))))
+    norm = draw(st.sampled_from([op.reduce_l1, op.reduce_l2]))(x, axes=(draw(st.sampled_from([1, 2, -1])),))
+    graph.output("y", op.div(x, op.clip(norm, low=draw(st.sampled_from([1e-12, 1e-6, 1.0])))))
     return graph

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, Tensor, op
 from graphrewrite.graph import Value
 
-__all__ = ["stored_again", "stored_apart"]
+__all__ = ["limited_grids", "stored_again", "stored_apart"]
 
 
 @st.composite
@@ -54,4 +54,23 @@ def stored_apart(draw: st.DrawFn) -> Graph:
             x = op.dequantize_linear(op.quantize_linear(x, scales[1], zero), scales[1], zero)
         parts.append(op.quantize_linear(x, scales[draw(st.integers(0, 5)) == 0], zero))
     graph.output("y", op.concat(*parts, axis=1))
+    return graph
+
+
+@st.composite
+def limited_grids(draw: st.DrawFn) -> Graph:
+    """Whole numbers on a grid of 1, limited before or behind it to a range that so many parts of a step divide."""
+    graph = Graph("limited_grids")
+    parts = draw(st.sampled_from([3, 5, 15]))
+    low = -draw(st.integers(0, 255 // parts))
+    scale, zero = graph.constant(np.float32(1)), graph.constant(np.int8(draw(st.integers(-20, 20))))
+    x: Value = op.cast(graph.input("x", Tensor("i8", draw(st.sampled_from([(), (3,), ("N", 4)])))), element="f32")
+
+    def limited(value: Value) -> Value:
+        return op.clip(value, low=low, high=low + 255 // parts)
+
+    def stored(value: Value) -> Value:
+        return op.dequantize_linear(op.quantize_linear(value, scale, zero), scale, zero)
+
+    graph.output("y", op.neg(limited(stored(x)) if draw(st.booleans()) else stored(limited(x))))
     return graph

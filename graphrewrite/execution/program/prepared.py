@@ -8,6 +8,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call
+from graphrewrite.op.tensor.linear_algebra import times_weights
 
 __all__ = ["prepared"]
 
@@ -31,7 +32,7 @@ def prepared(call: Call, constants: Mapping[str, tuple[np.ndarray, ...]]) -> Cal
     transposed = w.T  # a view: in a copy, weights would take their room twice
 
     def multiply(x: np.ndarray) -> np.ndarray:
-        y: np.ndarray = np.matmul(x, transposed)
+        y = times_weights(x, transposed)
         return np.add(y, b[0], out=y) if b else y
 
     return multiply

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphrewrite.op.precision import matrix_product
+
 __all__ = ["Correlation", "correlate", "is_fast"]
 
 _CACHE = 1 << 19
@@ -99,7 +101,7 @@ def correlate(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, how: Correlati
         weights = w.reshape(groups, outer // groups, -1)
         if windows is None:
             grouped = result.reshape(batch, groups, outer // groups, -1)
-            np.matmul(weights, x.reshape(batch, groups, channels // groups, -1), out=grouped)
+            matrix_product(weights, x.reshape(batch, groups, channels // groups, -1), out=grouped)
             return result if bias is None else np.add(result, bias, out=result)
         buffer = windows.buffer(min(windows.samples, batch), x.dtype)
         for first in range(0, batch, windows.samples):

@@ -11,11 +11,11 @@ from graphrewrite.op.cost import of_matrices, of_weights
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import FULLY_CONNECTED, GENERAL_PRODUCT
 from graphrewrite.op.domain import FLOATS, NUMBERS, one_element
-from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.op.precision import matrix_product, narrowed, widened
 from graphrewrite.op.sizes import advice, shown
 from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["check_bias", "det", "gemm", "infer_linear", "linear", "matmul", "scaled"]
+__all__ = ["check_bias", "det", "gemm", "infer_linear", "linear", "matmul", "scaled", "times_weights"]
 
 
 def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
@@ -49,7 +49,7 @@ def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> matmul(np.eye(2), np.array([[1.0], [2.0]])).tolist()
     [[1.0], [2.0]]
     """
-    return np.matmul(x, y)
+    return matrix_product(x, y)
 
 
 def check_bias(b: Tensor | None, size: Dimension) -> None:
@@ -89,7 +89,7 @@ def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndar
     >>> linear(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]), np.array([0.5])).tolist()
     [[11.5]]
     """
-    y = x @ w.T
+    y = times_weights(x, w.T)
     if b is not None:
         y += b  # in place: the product is an array of its own
     return y
@@ -144,10 +144,21 @@ def gemm(
     >>> gemm(np.eye(2), np.array([[1.0, 2.0]]), trans_b=True, alpha=2.0).tolist()
     [[2.0], [4.0]]
     """
-    y = scaled(np.matmul(x.T if trans_a else x, w.T if trans_b else w), alpha)
+    y = scaled(times_weights(x.T if trans_a else x, w.T if trans_b else w), alpha)
     if b is not None:
         y += scaled(b, beta)
     return y
+
+
+def times_weights(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return a matrix product with weights, which lie as the network has them: they are never copied.
+
+    Examples
+    --------
+    >>> times_weights(np.ones((1, 2)), np.array([[1.0], [2.0]])).tolist()
+    [[3.0]]
+    """
+    return matrix_product(x, w) if w.shape[1] == 1 else np.matmul(x, w)
 
 
 def scaled(y: np.ndarray, factor: float) -> np.ndarray:

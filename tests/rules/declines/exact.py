@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Rule, Tensor, op, rules
-from graphrewrite.rules import borders, signs
+from graphrewrite.rules import arithmetic, borders, choices, identities, indices, shapes, signs
 from tests.rules.declines.parts import COLUMN, SMALL, Case, again, constant, cut, ones, row, rows, stored, whole
 
 __all__ = ["DECLINES"]
@@ -52,6 +52,10 @@ def _other_readers(x: Any, y: Any) -> Any:
 def _shifted(x: Any) -> Any:
     bits = constant(x, np.array(2, np.uint8))
     return op.bit_shift(op.bit_shift(x, bits, direction="right"), bits, direction="left")
+
+
+def _of_constant(x: Any, chosen: Any) -> Any:
+    return chosen(constant(x, np.array([True, False])))
 
 
 def _by_two_axes(x: Any) -> Any:
@@ -477,7 +481,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.add(x, 1), "i32[N,4]"),
         (lambda x: op.mul(x, 0.0), "f32[N,4]"),  # NaN of infinities
     ),
-    rules.fill_as_expand: ('r = constant_of_shape(shape=[2], value=1.0, element="bf16") : bf16[2]',),
+    rules.fill_as_expand: (
+        (lambda x: op.mul(x, op.constant_of_shape(shape=(1 << 20, 1 << 20))), "f32[1]"),
+        'r = constant_of_shape(shape=[2], value=1.0, element="bf16") : bf16[2]',
+    ),
     rules.begin_at_zero: (
         (lambda x, h: op.gru(x, *_GATES, np.ones((1, 12), np.float32), h)[0], "f32[5,N,4]", "f32[1,N,2]"),
         (lambda x: op.gru(x, *_GATES)[0], "f32[5,N,4]"),
@@ -489,6 +496,44 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     rules.keep_reduced_axes: (
         (lambda x: op.reshape(op.reduce_max(x, axes=(1,), keep_dims=False), shape=("N", 3, 1)), "f32[N,4,3]"),
     ),
+    rules.stay_narrow: (
+        (lambda x: op.cast(op.relu(op.cast(x, element="f32")), element="f64"), "f16[N,2]"),
+        (lambda x: op.cast(op.relu(op.cast(x, element="f16")), element="f32"), "f32[N,2]"),
+    ),
+    indices.reshape_indices: (
+        (lambda x: op.reshape(op.gather(x, np.array([2, 0])), shape=(2, 2, 3)), "f32[N,6]"),
+        (lambda x: op.reshape(op.gather(x, np.array([2, 0]), axis=1), shape=(8,)), "f32[2,4,2]"),
+        (lambda x: op.reshape(op.gather(x, np.array([2, 0]), axis=1), shape=(0, 3), allow_zero=True), "f32[0,4]"),
+    ),
+    borders.move_number: (
+        (lambda x: op.transpose(op.expand(constant(x, ones(2)), shape=x.type.shape), perm=(1, 0)), "f32[N,2]"),
+    ),
+    choices.choose_first_once: (
+        (lambda c, x, y: op.where(c, op.where(c, x, y), x), "bool[4]", "f32[1]", "f32[3,4]"),
+        (lambda x, y: _of_constant(x, lambda c: op.where(c, op.where(c, x, y), x)), "f32[2]", "f32[2]"),
+    ),
+    choices.choose_second_once: (
+        (lambda c, x, y: op.where(c, x, op.where(c, y, x)), "bool[4]", "f32[1]", "f32[3,4]"),
+        (lambda x, y: _of_constant(x, lambda c: op.where(c, x, op.where(c, y, x))), "f32[2]", "f32[2]"),
+    ),
+    rules.drop_absorbed: (
+        (lambda x, y: op.maximum(op.minimum(x, y), x), "f32[N,4]", "f32[N,4]"),
+        (lambda x, y: op.maximum(op.minimum(x, y), x), "i32[4]", "i32[N,4]"),
+    ),
+    arithmetic.drop_added_and_subtracted: ((lambda x, y: op.sub(op.add(x, y), y), "i32[4]", "i32[N,4]"),),
+    arithmetic.drop_subtracted_from_itself: ((lambda x, y: op.sub(x, op.sub(x, y)), "i32[N,4]", "i32[4]"),),
+    arithmetic.drop_subtracted_and_added: ((lambda x, y: op.add(op.sub(x, y), y), "i32[4]", "i32[N,4]"),),
+    identities.drop_blocks_there_and_back: (
+        (lambda x: op.depth_to_space(op.space_to_depth(x, block_size=2), block_size=1), "f32[N,3,4,4]"),
+        (lambda x: op.depth_to_space(op.space_to_depth(x, block_size=2), block_size=2), "f32[N,3,H,4]"),
+    ),
+    identities.drop_shuffle_there_and_back: (
+        (lambda x: op.channel_shuffle(op.channel_shuffle(x, groups=2), groups=2), "f32[N,6,4]"),
+    ),
+    rules.merge_extremes: (
+        (lambda x: op.reduce_max(op.reduce_min(x, axes=(1,)), axes=(2,)), "f32[N,4,3]"),
+        (lambda x: op.reduce_max(op.reduce_max(x, axes=(1,)), axes=(2,), keep_dims=False), "f32[N,4,3]"),
+    ),
     rules.drop_reshape: ((lambda x: op.reshape(x, shape=("N", 4, 1)), "f32[N,4]"),),
     rules.write_sizes_of_reshape: ((lambda x: op.reshape(x, shape=("N", 2, 2)), "f32[N,4]"),),
     rules.merge_reshapes: (
@@ -496,6 +541,9 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.reshape(op.reshape(x, shape=(-1,)), shape=(0,)), "f32[N,4]"),
     ),
     rules.drop_transpose: ((lambda x: op.transpose(x, perm=(1, 0)), "f32[3,4]"),),
+    shapes.drop_names_there_and_back: (
+        (lambda x: op.name_axes(op.name_axes(x, layout=None), layout="NWC"), "f32[N,4,3] NCW"),
+    ),
     rules.order_ones_of_transpose: (
         (lambda x: op.transpose(x, perm=(0, 2, 1)), "f32[1,3,1]"),
         (lambda x: op.transpose(x, perm=(2, 1, 0)), "f32[1,3,1] NCW"),

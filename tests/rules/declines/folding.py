@@ -7,18 +7,33 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Rule, op
-from graphrewrite.rules import affine, affine_before_moves, approximations, arithmetic, norms, windows
-from tests.rules.declines.parts import COLUMN, SMALL, Case, cut, layer, named, normed, ones, row, whole
+from graphrewrite.rules import (
+    affine,
+    affine_before_moves,
+    approximations,
+    arithmetic,
+    grids,
+    norms,
+    reductions,
+    windows,
+)
+from tests.rules.declines.parts import COLUMN, SMALL, Case, constant, cut, layer, named, normed, ones, row, whole
 
 __all__ = ["DECLINES"]
 
 KERNEL = ones(2, 2, 3, 3)
 
 
-def _dilated(x: Any, apart: int, together: int) -> Any:
+def _dilated(x: Any, apart: int, together: int, perm: tuple[int, ...] = (1, 0, 2, 3)) -> Any:
     """A convolution of every so many positions, as TensorFlow writes it."""
-    blocks = op.transpose(op.space_to_depth(x, block_size=apart), perm=(1, 0, 2, 3))
+    blocks = op.transpose(op.space_to_depth(x, block_size=apart), perm=perm)
     return op.depth_to_space(op.transpose(op.conv(blocks, ones(3, 2, 1, 1)), perm=(1, 0, 2, 3)), block_size=together)
+
+
+def _regained(x: Any, scale: np.ndarray) -> Any:
+    """Numbers put on a grid, and read from it."""
+    params = [constant(x, each) for each in (np.asarray(scale), np.zeros(np.shape(scale), np.int8))]
+    return op.dequantize_linear(op.quantize_linear(x, *params), *params)
 
 
 DECLINES: dict[Rule, tuple[Case, ...]] = {
@@ -91,7 +106,20 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             "f32[2,1,8,8]",
         ),
         (lambda x: _dilated(x, 2, 1), "f32[2,1,8,8]"),
+        (lambda x: _dilated(x, 2, 2, perm=(1, 0, 3, 2)), "f32[2,1,8,8]"),
         (lambda x: _dilated(x, 2, 2), "f32[2,1,H,8]"),
+    ),
+    grids.limit_by_grid: (
+        (lambda x: op.relu(_regained(x, row(0.5, 0.25, 0.5, 0.25))), "f32[N,4]"),
+        (lambda x: op.clip(_regained(x, np.float32(0.5)), low=1.0), "f32[N,4]"),
+    ),
+    grids.limit_by_grid_before: (
+        (lambda x: _regained(op.relu(x), row(0.5, 0.25, 0.5, 0.25)), "f32[N,4]"),
+        (lambda x: _regained(op.clip(x, low=1.0), np.float32(0.5)), "f32[N,4]"),
+    ),
+    grids.read_tiny_as_zero: (
+        (lambda x: op.dequantize_linear(x, np.float32(0.5)), "i8[N,4]"),
+        (lambda x: op.dequantize_linear(x, np.float32(1e-9)), "i32[N,4]"),
     ),
     windows.fold_pad: ((lambda x: op.conv(op.pad(x, pads=(0, 1, 0, 0, 0, 0, 0, 0)), KERNEL), "f32[N,1,3,3]"),),
     windows.fold_pad_into_average_pool: (
@@ -118,6 +146,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.batch_norm(x, ones(4), ones(4), 0 * ones(4), ones(4), epsilon=0.0), "f32[N,4]"),
         (lambda x: normed(x, epsilon=0.0), "f32[N,4]"),
     ),
+    norms.merge_norms: ((lambda x: normed(op.instance_norm(x, ones(4), ones(4)), 0.0, epsilon=0.0), "f32[N,4,3]"),),
     norms.scale_norm: ((lambda x: op.mul(op.instance_norm(x, ones(2), ones(2)), ones(3)), "f32[N,2,3]"),),
     norms.add_to_norm: ((lambda x: op.add(op.instance_norm(x, ones(2), ones(2)), ones(3)), "f32[N,2,3]"),),
     norms.subtract_norm: ((lambda x: op.sub(ones(3), op.instance_norm(x, ones(2), ones(2))), "f32[N,2,3]"),),
@@ -133,6 +162,13 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     approximations.abs_of_square: ((lambda x: op.sqrt(op.mul(x, x)), SMALL),),
     approximations.drop_exp_and_log: ((lambda x: op.log(op.exp(x)), SMALL),),
     approximations.drop_reciprocal_twice: ((lambda x: op.reciprocal(op.reciprocal(x)), SMALL),),
+    approximations.drop_order_kept: ((lambda x: op.arg_max(op.softmax(x, axis=1), axis=0), "f32[3,4]"),),
+    approximations.drop_sign_of_positive: ((lambda x: op.abs(op.clip(x, low=-1.0)), "f32[N,4]"),),
+    reductions.merge_sums: (
+        (lambda x: op.reduce_mean(op.reduce_mean(x, axes=(1,)), axes=(2,)), "i32[N,4,3]"),
+        (lambda x: op.reduce_sum(op.reduce_mean(x, axes=(1,)), axes=(2,)), "f32[N,4,3]"),
+        (lambda x: op.reduce_sum(op.reduce_sum(x, axes=(1,)), axes=(2,), keep_dims=False), "f32[N,4,3]"),
+    ),
     approximations.power_as_square: ((lambda x: op.pow(x, 2 * COLUMN), "f32[4]"),),
     approximations.power_as_root: ((lambda x: op.pow(x, 0.5 * COLUMN), "f32[4]"),),
     approximations.power_as_reciprocal: ((lambda x: op.pow(x, -COLUMN), "f32[4]"),),

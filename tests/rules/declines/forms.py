@@ -74,6 +74,12 @@ def _turned_again(x: Any, scale: np.ndarray, **attributes: Any) -> Any:
     return op.quantize_linear(turned, same, element=x.type.element, **attributes)
 
 
+def _greater(x: Any, y: Any, scale: Any) -> Any:
+    """The greater of two stored numbers of one scale."""
+    same = constant(x, np.array(scale, np.float32))
+    return op.maximum(op.dequantize_linear(x, same), op.dequantize_linear(y, same))
+
+
 def _limited_again(x: Any, scale: np.ndarray) -> Any:
     same = constant(x, np.asarray(scale))
     return op.quantize_linear(op.relu(op.dequantize_linear(x, same)), same, element=x.type.element)
@@ -158,6 +164,16 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     ),
     # What moves entries.
     borders.tile_as_expand: ((lambda x: op.tile(x, repeats=(1, 2)), "f32[N,4]"),),
+    borders.resize_as_expand: (
+        (lambda x: op.resize(x, sizes=(2, 4)), "f32[2,2]"),
+        (lambda x: op.resize(x, scales=(1.5, 2.0)), "f32[2,1]"),
+        (
+            lambda x: op.resize(
+                x, sizes=(2, 4), coordinate_transformation_mode="tf_crop_and_resize", roi=(0.0, 0.0, 2.0, 1.0)
+            ),
+            "f32[1,1]",
+        ),
+    ),
     borders.drop_repetition: ((lambda x, y: op.add(op.expand(x, shape=(2, 4)), y), "f32[1,4]", "f32[1,4]"),),
     borders.drop_repetition_in_order: ((lambda x, y: op.sub(op.expand(x, shape=(2, 4)), y), "f32[1,4]", "f32[1,4]"),),
     borders.expand_after: (
@@ -247,6 +263,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     # Quantised numbers.
     quantised.move_before_dequantising: (
         (lambda x: op.tile(op.dequantize_linear(x, FOUR, ZEROS, axis=1), repeats=(1, 2)), "i8[N,4]"),
+    ),
+    quantised.compare_stored: (
+        (lambda x, y: _greater(x, y, FOUR), "i8[4,4]", "i8[4,4]"),
+        (lambda x, y: _greater(x, y, np.float32(0.5)), "i16[4,4]", "i16[4,4]"),
     ),
     quantised.limit_stored: (
         (lambda x: _limited_again(x, FOUR), "i8[4,4]"),

@@ -31,6 +31,18 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.matmul(op.mul(x, ones(4)), op.mul(y, 2.0)), "f32[N,4]", "f32[4,3]"),
         (lambda x, y: op.matmul(op.mul(x, 0.5), op.mul(y, 0.5)), "f16[N,4]", "f16[4,3]"),  # sums would overflow
     ),
+    products.transpose_product: (
+        (
+            lambda x, y: op.matmul(op.transpose(x, perm=(1, 0)), op.transpose(y, perm=(0, 2, 1))),
+            "f32[3,2]",
+            "f32[5,4,3]",
+        ),
+        (
+            lambda x, y: op.matmul(op.transpose(x, perm=(2, 1, 0)), op.transpose(y, perm=(0, 2, 1))),
+            "f32[3,2,5]",
+            "f32[5,4,3]",
+        ),
+    ),
     products.merge_products: (
         (lambda x: op.matmul(op.matmul(x, ones(8, 1)), ones(1, 8)), "f32[N,8]"),
         (lambda x: op.matmul(op.matmul(x, SEVERAL), ones(3, 1)), "f32[2,5,4]"),

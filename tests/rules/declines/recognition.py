@@ -143,6 +143,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     reductions.recognise_softmax_by_reciprocal: (
         (lambda x: _shares(x, lambda e, total: op.mul(e, op.reciprocal(total)), (0, 1)), ROWS),
     ),
+    reductions.recognise_reduce_mean: (
+        (lambda x: op.div(op.reduce_sum(x, axes=(1,)), np.int32(3)), "i32[N,3]"),
+        (lambda x: op.div(op.reduce_sum(x, axes=(0,)), 3.0), "f32[N,3]"),
+        (lambda x: op.div(op.reduce_sum(x, axes=(1,)), 4.0), "f32[N,3]"),
+    ),
+    reductions.recognise_lp_norm: (
+        (lambda x: op.div(x, op.clip(op.reduce_l1(x, axes=(0, 1)), low=1e-9)), "f32[3,4]"),
+        (lambda x: op.div(x, op.clip(op.reduce_l1(x, axes=(1,)), low=1.0)), "f32[3,4]"),
+    ),
     reductions.drop_subtracted_maximum: (
         (lambda x: op.softmax(op.sub(x, op.reduce_max(x, axes=(0,))), axis=1), "f32[3,4]"),
     ),

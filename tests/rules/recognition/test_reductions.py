@@ -27,6 +27,11 @@ def spread(x, axis, *, keep=False):
     return shares / op.expand(total if keep else op.unsqueeze(total, axes=(axis,)), shape=x.type.shape)
 
 
+def unit(x):
+    squares = op.reduce_sum(x * x, axes=(2,))
+    return x / op.expand(op.clip(op.sqrt(squares), low=1e-6), shape=x.type.shape)
+
+
 FORMS = {
     "softmax": (["softmax"], lambda x: over_sum(op.exp(x))),
     "softmax, first axis": (["softmax"], lambda x: over_sum(op.exp(x), 1)),
@@ -42,7 +47,11 @@ FORMS = {
     "log-softmax, in two": (["log_softmax"], lambda x: op.log(over_sum(op.exp(x), 1))),
     "reduce_log_sum_exp": (["reduce_log_sum_exp"], log_sum),
     "reduce_l1": (["reduce_l1"], lambda x: op.reduce_sum(op.abs(x), axes=(1, 2))),
+    "mean by a quotient": (["reduce_mean"], lambda x: op.reduce_sum(x, axes=(2,)) / 3.0),
+    "mean by a product": (["reduce_mean"], lambda x: (1 / 3.0) * op.reduce_sum(x, axes=(2,))),
     "reduce_l2": (["reduce_l2"], lambda x: op.sqrt(op.reduce_sum(x * x, axes=(1,)))),
+    "lp_norm": (["lp_norm"], lambda x: x / op.clip(op.reduce_l1(x, axes=(1,)), low=1e-6)),
+    "lp_norm as PyTorch writes it": (["lp_norm"], unit),
     "reduce_sum_square": (["reduce_sum_square"], lambda x: op.reduce_sum(op.pow(x, 2.0), axes=(1,), keep_dims=False)),
 }
 
