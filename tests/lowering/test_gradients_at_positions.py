@@ -139,3 +139,15 @@ def test_second_derivatives_and_positions_that_are_no_numbers():
         assert np.isclose(ends[0] - ends[1], 2 * (found[f"d_{name}"] * step).sum(), rtol=1e-5)
     given["grid"] = np.array([[[[np.nan, 0.1], [np.inf, 1e30]]]])
     assert np.abs(evaluate(differentiate(graph), given)["d_x"]).max() == 0
+
+
+@pytest.mark.parametrize(("strides", "pads"), [((1, 1), (0, 0, 0, 0)), ((2, 1), (1, 0, 2, 1)), ((2, 3), (2, 1, 0, 0))])
+@pytest.mark.parametrize(("dilations", "groups"), [((1, 1), 2), ((2, 1), 1), ((1, 3), 2)])
+def test_of_windows_with_gaps(strides, pads, dilations, groups):
+    """Gaps between windows, and in them; of a larger image than the windows read."""
+    rng, shape = np.random.default_rng(0), {"strides": strides, "pads": pads, "dilations": dilations, "groups": groups}
+    arrays = [rng.normal(size=(2, 2, 7, 6)), rng.normal(size=(4, 2 // groups, 3, 2)), rng.normal(size=4)]
+    assert max(_differences("conv", arrays, (0, 1, 2), **shape)) < 1e-8
+    more = {**shape, "output_padding": (strides[0] - 1, 0)}
+    arrays = [rng.normal(size=(2, 4, 4, 3)), rng.normal(size=(4, 2 // groups, 3, 2)), rng.normal(size=2)]
+    assert max(_differences("conv_transpose", arrays, (0, 1, 2), **more)) < 1e-8

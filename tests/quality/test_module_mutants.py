@@ -79,9 +79,9 @@ def test_what_they_do_not_find_is_tried_with_tests_of_the_rule_further_cases_and
 ) -> None:
     mutant = mutants(ROOT / "lowering" / "streaming" / "channelwise.py")[0]
     rules = [
-        f"{module_mutation.OF_RULES}::test_it[lowering.streaming.{name}]" for name in ("layers.f", "channelwise.f")
+        f"{module_mutation.OF_RULES[0]}::test_it[lowering.streaming.{name}]" for name in ("layers.f", "channelwise.f")
     ]
-    rules.append(f"{module_mutation.OF_RULES}::test_it[lowering.streaming.channelwise.{mutant.function}]")
+    rules.append(f"{module_mutation.OF_RULES[1]}::test_it[{mutant.function}]")
     beside = ["tests/a.py::other", "tests/a.py::tried[1]", "tests/a.py::tried[2]", "tests/b.py::far"]
 
     def collect(*arguments: str) -> None:

@@ -48,8 +48,10 @@ ALL = ("-m", "not thorough and not browser and not (slow and ghdl)")
 """What is tried where those find nothing."""
 SURVIVES = ("", UNFINISHED)
 """Verdicts on what no test has found."""
-OF_RULES = "tests/rules/test_all_rules.py"
-"""Tests that name the rule that they are of."""
+OF_RULES = (
+    "tests/rules/test_all_rules.py", "tests/lowering/test_gradients.py", "tests/lowering/test_rules_of_networks.py",
+)  # fmt: skip
+"""Tests that name the rule that they are of, with its module or without."""
 
 
 @dataclass(frozen=True)
@@ -187,13 +189,14 @@ def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, st
 def _further(tried: Mapping[ModuleMutant, Sequence[str]]) -> dict[ModuleMutant, list[str]]:
     """Return tests that were not tried yet: of rules of the module, other cases, and others beside them."""
     files = {test.partition("::")[0] for tests in tried.values() for test in tests}
-    _pytest(*ALL, "--collect-only", *sorted(files), *([OF_RULES] if tried else []))
+    _pytest(*ALL, "--collect-only", *sorted(files), *(OF_RULES if tried else []))
     every = [line.strip() for line in (BUILD / "tests.log").read_text(encoding="utf-8").splitlines() if "::" in line]
     found: dict[ModuleMutant, list[str]] = {}
     for mutant, tests in tried.items():
         module = ".".join(mutant.path.relative_to(ROOT).with_suffix("").parts)
-        of_rules = [t for t in every if t.startswith(OF_RULES) and f"[{module}." in t]
-        of_rules.sort(key=lambda t: not t.endswith(f".{mutant.function}]"))
+        own = (f".{mutant.function}]", f"[{mutant.function}]")
+        of_rules = [t for t in every if t.startswith(OF_RULES) and (f"[{module}." in t or t.endswith(own))]
+        of_rules.sort(key=lambda t: not t.endswith(own))
         near, alike = ({test.partition(mark)[0] for test in tests} for mark in ("::", "["))
         others = [t for t in every if t not in tests and t.partition("::")[0] in near]
         others.sort(key=lambda t: t.partition("[")[0] not in alike)
