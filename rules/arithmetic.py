@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.rules.operands import first_operand
+from graphrewrite.rules.operands import first_operand, is_first
 from graphrewrite.types import SMALL_FLOATS, element_kind
 
 __all__ = [
@@ -62,7 +62,7 @@ def constant_last(c: Constant, x):
     """The constant operand of a sum, a product and the like comes last."""
     result = _COMMUTATIVE(c, x)
     yield result
-    if x.is_constant or first_operand(result).node != c.node:
+    if x.is_constant or not is_first(c, result):
         return decline("the constant is the last operand", at=result)
     return result.op(x, c, like=result)
 

@@ -97,8 +97,9 @@ class _Region:
         One alone stays one, wherever it is. What reads one value is in reach of each other: one transpose serves both.
         """
         graph, perms = self.graph, dict.fromkeys((self.perm, inverse(self.perm)))
-        steps = [node for node, data in graph.nodes(data=True) if data.get("type") in ("transpose", "reshape")]
-        ends = {n for n in steps if graph.operands(n) and any(self._is_transpose(n, perm) for perm in perms)}
+        nodes, pred, succ = graph._node, graph._pred, graph._succ
+        steps = [node for node, data in nodes.items() if data.get("type") in ("transpose", "reshape") and pred[node]]
+        ends = {node for node in steps if any(self._is_transpose(node, perm) for perm in perms)}
         changes: dict[str, Moved | None] = {}
         found: dict[str, Moved | None] = {}
         seen: set[str] = set()
@@ -108,14 +109,14 @@ class _Region:
             work, around, values = [end], {end}, set[str]()
             while work:
                 node = work.pop()
-                sources = [s for s in graph.pred[node] if graph.nodes[s]["type"] != "constant"]
+                sources = [s for s in pred[node] if nodes[s]["type"] != "constant"]
                 new = [value for value in (node, *sources) if value not in values]
                 values.update(new)
-                for other in (*sources, *(reader for value in new for reader in graph.succ[value])):
+                for other in (*sources, *(reader for value in new for reader in succ[value])):
                     if other in around:
                         continue
                     if other not in ends and other not in changes:
-                        changes[other] = self._moved(other) if graph.operands(other) else None
+                        changes[other] = self._moved(other)
                     if other in ends or changes[other] is not None:
                         around.add(other)
                         work.append(other)
@@ -131,15 +132,14 @@ class _Region:
 
     def _is_transpose(self, node: str, perm: tuple[int, ...]) -> bool:
         """Tell whether a node is a transpose, or a reshape that is one."""
-        data = self.graph.nodes[node]
-        if data["type"] not in ("transpose", "reshape"):
+        data = self.graph._node[node]
+        kind = data["type"]
+        if kind not in ("transpose", "reshape") or (kind == "transpose" and tuple(data["perm"]) != perm):
             return False
         before, after = self._kind(self.graph.operands(node)[0]), self._kind(Operand(node))
         if before is None or after is None:
             return False
-        if data["type"] == "transpose":
-            return tuple(data["perm"]) == perm
-        return moves_ones(before.shape, after.shape, perm)
+        return kind == "transpose" or moves_ones(before.shape, after.shape, perm)
 
     def _permuted(self, node: str) -> tuple[Operand, ...]:
         """The operands whose axes are permuted with those of the result, without constants and single numbers."""
@@ -158,9 +158,15 @@ class _Region:
 
     def _moved(self, node: str) -> Moved | None:
         """What an op has to be told before the transpose, or None if it has to stay behind it."""
-        name, rank = self.graph.nodes[node]["type"], len(self.perm)
+        name, rank = self.graph._node[node]["type"], len(self.perm)
+        is_axis_by_axis = name in AXIS_BY_AXIS or name in SUMS
+        if not is_axis_by_axis and self.graph.op(node).axes is None:
+            return None
+        operands = self.graph.operands(node)
+        if not operands:
+            return None
         by_name = self._finds_axes_by_name(node)
-        if name not in AXIS_BY_AXIS and name not in SUMS and not by_name:
+        if not is_axis_by_axis and not by_name:
             return None
         if self.perm[0] and self.graph.predicate(node) is not None:
             return None  # which is about the samples along the first axis
@@ -170,7 +176,7 @@ class _Region:
         change = Moved({}, 1) if by_name else moved(name, self.graph.attributes(node), self.perm, rounds=self.rounds)
         if change is None:
             return None
-        for value in self.graph.operands(node)[: change.slots]:
+        for value in operands[: change.slots]:
             kind = self._kind(value)
             if kind is None or len(kind.shape) > rank:
                 return None

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphrewrite.rewriting.facts.queries import Query, producers, readers_of
 
-__all__ = ["first_operand", "has_equal", "operands_of"]
+__all__ = ["first_operand", "has_equal", "is_first", "operands_of"]
 
 
 def operands_of(node: Any) -> list[Any]:
@@ -17,6 +17,11 @@ def operands_of(node: Any) -> list[Any]:
 def first_operand(node: Any) -> Any:
     """Return the first operand of a matched node."""
     return node.replay.bound(node.graph.operands(node.node)[0])
+
+
+def is_first(value: Any, node: Any) -> bool:
+    """Tell whether a value is the first operand of a matched node that reads it."""
+    return (0, value.result) in node.graph._pred[node.node][value.node]["slots"]
 
 
 @Query

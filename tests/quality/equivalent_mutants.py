@@ -152,6 +152,19 @@ EQUIVALENT = {
         ),
         "eliminate_independent_nodes: negate condition: the opposite of reader not in fixed",
     ),
+    "It walks through the graph where a look would do; dead cycles are not drawn.": (
+        "eliminate_dead_nodes: drop guard: no not isinstance(op, GraphOp) in a condition (in _is_read)",
+        "eliminate_dead_nodes: drop guard: no not op.stateful in a condition (in _is_read)",
+        "eliminate_dead_nodes: drop guard: no op is not None in a condition (in _is_read)",
+        (
+            "eliminate_dead_nodes: negate condition: not any((nodes[name].get('type') not in ('input', 'output') "
+            "for name, readers in graph._succ.items() if not readers)) (in _is_read)"
+        ),
+        (
+            "eliminate_dead_nodes: negate condition: the opposite of nodes[name].get('type') not in "
+            "('input', 'output') (in _is_read)"
+        ),
+    ),
     "Another rule that is right as well: other orders are tried, no warning is spared, a large array is made.": (
         "concat_of_slices: off by one: 3 for 2",
         "drop_relu_of_clip: off by one: 1 for 0",
@@ -171,6 +184,7 @@ EQUIVALENT = {
 
 IDLE = {
     "A pass finds nothing that it could do.": (
+        "eliminate_dead_nodes: negate condition: not _is_read(graph)",
         "eliminate_independent_nodes: swap operands: graph.independent_nodes() - set(graph.outputs) turned round",
         "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output') (in _identity)",
         "merge_equal_nodes: negate condition: the opposite of other == node",
@@ -228,9 +242,6 @@ MISSED = {
         "lower_add: off by one: 1 for 0 #3",
         "lower_add: replace op: another sign in a.minimum << shifts[0]",
         "lower_add: replace op: another sign in b.minimum << shifts[1]",
-    ),
-    "Independent nodes whose attributes hold sizes of inputs are not drawn.": (
-        "eliminate_independent_nodes: drop guard: no _is_open(graph, node) in a condition",
     ),
     "Control edges, counters, ops of several results, and values of types of one's own are not drawn unless asked.": (
         "eliminate_independent_nodes: drop guard: no node in fixed in a condition",

@@ -344,7 +344,7 @@ def _maker(member: Rule | Pass, functions: dict[str, FunctionType], part: str, s
         changed = names[original.__name__]
         changed.__module__, changed.__doc__ = original.__module__, original.__doc__
         if isinstance(member, Pass):
-            return Pass(member.name, changed, member.keeps, member.__doc__, member.kind)
+            return Pass(member.name, changed, member.keeps, member.__doc__, member.kind, member.kinds)
         return Rule(changed, keeps=member.keeps, shared=member.shared, kind=member.kind)
 
     return make

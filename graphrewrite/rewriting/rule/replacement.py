@@ -14,7 +14,7 @@ from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered
 from graphrewrite.graph.validation import check_annotations
-from graphrewrite.op import as_constant, constant, constant_type
+from graphrewrite.op import as_constant, constant, constant_type, find_op
 from graphrewrite.op.literals import met_by
 from graphrewrite.op.op import Op
 from graphrewrite.op.operators import TypedOperators
@@ -74,9 +74,10 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        op = self.graph.op(self._node)
+        data = self.graph._node[self._node]
+        op = find_op(data.get("type"), self.graph.ops) or self.graph.op(self._node)
         if name in op.attributes and not op.any_attributes and not op.forms:  # as almost always
-            return self.graph._node[self._node].get(name, op.attributes[name])
+            return data.get(name, op.attributes[name])
         known = self.graph.attributes(self._node)
         if name not in known:
             known |= self.annotations
