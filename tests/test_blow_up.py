@@ -10,7 +10,7 @@ from tests.benchmarks.blow_up import CASES
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow(cases=4)
+@pytest.mark.slow(cases=3)
 @pytest.mark.parametrize("name", CASES)
 def test_result_is_right_and_comes(name):
     case = CASES[name]()

@@ -56,7 +56,7 @@ def test_a_picture_is_on_the_first_screen(path):
     assert sum(cell.source.count("\n") + 1 for cell in notebook.cells[: notebook.cells.index(first) + 1]) < 40
 
 
-@pytest.mark.slow(cases=4)
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs_and_repeats_its_committed_output(path, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))

@@ -26,7 +26,7 @@ CHANCE = 1.5
 """Points by which another processor's sums may move a training."""
 
 
-@pytest.mark.slow(cases=4)
+@pytest.mark.slow(cases=3)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_points_at_few_bits(name: str) -> None:
     network = learnt(name)

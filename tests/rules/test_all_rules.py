@@ -354,6 +354,7 @@ def test_a_rule_set_preserves_what_it_says(name):
     assert len(report.idle) <= len([*SETS[name]]) // UNMET, report
 
 
+@pytest.mark.slow(cases=4)
 @pytest.mark.parametrize("name", [_known(name) for name in SOME_SETS])
 def test_a_rule_set_leaves_nothing_to_do(name):
     subject = Subject(_drawn(SETS[name]))
