@@ -66,7 +66,7 @@ def _once(c, x, z, chosen):
     """A choice that is made once."""
     if c.is_constant:
         return decline("its condition is constant, of which other rules know more", at=c)
-    once = op.where(c, x, z, like=chosen)
+    once = op.where(c, x, z)
     return once if once.type == chosen.type else decline("what is not chosen broadcasts it", at=chosen)
 
 

@@ -287,9 +287,9 @@ def drop_blocks_there_and_back(x):
     there = (op.space_to_depth | op.depth_to_space)(x)
     back = (op.space_to_depth | op.depth_to_space)(there)
     yield back
-    if there.op is back.op or (there.block_size, there.mode) != (back.block_size, back.mode):
+    if (there.block_size, there.mode) != (back.block_size, back.mode):
         return decline("they come back in another order", at=back)
-    return x if x.type == back.type else decline("its sizes are said in another way", at=back)
+    return x if x.type == back.type else decline("they go there twice, or a size is said in another way", at=back)
 
 
 @rule(shared="keep")

@@ -270,15 +270,16 @@ def _given(b):
 
 @rule(keeps="rounding")
 def transpose_product(x, y):
-    """A product of two transposed matrices is the other product, transposed."""
+    """A transposed product of two transposed matrices is the other product."""
     first, second = op.transpose(x), op.transpose(y)
-    yield op.matmul(first, second)
+    whole = op.transpose(op.matmul(first, second))
+    yield whole
     rank = len(x.shape)
     if {x.type.layout, y.type.layout} != {None} or len(y.shape) != rank:
         return decline("their axes have names, or they have different numbers of them", at=first)
-    if not tuple(first.perm) == tuple(second.perm) == (*range(rank - 2), rank - 1, rank - 2):
+    if {tuple(each.perm) for each in (first, second, whole)} != {(*range(rank - 2), rank - 1, rank - 2)}:
         return decline("they swap other axes than those of the matrix", at=second)
-    return op.transpose(op.matmul(y, x), perm=first.perm)
+    return op.matmul(y, x)
 
 
 PRODUCTS = (

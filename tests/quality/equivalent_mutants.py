@@ -179,6 +179,11 @@ EQUIVALENT = {
         "drop_add_zero: replace op: sub for op.add",
         "drop_extreme: swap operands: x and y swapped in op.maximum | op.minimum",
     ),
+    "Choices by a constant are left to rules that know it; of a pattern of two forms one is enough.": (
+        "choose_first_once: drop guard: no guard c.is_constant (in _once)",
+        "choose_first_once: negate condition: not c.is_constant (in _once)",
+        "drop_added_and_subtracted: replace op: add for op.sub #2",
+    ),
 }
 """Those that are as right as the rule they are made of, by what makes them so."""
 
@@ -242,6 +247,9 @@ MISSED = {
         "lower_add: off by one: 1 for 0 #3",
         "lower_add: replace op: another sign in a.minimum << shifts[0]",
         "lower_add: replace op: another sign in b.minimum << shifts[1]",
+    ),
+    "Tables of channels of other sizes than two by two are seldom drawn.": (
+        "drop_shuffle_there_and_back: replace op: another sign in there.groups * back.groups",
     ),
     "Control edges, counters, ops of several results, and values of types of one's own are not drawn unless asked.": (
         "eliminate_independent_nodes: drop guard: no node in fixed in a condition",

@@ -41,6 +41,7 @@ from graphrewrite.rules.affine_before_moves import norm_before_names
 from graphrewrite.rules.arithmetic import merge_scale_of_line
 from graphrewrite.rules.recognition import RECOGNISE_ATTENTION, RECOGNISE_ROTARY_EMBEDDING
 from graphrewrite.rules.recognition.movement import recognise_channel_shuffle_behind_transpose
+from graphrewrite.rules.windows import dilate_conv
 from graphrewrite.testing import assert_preserves, assert_refines, check, graphs
 from graphrewrite.testing.properties import Idempotent
 from graphrewrite.testing.search import search
@@ -166,7 +167,7 @@ def _on_backends(draw: st.DrawFn) -> Graph:
 
 def _on_each(members: tuple[Rule | Pass, ...], *others: st.SearchStrategy[Graph]) -> st.SearchStrategy[Graph]:
     """Graphs that contain one of some rules, and others, such as probabilities, which have a format of their own."""
-    own = [m for m in members if isinstance(m, Rule) and m is not map_softmax]
+    own = [m for m in members if isinstance(m, Rule) and m not in (map_softmax, dilate_conv)]
     return st.deferred(lambda: st.one_of([*[graphs(containing=m) for m in own], *others]))
 
 
@@ -199,7 +200,7 @@ ON = {
     "rules.FEWER_TRANSPOSES": _on_each(rules.FEWER_TRANSPOSES, between_transposes()),
     "rules.norms.drop_norm": plain_norms(),
     "rules.opt_in.fold_pad_into_max_pool": bordered_pools(),
-    "rules.FOLDING": _on_each(rules.FOLDING, plain_norms(), bordered_pools()),
+    "rules.FOLDING": _on_each(rules.FOLDING, plain_norms(), bordered_pools(), taken_apart()),
     "lowering.prequantised.COUNT_SIGNS": sums_of_signs(),
     "lowering.MAP_COUNTING": counted_products(),
     "lowering.shift_add.add_in_trees": scalar_products(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphrewrite import Rule, op
@@ -12,6 +14,12 @@ __all__ = ["DECLINES"]
 
 SEVERAL = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
 """Two matrices."""
+
+
+def _turned_product(x: Any, y: Any, first: tuple[int, ...], second: tuple[int, ...]) -> Any:
+    """A product of two transposed values, transposed."""
+    return op.transpose(op.matmul(op.transpose(x, perm=first), op.transpose(y, perm=second)), perm=(0, 2, 1))
+
 
 DECLINES: dict[Rule, tuple[Case, ...]] = {
     products.factor_after_addend: (
@@ -32,16 +40,8 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.matmul(op.mul(x, 0.5), op.mul(y, 0.5)), "f16[N,4]", "f16[4,3]"),  # sums would overflow
     ),
     products.transpose_product: (
-        (
-            lambda x, y: op.matmul(op.transpose(x, perm=(1, 0)), op.transpose(y, perm=(0, 2, 1))),
-            "f32[3,2]",
-            "f32[5,4,3]",
-        ),
-        (
-            lambda x, y: op.matmul(op.transpose(x, perm=(2, 1, 0)), op.transpose(y, perm=(0, 2, 1))),
-            "f32[3,2,5]",
-            "f32[5,4,3]",
-        ),
+        (lambda x, y: _turned_product(x, y, (1, 0), (0, 2, 1)), "f32[3,2]", "f32[5,4,3]"),
+        (lambda x, y: _turned_product(x, y, (2, 1, 0), (0, 2, 1)), "f32[3,2,5]", "f32[5,4,3]"),
     ),
     products.merge_products: (
         (lambda x: op.matmul(op.matmul(x, ones(8, 1)), ones(1, 8)), "f32[N,8]"),
