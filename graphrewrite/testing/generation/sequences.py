@@ -183,7 +183,7 @@ def as_many(rank: int, written: str, shape: tuple[Any, ...], rng: random.Random)
     Examples
     --------
     >>> as_many(3, "-1", ("N", 4), random.Random(1))
-    (-1, 2, 2)
+    (-1, 1, 4)
     """
     lead = shape[: len(shape) - len(sizes_without_symbol(shape))]
     rest = math.prod(sizes_without_symbol(shape))
