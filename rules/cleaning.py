@@ -213,6 +213,7 @@ def _results_alone(graph: Graph, node: str) -> list[str]:
         if any(graph.operands(reader).count(Operand(node, index)) for reader in graph.successors(node)):
             alone = identity(graph.value(node, index)).node
             inherit(graph, alone, node)
+            graph.nodes[alone]["origin"] = graph.origin(node)
             rewire(graph, node, Operand(alone), index)
             added.append(alone)
     return added

@@ -138,7 +138,7 @@ def shuffled(graph: Graph, seed: int) -> Graph:
     for a, b, data in edges:
         slots = list(data["slots"])
         rng.shuffle(slots)
-        new.add_edge(a, b, slots=tuple(slots))
+        new.add_edge(a, b, **(data | {"slots": tuple(slots)}))
     return new
 
 

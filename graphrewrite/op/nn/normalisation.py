@@ -68,11 +68,11 @@ def batch_norm(
     """
     # In place, step by step: the bits are those of the evaluator, which overwrites its operand in the same way.
     per_channel = (-1, *[1] * (x.ndim - 2))
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
         scale = gain / np.sqrt(var + var.dtype.type(epsilon))
-    y = x - mean.reshape(per_channel)
-    y *= scale.reshape(per_channel)
-    y += shift.reshape(per_channel)
+        y = x - mean.reshape(per_channel)
+        y *= scale.reshape(per_channel)
+        y += shift.reshape(per_channel)
     return y
 
 
