@@ -14,13 +14,13 @@ from graphrewrite.execution.program import Program, compile_graph
 from graphrewrite.execution.program.arguments import by_name
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.kernel import Kernel
-from graphrewrite.execution.program.size_values import sizes_of_inputs
+from graphrewrite.execution.program.size_values import shape_of, sizes_of_inputs
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.hierarchy import flattened
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import find_op
-from graphrewrite.types import Stream, element_dtype, symbols, with_sizes
+from graphrewrite.types import element_dtype, symbols, with_sizes
 
 __all__ = ["batch_sizes", "evaluate_sequence", "first_value", "has_batch", "keeps_state", "variables_of"]
 
@@ -138,7 +138,7 @@ def batch_sizes(graph: Graph) -> set[str]:
     front, elsewhere = set[str](), set[str]()
     kept = variables_of(graph)
     for kind in [graph.result_type(name) for name in graph.inputs if name not in kept]:
-        for axis, size in enumerate(kind.shape):
+        for axis, size in enumerate(shape_of(kind)):
             is_free = axis == 0 and (size,) == symbols(size)
             (front if is_free else elsewhere).update(symbols(size))
     return front - elsewhere
@@ -146,7 +146,7 @@ def batch_sizes(graph: Graph) -> set[str]:
 
 def has_batch(kind: Any, names: set[str]) -> bool:
     """Tell whether the first axis of values of a type is that of the batch, by the names of its sizes."""
-    return isinstance(kind, Stream) or any(size in names for size in kind.shape[:1])
+    return any(size in names for size in shape_of(kind)[:1])
 
 
 def _with_states(program: Program) -> Program:

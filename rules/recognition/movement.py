@@ -52,6 +52,8 @@ def _groups(x, grouped, swapped, shuffled, axis):
     groups, size = grouped.shape[first : first + 2]
     if isinstance(groups, str) or isinstance(size, str) or x.shape[axis] != groups * size:
         return None
+    if not groups:
+        return None
     # What comes before may be on other axes: a batch and groups, or rows of positions.
     return groups if product(grouped.shape[:first]) == product(x.shape[:axis]) else None
 

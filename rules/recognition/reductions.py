@@ -182,7 +182,7 @@ def recognise_lp_norm(x):
     axis = _axis(x, norm, None)
     if axis is None or x.type != quotient.type or element_kind(x.type.element) != "float":
         return decline("the norm is not along one axis, or does not meet the entries that it is of", at=norm)
-    if not 0 < as_stored(limited.low, x.type.element) <= _TINY:
+    if limited.low is None or not 0 < as_stored(limited.low, x.type.element) <= _TINY:
         return decline("the limit is not tiny", at=limited)
     return op.lp_norm(x, axis=axis, p=1 if norm.op is op.reduce_l1 else 2)
 

@@ -221,7 +221,9 @@ def test_a_layout_that_is_stated_is_that_of_the_arrays():
 @given(graphs().flatmap(lambda g: st.tuples(st.just(g), inputs_for(g, moderate=True))), st.data())
 def test_the_ops_own_functions_in_other_circumstances(case, data):
     graph, inputs = case
-    names = sorted({d["type"] for _, d in graph.nodes(data=True)} - {"input", "output", "constant"})
+    # The graph in a node says of which type its values are.
+    plain = [d["type"] for _, d in graph.nodes(data=True) if not any(isinstance(v, Graph) for v in d.values())]
+    names = sorted({*plain} - {"input", "output", "constant"})
     chosen = data.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
     element = data.draw(st.sampled_from([None, "f32", "f64"]))
     given_ = [

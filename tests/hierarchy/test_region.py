@@ -364,7 +364,11 @@ def test_after_any_rewrite_a_view_gives_the_same_values_in_the_same_order(case):
                 assert None not in places
                 distinct = len({_bits(value) for value in values}) == len(values)
                 assert not distinct or len(set(places)) < len(places) or places == sorted(places)
-                found = view.evaluate({label_of(v): now[v.node] for v in view.input_operands})
+                try:
+                    found = view.evaluate({label_of(v): now[v.node] for v in view.input_operands})
+                except EvaluationError as error:  # what has no entries may depend on no input, but for its size
+                    assert "needs the size" in str(error)
+                    continue
                 for value in view.output_operands:
                     np.testing.assert_array_equal(found[label_of(value)], now[value.node])
 

@@ -17,7 +17,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.arrays import WORDS
 from graphrewrite.testing.generation.bodies import bodies
 from graphrewrite.testing.generation.kinds import LONG
-from graphrewrite.testing.generation.sequences import Recipe, as_many, shape_of
+from graphrewrite.testing.generation.sequences import Recipe, shape_of
 from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
 
 __all__ = ["at_times", "governed", "joint_recipes", "together"]
@@ -103,16 +103,6 @@ def _split(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
         sizes.append(rng.randint(0 if rng.random() < 0.1 else min(1, left), left))
         left -= sizes[-1]
     return {"axis": axis - (len(shape) if rng.random() < 0.3 else 0), "sizes": (*sizes, left)}
-
-
-def _reshape(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
-    """As many entries in other axes; of no entries, what 0 means shows where another axis has that size."""
-    if 0 in shape:
-        moved = rng.sample([size for size in shape if isinstance(size, int)], len(_known(shape)))
-        return {"shape": (*(size for size in shape if isinstance(size, str)), *moved), "allow_zero": True}
-    written = rng.choice(("", "-1", "0"))
-    wanted = as_many(rng.randrange(5), written, shape, rng)
-    return {"shape": wanted, "allow_zero": 0 not in wanted and rng.random() < 0.5}
 
 
 def _slice(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
@@ -354,7 +344,6 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     ),
     "quantize_linear": (("axis", "block_size"), _blocks, False),
     "range": (("start", "limit", "delta", "element"), _range, True),
-    "reshape": (("shape", "allow_zero"), _reshape, False),
     "resize": (
         (
             "scales",

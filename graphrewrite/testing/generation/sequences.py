@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from graphrewrite.testing.generation.demand import sizes_without_symbol
 from graphrewrite.types import Stream, Type
 
-__all__ = ["VARIED", "Recipe", "as_many", "channels_of", "sequences", "shape_of", "values_made"]
+__all__ = ["VARIED", "Recipe", "channels_of", "sequences", "shape_of", "values_made"]
 
 
 class Recipe(NamedTuple):
@@ -174,17 +174,8 @@ def _tuple(
 
 
 def _factors(rank: int, written: str, kind: Type | None, rng: random.Random) -> tuple[Any, ...]:
-    return as_many(rank, written, shape_of(kind), rng)
-
-
-def as_many(rank: int, written: str, shape: tuple[Any, ...], rng: random.Random) -> tuple[Any, ...]:
-    """Return a shape of as many entries: the symbolic size in front, or what stands for it, -1 or 0.
-
-    Examples
-    --------
-    >>> as_many(3, "-1", ("N", 4), random.Random(1))
-    (-1, 1, 4)
-    """
+    """A shape of as many entries: the symbolic size in front, or what stands for it."""
+    shape = shape_of(kind)
     lead = shape[: len(shape) - len(sizes_without_symbol(shape))]
     rest = math.prod(sizes_without_symbol(shape))
     count = rank - len(lead)

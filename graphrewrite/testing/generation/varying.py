@@ -6,7 +6,6 @@ that: where sizes happen to be equal, an operand is broadcast, a limit is tight,
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -21,11 +20,10 @@ from graphrewrite.testing.generation.attribute_changes import (
 )
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.forward import inferred, stretched
-from graphrewrite.testing.generation.joint import governed, joint_recipes
+from graphrewrite.testing.generation.joint import governed
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, LONG, USUAL, retyped
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.sequences import values_made
 from graphrewrite.testing.generation.unfolding import Leaf, Output
 from graphrewrite.types import EdgeType, Element, Tensor, Type, element_kind
 
@@ -52,7 +50,6 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False, stirs: Sequence[bo
     if pick(stirs):
         plan = stirred(plan, pick)
     parts = [_long for node in plan.reading.nodes if governed(node.op)]
-    parts += [_empty_operand for node in plan.reading.nodes if "allow_zero" in node.op.attributes]
     changes = (*_CHANGES, *parts, *_RARE) if every_type else (*_CHANGES, *parts, _element)
     for _ in range(pick(_COUNTS)):
         try:
@@ -125,23 +122,6 @@ def _empty(plan: Plan, pick: Pick) -> Plan:
     """Make one size 0 wherever it is."""
     old = pick(some(sorted({d for kind in plan.types.values() for d in kind.shape if isinstance(d, int)})))
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(0 if d == old else d for d in kind.shape)), pick)
-
-
-def _empty_operand(plan: Plan, pick: Pick) -> Plan:
-    """Make a size of what is given another shape 0, and that shape another one: only there shows what 0 stands for."""
-    node = pick(some([node for node in plan.reading.nodes if "allow_zero" in node.op.attributes]))
-    kind = plan.cases[node].types[0]
-    old = pick(some(sorted({d for d in kind.shape if isinstance(d, int)})))
-    empty = tuple(0 if d == old else d for d in kind.shape)
-    recipes = pick(list(joint_recipes(node.op)))
-    values = values_made(recipes, retyped(kind, shape=empty), random.Random(0))
-    if values is None or not all(is_open(node, name) for name in values):
-        raise Unfit("its shape is given")
-    types = {
-        leaf: retyped(each, shape=tuple(0 if d == old else d for d in each.shape)) for leaf, each in plan.types.items()
-    }
-    attributes = {**plan.attributes, node: {**plan.attributes[node], **values}}
-    return inferred(plan, types, attributes, pick)
 
 
 def _one_size(plan: Plan, pick: Pick) -> Plan:

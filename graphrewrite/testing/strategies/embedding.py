@@ -199,9 +199,9 @@ class Site:
 
     def surround(self, patterns: Sequence[GraphPattern]) -> None:
         """Add nodes and edges beside what is there: readers outside of the matches, and what nearly is a match."""
-        missing: Sequence[GraphPattern | None] = (None, None, *patterns)
+        missing: Sequence[GraphPattern | None] = (None, *patterns)
         if (nearly := self.pick(missing)) is not None:
-            if self.pick((True, True, False)):
+            if self.pick((True, False)):
                 self.near_miss(nearly)
             else:
                 self.place(nearly, share=False)
