@@ -50,9 +50,7 @@ def _groups(x, grouped, swapped, shuffled, axis):
         return None
     first = next(place for place, source in enumerate(swapped.perm) if place != source)
     groups, size = grouped.shape[first : first + 2]
-    if isinstance(groups, str) or isinstance(size, str) or x.shape[axis] != groups * size:
-        return None
-    if not groups:
+    if isinstance(groups, str) or isinstance(size, str) or x.shape[axis] != groups * size or not groups:
         return None
     # What comes before may be on other axes: a batch and groups, or rows of positions.
     return groups if product(grouped.shape[:first]) == product(x.shape[:axis]) else None

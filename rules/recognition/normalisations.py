@@ -318,6 +318,8 @@ def recognise_batch_norm(x, w, bias, c: Constant, d: Constant):
         return decline("they belong to its weights", at=w)
     if element_kind(layer.type.element) != "float":
         return decline("a norm is of floats", at=layer)
+    if isinstance(layer.shape[1], str):
+        return decline("nobody knows how many channels there are", at=layer)
     gain, shift = per_channel(c, layer), per_channel(d, layer)
     if gain is None or shift is None or total.type != layer.type:
         return decline("a constant is not one number a channel", at=total)

@@ -364,11 +364,10 @@ def test_after_any_rewrite_a_view_gives_the_same_values_in_the_same_order(case):
                 assert None not in places
                 distinct = len({_bits(value) for value in values}) == len(values)
                 assert not distinct or len(set(places)) < len(places) or places == sorted(places)
-                try:
-                    found = view.evaluate({label_of(v): now[v.node] for v in view.input_operands})
-                except EvaluationError as error:  # what has no entries may depend on no input, but for its size
-                    assert "needs the size" in str(error)
-                    continue
+                given_ = {label_of(v): now[v.node] for v in view.input_operands}
+                if any(array.size == 0 for array in (*inputs.values(), *values)) and not given_:
+                    continue  # what has no entries may depend on no input, but for its size
+                found = view.evaluate(given_)
                 for value in view.output_operands:
                     np.testing.assert_array_equal(found[label_of(value)], now[value.node])
 
