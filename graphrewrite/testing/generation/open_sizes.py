@@ -41,16 +41,17 @@ def bound(value: Any, sizes: Mapping[str, int]) -> Any:
 def extent(kind: Type, batch: Dimension) -> int:
     """Return how many entries a type has at most in each row of a batch when a graph is evaluated.
 
+    An axis without entries counts as one: numpy has no array of huge other axes, though it were empty.
+
     Examples
     --------
     >>> from graphrewrite import Tensor
-    >>> extent(Tensor("f32", ("N", 3, "2*M")), "N")
-    30
+    >>> extent(Tensor("f32", ("N", 3, "2*M")), "N"), extent(Tensor("f32", (0, 4)), "N")
+    (30, 4)
     """
-    if all(isinstance(size, int) for size in kind.shape):
-        return prod(kind.shape)  # type: ignore[arg-type]  # they are numbers
     sizes = dict.fromkeys(_names(kind.shape), max(NUMBERS))
-    return prod(evaluate_size(size, {**sizes, str(batch): 1}) for size in kind.shape)
+    numbers = {**sizes, str(batch): 1}
+    return prod((size if isinstance(size, int) else evaluate_size(size, numbers)) or 1 for size in kind.shape)
 
 
 def holds_for_all(op: Op, types: Sequence[Type], attributes: Mapping[str, Any], batch: Dimension) -> bool:
