@@ -200,6 +200,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.add(op.mul(op.conv(x, ones(2, 3, 1)), 2.0), 1.0), "f32[N,3,4]"),
         (lambda x, w: op.add(op.mul(op.conv(x, w), ones(4)), 1.0), "f32[N,3,4]", "f32[2,3,1]"),
         (lambda x, w: op.add(op.mul(op.conv(x, w), 2), 1), "i32[N,3,4]", "i32[2,3,1]"),
+        (lambda x, w: op.add(op.mul(op.conv(x, w), 2.0), 1.0), "f32[N,3,4]", "f32[M,3,1]"),
     ),
     normalisations.recognise_group_norm: (
         (
