@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import decline, op, rule
-from graphrewrite.rewriting.facts import numbers, visibly_unlimited
+from graphrewrite.rewriting.facts import nonnegative
 from graphrewrite.rules.arithmetic import Floats
 from graphrewrite.rules.known_values import filled
 
@@ -128,17 +128,8 @@ def drop_exp_and_log(x: Floats):
     return x
 
 
-never_negative = numbers.predicate(
-    lambda fact: fact.low >= 0,
-    "it is never negative",
-    lambda fact: f"may be negative: its range is {fact.range}",
-    unless=visibly_unlimited,
-)
-"""No entry is less than 0; one may be -0."""
-
-
 @rule(keeps="rounding")
-def drop_sign_of_positive(x: Annotated[Any, rule.where(never_negative)]):
+def drop_sign_of_positive(x: Annotated[Any, rule.where(nonnegative)]):
     """What is never negative is rectified already, and its own absolute value, but for the sign of zero."""
     yield (op.relu | op.abs)(x)
     return x

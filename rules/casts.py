@@ -2,58 +2,32 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-
 from graphrewrite import decline, op, rule
 from graphrewrite.rules.known_values import ends_infinities, is_held
+from graphrewrite.rules.operands import again
 from graphrewrite.types import SMALL_FLOATS, TEXT, element_kind, integer_limits
 
 __all__ = ["merge_bit_casts", "merge_casts", "stay_narrow"]
 
-_WITHIN = reduce(
-    or_,
-    (
-        getattr(op, name)
-        for name in (
-            *(
-                "relu",
-                "neg",
-                "abs",
-                "max_pool",
-                "reshape",
-                "transpose",
-                "slice",
-                "tile",
-                "expand",
-                "flatten",
-                "squeeze",
-            ),
-            *("unsqueeze", "identity"),
-        )
-    ),
-)
-"""Ops whose results an element type holds if it holds their operand."""
 
-
-def _step(below):
-    return _WITHIN(below)
+def _held(below):
+    """What an element type holds if it holds the operand."""
+    moved = op.reshape | op.transpose | op.slice | op.tile | op.expand | op.flatten | op.squeeze | op.unsqueeze
+    return (op.relu | op.neg | op.abs | op.max_pool | op.identity | moved)(below)
 
 
 @rule
 def stay_narrow(x):
     """Numbers that are widened, moved or negated, and narrowed again need not be widened."""
     wide = op.cast(x)
-    run = rule.repeated(wide, _step)
+    run = rule.repeated(wide, _held)
     narrow = op.cast(run)
     yield narrow
     if narrow.type.element != x.type.element or element_kind(x.type.element) != element_kind(wide.type.element):
         return decline("they come back as another type, or another kind of numbers", at=narrow)
     if x.type.element in SMALL_FLOATS or not is_held(wide.type.element, x.type.element, x.fact()):
         return decline("{} does not hold every number; known is: {}", wide.type.element, x.fact(), at=wide)
-    for link in run.links:
-        x = link.op(x, like=link)
-    return x
+    return again(run, x)
 
 
 @rule(shared="keep")

@@ -26,14 +26,15 @@ def choose_equal_branches(c, x):
     return x
 
 
+_NO_CONDITION = "it is no choice of truth values, or broadcasts the condition"
+
+
 @rule
 def where_as_truth(c):
     """True where a condition is true, and false elsewhere, is the condition."""
     chosen = op.where(c, True, False)
     yield chosen
-    if c.type != chosen.type:
-        return decline("it is no choice of truth values, or broadcasts the condition", at=chosen)
-    return c
+    return c if c.type == chosen.type else decline(_NO_CONDITION, at=chosen)
 
 
 @rule
@@ -41,9 +42,7 @@ def where_as_opposite(c):
     """False where a condition is true, and true elsewhere, is its opposite."""
     chosen = op.where(c, False, True)
     yield chosen
-    if c.type != chosen.type:
-        return decline("it is no choice of truth values, or broadcasts the condition", at=chosen)
-    return op.logical_not(c)
+    return op.logical_not(c) if c.type == chosen.type else decline(_NO_CONDITION, at=chosen)
 
 
 @rule(shared="keep")

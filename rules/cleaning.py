@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -19,6 +18,7 @@ from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.op import LIBRARY, constant, expand, find_op, identity
+from graphrewrite.op.cost import entries
 from graphrewrite.op.reserved_keys import annotations_in, attributes_in, marks_in
 from graphrewrite.types import (
     Dimension,
@@ -126,16 +126,12 @@ _MANY = 1 << 28
 
 def _is_huge(graph: Graph, node: str) -> bool:
     """Tell whether the results of a node have many entries, and far more than its operands."""
-    count = sum(map(_entries, _result_types(graph, node)))
-    if count <= _MANY:
-        return False
-    return count > 2 * sum(_entries(graph.result_type(*operand)) for operand in graph.operands(node))
+    count = _count(_result_types(graph, node))
+    return count > _MANY and count > 2 * _count(graph.result_type(*operand) for operand in graph.operands(node))
 
 
-def _entries(kind: Type) -> int:
-    """The number of entries of a tensor whose sizes are known; 0 of any other value."""
-    shape = kind.shape if isinstance(kind, Tensor) else (0,)
-    return 0 if any(isinstance(size, str) for size in shape) else math.prod(map(int, shape))
+def _count(kinds: Iterable[Type]) -> int:
+    return sum(entries(kind.shape) for kind in kinds if isinstance(kind, Tensor))
 
 
 def _has_order(graph: Graph) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ _MOST = 1000
 """Nodes that a loop may become."""
 
 
-@partial(pass_, ops=[ops.cond])
+@pass_(ops=[ops.cond])
 def choose_branch(graph: Graph) -> list[str]:
     """Put the nodes of a branch in place of a condition that is constant."""
     removed = []
@@ -39,7 +38,7 @@ def choose_branch(graph: Graph) -> list[str]:
     return removed
 
 
-@partial(pass_, ops=[ops.loop, ops.scan])
+@pass_(ops=[ops.loop, ops.scan])
 def unroll_loops(graph: Graph) -> list[str]:
     """Repeat the nodes of a loop or scan whose number of steps is known, where that makes a thousand nodes at most."""
     removed = []

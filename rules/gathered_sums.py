@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from graphrewrite import Graph, op, pass_
@@ -15,7 +14,7 @@ from graphrewrite.types import Tensor
 __all__ = ["gather_sums"]
 
 
-@partial(pass_, keeps="rounding")
+@pass_(keeps="rounding")
 def gather_sums(graph: Graph) -> list[str]:
     """Write sums of values between zeros as concatenations, and sums of products of transposed matrices as one.
 

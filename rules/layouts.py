@@ -8,7 +8,6 @@ are before a transpose. Where two neighbours differ, a transpose comes between. 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
 import networkx as nx
 from networkx.algorithms.flow import shortest_augmenting_path
@@ -27,13 +26,13 @@ _AS_IT_IS, _BEFORE = ("as it is", ""), ("before", "")
 """The two ends of the flow: what has its axes as they are, and what has them as before the transpose."""
 
 
-@partial(pass_, ops=[op.transpose])
+@pass_(ops=[op.transpose])
 def cancel_transposes(graph: Graph) -> list[str]:
     """Move transposes past ops that do not care where their axes are, where fewer of them are left."""
     return _cancelled(graph, rounds=False)
 
 
-@partial(pass_, keeps="rounding", ops=[op.transpose])
+@pass_(keeps="rounding", ops=[op.transpose])
 def cancel_transposes_of_sums(graph: Graph) -> list[str]:
     """Do so past sums as well, which may be rounded in another order."""
     return _cancelled(graph, rounds=True)

@@ -6,6 +6,7 @@ import math
 
 from graphrewrite import decline, op, rule
 from graphrewrite.rules.known_values import as_stored, is_reached
+from graphrewrite.rules.operands import again
 from graphrewrite.types import element_dtype
 
 __all__ = ["clip_as_relu", "leave_out_limit", "limits_of", "merge_clips", "merge_clips_around_movement"]
@@ -81,10 +82,7 @@ def merge_clips_around_movement(x):
     run = rule.repeated(inner, _moves)
     outer = (op.clip | op.relu)(run)
     yield outer
-    moved = outer.op(inner, like=outer)
-    for link in run.links:
-        moved = link.op(moved, like=link)
-    return moved
+    return again(run, outer.op(inner, like=outer))
 
 
 def _mixes_zeros(bounds, element):

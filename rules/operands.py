@@ -6,12 +6,19 @@ from typing import Any
 
 from graphrewrite.rewriting.facts.queries import Query, producers, readers_of
 
-__all__ = ["first_operand", "has_equal", "is_first", "operands_of"]
+__all__ = ["again", "first_operand", "has_equal", "is_first", "operands_of"]
 
 
 def operands_of(node: Any) -> list[Any]:
     """Return all operands of a matched node."""
     return [node.replay.bound(operand) for operand in node.graph.operands(node.node)]
+
+
+def again(run: Any, value: Any) -> Any:
+    """Return what the ops of a run make of another value, with the same further operands."""
+    for link in run.links:
+        value = link.op(value, *operands_of(link)[1:], like=link)
+    return value
 
 
 def first_operand(node: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.rules.concats import concat_before_layer
+from graphrewrite.rules.operands import again
 
 __all__ = [
     "PRODUCTS",
@@ -92,9 +93,7 @@ def _with_factor(x, w, b, c, linear, moved):
         result = op.linear(x, w.value * number, b.value * number)
     else:
         result = op.add(op.matmul(x, w.value * number), b.value * number)
-    for link in moved.links:
-        result = link.op(result, like=link)
-    return result
+    return again(moved, result)
 
 
 @rule(keeps="rounding")

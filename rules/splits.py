@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 
 from graphrewrite import Graph, op, pass_
@@ -15,7 +14,7 @@ from graphrewrite.rules.slices import taken
 __all__ = ["cut_split", "join_slices", "nodes_of_type"]
 
 
-@partial(pass_, ops=[op.slice])
+@pass_(ops=[op.slice])
 def join_slices(graph: Graph) -> list[str]:
     """Slices of one value that lie side by side are results of one split."""
     found: dict[tuple[Operand, int], list[tuple[range, str]]] = {}

@@ -8,7 +8,7 @@ from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.op.precision import least_of
-from graphrewrite.rules.operands import operands_of
+from graphrewrite.rules.operands import again, operands_of
 from graphrewrite.types import element_dtype
 
 __all__ = [
@@ -182,13 +182,6 @@ def dilate_conv(x, w, bias):
     if not _swaps(before, taken, of_conv) or not _swaps(after, of_conv, given):
         return decline("not all of its positions are a batch of their own", at=conv)
     holes = tuple(step * apart.block_size for step in per_axis(conv.dilations, 2, 1))
-    whole = op.conv(_again(before, x), w, *bias, like=conv, dilations=holes)
-    result = _again(after, whole)
+    whole = op.conv(again(before, x), w, *bias, like=conv, dilations=holes)
+    result = again(after, whole)
     return result if result.type == together.type else decline("its sizes are symbolic", at=together)
-
-
-def _again(run, value):
-    """What a run makes of another value."""
-    for link in run.links:
-        value = link.op(value, *operands_of(link)[1:], like=link)
-    return value

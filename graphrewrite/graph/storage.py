@@ -35,7 +35,7 @@ def stores_plainly(graph: nx.DiGraph) -> bool:
 
 def adds_plainly(graph: Any) -> bool:
     """Tell whether a node can be put into the dictionaries of a graph: they are plain, and it is not frozen."""
-    return type(graph._node) is dict and "add_node" not in graph.__dict__ and _is_plain(graph.__class__)
+    return "add_node" not in graph.__dict__ and stores_plainly(graph)
 
 
 @lru_cache(maxsize=64)

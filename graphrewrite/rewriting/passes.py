@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
@@ -65,20 +65,31 @@ class Pass(Displayed):
         return f"<pass {self.name}>"
 
 
+@overload
+def pass_(function: Callable[[Graph], list[str]], /) -> Pass: ...
+
+
+@overload
 def pass_(
-    function: Callable[[Graph], list[str]],
+    *, keeps: str = "exact", kind: str = "transformation", ops: Iterable[Op] | None = None
+) -> Callable[[Callable[[Graph], list[str]]], Pass]: ...
+
+
+def pass_(
+    function: Callable[[Graph], list[str]] | None = None,
     /,
     *,
     keeps: str = "exact",
     kind: str = "transformation",
     ops: Iterable[Op] | None = None,
-) -> Pass:
+) -> Pass | Callable[[Callable[[Graph], list[str]]], Pass]:
     """Make a pass of a function that changes a graph in place and returns the removed nodes.
 
     Parameters
     ----------
-    function : callable
-        Takes a graph, changes it, returns the names of the nodes that it removed or replaced.
+    function : callable, optional
+        Takes a graph, changes it, returns the names of the nodes that it removed or replaced. A decorator with options
+        gets none.
     keeps : {"exact", "rounding", "assumes"}
         Which values it preserves.
     kind : {"transformation", "lowering"}
@@ -96,7 +107,11 @@ def pass_(
     <Graph 'g': 0 nodes, 0 edges>
     """
     kinds = None if ops is None else frozenset(op.name for op in ops)
-    return Pass(function.__name__, function, keeps, inspect.getdoc(function), kind, kinds)
+
+    def made(function: Callable[[Graph], list[str]]) -> Pass:
+        return Pass(function.__name__, function, keeps, inspect.getdoc(function), kind, kinds)
+
+    return made if function is None else made(function)
 
 
 @dataclass(frozen=True, init=False, eq=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
@@ -76,7 +74,7 @@ def write_constant_where_by_expand(c: Constant, x, y):
     return op.expand(chosen, shape=choice.shape)
 
 
-@partial(pass_, ops=[op.split])
+@pass_(ops=[op.split])
 def write_split_by_slices(graph: Graph) -> list[str]:
     """Write each result of a split as a slice; a pass, since a pattern has a fixed number of results."""
     return [node for node in nodes_of_type(graph, "split") if cut_split(graph, node)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial, reduce
+from functools import reduce
 from operator import or_
 
 import numpy as np
@@ -119,7 +119,7 @@ def map_pad(x):
     return leave(pad(x, pads=(*begins[2:], *ends[2:]), fill=fill))
 
 
-@partial(pass_, kind="lowering")
+@pass_(kind="lowering")
 def split_channels(graph):
     """Split a stream into groups of channels by a chain of splits in two.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -167,7 +166,7 @@ def _turned(x, cos, sin, parts, result, *, interleaved=False):
     return op.transpose(op.rotary_embedding(swapped, across, along, interleaved=interleaved), perm=(0, 2, 1, 3))
 
 
-@partial(pass_, ops=[op.split])
+@pass_(ops=[op.split])
 def cut_turned_halves(graph: Graph) -> list[str]:
     """Halves of a split are slices where they are turned: one is negated, or each is multiplied twice."""
     cut = []

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gc
 import random
-from functools import partial
 
 import numpy as np
 import pytest
@@ -207,7 +206,7 @@ def test_an_endless_pass_stops_and_is_named():
 def test_a_pass_is_called_where_an_op_is_that_it_is_about():
     called = []
 
-    @partial(pass_, ops=[op.tanh])
+    @pass_(ops=[op.tanh])
     def follow(graph):
         called.append(sorted(data["type"] for _, data in graph.nodes(data=True)))
         return []

@@ -23,11 +23,6 @@ __all__ = [
     "whole",
 ]
 
-nonnegative = numbers.predicate(
-    lambda fact: fact.low >= 0, "it is never negative", lambda fact: f"may be negative: its range is {fact.range}"
-)
-"""No entry is below zero; one may be NaN or -0."""
-
 nonpositive = numbers.predicate(
     lambda fact: fact.high <= 0, "it is never positive", lambda fact: f"may be positive: its range is {fact.range}"
 )
@@ -161,6 +156,14 @@ def visibly_minus_zero(value: Any) -> bool:
     """
     return _sees(value, _WITH_MINUS_ZERO)
 
+
+nonnegative = numbers.predicate(
+    lambda fact: fact.low >= 0,
+    "it is never negative",
+    lambda fact: f"may be negative: its range is {fact.range}",
+    unless=visibly_unlimited,
+)
+"""No entry is below zero; one may be NaN or -0."""
 
 never_minus_zero = numbers.predicate(
     lambda fact: not fact.minus_zero, "it is never -0", lambda _: "may be -0", unless=visibly_minus_zero

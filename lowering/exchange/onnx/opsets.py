@@ -32,7 +32,8 @@ def opset_needed(graph: Graph, table: Mapping[str, tuple[Entry, ...]]) -> int:
     results = {data.get("result", ()) for each in every for data in each._node.values()}
     elements = {str(t.element) for kinds in results for t in (kinds if isinstance(kinds, tuple) else (kinds,))}
     entries = [table.get(kind, ())[:1] for kind in {data["type"] for each in every for data in each._node.values()}]
-    return max(_SINCE.get(name, 1) for name in (*elements, *(entry.onnx for first in entries for entry in first), ""))
+    names = (*elements, *(entry.onnx for first in entries for entry in first))
+    return max((_SINCE.get(name, 1) for name in names), default=1)
 
 
 def lacking_types(graph: Graph, table: Mapping[str, tuple[Entry, ...]], opset: int) -> set[str]:

@@ -13,7 +13,7 @@ from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.nearest_entries import are_those_of_resize, gathered, nearest_entries
 from graphrewrite.lowering.exchange.torch.call import Call, Row, batched, each_axis
 
-__all__ = ["IMAGES", "pooled_to"]
+__all__ = ["IMAGES", "check_grid_sample", "pooled_to"]
 
 
 def _window(x: Call, axes: int) -> dict[str, Any]:
@@ -188,11 +188,16 @@ def _bordered(mode: str) -> Row:
     return compute
 
 
+def check_grid_sample(mode: str, border: str) -> None:
+    """Refuse samples of which PyTorch computes others than ONNX."""
+    if (mode, border) == ("cubic", "border"):
+        raise Unfit("bicubic samples of images whose border goes on are not supported: PyTorch has others than ONNX")
+
+
 def _grid_sample(x: Call) -> Any:
     mode: Any = ("linear", "nearest", "cubic")[x["interpolation_mode"]]
     border: Any = ("zeros", "border", "reflection")[x["padding_mode"]]
-    if (mode, border) == ("cubic", "border"):
-        raise Unfit("bicubic samples of images whose border goes on are not supported: PyTorch has others than ONNX")
+    check_grid_sample(mode, border)
     return op.grid_sample(x[0], x[1], mode=mode, padding_mode=border, align_corners=bool(x["align_corners"]))
 
 

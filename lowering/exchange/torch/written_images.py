@@ -9,6 +9,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.torch.images import check_grid_sample
 from graphrewrite.lowering.exchange.torch.written import Written
 
 __all__ = ["written_images"]
@@ -76,10 +77,7 @@ def written_images(torch: Any) -> Mapping[str, Written]:
             raise Unfit(
                 f"mode={mode!r} of {c.rank(0) - 2} axes is not supported; there are two, or three but for cubic"
             )
-        if (mode, padding_mode) == ("cubic", "border"):
-            raise Unfit(
-                "bicubic samples of images whose border goes on are not supported: PyTorch has others than ONNX"
-            )
+        check_grid_sample(mode, padding_mode)
         return functional.grid_sample(x, grid, _MODES[mode], padding_mode, align_corners)
 
     def affine_grid(c: Any, theta: Any, *, size: Sequence[Any], align_corners: bool = False) -> Any:
