@@ -54,9 +54,10 @@ def reshape_indices(x, i: Constant):
     shape = shaped.shape[axis : len(shaped.shape) - len(after)]
     if shaped.shape != (*before, *shape, *after) or any(isinstance(size, str) for size in shape):
         return decline("the reshape concerns other axes as well", at=shaped)
-    if math.prod(shape) != i.value.size or shaped.type.layout != chosen.type.layout:
-        return decline("the axes are put into others, or have names", at=shaped)
-    return op.gather(x, i.value.reshape(shape), axis=axis)
+    if math.prod(shape) != i.value.size:
+        return decline("the axes are put into others", at=shaped)
+    result = op.gather(x, i.value.reshape(shape), axis=axis)
+    return result if result.type == shaped.type else decline("its axes have other names", at=shaped)
 
 
 @rule
