@@ -47,8 +47,10 @@ def view(x: np.ndarray, *, shape: Sequence[Dimension], offset: Dimension = 0, la
     [2, 3, 4, 5]
     """
     sizes = tuple(map(int, shape))
-    start = int(offset)
-    return np.reshape(np.ravel(x)[start : start + math.prod(sizes)], sizes)
+    start, end = int(offset), int(offset) + math.prod(sizes)
+    if not 0 <= start <= end <= x.size:
+        raise ValueError(f"the entries from {start} to {end} are not within the {x.size} entries of the region")
+    return np.reshape(np.ravel(x)[start:end], sizes)
 
 
 def _check_part(whole: Type, part: Type, starts: Sequence[Dimension], what: str) -> None:
@@ -65,8 +67,12 @@ def _check_part(whole: Type, part: Type, starts: Sequence[Dimension], what: str)
         raise TypeMismatchError(f"the entries of {whole} along axis {axis} have different scales; take all of them")
 
 
-def _box(part: np.ndarray | Sequence[int], starts: Sequence[Dimension]) -> tuple[slice, ...]:
-    return tuple(slice(int(a), int(a) + size) for a, size in zip(starts, np.shape(part), strict=True))
+def _box(whole: np.ndarray, part: np.ndarray, starts: Sequence[Dimension]) -> tuple[slice, ...]:
+    """Return where a part lies; sizes that were open may only now show that it reaches beyond."""
+    box = tuple(slice(int(a), int(a) + size) for a, size in zip(starts, part.shape, strict=True))
+    if any(axis.start < 0 or axis.stop > size for axis, size in zip(box, whole.shape, strict=True)):
+        raise ValueError(f"a part of shape {part.shape} from {[a.start for a in box]} reaches beyond {whole.shape}")
+    return box
 
 
 def _infer_insert(out: Type, x: Type, *, starts: Sequence[Dimension]) -> Type:
@@ -93,7 +99,7 @@ def insert(out: np.ndarray, x: np.ndarray, *, starts: Sequence[Dimension]) -> np
     [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     """
     result = np.array(out)
-    result[_box(x, starts)] = x
+    result[_box(result, x, starts)] = x
     return result
 
 
@@ -120,4 +126,4 @@ def extract(out: np.ndarray, x: np.ndarray, *, starts: Sequence[Dimension]) -> n
     >>> extract(np.zeros((1, 2)), np.arange(6.0).reshape(3, 2), starts=(1, 0)).tolist()
     [[2.0, 3.0]]
     """
-    return np.array(x[_box(out, starts)])
+    return np.array(x[_box(x, out, starts)])

@@ -33,9 +33,11 @@ def programs_keep_what_is_read(graph: Graph) -> Iterator[tuple[str, str]]:
 
 
 def _unwritten(regions: Regions) -> Iterator[tuple[str, str]]:
-    """Yield reads of regions in which nothing is."""
+    """Yield reads of regions in which nothing is; a move to where its operand lies reads nothing."""
     graph = regions.graph
     for node in regions.order:
+        if graph._node[node]["type"] != "output" and not regions.is_instruction(node):
+            continue
         for value in reads_of(graph, node):
             if not regions.visible[value] and regions.locations[value].size != 0:
                 yield node, f"reads {value.node!r}, into which nothing is written; let it read what is computed into it"

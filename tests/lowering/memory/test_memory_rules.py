@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, evaluate, rewrite, verify
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.execution.program import compile_graph
 from graphrewrite.execution.program.size_values import sizes_of_inputs
 from graphrewrite.lowering import lower_to_memory
@@ -118,3 +118,26 @@ def test_a_region_of_no_bytes_into_which_nothing_is_written_any_more():
     assert "a_region" in plan_memory(fewer).rooms
     inputs = {"x": np.empty((2, 0), np.float32)}
     check(fewer, inputs, evaluate(graph, inputs))
+
+
+def test_a_move_to_where_its_operand_lies_reads_nothing():
+    """The store before it goes a step earlier than the move itself: the program is well formed after each step."""
+    graph = Graph.parse(
+        "graph g\nx = input() : f32[1,1]\nr = alloc(element='f32', shape=[1, 1])\n"
+        "s = alloc(element='f32', shape=[1, 1])\na = into(s, x, of='neg')\nb = insert(r, a, starts=[0, 0])\n"
+        "c = copy(r, x, ^b:overwrite)\ny = output(c)"
+    )
+    fewer = rewrite(graph, MEMORY_RULES, verify=True)
+    assert sorted(data["type"] for data in fewer.nodes.values()) == ["alloc", "copy", "input", "output"]
+
+
+@pytest.mark.parametrize(
+    "line", ["extract(r, x, starts=[1, 0])", "insert(x, r, starts=[1, 0])", "view(x, shape=['N', 2], offset=2)"]
+)
+def test_a_part_of_open_size_that_reaches_beyond_is_an_error(line):
+    graph = Graph.parse(f"graph g\nx = input() : f32[3,2]\nr = input() : f32[N,2]\na = {line}\ny = output(a)")
+    x = np.zeros((3, 2), np.float32)
+    for rows in (0, 1, 2):
+        evaluate(graph, {"x": x, "r": np.zeros((rows, 2), np.float32)})
+    with pytest.raises(EvaluationError, match=r"reaches beyond|are not within"):
+        evaluate(graph, {"x": x, "r": x})
