@@ -163,8 +163,8 @@ def _is_sum(graph: Graph, node: str) -> bool:
 
 
 def _is_within_sum(graph: Graph, node: str) -> bool:
-    (reader, *others) = graph.successors(node) or [None]
-    return not others and reader is not None and _is_sum(graph, reader) and _is_alone(graph, node, reader)
+    readers = list(graph.succ[node])
+    return len(readers) == 1 and _is_sum(graph, readers[0]) and _is_alone(graph, node, readers[0])
 
 
 def _is_alone(graph: Graph, node: str, root: str) -> bool:

@@ -2,7 +2,7 @@
 
 Integers move instead of floats: what only moves entries is done before they are dequantised, and after they are
 quantised: `MOVE_INTEGERS`, exact and opt-in. `MERGE_ROUNDINGS` takes a rounding away where another one
-follows: results change by a step of a grid, so that its rules say what they assume.
+follows: results change by a step of a grid, so that its rules say what they assume. The limits of the grid stay.
 """
 
 from __future__ import annotations
@@ -262,14 +262,18 @@ def _is_cast_of_stored(value):
 def skip_rounding(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
     """Of two roundings in a row the last one alone is done: it is assumed that the first one is not wanted.
 
-    Results differ by a step of the second grid, and by more where the first one saturates.
+    Results differ by a step of the coarser grid. Where the first one ends earlier, its limits stay: they may be those
+    of an activation.
     """
     inner = op.quantize_linear(x, s, z)
     stored = op.quantize_linear(op.dequantize_linear(inner, s, z), t, u)
     yield stored
     if x.type.element != t.type.element:
         return decline("it would compute in another type", at=stored)
-    return op.quantize_linear(x, t, *_there(u), like=stored)
+    limits = _limits(x, _ends(inner, s, z), _ends(stored, t, u))
+    if limits is None:
+        return decline(_NO_LIMITS, at=inner)
+    return op.quantize_linear(_limited(x, limits), t, *_there(u), like=stored)
 
 
 @rule(keeps="assumes")
@@ -282,9 +286,10 @@ def skip_rounding_before_moving(x, s: Constant, t: Constant, z: Constant | None 
     yield stored
     if not _is_single(s, z) or not _is_single(t, u) or inner.block_size or stored.block_size:
         return decline("its scale differs from entry to entry", at=inner)
-    if x.type.element != t.type.element or not (_is_positive(s) and _is_positive(t)):
+    limits = _limits(x, _ends(inner, s, z), _ends(stored, t, u))
+    if x.type.element != t.type.element or limits is None:
         return decline("it would compute in another type, or a scale is not above 0", at=stored)
-    real = moved.op(x, like=moved)
+    real = moved.op(_limited(x, limits), like=moved)
     return op.quantize_linear(again.op(real, like=again) if again else real, t, *_there(u), like=stored)
 
 
@@ -292,12 +297,51 @@ def skip_rounding_before_moving(x, s: Constant, t: Constant, z: Constant | None 
 def skip_rounding_of_stored(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
     """Stored numbers are read at once, not stored in between by another scale: it is assumed that this is not wanted.
 
-    Results differ by a step of the scale in between, and by more where it saturates.
+    Results differ by a step of the scale in between. Where it ends earlier, its limits stay.
     """
     first = op.dequantize_linear(x, s, z)
-    last = op.dequantize_linear(op.quantize_linear(first, t, u), t, u)
+    inner = op.quantize_linear(first, t, u)
+    last = op.dequantize_linear(inner, t, u)
     yield last
-    return first if first.type == last.type else decline("the types differ", at=last)
+    limits = _limits(first, _ends(inner, t, u), _ends(x, s, z))
+    if first.type != last.type or limits is None:
+        return decline(f"the types differ, or {_NO_LIMITS}", at=last)
+    return _limited(first, limits)
+
+
+_NO_LIMITS = "a scale is not above 0, not of integers, or its limits differ from entry to entry"
+
+
+def _ends(stored, scale, zero):
+    """The least and the greatest number that a grid has, and its step, by scale; None if it is no grid of integers."""
+    known = integer_limits(stored.type.element)
+    if known is None or not _is_positive(scale):
+        return None
+    step = scale.value.astype(np.float64)
+    origin = 0.0 if zero is None else zero.value.astype(np.float64)
+    return (known[0] - origin) * step, (known[1] - origin) * step, step
+
+
+def _limits(x, inner, outer):
+    """The limits of a grid that numbers may reach and another grid does not have; None if they are several."""
+    if inner is None or outer is None:
+        return None
+    limits: list[float | None] = [None, None]
+    for index, sign in ((0, 1), (1, -1)):
+        own, other = sign * inner[index], sign * outer[index]
+        if own.max() <= (other + outer[2]).min():
+            continue
+        fact = x.fact()
+        if sign * (fact.low, fact.high)[index] >= (own - inner[2]).max():
+            continue
+        if own.min() != own.max():
+            return None
+        limits[index] = float(sign * own.max())
+    return limits
+
+
+def _limited(x, limits):
+    return x if limits == [None, None] else op.clip(x, low=limits[0], high=limits[1])
 
 
 @rule(keeps="assumes")

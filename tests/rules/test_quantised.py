@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphrewrite import Graph, evaluate, rewrite
 from graphrewrite.lowering.composite.quantised import LOWER_QUANTISED
@@ -120,3 +121,36 @@ r = sigmoid(e)
 last = quantize_linear(r, s, z)""")
     assert kinds(rewrite(graph, RULES)).count("quantize_linear") == 2
     assert kinds(rewrite(graph, [*RULES, *MERGE_ROUNDINGS])).count("quantize_linear") == 1
+
+
+STEPS = st.sampled_from([0.25, 0.5, 1.0, 3.0])
+GRIDS = st.tuples(STEPS, st.sampled_from(["i8", "u8"]), st.sampled_from([0, 3, 127]))
+
+
+@given(GRIDS, GRIDS, st.sampled_from(["stored", "moved", "read", "of activation"]))
+def test_the_limits_of_a_grid_stay_where_its_rounding_goes(inner, outer, way):
+    """Quantisers leave an activation out where the grid behind it ends at the same number."""
+    begin = "a = relu(x)" if way == "of activation" else "a = identity(x)"
+    lines = {
+        "stored": "e = dequantize_linear(q, s, z)\nlast = quantize_linear(e, t, u)",
+        "moved": "m = unsqueeze(q, axes=[0])\ne = dequantize_linear(m, s, z)\nlast = quantize_linear(e, t, u)",
+        "read": "last = dequantize_linear(q, s, z)",
+    }
+    first = "b = quantize_linear(a, t, u)\nc = dequantize_linear(b, t, u)" if way == "read" else "c = identity(a)"
+    graph = Graph.parse(f"""graph g
+x = input() : f32[N]
+s = constant(value={inner[0]}) : f32[]
+z = constant(value={inner[2]}) : {inner[1]}[]
+t = constant(value={outer[0]}) : f32[]
+u = constant(value={outer[2]}) : {outer[1]}[]
+{begin}
+{first}
+q = quantize_linear(c, s, z)
+{lines.get(way, lines["stored"])}
+y = output(last)""")
+    after = rewrite(graph, MERGE_ROUNDINGS, verify=True)
+    assert len(after) < len(graph)
+    x = np.linspace(-1200, 1200, 4801, dtype=np.float32)
+    found, wanted = (evaluate(each, {"x": x})["y"].astype(float) for each in (after, graph))
+    step = 1.0 if way == "read" else outer[0]
+    assert np.abs(found - wanted).max() * step <= max(inner[0], outer[0])

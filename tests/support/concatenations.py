@@ -96,6 +96,8 @@ def sums_of_parts(draw: st.DrawFn) -> Graph:
     whole = Tensor(element, (2, 4))
     steps = [graph.input(f"h{i}", Tensor(element, ("N", 2))) for i in range(count)]
     slopes = [graph.input(f"g{i}", Tensor(element, ("N", 4))) for i in range(count)]
+    if draw(st.booleans()):
+        op.add(steps[0], steps[1])  # which nothing reads
     if draw(st.booleans()):  # on an axis of their own, and between zeros there
         places = draw(st.permutations(range(count)))
         between = [

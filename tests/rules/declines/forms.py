@@ -62,10 +62,10 @@ def _joined_rows(x: Any, *places: int) -> Any:
     return op.concat(*(rows_of(x, place, place + 1) for place in places), axis=1)
 
 
-def _rounded_twice(x: Any) -> Any:
-    scale = constant(x, np.float32(0.5))
+def _rounded_twice(x: Any, first: Any, second: Any) -> Any:
+    scale = constant(x, first)
     stored = op.dequantize_linear(op.quantize_linear(x, scale), scale)
-    return op.quantize_linear(stored, constant(x, np.array(0.25)))
+    return op.quantize_linear(stored, constant(x, second))
 
 
 def _turned_again(x: Any, scale: np.ndarray, **attributes: Any) -> Any:
@@ -90,8 +90,8 @@ def _greatest_again(x: Any, scale: np.ndarray) -> Any:
     return op.quantize_linear(op.max_pool(op.dequantize_linear(x, same), kernel=(2, 2)), same, element=x.type.element)
 
 
-def _stored_between(x: Any) -> Any:
-    scale = constant(x, np.float64(0.25))
+def _stored_between(x: Any, between: Any) -> Any:
+    scale = constant(x, between)
     return op.dequantize_linear(op.quantize_linear(op.dequantize_linear(x, np.float32(0.5)), scale), scale)
 
 
@@ -304,8 +304,15 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: _moved_between(x, FOUR, np.float32(0.25), axis=1), "f32[N,4]"),
         (lambda x: _moved_between(x, np.float32(0.5), 0.25), "f32[N,4]"),
     ),
-    quantised.skip_rounding: ((_rounded_twice, "f32[N,4]"),),
-    quantised.skip_rounding_of_stored: ((_stored_between, "u8[N,4]"),),
+    quantised.skip_rounding: (
+        (lambda x: _rounded_twice(x, np.float32(0.5), np.float64(0.25)), "f32[N,4]"),
+        (lambda x: _rounded_twice(x, np.array([0.5, 0.25, 0.5, 0.5], np.float32), np.float32(8)), "f32[N,4]"),
+        (lambda x: _rounded_twice(x, np.float32(-0.5), np.float32(0.25)), "f32[N,4]"),
+    ),
+    quantised.skip_rounding_of_stored: (
+        (lambda x: _stored_between(x, np.float64(0.25)), "u8[N,4]"),
+        (lambda x: _stored_between(x, np.array([0.25, 0.5, 0.5, 0.5], np.float32)), "i32[N,4]"),
+    ),
     quantised.skip_narrow_type: ((lambda x: op.cast(op.cast(x, element="f16"), element="f64"), "f32[N,4]"),),
     quantised.store_without_cast: (
         (lambda x: op.quantize_linear(op.cast(x, element="f16"), np.float16(0.5)), "bf16[N,4]"),
