@@ -17,6 +17,7 @@ from graphrewrite.execution.sequence import evaluate_sequence
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
+from graphrewrite.testing.amplification import without_amplified
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.equality import agreeing
 from graphrewrite.testing.failure.claims import IN_FORMAT, SAME_EFFECTS
@@ -44,6 +45,8 @@ _COARSE = 8.0
 """Units in the last place of float16, bfloat16 or less: some ten, since after a hundred roundings no digit is right."""
 RANGE = 8
 """The greatest number that graphs are compared on where bits may differ."""
+_NOT_FINITE = 2
+"""The kind of differences in which one of the values is infinite or no number."""
 _TRIED = 8
 """Rows that are tried to find one on which a graph can be evaluated."""
 
@@ -198,10 +201,16 @@ def _differing(
         except Exception as error:  # of an op, perhaps a user's
             if cycles is not None:
                 return OutputDifference(f"the result cannot be evaluated: {_message(error)}", inputs)
-            return _unless_undefined(before, after, inputs, error, keeps=keeps, tolerance=tolerance)
+            failure = OutputDifference(f"the result cannot be evaluated: {_message(error)}", inputs)
+            return _unless_undefined(before, after, failure, keeps=keeps, tolerance=tolerance)
     # Rounding errors scale with the greatest values inside of the graphs, also if outputs are small.
     bound = rounding_of(before, after, (*old.values(), *new.values())) if relative else tolerance
     clearest = difference_of_values(before, old, new, inputs, bound, cycles=cycles)
+    if clearest is not None and relative and bound is not None and cycles is None:
+        steady = without_amplified(before, after, inputs, old, new, bound)
+        clearest = difference_of_values(before, old, steady, inputs, bound)
+    if clearest is not None and clearest.kind == _NOT_FINITE and bound is not None and cycles is None:
+        return _unless_undefined(before, after, clearest, keeps=keeps, tolerance=tolerance)
     if clearest is not None:
         return clearest
     effects = _of_effects(before, after, inputs, bound) if cycles is None else None
@@ -301,23 +310,18 @@ def _kinds(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _unless_undefined(
-    before: Graph,
-    after: Graph,
-    inputs: Mapping[str, np.ndarray],
-    error: Exception,
-    *,
-    keeps: str,
-    tolerance: float | None,
+    before: Graph, after: Graph, whole: OutputDifference, *, keeps: str, tolerance: float | None
 ) -> OutputDifference | None:
-    """Return a difference for a result that cannot be evaluated, unless the graph before has NaN in every row.
+    """Return the difference of a batch, unless NaN or infinities arise in the graph before in every row that differs.
 
-    Integers made of NaN are undefined, and an op on them may raise.
+    Integers made of them are undefined, and an op on those may raise; within a bound, nothing is said of what becomes
+    of them.
     """
-    failure = OutputDifference(f"the result cannot be evaluated: {_message(error)}", inputs)
+    inputs = whole.inputs
     rows = max((len(a) for a in inputs.values() if a.ndim), default=1)
     defined = [row for row in map(partial(row_of, before, inputs), range(rows)) if _is_defined(before, row)]
     if len(defined) == rows:
-        return failure
+        return whole
     for row in defined:
         try:
             _values(after, row, inside=False)
@@ -327,16 +331,21 @@ def _unless_undefined(
         if differing is not None:
             return differing
     if not defined:
-        raise NoVerdictError(failure.reason)
+        raise NoVerdictError(f"NaN or infinities arise in it as it is; {whole.reason}")
     return None
 
 
 def _is_defined(graph: Graph, inputs: Mapping[str, np.ndarray]) -> bool:
+    """Tell whether there is no NaN, and no infinity but what constants and inputs give."""
     try:
         values = _values(graph, inputs, inside=True)
     except Exception:  # a row alone may be none that the graph takes
         return False
-    return not any(np.isnan(a).any() for a in values.values() if np.issubdtype(a.dtype, np.floating))
+    floats = {name: array for name, array in values.items() if np.issubdtype(array.dtype, np.floating)}
+    if any(np.isnan(array).any() for array in floats.values()):
+        return False
+    infinite = {name for name, array in floats.items() if np.isinf(array).any()}
+    return all(not graph.pred[name] or not infinite.isdisjoint(graph.pred[name]) for name in infinite)
 
 
 def _message(error: Exception) -> str:

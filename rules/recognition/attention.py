@@ -190,9 +190,11 @@ def scale_keys(q, x, v, c: Constant, mask=None):
 
 
 def _with_factor(q, k, v, mask, attention, factor):
+    if factor is None:
+        return decline("the factor is not one number above 0, or repeats what it is a factor of", at=attention)
     size = q.shape[3]
-    if factor is None or isinstance(size, str) or not size:
-        return decline("the factor is not one number above 0, or only run time tells the scale", at=attention)
+    if isinstance(size, str) or not size:
+        return decline("only run time tells the scale", at=attention)
     scale = factor * (1 / math.sqrt(size) if attention.scale is None else attention.scale)
     if not 0 < scale < math.inf:
         return decline("the product of its factors is 0 or infinite", at=attention)

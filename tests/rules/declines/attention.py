@@ -54,6 +54,9 @@ DECLINES: dict[Rule, tuple[str, ...]] = {
     attention.scale_queries: (
         # A factor of each entry.
         INPUTS + "c = constant(value=[1.0, 2.0, 1.0, 1.0]) : f32[4]\nx = mul(q, c)\nr = attention(x, k, v)",
+        # One number that is repeated.
+        INPUTS
+        + "c = constant(value=[[[[2.0]]]]) : f32[1,1,1,1]\nn = input() : f32[]\nx = mul(n, c)\nr = attention(x, x, x)",
         # A factor that is too large.
         INPUTS
         + "c = constant(value=1e30) : f64[]\na = cast(q, element='f64')\nb = cast(k, element='f64')\nx = mul(a, c)\n"
