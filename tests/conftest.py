@@ -12,10 +12,12 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import Executor
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 # Deterministic: the same examples in every run, on every machine. `slow` searches further and may find new ones.
@@ -118,6 +120,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(partial(shutil.rmtree, os.environ[COMPILED], ignore_errors=True))
     if config.getoption("dist", "no") == "no":  # the tests run here
         os.environ.update(PYTHONPYCACHEPREFIX=os.environ[COMPILED], PYTHONDONTWRITEBYTECODE="")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for doctests only where there are some: pytest asks every name of a module twice otherwise."""
+    found = yield
+    if not any(isinstance(each, DoctestModule) for each in found) or ">>>" in file_path.read_text("utf-8"):
+        return found
+    return [each for each in found if not isinstance(each, DoctestModule)]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,6 @@
 """Eight small networks, trained by a seed in a second or so each: what quantising is measured on.
 
+Scikit-learn is imported where a network is trained: tests are collected without it.
 `python -m tests.support.learnt_networks FOLDER` writes them as ONNX files with their samples beside them.
 """
 
@@ -10,18 +11,16 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_friedman1
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import r2_score
-from sklearn.model_selection import train_test_split
-from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from tests.support.numpy_layers import BatchNorm, Convolution, Layer, Linear, MaxPool, Relu, train
+
+if TYPE_CHECKING:
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 __all__ = ["NETWORKS", "Learnt", "learnt"]
 
@@ -44,6 +43,8 @@ class Learnt(NamedTuple):
 
 
 def _points(y: np.ndarray, wanted: np.ndarray) -> float:
+    from sklearn.metrics import r2_score
+
     if wanted.dtype.kind == "f":
         return 100 * r2_score(wanted, y, multioutput="variance_weighted")
     return 100 * float(((y > 0.5) == wanted if wanted.ndim == 2 else y.argmax(1) == wanted).mean())
@@ -87,6 +88,8 @@ def _perceptron(net: MLPClassifier | MLPRegressor, activation: str = "Relu") -> 
 
 
 def _fitted(net: Any, x: np.ndarray, y: np.ndarray) -> Any:
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # as many epochs as there is time for
         return net.fit(x, y)
@@ -98,6 +101,10 @@ def _scaling(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def digits_mlp() -> Learnt:
     """Ten classes, 64-32-16-10."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+    from sklearn.neural_network import MLPClassifier
+
     x, y = load_digits(return_X_y=True)
     x, test, y, wanted = train_test_split(x / 16, y, test_size=600, random_state=0, stratify=y)
     net = _fitted(MLPClassifier((32, 16), max_iter=60, random_state=0), x, y)
@@ -106,6 +113,9 @@ def digits_mlp() -> Learnt:
 
 def digits_cnn() -> Learnt:
     """Ten classes, two convolutions with a batch norm and poolings."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
     x, y = load_digits(return_X_y=True)
     x, test, y, wanted = train_test_split((x / 16).reshape(-1, 1, 8, 8), y, test_size=600, random_state=1, stratify=y)
     rng = np.random.default_rng(1)
@@ -146,6 +156,10 @@ def signals_cnn() -> Learnt:
 
 
 def _cancer() -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Row]]:
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.model_selection import train_test_split
+    from sklearn.neural_network import MLPClassifier
+
     x, y = load_breast_cancer(return_X_y=True)
     x, test, y, wanted = train_test_split(x, y, test_size=200, random_state=3, stratify=y)
     mean, scale = _scaling(x)
@@ -168,6 +182,9 @@ def cancer_raw() -> Learnt:
 
 def friedman() -> Learnt:
     """One number of ten, by tanh."""
+    from sklearn.datasets import make_friedman1
+    from sklearn.neural_network import MLPRegressor
+
     x, y = make_friedman1(1600, n_features=10, noise=0.3, random_state=4)
     mean, scale = _scaling(y)
     x, y = 2 * x - 1, (y - mean) / scale
@@ -178,6 +195,9 @@ def friedman() -> Learnt:
 
 def autoencoder() -> Learnt:
     """Digits through twelve numbers, 64-32-12-32-64."""
+    from sklearn.datasets import load_digits
+    from sklearn.neural_network import MLPRegressor
+
     x = np.random.default_rng(5).permutation(load_digits().data / 16)
     net = MLPRegressor(hidden_layer_sizes=(32, 12, 32), max_iter=200, learning_rate_init=3e-3, random_state=5)
     rows = _perceptron(_fitted(net, x[:1200], x[:1200]))
@@ -186,6 +206,10 @@ def autoencoder() -> Learnt:
 
 def wine_heads() -> Learnt:
     """Two outputs of one trunk, three classes and two of the measured numbers, on raw inputs."""
+    from sklearn.datasets import load_wine
+    from sklearn.model_selection import train_test_split
+    from sklearn.neural_network import MLPRegressor
+
     x, y = load_wine(return_X_y=True)
     numbers = x[:, [6, 9]]
     numbers = (numbers - numbers.mean(0)) / numbers.std(0)

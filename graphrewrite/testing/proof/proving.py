@@ -31,6 +31,8 @@ _FAILURES = 3
 """Number of graphs with symbols in place of an attribute that are tried in vain: in others it keeps its value."""
 _RUNS = 8
 """Number of graphs that are generated for each wanted instance: the rule does not fire on all of them."""
+_NICER = 8
+"""Number of graphs on which inputs that differ are looked for, once the engine has refused a result."""
 
 
 def prove(
@@ -110,11 +112,11 @@ def prove(
         was_applied = False
         for each in ranges.over(graph):
             was_applied |= evidence.add(graphs.subject or subject, each)
-            if evidence.is_refuted:
+            if evidence.is_settled:
                 break
         if was_applied:
             graphs.vary()
-        if evidence.is_refuted or evidence.decided >= instances:
+        if evidence.is_settled or evidence.decided >= instances:
             break
     ranges.check()
     evidence.close()
@@ -146,6 +148,7 @@ class _Evidence:
     instances: list[Instance] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     misfit: Instance | None = None
+    nicer: int = 0
     graphs: int = 0
     floats: int = 0
     repeated: int = 0
@@ -160,12 +163,18 @@ class _Evidence:
     def is_refuted(self) -> bool:
         return bool(self.instances) and self.instances[-1].verdict == "refuted"
 
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether further graphs change nothing, or hardly: inputs show more than a result that is refused."""
+        return self.is_refuted or self.nicer == _NICER
+
     def add(self, subject: Subject, graph: Graph) -> bool:
         """Examine a graph; return whether the rule was applied to it."""
         kinds = {element_kind(graph.result_type(name).element) for name in graph.inputs}
         if (self.kinds is not None and not kinds <= self.kinds) or ("float" in kinds and self.floats >= _FLOATS):
             return False
         self.graphs += 1
+        self.nicer += self.misfit is not None
         try:
             result = _applied(subject, graph)
         except (RewriteError, VerificationError) as error:  # raised by the engine, about the replacement
