@@ -260,7 +260,7 @@ class PatternNode(Traced):
             )
         if self.results == 1:
             raise RuleError(
-                f"{self.called} has one result, which cannot be unpacked; an op with two is made by define_op(results=2)"
+                f"{self.called} has one result, which cannot be unpacked; define_op(results=2) makes an op of two"
             )
         return iter([Result(self.tracing, self, i) for i in range(self.results)])
 
