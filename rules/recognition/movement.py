@@ -65,7 +65,7 @@ def _groups(x, grouped, swapped, shuffled, axis):
 
 @rule
 def recognise_pixel_shuffle(x: rule.where(lambda x: len(x.shape) == 4 and x.type.layout is None, "it is an image")):
-    """Channels that become blocks of positions, or blocks that become channels (Shi et al. 2016, PixelShuffle)."""
+    """Channels that become blocks of positions (Shi et al. 2016, PixelShuffle), or blocks channels as ONNX has it."""
     split = op.reshape(x)
     moved = op.transpose(split)
     joined = op.reshape(moved)
@@ -92,8 +92,10 @@ def recognise_pixel_shuffle(x: rule.where(lambda x: len(x.shape) == 4 and x.type
         sizes = {"n": n, "c": min(c, channels), "h": low_h, "w": low_w, "b": size, "d": size}
         there, back = (blocks, order) if is_up else (order, blocks)
         if done == _moves([sizes[axis] for axis in there], [there.index(axis) for axis in back]):
-            into = op.depth_to_space if is_up else op.space_to_depth
-            return into(x, block_size=size, mode=mode)
+            if is_up:
+                return op.depth_to_space(x, block_size=size, mode=mode)
+            if mode == "DCR":
+                return op.space_to_depth(x, block_size=size)
     return decline(_NO_BLOCKS, at=joined)
 
 

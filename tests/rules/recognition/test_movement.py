@@ -43,6 +43,9 @@ def test_a_pixel_shuffle_is_recognised_and_its_inverse(of, perm, mode, channels,
         moved = op.transpose(op.reshape(graph.input("x", Tensor("f32", shapes[0])), shape=tuple(taken)), perm=order)
         graph.output("y", op.reshape(moved, shape=shapes[1]))
         after = recognised(graph)
+        if shapes[0] is large and mode == "CRD" and channels > 1:  # of which ONNX has no such op
+            assert "space_to_depth" not in ops(after)
+            continue
         assert ops(after) == ["depth_to_space" if shapes[0] is small else "space_to_depth"]
         found = after.attributes(after.operands("y")[0].node)
         assert found["block_size"] == 2
