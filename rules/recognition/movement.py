@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isqrt
-from typing import Any
+from typing import Annotated, Any
 
 from graphrewrite import decline, op, rule
 from graphrewrite.types import product
@@ -63,8 +63,12 @@ def _groups(x, grouped, swapped, shuffled, axis):
     return groups if product(grouped.shape[:first]) == product(x.shape[:axis]) else None
 
 
+def _is_image(x):
+    return len(x.shape) == 4 and x.type.layout is None
+
+
 @rule
-def recognise_pixel_shuffle(x: rule.where(lambda x: len(x.shape) == 4 and x.type.layout is None, "it is an image")):
+def recognise_pixel_shuffle(x: Annotated[Any, rule.where(_is_image, "it is no image, or its axes have names")]):
     """Channels that become blocks of positions (Shi et al. 2016, PixelShuffle), or blocks channels as ONNX has it."""
     split = op.reshape(x)
     moved = op.transpose(split)
