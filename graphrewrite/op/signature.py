@@ -246,7 +246,7 @@ class Signature:
             return self.results
         try:
             return self.results_of(attributes)
-        except (KeyError, TypeError, RuleError) as error:
+        except (AttributeError, KeyError, TypeError, RuleError) as error:
             raise TypeMismatchError(
                 f"the number of results of {self.name} depends on its attributes: "
                 f"write them as literal numbers ({error})"

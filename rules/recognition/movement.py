@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from math import isqrt
+from typing import Annotated, Any
 
 from graphrewrite import decline, op, rule
 from graphrewrite.types import product
 
-__all__ = ["RECOGNISE_MOVEMENT", "recognise_channel_shuffle", "recognise_channel_shuffle_behind_transpose"]
+__all__ = [
+    "RECOGNISE_MOVEMENT",
+    "recognise_channel_shuffle",
+    "recognise_channel_shuffle_behind_transpose",
+    "recognise_pixel_shuffle",
+]
 
 
 _SWAPPED: Any = {
@@ -56,5 +63,68 @@ def _groups(x, grouped, swapped, shuffled, axis):
     return groups if product(grouped.shape[:first]) == product(x.shape[:axis]) else None
 
 
-RECOGNISE_MOVEMENT = (recognise_channel_shuffle, recognise_channel_shuffle_behind_transpose)
+def _is_image(x):
+    return len(x.shape) == 4 and x.type.layout is None
+
+
+@rule
+def recognise_pixel_shuffle(x: Annotated[Any, rule.where(_is_image, "it is no image, or its axes have names")]):
+    """Channels that become blocks of positions (Shi et al. 2016, PixelShuffle), or blocks channels as ONNX has it."""
+    split = op.reshape(x)
+    moved = op.transpose(split)
+    joined = op.reshape(moved)
+    yield joined
+    if len(joined.shape) != 4:
+        return decline(_NO_BLOCKS, at=joined)
+    (n, c, h, w), (_, channels, *_) = x.shape, joined.shape
+    if not (isinstance(c, int) and isinstance(channels, int)) or min(c, channels) < 1 or c == channels:
+        return decline(_NO_BLOCKS, at=joined)
+    is_up, size = c > channels, isqrt(max(c, channels) // min(c, channels))
+    low_h, low_w = (h, w) if is_up else joined.shape[2:]
+    high = (product((low_h, size)), product((low_w, size)))
+    shapes = (
+        ((n, channels * size**2, h, w), (n, channels, *high))
+        if is_up
+        else ((n, c, *high), (n, c * size**2, low_h, low_w))
+    )
+    if (x.shape, joined.shape) != shapes:
+        return decline(_NO_BLOCKS, at=joined)
+    done = _moves(split.shape, moved.perm)
+    if len(done) == 1:
+        return decline("it moves nothing", at=moved)
+    for mode, (blocks, order) in _BLOCKS.items():
+        sizes = {"n": n, "c": min(c, channels), "h": low_h, "w": low_w, "b": size, "d": size}
+        there, back = (blocks, order) if is_up else (order, blocks)
+        if done == _moves([sizes[axis] for axis in there], [there.index(axis) for axis in back]):
+            if is_up:
+                return op.depth_to_space(x, block_size=size, mode=mode)
+            if mode == "DCR":
+                return op.space_to_depth(x, block_size=size)
+    return decline(_NO_BLOCKS, at=joined)
+
+
+_NO_BLOCKS = "its channels do not become blocks of positions, nor blocks channels"
+_BLOCKS = {"DCR": ("nbdchw", "nchbwd"), "CRD": ("ncbdhw", "nchbwd")}
+"""By mode, the axes of channels and of positions: batch, channels, height, width, and the two of a block."""
+
+
+def _moves(sizes: Sequence[Any], perm: Sequence[int]) -> list[tuple[int, Any]]:
+    """What a transpose of some sizes does, without axes of size 1, and with those together that stay together."""
+    order = [axis for axis in perm if sizes[axis] != 1]
+    places = {axis: place for place, axis in enumerate(sorted(order))}
+    runs: list[list[int]] = []
+    for axis in order:
+        if runs and places[axis] == places[runs[-1][-1]] + 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    firsts = sorted(run[0] for run in runs)
+    return [(firsts.index(run[0]), product([sizes[axis] for axis in run])) for run in runs]
+
+
+RECOGNISE_MOVEMENT = (
+    recognise_channel_shuffle,
+    recognise_channel_shuffle_behind_transpose,
+    recognise_pixel_shuffle,
+)
 """Movement of entries from reshapes and transposes."""

@@ -726,6 +726,84 @@ EXAMPLES = {
         z = output(sub_1)
         """,
     ),
+    "any number of results": (
+        """
+        @rule
+        def choose_the_other(c, xs, t, e):
+            yield op.cond(op.logical_not(c), *xs, then=t, otherwise=e)
+            return op.cond(c, *xs, then=e, otherwise=t)
+        """,
+        """
+        c = input() : bool[]
+        a = input() : f32[3]
+        b = input() : f32[3]
+        n = logical_not(c)
+        k = logical_not(c)
+        m = cond(n, a, then=body(one), otherwise=body(other))
+        i = cond(k, a, b, then=body(sum), otherwise=body(difference))
+        y = output(m)
+        z = output(m:1)
+        w = output(i)
+
+        body one
+        x = input() : f32[3]
+        n = neg(x)
+        y = output(n)
+        z = output(x)
+
+        body other
+        x = input() : f32[3]
+        r = relu(x)
+        y = output(x)
+        z = output(r)
+
+        body sum
+        x = input() : f32[3]
+        w = input() : f32[3]
+        s = add(x, w)
+        y = output(s)
+
+        body difference
+        x = input() : f32[3]
+        w = input() : f32[3]
+        s = sub(x, w)
+        y = output(s)
+        """,
+        """
+        c = input() : bool[]
+        a = input() : f32[3]
+        b = input() : f32[3]
+        cond_2 = cond(c, a, then=body(other), otherwise=body(one))
+        cond_1 = cond(c, a, b, then=body(difference), otherwise=body(sum))
+        y = output(cond_2)
+        z = output(cond_2:1)
+        w = output(cond_1)
+
+        body one
+        x = input() : f32[3]
+        n = neg(x)
+        y = output(n)
+        z = output(x)
+
+        body other
+        x = input() : f32[3]
+        r = relu(x)
+        y = output(x)
+        z = output(r)
+
+        body sum
+        x = input() : f32[3]
+        w = input() : f32[3]
+        s = add(x, w)
+        y = output(s)
+
+        body difference
+        x = input() : f32[3]
+        w = input() : f32[3]
+        s = sub(x, w)
+        y = output(s)
+        """,
+    ),
     "one node by two paths": (
         """
         @rule

@@ -40,7 +40,10 @@ from graphrewrite.rules import inline, memory, outline_nodes
 from graphrewrite.rules.affine_before_moves import norm_before_names
 from graphrewrite.rules.arithmetic import merge_scale_of_line
 from graphrewrite.rules.recognition import RECOGNISE_ATTENTION, RECOGNISE_ROTARY_EMBEDDING
-from graphrewrite.rules.recognition.movement import recognise_channel_shuffle_behind_transpose
+from graphrewrite.rules.recognition.movement import (
+    recognise_channel_shuffle_behind_transpose,
+    recognise_pixel_shuffle,
+)
 from graphrewrite.rules.windows import dilate_conv
 from graphrewrite.testing import assert_preserves, assert_refines, check, graphs
 from graphrewrite.testing.properties import Idempotent
@@ -69,6 +72,7 @@ from tests.support.matrix_products import (
     stream_products,
     sums_of_signs,
 )
+from tests.support.pixel_shuffles import pixel_shuffles
 from tests.support.plain_norms import norms_with_limits, plain_norms
 from tests.support.profiles import few_plans, fewer_examples, fewer_graphs, some_of
 from tests.support.random_networks import interpolated, networks, quantised
@@ -226,6 +230,7 @@ ON = {
     "rules.opt_in.MERGE_ROUNDINGS": stored_again(),
     "lowering.SINK_TRANSPOSES": _on_each(lowering.SINK_TRANSPOSES, stored_positions()),
     "rules.recognition.reductions.recognise_lp_norm": norms_with_limits(),
+    "rules.recognition.movement.recognise_pixel_shuffle": pixel_shuffles(),
     "rules.recognition.RECOGNISE_ATTENTION": attentions(),
     "rules.recognition.RECOGNISE_ROTARY_EMBEDDING": rotations(),
     "rules.RECOGNITION": _on_each(rules.RECOGNITION, attentions(), rotations()),
@@ -308,6 +313,7 @@ APART = (
     merge_into_shuffle,
     norm_before_names,
     recognise_channel_shuffle_behind_transpose,
+    recognise_pixel_shuffle,
 )
 """Rules for which the generator finds a graph that can be evaluated only by luck: sets are tested without them."""
 

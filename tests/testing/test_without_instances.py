@@ -99,21 +99,38 @@ def test_graphs_in_attributes_say_what_the_op_takes():
     assert check(summed, seed=0).verdict == "refuted"
 
 
-def test_the_number_of_results_must_be_known_and_the_error_names_the_rule():
-    with pytest.raises(RuleError, match=r"rule 'any_body'.*number of results of cond depends on its attributes"):
+def test_graphs_in_attributes_may_be_any():
+    @rule
+    def first_branch(condition, xs, t, e):
+        yield op.cond(op.logical_not(condition), *xs, then=t, otherwise=e)
+        return op.cond(condition, *xs, then=t, otherwise=e)
+
+    assert check(first_branch, seed=0).verdict == "refuted"
+
+
+def test_results_of_an_unknown_number_cannot_be_unpacked_and_the_error_names_the_rule():
+    with pytest.raises(RuleError, match=r"rule 'both'.*how many results cond has depends on attributes"):
 
         @rule
-        def any_body(condition, x, then):
-            yield op.cond(condition, x, then=then, otherwise=then)
-            return x
+        def both(condition, x, t, e):
+            first, second = op.cond(condition, x, then=t, otherwise=e)
+            yield first, second
+            return second, first
 
-    with pytest.raises(RuleError, match=r"rule 'any_operands'.*number of results of scan depends on its attributes"):
 
-        @rule
-        def any_operands(xs):
-            results = op.scan(*xs)
-            yield op.neg(results)
-            return results
+def test_as_an_operand_an_op_with_graphs_has_one_result():
+    @rule
+    def drop_sign(condition, x, t, e):
+        yield op.neg(op.cond(condition, x, then=t, otherwise=e))
+        return x
+
+    two = Graph.parse("graph two\nx = input() : f32[2]\nn = neg(x)\ny = output(n)\nz = output(x)")
+    graph = Graph("g")
+    condition, x = graph.input("c", Tensor("bool", ())), graph.input("x", Tensor("f32", (2,)))
+    first, _ = op.cond(condition, x, then=two, otherwise=two)
+    graph.output("y", op.neg(first))
+    assert not drop_sign.find(graph)
+    assert "has 2 results, and the pattern needs one" in str(drop_sign.explain(graph, at="neg_1"))
 
 
 @rule

@@ -330,6 +330,9 @@ class MatchWriter(Source):
 
     def attributes(self, term: PatternNode, name: str) -> None:
         """Write what must hold of the attributes of a node."""
+        if term.is_open:
+            stop = "return general(n0)" if id(term) in self.pattern.whole else self.stop
+            self.line(f"if graph.op({name}).number_of_results(attributes({name})) != 1: {stop}")
         if not term.attributes:
             return
         data = self.new("d")

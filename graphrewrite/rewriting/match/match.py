@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from graphrewrite.graph import Operand
+from graphrewrite.graph import Graph, Operand
 from graphrewrite.rewriting.match.results import UnitMatches
 from graphrewrite.rewriting.pattern import Every, Repeated, Result
 
@@ -59,8 +59,11 @@ class Match:
         """The nodes whose values are replaced."""
         return tuple(dict.fromkeys(node for group in self.replaced() for node, _ in group))
 
-    def replaced(self) -> list[list[Root]]:
-        """Return for each root of the pattern its nodes, and which of their results are replaced."""
+    def replaced(self, graph: Graph | None = None) -> list[list[Root]]:
+        """Return for each root of the pattern its nodes, and which of their results are replaced.
+
+        Of some roots only the graph knows how many results they have.
+        """
         pattern = self.rule.pattern
         images = dict(zip(map(id, pattern.terms), self.images, strict=True))
         roots: list[list[Root]] = []
@@ -72,10 +75,11 @@ class Match:
                     roots.append([(images[id(root)].tops[-1], None)])
                 case Every():
                     roots.append([(top, None) for top in images[id(root)].tops])
-                case _ if root.results > 1:
-                    roots.append([(images[id(root)], i) for i in range(root.results)])
                 case _:
-                    roots.append([(images[id(root)], None)])
+                    node, number = images[id(root)], root.results
+                    if root.is_open and graph is not None:
+                        number = graph.op(node).number_of_results(graph.attributes(node))
+                    roots.append([(node, i) for i in range(number)] if number > 1 else [(node, None)])
         return roots
 
     def __repr__(self) -> str:

@@ -337,6 +337,11 @@ class Search:
             self.obstacle.patience -= 1
         if not self.match_attributes(term, name):
             return _FAILED
+        if term.is_open and id(term) not in self.pattern.whole:
+            number = self.graph.op(name).number_of_results(self.graph.attributes(name))
+            if number != 1:
+                self.fail(name, f"has {number} results, and the pattern needs one", term=term)
+                return _FAILED
         self.assign(self.images, term, name)
         self.assign(self.used, name, True)
         return self.match_operands(term, name, operands)

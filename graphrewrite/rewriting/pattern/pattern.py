@@ -118,6 +118,12 @@ class Pattern:
         """The places of terms that are nodes with several results."""
         return frozenset(i for i, t in enumerate(self.terms) if isinstance(t, PatternNode) and t.results != 1)
 
+    @cached_property
+    def whole(self) -> frozenset[int]:
+        """By identity, roots of which only a match knows how many results they have: all are replaced."""
+        read = {id(part) for term in self.terms for part in parts_of(term)}
+        return frozenset(id(r) for r in self.roots if isinstance(r, PatternNode) and r.is_open and id(r) not in read)
+
     @property
     def denied(self) -> dict[int, Without]:
         """By identity, nodes and variables that only a negation has, each with one that has it: they bind nothing."""

@@ -233,10 +233,19 @@ class PatternNode(Traced):
         """The number of operands that may be missing."""
         return sum(isinstance(term, Variable) and term.optional for term in self.operands)
 
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether the number of results depends on attributes that only a match knows."""
+        try:
+            _ = [op.number_of_results(self.attributes) for op in self.ops]
+        except TypeMismatchError:
+            return True
+        return False
+
     @property
     def results(self) -> int:
         """The number of results of the node."""
-        return self.ops[0].number_of_results(self.attributes) if self.ops else 1
+        return 1 if self.is_open or not self.ops else self.ops[0].number_of_results(self.attributes)
 
     @property
     def called(self) -> str:
@@ -244,8 +253,15 @@ class PatternNode(Traced):
         return " or ".join(op.name for op in self.ops) or "any op"
 
     def __iter__(self) -> Iterator[Any]:
+        if self.is_open:
+            raise RuleError(
+                f"how many results {self.called} has depends on attributes that only a match knows: write their values "
+                "above the yield, or do not unpack it: a root stands for all of them, an operand for the only one"
+            )
         if self.results == 1:
-            raise RuleError(f"{self.called} has one result, which cannot be unpacked")
+            raise RuleError(
+                f"{self.called} has one result, which cannot be unpacked; define_op(results=2) makes an op of two"
+            )
         return iter([Result(self.tracing, self, i) for i in range(self.results)])
 
     def __getitem__(self, index: Any) -> Any:

@@ -133,7 +133,7 @@ class Rule(Displayed, PatternRule):
                 return Declined(f"is computed by the graph {named!r}, not by its op; inline that first", node)
         # The function runs on the match: above the yield each term recalls its match, below it ops make new parts.
         replay = Replay(graph, self.pattern, match.images, match.values)
-        replaced = match.replaced()
+        replaced = match.replaced(graph)
         returned = self.run(replay, replaced[0][0][0])
         if isinstance(returned, Declined):
             return returned

@@ -200,7 +200,7 @@ class _Work:
         assert graph is not None
         replay = SymbolicReplay(graph, self.rule.pattern, match.images, match.values)
         replay.translation = Translation(lambda condition: True)
-        replaced = match.replaced()
+        replaced = match.replaced(graph)
         returned = _unwrapped(lambda: self.rebound.run(replay, replaced[0][0][0]))
         if isinstance(returned, Declined):
             return

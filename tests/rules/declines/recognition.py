@@ -139,6 +139,32 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
             "f32[N,5,6]",
         ),
     ),
+    movement.recognise_pixel_shuffle: (
+        (
+            lambda x: op.reshape(
+                op.transpose(op.reshape(x, shape=("N", 2, 2, 1, 1, 1)), perm=(0, 3, 4, 1, 5, 2)), shape=("N", 1, 2, 2)
+            ),
+            "f32[N,4,1,1]",
+        ),
+        (
+            lambda x: op.reshape(
+                op.transpose(op.reshape(x, shape=("N", 2, 2, 2, 3, 3)), perm=(0, 1, 5, 2, 4, 3)), shape=("N", 2, 6, 6)
+            ),
+            "f32[N,8,3,3]",
+        ),
+        (
+            lambda x: op.reshape(
+                op.transpose(op.reshape(x, shape=("N", 4, 2, 9)), perm=(0, 2, 1, 3)), shape=("N", 2, 4, 9)
+            ),
+            "f32[N,8,3,3]",
+        ),
+        (
+            lambda x: op.reshape(
+                op.transpose(op.reshape(x, shape=("N", 2, 4, 3, 3)), perm=(0, 1, 3, 4, 2)), shape=("N", 72)
+            ),
+            "f32[N,8,3,3]",
+        ),
+    ),
     reductions.recognise_softmax: ((lambda x: _shares(x, op.div, (0, 1)), ROWS),),
     reductions.recognise_softmax_by_reciprocal: (
         (lambda x: _shares(x, lambda e, total: op.mul(e, op.reciprocal(total)), (0, 1)), ROWS),
