@@ -190,12 +190,15 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
     def padded(c: Any, x: Any, *, pads: Any, fill: Any = 0.0, mode: str = "constant") -> Any:
         half = len(pads) // 2
         order = [pads[at + side * half] for at in reversed(range(half)) for side in (0, 1)]
-        while order and order[-1] == 0 and mode != "constant":
-            order.pop()
         if mode == "constant":
             return functional.pad(x, c.sizes(order), value=fill)
+        # Of one to three last axes, and of all but one or two.
+        while len(order) > 2 * max(half - 2, 1) and order[-2:] == [0, 0]:
+            del order[-2:]
+        if half < 2 or len(order) > 2 * min(half - 1, 3):
+            raise Unfit(f"mode={mode!r} of these axes is not supported")
         names = {"reflect": "reflect", "edge": "replicate", "wrap": "circular"}
-        return functional.pad(x, c.sizes(order + [0] * (len(order) % 2)), mode=names[mode])
+        return functional.pad(x, c.sizes(order), mode=names[mode])
 
     def tile(c: Any, x: Any, *, repeats: Any) -> Any:
         return x.repeat(c.sizes(repeats))

@@ -16,12 +16,14 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
     functional = torch.nn.functional
 
     def bordered(
-        x: Any, pads: Sequence[int], axes: int, fill: float, most: Sequence[int] = ()
+        x: Any, pads: Sequence[int], axes: int, fill: float, kernel: Sequence[int] = ()
     ) -> tuple[Any, tuple[int, ...]]:
-        """Return the operand, with borders where a function does not take them, and those that are left to do."""
+        """Return the operand, with borders where a function does not take them, and those that are left to do.
+
+        Pools take those of half their windows at most, convolutions any.
+        """
         begins, ends = pads[:axes], pads[axes:]
-        narrow = all(border <= limit for border, limit in zip(begins, most, strict=False))
-        if begins == ends and min(begins, default=0) >= 0 and narrow:
+        if begins == ends and all(border <= size // 2 for border, size in zip(begins, kernel, strict=False)):
             return x, tuple(begins)
         order = [pads[at + side * axes] for at in reversed(range(axes)) for side in (0, 1)]
         return functional.pad(x, order, value=fill), (0,) * axes
@@ -35,11 +37,6 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
             listed = tuple(given.get(name, (0 if "pad" in name else 1,)))
             found[name] = listed if len(listed) == count else (listed[0],) * count
         return found
-
-    def halves(window: Mapping[str, Sequence[int]]) -> list[int]:
-        """Return the widest borders that pools take: half of their windows."""
-        spans = zip(window["kernel"], window["dilations"], strict=True)
-        return [((size - 1) * dilation + 1) // 2 for size, dilation in spans]
 
     def conv(c: Any, x: Any, w: Any, b: Any = None, *, groups: int = 1, **rest: Any) -> Any:
         axes, window = c.rank(0) - 2, windows(c, rest)
@@ -58,7 +55,7 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
 
     def max_pool(c: Any, x: Any, *, ceil_mode: bool = False, **rest: Any) -> Any:
         axes, window = c.rank(0) - 2, windows(c, rest)
-        x, padding = bordered(x, window["pads"], axes, float("-inf"), halves(window))
+        x, padding = bordered(x, window["pads"], axes, float("-inf"), window["kernel"])
         function = getattr(functional, f"max_pool{axes}d")
         return function(x, window["kernel"], window["strides"], padding, window["dilations"], ceil_mode)
 
@@ -67,12 +64,12 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
         if any(each != 1 for each in window["dilations"]):
             raise Unfit("dilated means are not supported")
         given, function = x, getattr(functional, f"avg_pool{axes}d")
-        x, padding = bordered(x, window["pads"], axes, 0.0, halves(window))
+        x, padding = bordered(x, window["pads"], axes, 0.0, window["kernel"])
         if padding == (0,) * axes and any(window["pads"]) and (not count_include_pad or ceil_mode):
             if count_include_pad:
                 raise Unfit(f"borders {window['pads']} are wide, or differ in begin and end")
             # The share of a window that is not border.
-            ones, _ = bordered(torch.ones_like(given), window["pads"], axes, 0.0, halves(window))
+            ones, _ = bordered(torch.ones_like(given), window["pads"], axes, 0.0, window["kernel"])
             x, ones = (function(each, window["kernel"], window["strides"], 0, ceil_mode) for each in (x, ones))
             return x / ones
         return function(x, window["kernel"], window["strides"], padding, ceil_mode, count_include_pad)
@@ -125,8 +122,8 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
                 or not (relu or (set(used) <= set(activations) and named == tuple(activations)))
             ):
                 raise Unfit(f"direction={direction!r} with {used} has no form in PyTorch")
-            if any(value not in (None, 0, False, ()) for value in rest.values()):
-                raise Unfit(f"{', '.join(sorted(rest))} are not supported")
+            if further := sorted(name for name, value in rest.items() if value not in (None, 0, False, ())):
+                raise Unfit(f"{', '.join(further)} are not supported")
             states = list(starts[: 2 if kind == "lstm" else 1])
             if len(starts) > len(states) + (kind == "lstm") and starts[-1] is not None:
                 raise Unfit("lengths of sequences are not supported")
