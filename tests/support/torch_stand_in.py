@@ -77,6 +77,14 @@ class Module:
     register_parameter = register_buffer = add_module
 
 
+def _held(module: Module, name: str) -> Iterator[str]:
+    for part, value in vars(module).items():
+        if isinstance(value, Module):
+            yield from _held(value, f"{name}.{part}")
+        else:
+            yield f"{name}.{part} = {value!r}"
+
+
 class StandIn:
     """What `to_torch` needs of PyTorch; everything else is a `Term`."""
 
@@ -86,7 +94,7 @@ class StandIn:
         self.fx = _Names(
             Graph=lambda: self,
             Proxy=lambda node, tracer: node,
-            GraphModule=lambda root, graph, name: "\n".join(self.lines),
+            GraphModule=lambda root, graph, name: "\n".join([*self.lines, *_held(root, "self")]),
             node=_Names(map_aggregate=lambda given, function: tuple(map(function, given))),
             proxy=_Names(GraphAppendingTracer=lambda graph: None),
         )
