@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Graph, op
-from graphrewrite.types import parse_type
+from graphrewrite.types import element_dtype, parse_type
 
-__all__ = ["written_cases"]
+__all__ = ["inputs_of", "written_cases"]
 
 IMAGE, WIDE, VOLUME = "f32[2,4,6,6]", "f32[2,4,7,9]", "f32[1,2,4,5,6]"
 _POINTS = np.array([[[[-0.9, 0.2], [0.4, 1.2]]], [[[0.1, -0.3], [0.8, 0.6]]]], np.float32)
@@ -222,3 +222,15 @@ def written_cases() -> Iterator[tuple[str, Graph]]:
             graph.output(f"y{at}", value)
         count[kind] += 1
         yield f"{kind} {count[kind]}", graph
+
+
+def inputs_of(graph: Graph) -> dict[str, np.ndarray]:
+    """Numbers, positive and of moderate size; open sizes are 2."""
+    random, found = np.random.default_rng(0), {}
+    for name in graph.inputs:
+        kind = graph.result_type(name)
+        shape = [size if isinstance(size, int) else 2 for size in kind.shape]
+        dtype = element_dtype(kind.element)
+        numbers = random.uniform(0.1, 0.9, shape) if dtype.kind == "f" else random.integers(0, 2, shape)
+        found[name] = np.asarray(numbers + (dtype.kind == "i" and name == "x1"), dtype)  # divisors, exponents
+    return found

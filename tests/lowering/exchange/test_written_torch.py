@@ -16,9 +16,9 @@ import graphrewrite.lowering.exchange.torch.module as writing
 from graphrewrite import Graph, evaluate, op
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.lowering import to_torch
-from graphrewrite.types import element_dtype, parse_type
+from graphrewrite.types import parse_type
 from tests.support.torch_stand_in import StandIn
-from tests.support.torch_written_cases import written_cases
+from tests.support.torch_written_cases import inputs_of, written_cases
 
 TEXTS = Path(__file__).with_name("written_torch.txt")
 
@@ -111,18 +111,6 @@ def test_what_has_no_form_is_named_together(monkeypatch: pytest.MonkeyPatch) -> 
     graph = Graph("open")
     graph.output("y", graph.add(op.constant_of_shape, [], {"shape": ("K",)}))
     assert "the size K does not follow from sizes of inputs (K)" in written(graph, monkeypatch)
-
-
-def inputs_of(graph: Graph) -> dict[str, np.ndarray]:
-    """Numbers, positive and of moderate size; open sizes are 2."""
-    random, found = np.random.default_rng(0), {}
-    for name in graph.inputs:
-        kind = graph.result_type(name)
-        shape = [size if isinstance(size, int) else 2 for size in kind.shape]
-        dtype = element_dtype(kind.element)
-        numbers = random.uniform(0.1, 0.9, shape) if dtype.kind == "f" else random.integers(0, 2, shape)
-        found[name] = np.asarray(numbers + (dtype.kind == "i" and name == "x1"), dtype)  # divisors, exponents
-    return found
 
 
 def compared() -> int:
