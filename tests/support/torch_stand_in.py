@@ -39,6 +39,9 @@ class Term:
     def __getitem__(self, key: Any) -> Term:
         return Term(self._lines, f"{self._text}[{key!r}]")
 
+    def __neg__(self) -> Term:
+        return Term(self._lines, f"(-{self._text})")
+
     def __iter__(self) -> Iterator[Term]:
         return iter([self[at] for at in range(self._parts)])
 
@@ -65,7 +68,6 @@ for sign, name in _OPERATORS.items():
     setattr(Term, f"__{name}__", _operation(sign))
     if hasattr(operator, f"i{name}"):
         setattr(Term, f"__r{name}__", _operation(sign, turned=True))
-Term.__neg__ = lambda self: Term(self._lines, f"(-{self._text})")  # type: ignore[attr-defined]
 
 
 class Module:
