@@ -44,6 +44,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--require-ghdl` and its like: a test that needs a program fails where it would be skipped."""
     for tool in TOOLS:
         parser.addoption(f"--require-{tool}", action="store_true", help=f"a skipped test of {tool} is a failed test")
+    parser.addoption(
+        "--record-graphs",
+        action="store_true",
+        help="keep what importers make where values are right (with -n0), in tests/lowering/recorded_texts.txt",
+    )
     parser.addoption("--hdl-seed", type=int, default=0, metavar="N", help="seed of random components and networks")
     parser.addoption(
         "--hdl-count",

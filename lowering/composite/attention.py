@@ -97,6 +97,8 @@ def unroll_linear_attention(q, k, v, past=None, decay=None, beta=None):
     if isinstance(steps, str) or not steps:
         return decline("there are no steps" if steps == 0 else "only run time tells how many steps there are", at=layer)
     size, width = q.shape[2] // layer.heads, v.shape[2] // heads
+    if 0 in (size, width):
+        return decline("a head of no channels cannot be told from one that a reshape copies", at=layer)
     factor = 1 / math.sqrt(max(size, 1)) if layer.scale is None else layer.scale
 
     def at(x, step, *shape):

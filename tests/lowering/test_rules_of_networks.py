@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from graphrewrite import FixedPoint, Graph, Rule, evaluate, rewrite
+from graphrewrite.formats import to_text
 from graphrewrite.types import element_dtype
 from tests.quality.instances import TRAINED, instances_of
 
@@ -44,12 +47,13 @@ def inputs_of(graph: Graph, random: np.random.Generator) -> dict[str, np.ndarray
     return found
 
 
-def compared(rule: Rule) -> int:
-    """Compare values where a rule's pattern is; return how often it fired."""
-    random, fired = np.random.default_rng(0), 0
+def compared(rule: Rule) -> tuple[int, str]:
+    """Compare values where a rule's pattern is; return how often it fired, and what it made."""
+    random, fired, texts = np.random.default_rng(0), 0, []
     for graph in instances_of(rule):
         made = rewrite(graph, [rule])
         fired += made != graph
+        texts.append(to_text(made, whole=True))
         given = inputs_of(graph, random)
         with np.errstate(all="ignore"):
             wanted, found = evaluate(graph, given), evaluate(made, given)
@@ -58,9 +62,11 @@ def compared(rule: Rule) -> int:
                 np.testing.assert_array_equal(found[name], wanted[name], err_msg=f"{rule.name}\n{graph}\n{made}")
             else:
                 np.testing.assert_allclose(found[name], wanted[name], rtol=1e-5, atol=1e-5, err_msg=f"{graph}\n{made}")
-    return fired
+    return fired, "\n".join(texts)
 
 
 @pytest.mark.parametrize("name", [name for name in RULES if name not in SLOW])
-def test_a_rule_keeps_values(name: str) -> None:
-    assert (compared(RULES[name]) > 0) == (name not in IDLE)
+def test_a_rule_keeps_values(name: str, same_text: Callable[[str], None]) -> None:
+    fired, text = compared(RULES[name])
+    assert (fired > 0) == (name not in IDLE)
+    same_text(text)

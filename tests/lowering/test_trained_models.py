@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.execution.constant_grids import grid_of, multiples_of
+from graphrewrite.formats import to_text
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, from_onnx, partition, to_integer
 from graphrewrite.lowering.prequantised import (
     LEAVE_MOVED,
@@ -47,7 +49,7 @@ def lowered(seed: int) -> tuple[Graph, Graph | str, frozenset[str]]:
 
 
 @pytest.mark.parametrize("seed", some_of(SEEDS))
-def test_random_networks_are_exact(seed: int) -> None:
+def test_random_networks_are_exact(seed: int, same_text: Callable[[str], None]) -> None:
     graph, found, _ = lowered(seed)
     if isinstance(found, str):
         assert "multi_threshold" in found  # whose channels step as they like
@@ -60,6 +62,8 @@ def test_random_networks_are_exact(seed: int) -> None:
     assert all(
         isinstance(core.result_type(n).element, FixedPoint) for n in core if n not in core.outputs and core.pred[n]
     )
+    if seed in SEEDS[::3]:
+        same_text(to_text(found, whole=True))
 
 
 RARE = {

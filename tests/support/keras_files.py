@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 
 from graphrewrite import evaluate, verify
+from graphrewrite.formats import to_text
 from graphrewrite.lowering import from_keras
 
 __all__ = ["IMAGE", "Case", "T", "X", "Y", "computed", "drawn", "sigmoid", "softmax"]
@@ -59,9 +60,12 @@ def computed(
     as_list: bool = False,
     version: str = "3.0.0",
     results: int = 1,
+    told: list[str] | None = None,
     **config: Any,
 ) -> list[np.ndarray]:
     """What a layer gives for arrays, which become inputs, and for numbers, which stand in its call.
+
+    The text of its graph is added to ``told``.
 
     Its weights are those of its own, or of the parts that it has, by their paths.
     """
@@ -100,5 +104,7 @@ def computed(
         path.write_bytes(content.getvalue())
         graph = from_keras(path)
     verify(graph)
+    if told is not None:
+        told.append(to_text(graph, whole=True))
     found = evaluate(graph, arrays)
     return [found[name] for name in graph.outputs]

@@ -62,10 +62,10 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
     functional = torch.nn.functional
 
     def plain(function: Any) -> Written:
-        return lambda c, *xs, **attributes: function(*xs, **attributes)
+        return lambda c, *xs: function(*xs)
 
     def reduced(name: str, before: Any = None, after: Any = None) -> Written:
-        def compute(c: Any, x: Any, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> Any:
+        def compute(c: Any, x: Any, *, axes: Sequence[int] | None, keep_dims: bool) -> Any:
             over = list(range(c.rank(0)) if axes is None else axes)
             x = x if before is None else before(x)
             if name in ("amax", "amin") and 0 in c.operand_shape(0):
@@ -78,13 +78,13 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
 
         return compute
 
-    def product(c: Any, x: Any, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> Any:
+    def product(c: Any, x: Any, *, axes: Sequence[int] | None, keep_dims: bool) -> Any:
         over = range(c.rank(0)) if axes is None else (axis % c.rank(0) for axis in axes)
         for axis in sorted(over, reverse=True):
             x = torch.prod(x, axis, keepdim=keep_dims, dtype=c.dtype)
         return x
 
-    def log_sum_exp(c: Any, x: Any, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> Any:
+    def log_sum_exp(c: Any, x: Any, *, axes: Sequence[int] | None, keep_dims: bool) -> Any:
         over = list(range(c.rank(0)) if axes is None else axes)
         return torch.logsumexp(x, over, keepdim=keep_dims) if over else x
 
@@ -94,16 +94,16 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
     def divided(c: Any, x: Any, y: Any) -> Any:
         return torch.div(x, y) if c.is_float() else torch.div(x, y, rounding_mode="trunc")
 
-    def remainder(c: Any, x: Any, y: Any, *, fmod: bool = False) -> Any:
+    def remainder(c: Any, x: Any, y: Any, *, fmod: bool) -> Any:
         return (torch.fmod if fmod else torch.remainder)(x, y)
 
-    def selu(c: Any, x: Any, *, alpha: float = 1.6732631921768188, gamma: float = 1.0507010221481323) -> Any:
+    def selu(c: Any, x: Any, *, alpha: float, gamma: float) -> Any:
         return torch.where(x > 0, gamma * x, gamma * alpha * torch.expm1(torch.clamp(x, max=0)))
 
-    def hardmax(c: Any, x: Any, *, axis: int = -1) -> Any:
+    def hardmax(c: Any, x: Any, *, axis: int) -> Any:
         return torch.scatter(torch.zeros_like(x), axis, torch.argmax(x, axis, keepdim=True), 1.0)
 
-    def unit(c: Any, x: Any, *, axis: int = -1, p: int = 2) -> Any:
+    def unit(c: Any, x: Any, *, axis: int, p: int) -> Any:
         norm = torch.linalg.vector_norm(x, p, axis, keepdim=True)
         return torch.where(norm == 0, torch.zeros_like(x), x / norm)
 
@@ -116,11 +116,11 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
     def cast(c: Any, x: Any, *, element: Any, **rest: Any) -> Any:
         return x.to(c.dtype)
 
-    def clip(c: Any, x: Any, *, low: Any = None, high: Any = None) -> Any:
+    def clip(c: Any, x: Any, *, low: Any, high: Any) -> Any:
         return x if low is None and high is None else torch.clamp(x, min=low, max=high)
 
     def place(function: Any) -> Written:
-        def compute(c: Any, x: Any, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> Any:
+        def compute(c: Any, x: Any, *, axis: int, keep_dims: bool, select_last_index: bool) -> Any:
             if select_last_index:
                 return (
                     c.size(c.operand_shape(0)[axis]) - 1 - function(torch.flip(x, (axis,)), dim=axis, keepdim=keep_dims)
@@ -138,7 +138,7 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
     def expand(c: Any, x: Any, *, shape: Any) -> Any:
         return x.expand(c.sizes(c.shape))
 
-    def sliced(c: Any, x: Any, *, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+    def sliced(c: Any, x: Any, *, starts: Any, ends: Any, axes: Any, steps: Any) -> Any:
         axes = range(len(starts)) if axes is None else axes
         index: list[Any] = [slice(None)] * c.rank(0)
         turned = []
@@ -157,25 +157,21 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
             x = torch.index_select(x, axis, c.vector(places))
         return x
 
-    def split(c: Any, x: Any, *, axis: int = 0, sizes: Any) -> Any:
+    def split(c: Any, x: Any, *, axis: int, sizes: Any) -> Any:
         return torch.split(x, c.sizes(sizes), axis)
 
     def joined(c: Any, *xs: Any, axis: int) -> Any:
         return torch.cat(xs, axis)
 
-    def gathered(c: Any, x: Any, indices: Any, *, axis: int = 0) -> Any:
+    def gathered(c: Any, x: Any, indices: Any, *, axis: int) -> Any:
         axis %= c.rank(0)
         return x[(*[slice(None)] * axis, indices.long())]
 
-    def gathered_elements(c: Any, x: Any, indices: Any, *, axis: int = 0) -> Any:
-        size = x.shape[axis]
+    def gathered_elements(c: Any, x: Any, indices: Any, *, axis: int) -> Any:
         whole = indices.long()
-        whole = torch.where(whole < 0, whole + size, whole)
-        if c.operand_shape(0)[:axis] + c.operand_shape(0)[axis + 1 :] != _without(c.operand_shape(1), axis, c.rank(0)):
-            raise Unfit("indices that leave out entries of other axes are not supported")
-        return torch.gather(x, axis, whole)
+        return torch.gather(x, axis, torch.where(whole < 0, whole + x.shape[axis], whole))
 
-    def gathered_nd(c: Any, x: Any, indices: Any, *, batch_dims: int = 0) -> Any:
+    def gathered_nd(c: Any, x: Any, indices: Any, *, batch_dims: int) -> Any:
         depth = c.operand_shape(1)[-1]
         if not isinstance(depth, int):
             raise Unfit(f"the open size {depth} of indices is not supported")
@@ -187,24 +183,27 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
             own.append(torch.reshape(places, tuple(-1 if at == axis else 1 for at in range(rank))))
         return x[(*own, *parts)]
 
-    def padded(c: Any, x: Any, *, pads: Any, fill: Any = 0.0, mode: str = "constant") -> Any:
+    def padded(c: Any, x: Any, *, pads: Any, fill: Any, mode: str) -> Any:
         half = len(pads) // 2
         order = [pads[at + side * half] for at in reversed(range(half)) for side in (0, 1)]
-        while order and order[-1] == 0 and mode != "constant":
-            order.pop()
         if mode == "constant":
             return functional.pad(x, c.sizes(order), value=fill)
+        # Of one to three last axes, and of all but one or two.
+        while len(order) > 2 * max(half - 2, 1) and order[-2:] == [0, 0]:
+            del order[-2:]
+        if half < 2 or len(order) > 2 * min(half - 1, 3):
+            raise Unfit(f"mode={mode!r} of these axes is not supported")
         names = {"reflect": "reflect", "edge": "replicate", "wrap": "circular"}
-        return functional.pad(x, c.sizes(order + [0] * (len(order) % 2)), mode=names[mode])
+        return functional.pad(x, c.sizes(order), mode=names[mode])
 
     def tile(c: Any, x: Any, *, repeats: Any) -> Any:
         return x.repeat(c.sizes(repeats))
 
-    def triangle(c: Any, x: Any, *, k: int = 0, upper: bool = True) -> Any:
+    def triangle(c: Any, x: Any, *, k: int, upper: bool) -> Any:
         return (torch.triu if upper else torch.tril)(x, k)
 
     def cumulated(function: Any) -> Written:
-        def compute(c: Any, x: Any, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Any:
+        def compute(c: Any, x: Any, *, axis: int, exclusive: bool, reverse: bool) -> Any:
             x = torch.flip(x, (axis,)) if reverse else x
             if exclusive:
                 start = torch.narrow(x, axis, 0, 1) * 0 + (1 if function is torch.cumprod else 0)
@@ -214,21 +213,21 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
 
         return compute
 
-    def top(c: Any, x: Any, *, k: Any, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    def top(c: Any, x: Any, *, k: Any, axis: int, largest: bool, sorted: bool) -> Any:
         # Of equal entries the first comes first, which topk does not say.
         found = c.several(torch.sort(x, dim=axis, descending=largest, stable=True), 2)
         return tuple(torch.narrow(each, axis, 0, c.size(k)) for each in found)
 
-    def counted(c: Any, *, start: Any = 0, limit: Any, delta: Any = 1, element: Any = "i64") -> Any:
+    def counted(c: Any, *, start: Any, limit: Any, delta: Any, element: Any) -> Any:
         return c.new(torch.arange, c.size(start), c.size(limit), c.size(delta), dtype=c.dtype)
 
-    def filled(c: Any, *, shape: Any, value: Any = 0, element: Any = "f32") -> Any:
+    def filled(c: Any, *, shape: Any, value: Any, element: Any) -> Any:
         return c.new(torch.full, c.sizes(shape), value, dtype=c.dtype)
 
-    def shape_of(c: Any, x: Any, *, start: int = 0, end: int | None = None) -> Any:
+    def shape_of(c: Any, x: Any, *, start: int, end: int | None) -> Any:
         return c.vector(c.sizes(c.operand_shape(0)[start:end]))
 
-    def scattered(c: Any, x: Any, indices: Any, updates: Any, *, axis: int = 0, reduction: str = "none") -> Any:
+    def scattered(c: Any, x: Any, indices: Any, updates: Any, *, axis: int, reduction: str) -> Any:
         whole = indices.long()
         indices = torch.where(whole < 0, whole + x.shape[axis], whole)
         if reduction == "none":
@@ -236,18 +235,18 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
         names = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
         return torch.scatter_reduce(x, axis, indices, updates, names[reduction])
 
-    def scattered_nd(c: Any, x: Any, indices: Any, updates: Any, *, reduction: str = "none") -> Any:
+    def scattered_nd(c: Any, x: Any, indices: Any, updates: Any, *, reduction: str) -> Any:
         if reduction not in ("none", "add"):
             raise Unfit(f"reduction={reduction!r} is not supported")
         parts = c.several(torch.unbind(indices.long(), -1), c.operand_shape(1)[-1])
         return torch.index_put(x, parts, updates, accumulate=reduction == "add")
 
-    def infinite(c: Any, x: Any, *, detect_negative: bool = True, detect_positive: bool = True) -> Any:
+    def infinite(c: Any, x: Any, *, detect_negative: bool, detect_positive: bool) -> Any:
         if detect_negative and detect_positive:
             return torch.isinf(x)
         return torch.isposinf(x) if detect_positive else torch.isneginf(x)
 
-    def gemm(c: Any, x: Any, w: Any, b: Any = None, *, alpha: float = 1.0, beta: float = 1.0, **turned: bool) -> Any:
+    def gemm(c: Any, x: Any, w: Any, b: Any = None, *, alpha: float, beta: float, **turned: bool) -> Any:
         x = x.t() if turned.get("trans_a") else x
         w = w.t() if turned.get("trans_b") else w
         found = torch.matmul(x, w) * alpha if alpha != 1 else torch.matmul(x, w)
@@ -264,7 +263,7 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
         "arg_min": place(torch.argmin),
         "bit_cast": lambda c, x, **_: x.view(c.dtype),
         "cast": cast,
-        "celu": lambda c, x, *, alpha=1.0: functional.celu(x, alpha),
+        "celu": lambda c, x, *, alpha: functional.celu(x, alpha),
         "channel_shuffle": lambda c, x, *, groups: functional.channel_shuffle(x, groups),
         "clip": clip,
         "concat": joined,
@@ -274,26 +273,26 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
         "div": divided,
         "dropout": lambda c, x, **_: x,
         "einsum": lambda c, *xs, equation: torch.einsum(equation, *xs),
-        "elu": lambda c, x, *, alpha=1.0: functional.elu(x, alpha),
+        "elu": lambda c, x, *, alpha: functional.elu(x, alpha),
         "expand": expand,
         "fma": lambda c, x, y, z: x * y + z,
         "gather": gathered,
         "gather_elements": gathered_elements,
         "gather_nd": gathered_nd,
-        "gelu": lambda c, x, *, approximate="none": functional.gelu(x, approximate=approximate),
+        "gelu": lambda c, x, *, approximate: functional.gelu(x, approximate=approximate),
         "gemm": gemm,
         "global_average_pool": lambda c, x: torch.mean(x, list(range(2, c.rank(0))), keepdim=True),
         "global_max_pool": lambda c, x: torch.amax(x, list(range(2, c.rank(0))), keepdim=True),
-        "hard_sigmoid": lambda c, x, *, alpha=0.2, beta=0.5: torch.clamp(x * alpha + beta, 0.0, 1.0),
+        "hard_sigmoid": lambda c, x, *, alpha, beta: torch.clamp(x * alpha + beta, 0.0, 1.0),
         "hardmax": hardmax,
-        "hard_tanh": lambda c, x, *, low=-1.0, high=1.0: torch.clamp(x, low, high),
+        "hard_tanh": lambda c, x, *, low, high: torch.clamp(x, low, high),
         "identity": lambda c, x: x,
         "is_inf": infinite,
         "is_nan": plain(torch.isnan),
-        "leaky_relu": lambda c, x, *, alpha=0.01: functional.leaky_relu(x, alpha),
+        "leaky_relu": lambda c, x, *, alpha: functional.leaky_relu(x, alpha),
         "linear": plain(functional.linear),
         "lp_norm": unit,
-        "log_softmax": lambda c, x, *, axis=-1: torch.log_softmax(x, axis),
+        "log_softmax": lambda c, x, *, axis: torch.log_softmax(x, axis),
         "mean": lambda c, *xs: total(c, *xs) / len(xs),
         "mod": remainder,
         "mul": plain(torch.mul),
@@ -311,21 +310,16 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
         "selu": selu,
         "scatter_nd": scattered_nd,
         "shape": shape_of,
-        "silu": lambda c, x, *, alpha=1.0: functional.silu(x) if alpha == 1 else x * torch.sigmoid(x * alpha),
+        "silu": lambda c, x, *, alpha: functional.silu(x) if alpha == 1 else x * torch.sigmoid(x * alpha),
         "slice": sliced,
-        "softmax": lambda c, x, *, axis=-1: torch.softmax(x, axis),
-        "softmin": lambda c, x, *, axis=-1: torch.softmax(torch.neg(x), axis),
+        "softmax": lambda c, x, *, axis: torch.softmax(x, axis),
+        "softmin": lambda c, x, *, axis: torch.softmax(torch.neg(x), axis),
         "split": split,
         "sub": plain(torch.sub),
         "sum": total,
-        "threshold": lambda c, x, *, alpha=1.0: functional.threshold(x, alpha, 0.0),
+        "threshold": lambda c, x, *, alpha: functional.threshold(x, alpha, 0.0),
         "tile": tile,
         "top_k": top,
         "transpose": lambda c, x, *, perm: torch.permute(x, perm),
         "trilu": triangle,
     }
-
-
-def _without(shape: Sequence[Any], axis: int, rank: int) -> tuple[Any, ...]:
-    axis %= rank
-    return (*shape[:axis], *shape[axis + 1 :])

@@ -16,12 +16,14 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
     functional = torch.nn.functional
 
     def bordered(
-        x: Any, pads: Sequence[int], axes: int, fill: float, most: Sequence[int] = ()
+        x: Any, pads: Sequence[int], axes: int, fill: float, kernel: Sequence[int] = ()
     ) -> tuple[Any, tuple[int, ...]]:
-        """Return the operand, with borders where a function does not take them, and those that are left to do."""
+        """Return the operand, with borders where a function does not take them, and those that are left to do.
+
+        Pools take those of half their windows at most, convolutions any.
+        """
         begins, ends = pads[:axes], pads[axes:]
-        narrow = all(border <= limit for border, limit in zip(begins, most, strict=False))
-        if begins == ends and min(begins, default=0) >= 0 and narrow:
+        if begins == ends and all(border <= size // 2 for border, size in zip(begins, kernel, strict=False)):
             return x, tuple(begins)
         order = [pads[at + side * axes] for at in reversed(range(axes)) for side in (0, 1)]
         return functional.pad(x, order, value=fill), (0,) * axes
@@ -36,18 +38,13 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
             found[name] = listed if len(listed) == count else (listed[0],) * count
         return found
 
-    def halves(window: Mapping[str, Sequence[int]]) -> list[int]:
-        """Return the widest borders that pools take: half of their windows."""
-        spans = zip(window["kernel"], window["dilations"], strict=True)
-        return [((size - 1) * dilation + 1) // 2 for size, dilation in spans]
-
-    def conv(c: Any, x: Any, w: Any, b: Any = None, *, groups: int = 1, **rest: Any) -> Any:
+    def conv(c: Any, x: Any, w: Any, b: Any = None, *, groups: int, **rest: Any) -> Any:
         axes, window = c.rank(0) - 2, windows(c, rest)
         x, padding = bordered(x, window["pads"], axes, 0.0)
         function = getattr(functional, f"conv{axes}d")
         return function(x, w, b, window["strides"], padding, window["dilations"], groups)
 
-    def conv_transpose(c: Any, x: Any, w: Any, b: Any = None, *, groups: int = 1, **rest: Any) -> Any:
+    def conv_transpose(c: Any, x: Any, w: Any, b: Any = None, *, groups: int, **rest: Any) -> Any:
         axes, window = c.rank(0) - 2, windows(c, rest)
         pads = window["pads"]
         if pads[:axes] != pads[axes:] or min(pads, default=0) < 0:
@@ -56,31 +53,31 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
         more = window["output_padding"]
         return function(x, w, b, window["strides"], pads[:axes], more, groups, window["dilations"])
 
-    def max_pool(c: Any, x: Any, *, ceil_mode: bool = False, **rest: Any) -> Any:
+    def max_pool(c: Any, x: Any, *, ceil_mode: bool, **rest: Any) -> Any:
         axes, window = c.rank(0) - 2, windows(c, rest)
-        x, padding = bordered(x, window["pads"], axes, float("-inf"), halves(window))
+        x, padding = bordered(x, window["pads"], axes, float("-inf"), window["kernel"])
         function = getattr(functional, f"max_pool{axes}d")
         return function(x, window["kernel"], window["strides"], padding, window["dilations"], ceil_mode)
 
-    def average_pool(c: Any, x: Any, *, ceil_mode: bool = False, count_include_pad: bool = False, **rest: Any) -> Any:
+    def average_pool(c: Any, x: Any, *, ceil_mode: bool, count_include_pad: bool, **rest: Any) -> Any:
         axes, window = c.rank(0) - 2, windows(c, rest)
         if any(each != 1 for each in window["dilations"]):
             raise Unfit("dilated means are not supported")
         given, function = x, getattr(functional, f"avg_pool{axes}d")
-        x, padding = bordered(x, window["pads"], axes, 0.0, halves(window))
+        x, padding = bordered(x, window["pads"], axes, 0.0, window["kernel"])
         if padding == (0,) * axes and any(window["pads"]) and (not count_include_pad or ceil_mode):
             if count_include_pad:
                 raise Unfit(f"borders {window['pads']} are wide, or differ in begin and end")
             # The share of a window that is not border.
-            ones, _ = bordered(torch.ones_like(given), window["pads"], axes, 0.0, halves(window))
+            ones, _ = bordered(torch.ones_like(given), window["pads"], axes, 0.0, window["kernel"])
             x, ones = (function(each, window["kernel"], window["strides"], 0, ceil_mode) for each in (x, ones))
             return x / ones
         return function(x, window["kernel"], window["strides"], padding, ceil_mode, count_include_pad)
 
-    def batch_norm(c: Any, x: Any, gain: Any, shift: Any, mean: Any, var: Any, *, epsilon: float = 1e-5) -> Any:
+    def batch_norm(c: Any, x: Any, gain: Any, shift: Any, mean: Any, var: Any, *, epsilon: float) -> Any:
         return functional.batch_norm(x, mean.detach(), var.detach(), gain, shift, False, 0.0, epsilon)
 
-    def layer_norm(c: Any, x: Any, gain: Any, shift: Any = None, *, axis: int = -1, epsilon: float = 1e-5) -> Any:
+    def layer_norm(c: Any, x: Any, gain: Any, shift: Any = None, *, axis: int, epsilon: float) -> Any:
         shape = c.sizes(c.operand_shape(0)[axis:])
         if tuple(c.operand_shape(1)) != tuple(c.operand_shape(0)[axis:]):
             gain = gain.expand(shape)
@@ -88,21 +85,19 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
             shift = shift.expand(shape)
         return functional.layer_norm(x, shape, gain, shift, epsilon)
 
-    def rms_norm(c: Any, x: Any, gain: Any, *, axis: int = -1, epsilon: float = 1e-5) -> Any:
+    def rms_norm(c: Any, x: Any, gain: Any, *, axis: int, epsilon: float) -> Any:
         return functional.rms_norm(x, c.sizes(c.operand_shape(0)[axis:]), None, epsilon) * gain
 
-    def group_norm(c: Any, x: Any, gain: Any, shift: Any, *, groups: int, epsilon: float = 1e-5) -> Any:
+    def group_norm(c: Any, x: Any, gain: Any, shift: Any, *, groups: int, epsilon: float) -> Any:
         return functional.group_norm(x, groups, gain, shift, epsilon)
 
-    def instance_norm(c: Any, x: Any, gain: Any, shift: Any, *, epsilon: float = 1e-5) -> Any:
+    def instance_norm(c: Any, x: Any, gain: Any, shift: Any, *, epsilon: float) -> Any:
         return functional.instance_norm(x, weight=gain, bias=shift, eps=epsilon)
 
     def prelu(c: Any, x: Any, slope: Any) -> Any:
         return torch.where(x >= 0, x, x * slope)
 
-    def attention(
-        c: Any, q: Any, k: Any, v: Any, mask: Any = None, *, scale: float | None = None, is_causal: bool = False
-    ) -> Any:
+    def attention(c: Any, q: Any, k: Any, v: Any, mask: Any = None, *, scale: float | None, is_causal: bool) -> Any:
         shared = c.operand_shape(0)[1] != c.operand_shape(1)[1]
         if is_causal and mask is not None:
             raise Unfit("a mask beside is_causal is not supported")
@@ -111,9 +106,7 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
         )
 
     def recurrent(kind: str, order: Sequence[int], activations: Sequence[str]) -> Any:
-        def compute(
-            c: Any, x: Any, w: Any, r: Any, b: Any, *starts: Any, direction: str = "forward", **rest: Any
-        ) -> Any:
+        def compute(c: Any, x: Any, w: Any, r: Any, b: Any, *starts: Any, direction: str, **rest: Any) -> Any:
             both = direction == "bidirectional"
             used = tuple(rest.pop("activations", activations))
             before = rest.pop("linear_before_reset", kind != "gru")
@@ -125,8 +118,8 @@ def written_layers(torch: Any) -> Mapping[str, Written]:
                 or not (relu or (set(used) <= set(activations) and named == tuple(activations)))
             ):
                 raise Unfit(f"direction={direction!r} with {used} has no form in PyTorch")
-            if any(value not in (None, 0, False, ()) for value in rest.values()):
-                raise Unfit(f"{', '.join(sorted(rest))} are not supported")
+            if further := sorted(name for name, value in rest.items() if value not in (None, 0, False, ())):
+                raise Unfit(f"{', '.join(further)} are not supported")
             states = list(starts[: 2 if kind == "lstm" else 1])
             if len(starts) > len(states) + (kind == "lstm") and starts[-1] is not None:
                 raise Unfit("lengths of sequences are not supported")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,24 +21,30 @@ OPS = [*operators()]
 
 
 @pytest.mark.parametrize("kind", sorted({kind for kind, *_ in LAYERS}))
-def test_a_layer_computes_what_it_says(kind: str) -> None:
+def test_a_layer_computes_what_it_says(kind: str, same_text: Callable[[str], None]) -> None:
+    texts: list[str] = []
     for name, inputs, settings, wanted in LAYERS:
         if name == kind:
-            check(kind, inputs, settings, wanted, op=False)
+            check(kind, inputs, settings, wanted, op=False, texts=texts)
+    same_text("\n".join(texts))
 
 
 @pytest.mark.parametrize("kind", sorted({kind for kind, *_ in OPS}))
-def test_an_op_among_layers_computes_what_it_says(kind: str) -> None:
+def test_an_op_among_layers_computes_what_it_says(kind: str, same_text: Callable[[str], None]) -> None:
+    texts: list[str] = []
     for name, inputs, settings, wanted in OPS:
         if name == kind:
-            check(kind, inputs, settings, wanted, op=True)
+            check(kind, inputs, settings, wanted, op=True, texts=texts)
+    same_text("\n".join(texts))
 
 
-def check(kind: str, inputs: tuple[Any, ...], settings: dict[str, Any], wanted: Any, *, op: bool) -> None:
+def check(
+    kind: str, inputs: tuple[Any, ...], settings: dict[str, Any], wanted: Any, *, op: bool, texts: list[str]
+) -> None:
     several = wanted if isinstance(wanted, tuple) else (wanted,)
     as_list = isinstance(inputs[0], list)
     flat = inputs[0] if as_list else inputs
-    found = computed(kind, *flat, op=op, as_list=as_list, results=len(several), **settings)
+    found = computed(kind, *flat, op=op, as_list=as_list, results=len(several), told=texts, **settings)
     for ours, theirs in zip(found, several, strict=True):
         assert ours.shape == np.shape(theirs), settings
         np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-5, err_msg=str(settings))

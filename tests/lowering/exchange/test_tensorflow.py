@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, evaluate, load, verify
+from graphrewrite.formats import to_text
 from graphrewrite.lowering import ModelError, OpenSizesError, UnsupportedOpsError, from_tensorflow
 from graphrewrite.lowering.exchange.rulesets.messages import new_message, read_message
 
@@ -68,7 +69,12 @@ def computed(kind, x, *constants, results=1, **attributes):
     reads = [*before, "x", *names[len(before) :]]
     graph = from_tensorflow(frozen(*nodes, written("y", kind, reads, **attributes)), outputs=[f"y:{results - 1}"])
     verify(graph)
+    TEXTS.append(to_text(graph, whole=True))
     return evaluate(graph, x)[graph.outputs[0]]
+
+
+TEXTS: list[str] = []
+"""Of the graphs that were made."""
 
 
 def i32(*numbers):
@@ -152,9 +158,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_an_op_computes_what_it_says(name):
+def test_an_op_computes_what_it_says(name, same_text):
     compute, wanted = CASES[name]
+    TEXTS.clear()
     np.testing.assert_allclose(compute(), wanted, rtol=1e-5, atol=1e-6)
+    same_text("\n".join(TEXTS))
 
 
 SIGNED = np.array([[-7, 5, 3], [7, -5, -4]], np.int32)
@@ -309,11 +317,12 @@ MORE = {
 
 
 @pytest.mark.parametrize("name", MORE)
-def test_further_ops(name):
+def test_further_ops(name, same_text):
     x, constants, attributes, wanted = MORE[name]
     got = computed(name.split(" ")[0], x, *constants, is_open=False, **attributes)
     np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
     assert np.shape(got) == np.shape(wanted)
+    same_text(TEXTS[-1])
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 import pytest
 
-from graphrewrite import evaluate, verify
+from graphrewrite import Graph, evaluate, verify
 from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.formats import to_text
 from graphrewrite.lowering import from_tflite, to_onnx
 from graphrewrite.lowering.exchange.tflite.tables import TFLITE
 from tests.models_roundtrip.make_tflite import FILE, KEEPING
@@ -34,7 +36,9 @@ def recorded() -> dict[str, dict[str, dict[str, np.ndarray]]]:
     return found
 
 
-def assert_computes(data: bytes, inputs: dict[str, np.ndarray], expected: dict[str, np.ndarray], *, real: bool) -> None:
+def assert_computes(
+    data: bytes, inputs: dict[str, np.ndarray], expected: dict[str, np.ndarray], *, real: bool
+) -> Graph:
     graph = from_tflite(data)
     verify(graph)
     found = evaluate(graph, inputs)
@@ -45,12 +49,14 @@ def assert_computes(data: bytes, inputs: dict[str, np.ndarray], expected: dict[s
             np.testing.assert_allclose(array, expected[name], rtol=NEAR, atol=NEAR)
         else:
             np.testing.assert_array_equal(array, expected[name])
+    return graph
 
 
 @pytest.mark.parametrize("case", [*STORED, *(f"real {kind}" for kind in PLAIN)])
-def test_an_operator_computes_what_was_recorded(case: str) -> None:
+def test_an_operator_computes_what_was_recorded(case: str, same_text: Callable[[str], None]) -> None:
     data = recorded()[case]["model"][""].tobytes()
-    assert_computes(data, recorded()[case]["in"], recorded()[case]["out"], real=case.startswith("real"))
+    graph = assert_computes(data, recorded()[case]["in"], recorded()[case]["out"], real=case.startswith("real"))
+    same_text(to_text(graph, whole=True))
 
 
 def test_every_tensor_of_a_network_is_what_was_recorded() -> None:

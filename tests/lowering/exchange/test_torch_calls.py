@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate
+from graphrewrite.formats import to_text
 from graphrewrite.lowering.exchange.static_values import StaticValues
 from graphrewrite.lowering.exchange.torch.call import Call, cast
 from graphrewrite.lowering.exchange.torch_import import TORCH
@@ -47,8 +49,8 @@ def told(value: Any, graph: Graph, inputs: dict[str, np.ndarray]) -> Any:
     return value
 
 
-def results_of(call: dict[str, Any]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """What the table's entry gives for a call, of the results that it gives, and what PyTorch gave."""
+def results_of(call: dict[str, Any]) -> tuple[Graph, list[np.ndarray], list[np.ndarray]]:
+    """The graph of a call, what the table's entry gives, of the results that it gives, and what PyTorch gave."""
     graph, inputs = Graph("call"), dict[str, np.ndarray]()
     arguments = {name: told(value, graph, inputs) for name, value in call["arguments"].items()}
     kinds = tuple(Tensor(as_element(r["type"]), tuple(r["shape"])) for r in call["results"])
@@ -61,14 +63,15 @@ def results_of(call: dict[str, Any]) -> tuple[list[np.ndarray], list[np.ndarray]
         if value is not None:
             graph.output(f"y{i}", cast(value, as_element(result["type"])))
             wanted.append(array_of(result))
-    return [*evaluate(graph, inputs).values()], wanted
+    return graph, [*evaluate(graph, inputs).values()], wanted
 
 
 @pytest.mark.parametrize("op", sorted(CALLS))
-def test_an_op_computes_what_was_recorded(op: str) -> None:
-    compared = 0
+def test_an_op_computes_what_was_recorded(op: str, same_text: Callable[[str], None]) -> None:
+    compared, texts = 0, []
     for call in CALLS[op]:
-        found, wanted = results_of(call)
+        graph, found, wanted = results_of(call)
+        texts.append(to_text(graph, whole=True))
         for ours, theirs in zip(found, wanted, strict=True):
             what = f"{op}{ {name: value for name, value in call['arguments'].items() if value is not None} }"
             assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype), what
@@ -77,3 +80,4 @@ def test_an_op_computes_what_was_recorded(op: str) -> None:
             np.testing.assert_allclose(ours, theirs, rtol=bound, atol=bound * scale, err_msg=what)
             compared += 1
     assert compared > 0
+    same_text("\n".join(texts))
