@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-_REAL = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
+from tests.support.recorded_texts import without_reals
+
 TEXTS = Path(__file__).with_name("recorded_texts.txt")
 
 
@@ -30,9 +30,7 @@ def same_text(request: pytest.FixtureRequest) -> Callable[[str], None]:
     case = f"{request.node.parent.name.rpartition('/')[2]} {request.node.name}"
 
     def check(text: str) -> None:
-        # Functions of numpy may differ in the last bit from one processor to another.
-        rounded = _REAL.sub(lambda number: f"{float(number[0]):.5g}", text)
-        digest = hashlib.sha256(rounded.encode()).hexdigest()[:12]
+        digest = hashlib.sha256(without_reals(text).encode()).hexdigest()[:12]
         if request.config.getoption("--record-graphs"):
             recorded()[case] = digest
             lines = [f"{digest} {name}\n" for name, digest in sorted(recorded().items())]
