@@ -35,15 +35,15 @@ class Change(NamedTuple):
     edit: Edit
 
 
-def attempt_of(entry: Entry, graph: Any, candidates: Candidates) -> Attempt:
-    """Return a function that tries a rule at the nodes of a graph, which may change between two tries."""
+def attempt_of(entry: Entry, graph: Any, candidates: Candidates, patience: int = 0) -> Attempt:
+    """Return a function that tries a rule at the nodes of a graph, which may change between two tries.
+
+    So many searches are worth the time that it takes to generate a function that finds matches.
+    """
     member = entry.member
     if not isinstance(member, PatternRule):
         return _planned(member, graph)
-    matches = _searched(member, graph, entry.root, candidates)
-    finder = None if has_unknown_ops(member, graph) else member.definition.finder(entry.root)
-    if finder is not None:
-        matches = _found(member, graph, finder, candidates, matches)
+    matches = _searched(member, graph, entry.root, candidates, patience)
 
     def attempt(node: str) -> Iterable[Any]:
         try:
@@ -77,11 +77,28 @@ def _planned(member: Any, graph: Any) -> Attempt:
     return attempt
 
 
-def _searched(rule: PatternRule, graph: Graph, root: int, candidates: Candidates) -> Callable[[str], Iterable[Match]]:
+def _searched(
+    rule: PatternRule, graph: Graph, root: int, candidates: Candidates, patience: int
+) -> Callable[[str], Iterable[Match]]:
     screen = screen_of(top_of(rule.pattern.roots[root]), most=_most_readers(rule))
     options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "candidates": candidates}
+    count = 0
+    found: Callable[[str], Iterable[Match]] | None = None  # by a generated function
 
     def matches(node: str) -> Iterable[Match]:
+        nonlocal count, found
+        if found is not None:
+            return found(node)
+        if not screen.admits(node, graph):
+            return ()
+        count += 1
+        if count > patience or rule.definition.has_finder(root):
+            finder = None if has_unknown_ops(rule, graph) else rule.definition.finder(root)
+            found = screened if finder is None else _found(rule, graph, finder, candidates, search)
+            return found(node)
+        return search(node)
+
+    def screened(node: str) -> Iterable[Match]:
         return search(node) if screen.admits(node, graph) else ()
 
     def search(node: str) -> Iterator[Match]:
