@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from graphrewrite.rewriting.engine.members import PatternRule
-from graphrewrite.rewriting.pattern import Either, Pattern, PatternNode, Result, kinds_of, top_of
+from graphrewrite.rewriting.pattern import Either, Pattern, PatternNode, Repeated, Result, kinds_of, top_of
 
 __all__ = ["ANY", "Entry", "Index", "entries_of", "root_kinds"]
 
@@ -83,6 +83,8 @@ def _depth(term: Any) -> int:
             return _depth(term.node)
         case PatternNode():
             return 1 + max(map(_depth, term.operands), default=0)
+        case Repeated():
+            return min(term.least, 1)
     return 0
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from graphrewrite.graph.dataflow import only_orders_effects
-from graphrewrite.rewriting.pattern import Either, Literal, PatternNode, Result, Variable
+from graphrewrite.rewriting.pattern import Either, Literal, PatternNode, Repeated, Result, Variable, kinds_of
 
 __all__ = ["Screen", "screen_of"]
 
@@ -87,6 +87,8 @@ def _alternatives(term: Any, depth: int, most: float) -> tuple[tuple[frozenset[s
             return _alternatives(term.node, depth, most)
         case Literal() | Variable(constant=True, optional=False):
             return ((_CONSTANT, math.inf, Screen(())),)
+        case Repeated():  # whose links may have readers outside of the match
+            return ((kinds, math.inf, Screen(())),) if (kinds := kinds_of(term)) else ()
         case Either():
             each = [_alternatives(option, depth, most) for option in term.options]
             return tuple(one for several in each for one in several) if all(each) else ()

@@ -261,6 +261,9 @@ def kinds_of(term: Any) -> frozenset[str]:
         case Either():
             kinds = [kinds_of(option) for option in term.options]
             return frozenset().union(*kinds) if all(kinds) else frozenset()
+        case Repeated():
+            kinds = [term.unit.top.kinds, *(() if term.least else (kinds_of(term.base),))]
+            return frozenset().union(*kinds) if all(kinds) else frozenset()
     return frozenset()
 
 
