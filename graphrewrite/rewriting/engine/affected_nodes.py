@@ -31,7 +31,7 @@ __all__ = ["AffectedNodes", "Position", "affected_nodes_of"]
 
 @lru_cache(maxsize=64)
 def affected_nodes_of(patterns: tuple[Pattern, ...], *, is_conjunctive: bool) -> AffectedNodes:
-    """Return the `AffectedNodes` into which some patterns are entered; cached, for one rule set rewrites many graphs."""
+    """Return the `AffectedNodes` for some patterns, which are to be entered; cached, for sets rewrite many graphs."""
     return AffectedNodes(is_conjunctive=is_conjunctive)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -80,7 +79,7 @@ def _planned(member: Any, graph: Any) -> Attempt:
 def _searched(
     rule: PatternRule, graph: Graph, root: int, candidates: Candidates, patience: int
 ) -> Callable[[str], Iterable[Match]]:
-    screen = screen_of(top_of(rule.pattern.roots[root]), most=_most_readers(rule))
+    screen = screen_of(top_of(rule.pattern.roots[root]), pattern=rule.pattern if _keeps_to_itself(rule) else None)
     options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "candidates": candidates}
     count = 0
     found: Callable[[str], Iterable[Match]] | None = None  # by a generated function
@@ -108,11 +107,11 @@ def _searched(
     return matches
 
 
-def _most_readers(rule: PatternRule) -> float:
-    """Return how many readers a node of a match may have that is no root: where they are all matched, no more."""
+def _keeps_to_itself(rule: PatternRule) -> bool:
+    """Tell whether all readers of a matched node that is no root are matched, each by a node of the pattern."""
     pattern = rule.pattern
     is_counted = len(pattern.roots) == 1 and not any(isinstance(t, Repeated | Every) for t in pattern.terms)
-    return len(pattern.nodes) - 1 if is_counted and rule.shared == "refuse" else math.inf
+    return is_counted and rule.shared == "refuse"
 
 
 def _found(

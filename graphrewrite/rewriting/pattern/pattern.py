@@ -139,6 +139,16 @@ class Pattern:
                 work.append(term.base if isinstance(term, Repeated) else term.of)
         return tuple(filter(None, found))
 
+    def most_readers(self, node: PatternNode) -> int:
+        """Return how many nodes of a match may read one of its nodes: those that are not below it."""
+        below = {id(node)} if self.may_be_cyclic else set(map(id, walk(node)))
+        return sum(id(other) not in below for other in self.nodes)
+
+    @cached_property
+    def may_be_cyclic(self) -> bool:
+        """Whether a node of a match may read one above it: cycles pass through state."""
+        return any(not node.ops or any(op.stateful for op in node.ops) for node in self.nodes)
+
     @property
     def denied(self) -> dict[int, Without]:
         """By identity, nodes and variables that only a negation has, each with one that has it: they bind nothing."""
