@@ -131,12 +131,12 @@ def merge_integer_differences(x: Integers, c: Constant, d: Constant):
 @rule(shared="keep")
 def drop_added_and_subtracted(x: Integers, y):
     """Integers from which others are taken away again that they were added to are these, for they wrap around."""
-    total, difference = op.add(x, y), op.sub(x, y)
-    rest = op.sub(total | difference, x)
+    inner = (op.add | op.sub)(x, y)
+    rest = op.sub(inner, x)
     yield rest
     if y.type != rest.type:
         return decline("the other operand broadcasts it", at=rest)
-    return y if total else op.neg(y)
+    return y if inner.op is op.add else op.neg(y)
 
 
 @rule(shared="keep")
@@ -150,12 +150,12 @@ def drop_subtracted_and_added(x: Integers, y):
 @rule(shared="keep")
 def drop_subtracted_from_itself(x: Integers, y):
     """Integers less what is their sum with others are these, negated; and so their difference."""
-    total, difference = op.add(x, y), op.sub(x, y)
-    rest = op.sub(x, total | difference)
+    inner = (op.add | op.sub)(x, y)
+    rest = op.sub(x, inner)
     yield rest
     if y.type != rest.type:
         return decline("the other operand broadcasts it", at=rest)
-    return op.neg(y) if total else y
+    return op.neg(y) if inner.op is op.add else y
 
 
 @rule(keeps="rounding")

@@ -119,8 +119,10 @@ _HELD_BY_ALL = 65504
 
 def is_reached(low, high, x):
     """Whether each limit that is there is seen to change some number of a float that has no limits of its own."""
-    limits = [bound for bound in (low, high) if bound is not None]
-    return bool(limits) and all(abs(bound) < _HELD_BY_ALL for bound in limits) and visibly_unlimited(x)
+    if low is None and high is None:
+        return False
+    is_held = (low is None or abs(low) < _HELD_BY_ALL) and (high is None or abs(high) < _HELD_BY_ALL)
+    return is_held and visibly_unlimited(x)
 
 
 def as_stored(bound, element):

@@ -144,9 +144,9 @@ def test_of_plain_patterns_an_edge_between_new_nodes_wakes_nothing_more():
 
 def test_positions_that_are_alike_are_one():
     wake = affected_nodes_of(*[DEEP.replace("def r", f"def r{i}") for i in range(5)])
+    assert [p.kinds for p in wake.above("neg").positions] == [frozenset({"relu"})]
     assert {kind: len(places) for kind, places in wake.starts.items()} == {"neg": 1, "relu": 1, "abs": 0}
     assert {kind: len(places) for kind, places in wake.inner.items()} == {"neg": 1, "relu": 1, "abs": 0}
-    assert [p.kinds for p in wake.above("neg").positions] == [frozenset({"relu"})]
     assert wake.above("neg")["abs"] == (False, None)
     assert wake.above("neg")["relu"] == (False, wake.above("relu"))
     assert wake.above("relu")["abs"] == (True, None)

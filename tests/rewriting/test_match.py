@@ -99,7 +99,7 @@ def check_attempts(pair: Pair, at_nodes: list[Any]) -> None:
 
 def attempts(entry: Entry, graph: Graph) -> Iterator[tuple[Any, Any]]:
     """What the engine tries in a graph that does not change."""
-    index, attempt = Index([entry]), attempt_of(entry, graph, Candidates(graph))
+    index, attempt = Index([entry], None), attempt_of(entry, graph, Candidates(graph))
     for node in graph.in_order():
         if index.at(graph.nodes[node]["type"], graph.pred[node], graph.nodes):
             yield from attempt(node)

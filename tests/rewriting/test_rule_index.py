@@ -26,7 +26,7 @@ NODES = st.lists(st.none() | KINDS, max_size=4)
 @given(ENTRIES, KINDS, NODES)
 def test_what_is_tried_is_what_fits_in_the_order_of_the_set(entries, kind, operands):
     nodes = {i: {} if operand is None else {"type": operand} for i, operand in enumerate(operands)}
-    index = Index(entries)
+    index = Index(entries, None)
     here = [e for e in entries if not e.kinds or kind in e.kinds]
     fitting = [e for e in here if not e.needs or e.needs & {operand for operand in operands if operand is not None}]
     for _ in range(2):  # entries of several operands are put together once
@@ -36,19 +36,10 @@ def test_what_is_tried_is_what_fits_in_the_order_of_the_set(entries, kind, opera
     assert set(known) == {need for e in here for need in e.needs}
 
 
-@given(ENTRIES)
-def test_the_types_of_an_index_are_those_of_its_entries(entries):
-    kinds = Index(entries).kinds
-    if any(not e.kinds for e in entries):
-        assert kinds is None
-    else:
-        assert kinds == {kind for e in entries for kind in e.kinds}
-
-
 def test_an_operand_without_a_type_is_of_any():
     entries = [Entry(i, frozenset({"neg"}), frozenset({ANY})) for i in range(3)]
-    assert list(Index(entries).at("neg", ["a"], {"a": {}})) == entries
-    assert list(Index(entries).at("neg", ["a"], {"a": {"type": "relu"}})) == []
+    assert list(Index(entries, None).at("neg", ["a"], {"a": {}})) == entries
+    assert list(Index(entries, None).at("neg", ["a"], {"a": {"type": "relu"}})) == []
 
 
 @pytest.mark.parametrize(

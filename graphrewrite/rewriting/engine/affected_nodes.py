@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from graphrewrite.graph.edit import Edit
@@ -29,9 +30,9 @@ __all__ = ["AffectedNodes", "Position", "affected_nodes_of"]
 
 
 @lru_cache(maxsize=64)
-def affected_nodes_of(patterns: tuple[tuple[Pattern, bool], ...], *, is_conjunctive: bool) -> AffectedNodes:
-    """Return the `AffectedNodes` of some patterns; cached, for one rule set rewrites many graphs."""
-    return AffectedNodes(patterns, is_conjunctive=is_conjunctive)
+def affected_nodes_of(patterns: tuple[Pattern, ...], *, is_conjunctive: bool) -> AffectedNodes:
+    """Return the `AffectedNodes` for some patterns, which are to be entered; cached, for sets rewrite many graphs."""
+    return AffectedNodes(is_conjunctive=is_conjunctive)
 
 
 @dataclass(eq=False)
@@ -108,9 +109,11 @@ class AffectedNodes:
 
     A new match holds a new node, or an edge that is new, or a node that lost a reader. From there, the way up to a root
     leads along the positions of the patterns, and over readers of fitting types only.
+
+    Several threads may ask, and enter patterns.
     """
 
-    def __init__(self, patterns: Iterable[tuple[Pattern, bool]], *, is_conjunctive: bool = False) -> None:
+    def __init__(self, patterns: Iterable[tuple[Pattern, bool]] = (), *, is_conjunctive: bool = False) -> None:
         # By the type of a node: positions of its readers if it is new, and if it lost a reader; sets that keep order.
         self.starts: dict[str, dict[Position, None]] = {}
         self.inner: dict[str, dict[Position, None]] = {}
@@ -121,8 +124,20 @@ class AffectedNodes:
         self.widest = 0
         self.boundless = False
         self.is_conjunctive = is_conjunctive
+        self.entered: set[Pattern] = set()
+        self._waiting: list[tuple[Pattern, bool]] = []  # as most graphs are left as they are
+        self._lock = Lock()
         for pattern, depends_on_values in patterns:
-            self._enter(pattern, depends_on_values)
+            self.enter(pattern, depends_on_values)
+
+    def enter(self, pattern: Pattern, depends_on_values: bool) -> None:
+        """Add a pattern, whose rule may look at the values that variables bind."""
+        if pattern not in self.entered:
+            with self._lock:
+                self._waiting.append((pattern, depends_on_values))
+                self._above.clear()
+                self._beside.clear()
+                self.entered.add(pattern)
 
     def _enter(self, pattern: Pattern, depends_on_values: bool) -> None:
         self.widest = max(self.widest, len(pattern.nodes))
@@ -178,15 +193,25 @@ class AffectedNodes:
 
     def above(self, kind: str) -> Positions | None:
         """Return the positions of readers of a new node of some type."""
-        if kind not in self._above:
-            self._above[kind] = Positions.of([*self.starts.get(kind, ()), *self.starts.get(ANY, ())], self._known)
-        return self._above[kind]
+        return self._kept(self._above, self.starts, kind)
 
     def beside(self, kind: str) -> Positions | None:
         """Return the positions of readers of a node of some type that lost another one."""
-        if kind not in self._beside:
-            self._beside[kind] = Positions.of([*self.inner.get(kind, ()), *self.inner.get(ANY, ())], self._known)
-        return self._beside[kind]
+        return self._kept(self._beside, self.inner, kind)
+
+    def _kept(
+        self, kept: dict[str, Positions | None], every: dict[str, dict[Position, None]], kind: str
+    ) -> Positions | None:
+        """Return the positions for a type, among those for every type, or for any."""
+        try:
+            return kept[kind]
+        except KeyError:
+            with self._lock:  # what another thread enters meanwhile is not forgotten
+                while self._waiting:
+                    self._enter(*self._waiting.pop())
+                found = Positions.of([*every.get(kind, ()), *every.get(ANY, ())], self._known)
+                kept[kind] = found
+                return found
 
     def after(self, graph: Any, edit: Edit, kinds: frozenset[str] | None) -> dict[Any, None]:
         """Return the nodes, as keys, at which an edit can have enabled a match.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -35,15 +34,15 @@ class Change(NamedTuple):
     edit: Edit
 
 
-def attempt_of(entry: Entry, graph: Any, candidates: Candidates) -> Attempt:
-    """Return a function that tries a rule at the nodes of a graph, which may change between two tries."""
+def attempt_of(entry: Entry, graph: Any, candidates: Candidates, patience: int = 0) -> Attempt:
+    """Return a function that tries a rule at the nodes of a graph, which may change between two tries.
+
+    So many searches are worth the time that it takes to generate a function that finds matches.
+    """
     member = entry.member
     if not isinstance(member, PatternRule):
         return _planned(member, graph)
-    matches = _searched(member, graph, entry.root, candidates)
-    finder = None if has_unknown_ops(member, graph) else member.definition.finder(entry.root)
-    if finder is not None:
-        matches = _found(member, graph, finder, candidates, matches)
+    matches = _searched(member, graph, entry.root, candidates, patience)
 
     def attempt(node: str) -> Iterable[Any]:
         try:
@@ -77,11 +76,28 @@ def _planned(member: Any, graph: Any) -> Attempt:
     return attempt
 
 
-def _searched(rule: PatternRule, graph: Graph, root: int, candidates: Candidates) -> Callable[[str], Iterable[Match]]:
-    screen = screen_of(top_of(rule.pattern.roots[root]), most=_most_readers(rule))
+def _searched(
+    rule: PatternRule, graph: Graph, root: int, candidates: Candidates, patience: int
+) -> Callable[[str], Iterable[Match]]:
+    screen = screen_of(top_of(rule.pattern.roots[root]), pattern=rule.pattern if _keeps_to_itself(rule) else None)
     options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "candidates": candidates}
+    count = 0
+    found: Callable[[str], Iterable[Match]] | None = None  # by a generated function
 
     def matches(node: str) -> Iterable[Match]:
+        nonlocal count, found
+        if found is not None:
+            return found(node)
+        if not screen.admits(node, graph):
+            return ()
+        count += 1
+        if count > patience or rule.definition.has_finder(root):
+            finder = None if has_unknown_ops(rule, graph) else rule.definition.finder(root)
+            found = screened if finder is None else _found(rule, graph, finder, candidates, search)
+            return found(node)
+        return search(node)
+
+    def screened(node: str) -> Iterable[Match]:
         return search(node) if screen.admits(node, graph) else ()
 
     def search(node: str) -> Iterator[Match]:
@@ -91,11 +107,11 @@ def _searched(rule: PatternRule, graph: Graph, root: int, candidates: Candidates
     return matches
 
 
-def _most_readers(rule: PatternRule) -> float:
-    """Return how many readers a node of a match may have that is no root: where they are all matched, no more."""
+def _keeps_to_itself(rule: PatternRule) -> bool:
+    """Tell whether all readers of a matched node that is no root are matched, each by a node of the pattern."""
     pattern = rule.pattern
     is_counted = len(pattern.roots) == 1 and not any(isinstance(t, Repeated | Every) for t in pattern.terms)
-    return len(pattern.nodes) - 1 if is_counted and rule.shared == "refuse" else math.inf
+    return is_counted and rule.shared == "refuse"
 
 
 def _found(

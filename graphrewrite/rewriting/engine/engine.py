@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -21,10 +21,11 @@ from graphrewrite.hierarchy.region_tracking import RegionTracking
 from graphrewrite.rewriting.engine.affected_nodes import affected_nodes_of
 from graphrewrite.rewriting.engine.attempt import Attempt, Change, attempt_of, has_unknown_ops
 from graphrewrite.rewriting.engine.bodies import BodyRewriting
+from graphrewrite.rewriting.engine.dormant_rules import DormantRules
 from graphrewrite.rewriting.engine.journal import Journal
 from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.neighbourhood import Neighbourhood
-from graphrewrite.rewriting.engine.rule_index import ANY, Entry, Index, entries_of
+from graphrewrite.rewriting.engine.rule_index import ANY, Entry, Index, entries_of, root_kinds
 from graphrewrite.rewriting.engine.strategy import Strategy
 from graphrewrite.rewriting.engine.work_list import WorkList
 from graphrewrite.rewriting.facts.observation import Observer, observing_with
@@ -86,27 +87,19 @@ class Engine:
         if verify and isinstance(graph, Graph) and any(True for _ in programs_keep_what_is_read(graph)):
             wanted = [each for each in wanted if each is not programs_keep_what_is_read]  # it was not sound before
         self.table = Table(wanted) if verify and wanted else None
-        groups = [[m] for m in rules] if strategy.first == "rule" else [rules]
         # One work list for all rules, or one for each where rules are priorities. Where a node is visited once, a rule
         # of several roots is entered at the first of them only.
-        roots = 1 if strategy.is_single else None
-        self.indices = [Index([e for m in group for e in entries_of(m)[:roots]]) for group in groups]
-        is_open = any(index.kinds is None for index in self.indices)
-        self.kinds = None if is_open else frozenset().union(*(index.kinds or () for index in self.indices))
+        self.groups = [[m] for m in rules] if strategy.first == "rule" else [list(rules)]
+        self.roots = 1 if strategy.is_single else None
+        self.kinds = root_kinds(rules, self.roots)
         own = [m for m in rules if isinstance(m, PatternRule)]
-        self.neighbourhood = Neighbourhood(rules)
+        is_plain = len(own) == len(rules) and all(is_conjunctive(m.pattern) for m in own)
+        self.neighbourhood = Neighbourhood(rules if is_plain else ())
         # Where all patterns are conjunctive, the nodes that an edit affects follow from a few types.
-        self.is_conjunctive = (
-            len(own) == len(rules)
-            and not self.neighbourhood.is_asked
-            and not self.neighbourhood.is_unbounded
-            and all(is_conjunctive(m.pattern) for m in own)
-        )
-        self.affected = affected_nodes_of(
-            tuple((m.pattern, m.definition.depends_on_values) for m in own), is_conjunctive=self.is_conjunctive
-        )
+        self.is_conjunctive = is_plain and not self.neighbourhood.is_asked and not self.neighbourhood.is_unbounded
+        self.affected = affected_nodes_of(tuple(m.pattern for m in own), is_conjunctive=self.is_conjunctive)
         self.observer = Observer(graph)
-        self.looks_around = any(m.definition.looks_around for m in own)
+        self.looks_around = False
         self.provenance = Provenance(graph)
         self.stores_plainly = stores_plainly(graph)
         self.has_library = isinstance(graph, Graph) and graph.library is not None
@@ -120,12 +113,39 @@ class Engine:
         self.holds_bodies = False  # as far as is known; what fused rules bring is asked for at the end
         self.fused_rules: list[Fused] = []
         # Where no node is looked at again, nobody says at which one a term may match by now.
-        self.candidates = Candidates(graph, remembers=not (strategy.is_single or self.neighbourhood.is_unbounded))
+        self.candidates = Candidates(graph, remembers=not strategy.is_single)
         self.steps = 0
         self.node_kinds: NodeKinds | None = None  # as long as passes find nothing to do
         self.idle: dict[str, int] = {}  # passes to the steps after which they found nothing to do
         self.last: deque[str] = deque(maxlen=100)
         self.pairs: list[tuple[Index, WorkList]] = []
+        # Of conjunctive rules, generated functions tell nobody which nodes they add.
+        waits = strategy.first == "place" and not strategy.is_single and not is_plain
+        self.dormant = DormantRules(own if waits else ())
+        self.entries: dict[int, list[Entry]] = {}
+        self.indices: list[Index] = []
+        self.enter(m for m in rules if not (waits and isinstance(m, PatternRule)))
+
+    def enter(self, rules: Iterable[Any]) -> None:
+        """Let rules be tried from now on."""
+        for rule in rules:
+            self.entries[id(rule)] = entries_of(rule)[: self.roots]
+            if not self.is_conjunctive:
+                self.neighbourhood.enter(rule)
+            if isinstance(rule, PatternRule):
+                self.affected.enter(rule.pattern, rule.definition.depends_on_values)
+                self.looks_around |= rule.definition.looks_around
+        self.candidates.remembers &= not self.neighbourhood.is_unbounded
+        self.indices = [
+            Index([e for m in group for e in self.entries.get(id(m), ())], root_kinds(group, self.roots))
+            for group in self.groups
+        ]
+        self.pairs = [(index, work) for index, (_, work) in zip(self.indices, self.pairs, strict=False)]
+
+    def wake(self, kinds: Iterable[str]) -> None:
+        """Let the rules be tried that wait for nodes of some types."""
+        if self.dormant.rules and (woken := self.dormant.woken_by(kinds)):
+            self.enter(woken)
 
     def run(self) -> None:
         """Apply rules and passes until nothing changes."""
@@ -204,6 +224,7 @@ class Engine:
         """Look at every node, and again at those that an edit affects, until none is left."""
         nodes, pred, interrupts = self.graph._node, self.graph._pred, self.interrupts
         looked, self.node_kinds = 0, None
+        self.wake({data.get("type", ANY) for data in nodes.values()})
         found, held = survey(self.graph, self.kinds)
         self.holds_bodies |= any(issubclass(kind, Graph) for kind in held)
         order = self.strategy.ordered(self.graph, found)
@@ -323,7 +344,7 @@ class Engine:
         def attempt(node: Any) -> bool:
             nonlocal planned_at, count
             if planned_at is None:
-                planned_at = attempt_of(entry, graph, self.candidates)
+                planned_at = attempt_of(entry, graph, self.candidates, self.patience)
             outcomes = planned_at(node)
             if outcomes == ():  # as at most nodes
                 if watcher is not None:
@@ -380,7 +401,7 @@ class Engine:
             roots=(self.kinds or frozenset()) if inline else frozenset(),
             above=self.above if inline else None,
             is_awaited=lambda kind: self.affected.above(kind) is not None,
-            released=self.released if inline and (self.affected.inner or self.kinds) else None,
+            released=self.released if inline else None,
             mode="full" if full else "bare" if journal is None and not self.looks_around else "journal",
             note=self.note if self.looks_around else None if journal is None else journal.extend,
             candidates=self.candidates,
@@ -459,6 +480,7 @@ class Engine:
 
     def look_again(self, edit: Edit, near: Any) -> None:
         """Queue the nodes at which an edit can have enabled a match."""
+        self.wake(data.get("type", ANY) for _, data in (*edit.added, *edit.changed))
         affected = self.affected.after(self.graph, edit, self.kinds)
         if self.neighbourhood.is_asked:
             self.neighbourhood.after(self.graph, edit, affected)

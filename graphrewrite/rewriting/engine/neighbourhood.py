@@ -22,7 +22,7 @@ class Neighbourhood:
         All rules; `AffectedNodes` is enough for those that look only at matched nodes.
     """
 
-    def __init__(self, rules: Iterable[Any]) -> None:
+    def __init__(self, rules: Iterable[Any] = ()) -> None:
         self.is_unbounded = False
         self.kinds: list[frozenset[str] | None] = []
         """By distance from an edit, the types of the nodes that it may concern; None for any."""
@@ -33,24 +33,28 @@ class Neighbourhood:
         self.several: dict[Any, SeveralUnits] = {}
         self.reporting: list[Any] = []
         for rule in rules:
-            radius = rule.definition.radius if isinstance(rule, PatternRule) else rule.radius
-            if radius is None:
-                self.is_unbounded = True
-                continue
-            if not isinstance(rule, PatternRule):
-                self.reporting.append(rule)  # it finds the nodes itself
-                continue
-            if radius:
-                self.radius = max(self.radius, radius)
-                _extend(self.kinds, radius, rule)
-                denied = rule.definition.denied_kinds
-                self.denied = None if denied is None or self.denied is None else self.denied | denied
-            if rule.definition.height:
-                _extend(self.above, rule.definition.height, rule)
-            for root in rule.pattern.roots:
-                if isinstance(root, Repeated | Every):
-                    units = SeveralUnits.of(root)
-                    self.several[units] = units
+            self.enter(rule)
+
+    def enter(self, rule: Any) -> None:
+        """Add a rule."""
+        radius = rule.definition.radius if isinstance(rule, PatternRule) else rule.radius
+        if radius is None:
+            self.is_unbounded = True
+            return
+        if not isinstance(rule, PatternRule):
+            self.reporting.append(rule)  # it finds the nodes itself
+            return
+        if radius:
+            self.radius = max(self.radius, radius)
+            _extend(self.kinds, radius, rule)
+            denied = rule.definition.denied_kinds
+            self.denied = None if denied is None or self.denied is None else self.denied | denied
+        if rule.definition.height:
+            _extend(self.above, rule.definition.height, rule)
+        for root in rule.pattern.roots:
+            if isinstance(root, Repeated | Every):
+                units = SeveralUnits.of(root)
+                self.several[units] = units
 
     @property
     def is_asked(self) -> bool:

@@ -9,13 +9,12 @@ from operator import itemgetter
 from typing import Any
 
 from graphrewrite.rewriting.engine.members import PatternRule
-from graphrewrite.rewriting.pattern import Either, Literal, Pattern, PatternNode, Result, Variable, top_of
+from graphrewrite.rewriting.pattern import Either, Pattern, PatternNode, Repeated, Result, kinds_of, top_of
 
-__all__ = ["ANY", "Entry", "Index", "entries_of"]
+__all__ = ["ANY", "Entry", "Index", "entries_of", "root_kinds"]
 
 ANY = "*"
 """The type of a node that has none, and a wildcard for all types."""
-_CONSTANT = frozenset({"constant"})
 
 
 @dataclass(eq=False)
@@ -50,30 +49,29 @@ def entries_of(member: Any) -> list[Entry]:
     return [Entry(member, kinds, needs, root) for root, (kinds, needs) in enumerate(_ways(member.pattern))]
 
 
+def root_kinds(members: Iterable[Any], most: int | None = None) -> frozenset[str] | None:
+    """Return the types of the nodes at which members can be tried, by so many of their roots; None for any."""
+    found: set[str] = set()
+    for member in members:
+        if isinstance(member, PatternRule):
+            each = [top_of(root).kinds for root in member.pattern.roots[:most]]
+        else:
+            each = [member.kinds or frozenset()]
+        if not all(each):
+            return None
+        found.update(*each)
+    return frozenset(found)
+
+
 @lru_cache(maxsize=1024)
 def _ways(pattern: Pattern) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """Return for each root its types, and those of which one of its operands must be."""
     ways = []
     for top in map(top_of, pattern.roots):
-        operands = [(_depth(term), kinds) for term in top.operands if (kinds := _kinds_of(term))]
+        operands = [(_depth(term), kinds) for term in top.operands if (kinds := kinds_of(term))]
         # The rarest would rule out most, but is not known; the deepest is the next best.
         ways.append((top.kinds, max(operands, key=itemgetter(0), default=(0, frozenset()))[1]))
     return tuple(ways)
-
-
-def _kinds_of(term: Any) -> frozenset[str]:
-    """Return the types of the nodes that a term can match; empty for any."""
-    match term:
-        case PatternNode():
-            return term.kinds
-        case Result():
-            return term.node.kinds
-        case Literal() | Variable(constant=True, optional=False):
-            return _CONSTANT
-        case Either():
-            kinds = [_kinds_of(option) for option in term.options]
-            return frozenset().union(*kinds) if all(kinds) else frozenset()
-    return frozenset()
 
 
 def _depth(term: Any) -> int:
@@ -85,6 +83,8 @@ def _depth(term: Any) -> int:
             return _depth(term.node)
         case PatternNode():
             return 1 + max(map(_depth, term.operands), default=0)
+        case Repeated():
+            return min(term.least, 1)
     return 0
 
 
@@ -109,16 +109,13 @@ class Index:
     Attributes
     ----------
     kinds : frozenset of str, optional
-        Types of nodes with any entries; None for all types.
+        Types of the nodes to look at; None for all types.
     by_kind : dict
         Type of a node to the entries that are always tried, and to those by the type of an operand.
     """
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self.entries = entries
-        self.kinds: frozenset[str] | None = frozenset(k for e in entries for k in e.kinds)
-        if any(not e.kinds for e in entries):
-            self.kinds = None
+    def __init__(self, entries: Sequence[Entry], kinds: frozenset[str] | None) -> None:
+        self.entries, self.kinds = entries, kinds
         self.by_kind = _ByKind(entries)
         self._together: dict[tuple[int, int], tuple[Entry, ...]] = {}
 

@@ -27,7 +27,7 @@ _SHAPES = 32
 
 _MISSES = 16
 """After so many matches that were left to the general path in vain, all are if these are most of them."""
-_REFUSALS = 64
+_REFUSALS = 128
 """After so many matches that a rule has declined, in whatever graphs, its guard is made."""
 _PLAIN = (LEVELS[0].name, *BRIDGES)
 

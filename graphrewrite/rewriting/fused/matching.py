@@ -292,7 +292,7 @@ class MatchWriter(Source):
         self.line(f"if node[{name}].get('type') {kind}: {self.stop}")
         if self.shared == "refuse" and not any(term is top for top in self.tops):
             # A reader beyond the parents may be another node of the match, if it has that many.
-            parents, others = len(self.parents[id(term)]), len(self.pattern.nodes) - 1
+            parents, others = len(self.parents[id(term)]), self.pattern.most_readers(term)
             self.line(f"if len(succ[{name}]) != {parents}:")
             self.line(f"    if len(succ[{name}]) > {others} or len(succ[{name}]) < {parents}: {self.stop}")
             if others > parents:

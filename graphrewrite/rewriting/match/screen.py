@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from graphrewrite.graph.dataflow import only_orders_effects
-from graphrewrite.rewriting.pattern import Either, Literal, PatternNode, Result, Variable
+from graphrewrite.rewriting.pattern import Either, Literal, Pattern, PatternNode, Repeated, Result, Variable, kinds_of
 
 __all__ = ["Screen", "screen_of"]
 
@@ -71,23 +71,26 @@ def _count(readers: Mapping[Any, Mapping[str, Any]]) -> int:
 
 
 @lru_cache(maxsize=1024)
-def screen_of(top: PatternNode, depth: int = _DEPTH, most: float = math.inf) -> Screen:
-    """Return the screen of a pattern node, below which no node of the match has more readers than some number."""
-    found = [_alternatives(term, depth - 1, most) for term in top.operands] if depth else []
+def screen_of(top: PatternNode, depth: int = _DEPTH, pattern: Pattern | None = None) -> Screen:
+    """Return the screen of a pattern node, below which only nodes of the match read others, if its pattern is given."""
+    found = [_alternatives(term, depth - 1, pattern) for term in top.operands] if depth else []
     # Most nodes have a constant: what is rarer decides sooner.
     return Screen(tuple(sorted(filter(None, found), key=lambda each: any(kinds is _CONSTANT for kinds, *_ in each))))
 
 
-def _alternatives(term: Any, depth: int, most: float) -> tuple[tuple[frozenset[str], float, Screen], ...]:
+def _alternatives(term: Any, depth: int, pattern: Pattern | None) -> tuple[tuple[frozenset[str], float, Screen], ...]:
     """Return what the node of an operand may be; nothing where that may be any."""
     match term:
         case PatternNode():
-            return ((term.kinds, most, screen_of(term, depth, most)),) if term.kinds else ()
+            most = math.inf if pattern is None else pattern.most_readers(term)
+            return ((term.kinds, most, screen_of(term, depth, pattern)),) if term.kinds else ()
         case Result():
-            return _alternatives(term.node, depth, most)
+            return _alternatives(term.node, depth, pattern)
         case Literal() | Variable(constant=True, optional=False):
             return ((_CONSTANT, math.inf, Screen(())),)
+        case Repeated():  # whose links may have readers outside of the match
+            return ((kinds, math.inf, Screen(())),) if (kinds := kinds_of(term)) else ()
         case Either():
-            each = [_alternatives(option, depth, most) for option in term.options]
+            each = [_alternatives(option, depth, pattern) for option in term.options]
             return tuple(one for several in each for one in several) if all(each) else ()
     return ()

@@ -1,7 +1,7 @@
 """The pattern language: the part of a rule above its ``yield``, as data."""
 
 from graphrewrite.rewriting.pattern.condition import Application, Literal, Where, same
-from graphrewrite.rewriting.pattern.pattern import Pattern, Root, height_of, parts_of, top_of, walk
+from graphrewrite.rewriting.pattern.pattern import Pattern, Root, height_of, kinds_of, parts_of, top_of, walk
 from graphrewrite.rewriting.pattern.terms import (
     Either,
     Every,
@@ -38,6 +38,7 @@ __all__ = [
     "Where",
     "Without",
     "height_of",
+    "kinds_of",
     "parts_of",
     "same",
     "top_of",

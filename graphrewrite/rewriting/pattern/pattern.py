@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from graphrewrite.op.given_ops import hides_library, hiding
+from graphrewrite.rewriting.pattern.condition import Literal
 from graphrewrite.rewriting.pattern.terms import (
     Either,
     Every,
@@ -21,9 +22,10 @@ from graphrewrite.rewriting.pattern.terms import (
     Without,
 )
 
-__all__ = ["Pattern", "Root", "height_of", "parts_of", "top_of", "walk"]
+__all__ = ["Pattern", "Root", "height_of", "kinds_of", "parts_of", "top_of", "walk"]
 
 Root = PatternNode | Result | Repeated | Every
+_CONSTANT = frozenset({"constant"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,6 +125,35 @@ class Pattern:
         """By identity, roots of which only a match knows how many results they have: all are replaced."""
         read = {id(part) for term in self.terms for part in parts_of(term)}
         return frozenset(id(r) for r in self.roots if isinstance(r, PatternNode) and r.is_open and id(r) not in read)
+
+    @cached_property
+    def needed(self) -> tuple[frozenset[str], ...]:
+        """Sets of types: in a graph that has no node of one of them, there is no match."""
+        found: dict[frozenset[str], None] = {}
+        seen: set[int] = set()
+        work: list[Any] = [*self.roots, *map(top_of, self.roots)]
+        while work:
+            term = work.pop()
+            if id(term) in seen:
+                continue
+            seen.add(id(term))
+            found.setdefault(kinds_of(term))
+            # Below these, what is there is in every match; of alternatives, runs and groups it may not be.
+            if isinstance(term, PatternNode | Result):
+                work += parts_of(term)
+            elif isinstance(term, Repeated | Every):
+                work.append(term.base if isinstance(term, Repeated) else term.of)
+        return tuple(filter(None, found))
+
+    def most_readers(self, node: PatternNode) -> int:
+        """Return how many nodes of a match may read one of its nodes: those that are not below it."""
+        below = {id(node)} if self.may_be_cyclic else set(map(id, walk(node)))
+        return sum(id(other) not in below for other in self.nodes)
+
+    @cached_property
+    def may_be_cyclic(self) -> bool:
+        """Whether a node of a match may read one above it: cycles pass through state."""
+        return any(not node.ops or any(op.stateful for op in node.ops) for node in self.nodes)
 
     @property
     def denied(self) -> dict[int, Without]:
@@ -232,6 +263,24 @@ def walk(term: Any, *, negated: bool = True) -> Iterator[Any]:
         if isinstance(part, Rest):
             work.append(part.variable)
         work.extend(reversed(parts_of(part)))  # so that operands come in order
+
+
+def kinds_of(term: Any) -> frozenset[str]:
+    """Return the types of the nodes that a term can match; empty for any."""
+    match term:
+        case PatternNode():
+            return term.kinds
+        case Result():
+            return term.node.kinds
+        case Literal() | Variable(constant=True, optional=False):
+            return _CONSTANT
+        case Either():
+            kinds = [kinds_of(option) for option in term.options]
+            return frozenset().union(*kinds) if all(kinds) else frozenset()
+        case Repeated():
+            kinds = [term.unit.top.kinds, *(() if term.least else (kinds_of(term.base),))]
+            return frozenset().union(*kinds) if all(kinds) else frozenset()
+    return frozenset()
 
 
 def top_of(root: Root) -> PatternNode:

@@ -10,7 +10,9 @@ import __future__
 import ast
 import dis
 import inspect
+import linecache
 import textwrap
+import tokenize
 from collections.abc import Callable, Collection, Iterator
 from types import CodeType
 from typing import Any
@@ -73,11 +75,12 @@ def guard_of(
 def _source_of(function: Callable[..., Any]) -> ast.FunctionDef | None:
     """Return the source of a function; None where it is not there, or is that of another one by now."""
     code = function.__code__
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    try:  # without `inspect.getsource`, which looks at every module first
+        tree = ast.parse(textwrap.dedent("".join(inspect.getblock(lines))))
+    except (SyntaxError, tokenize.TokenError):
         return None
-    definition = tree.body[0]
+    definition = tree.body[0] if tree.body else None
     if not isinstance(definition, ast.FunctionDef):
         return None
     compiled = compile(tree, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)

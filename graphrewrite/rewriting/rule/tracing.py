@@ -149,6 +149,10 @@ class Definition:
             self._finders[root] = find(self.pattern, self.shared, root) if is_conjunctive(self.pattern) else None
         return self._finders[root]
 
+    def has_finder(self, root: int = 0) -> bool:
+        """Tell whether that function has been generated, for any graph."""
+        return self._finders.get(root) is not None
+
     def fused(self, root: int = 0) -> Fused | None:
         """Return the functions that match at a root and replace at once; None where the rule does not allow it."""
         if root not in self._fused:
