@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -272,12 +272,17 @@ def _searched(rounds: Rounds, executor: Executor | None) -> Findings:
 
 def _budget(subject: Subject, found: Findings, least: int, *, grows: bool) -> int:
     """Return how many graphs to try: more of many members, and where some fire seldom or there is more to come upon."""
-    count = max(_USUAL * least, least * (4 + len(subject.names)) // 5)
+    count = max(_USUAL * least, _for_each(subject, least, subject.names))
     seldom = _seldom(subject, found, least)
     if not found.graphs or not (seldom or grows):
         return count
     times = _MOST if any(not found.fired[name] for name in seldom) else _LONG
-    return count + (times - _USUAL) * least * (4 + len(seldom)) // 5
+    return count + (times - _USUAL) * _for_each(subject, least, seldom)
+
+
+def _for_each(subject: Subject, least: int, names: Sequence[str]) -> int:
+    """Return how many graphs are as much for each of some members as so many for one."""
+    return least * (4 + -(-len(names) // subject.at_once)) // 5
 
 
 def _seldom(subject: Subject, found: Findings, least: int) -> list[str]:

@@ -6,6 +6,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from pickle import UnpicklingError
 from types import CodeType
 from typing import Any
@@ -35,12 +36,11 @@ from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.firing import Firing, facts_of, firing_between, firing_of
-from graphrewrite.testing.generation.instance import NoInstanceError
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.testing.mentioning import ops_mentioned, values_mentioned
 from graphrewrite.testing.strategies.asked_attributes import digraphs_for
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
-from graphrewrite.testing.strategies.graph_strategy import graphs
+from graphrewrite.testing.strategies.graph_strategy import GraphsOfRules, graphs
 from graphrewrite.testing.strategies.picking import one_of
 
 __all__ = ["Outcome", "Subject", "Transformation"]
@@ -151,6 +151,8 @@ class Subject:
         """By what factor each member may make a frame of streams longer."""
         self.is_deaf = any(isinstance(m, Pass) for m in self.members) or bool(functions)
         """Whether steps may go unnoticed by the watcher of a rewrite."""
+        self.at_once = 3 if not functions and all(isinstance(m, Rule) for m in self.members) else 1
+        """Of how many times as many members as graphs of one have instances those of several have."""
         functions_of = [getattr(m, "function", None) for m in self.members]
         functions_of += [stage for stage in self.stages if not isinstance(stage, tuple)]
         self.branches = Branches(function for function in functions_of if function is not None)
@@ -254,8 +256,9 @@ class Subject:
             if self.meaning is not None:
                 return one_of([digraphs_for(member, self.meaning) for member in rules])
             return one_of([digraphs(containing=member) for member in rules])
-        kinds: list[st.SearchStrategy[Any]] = [_containing(m) for m in chosen if isinstance(m, Rule)]
-        if len(kinds) < len(wanted):
+        around = [m for m in chosen if m in self._of_rules.rules]
+        kinds: list[st.SearchStrategy[Any]] = [self._of_rules.containing(around)] * len(around)
+        if len(kinds) < len(wanted):  # of what has no instances the report says why it never fires
             kinds.append(graphs())
             functions = [m.function for m in chosen if isinstance(m, Pass)]
             functions += [s for s in self.stages if not isinstance(s, tuple) and name_of(s) in wanted]
@@ -264,16 +267,12 @@ class Subject:
                 kinds.append(graphs(ops=[*DEFAULT_OPS, *named * -(-len(DEFAULT_OPS) // len(named))]))
         return one_of(kinds)
 
+    @cached_property
+    def _of_rules(self) -> GraphsOfRules:
+        return GraphsOfRules(m for m in self.members if isinstance(m, Rule))
+
     def __repr__(self) -> str:
         return f"<subject {self.name}>"
-
-
-def _containing(rule: Rule) -> st.SearchStrategy[Any]:
-    """Graphs with instances of a rule's pattern; any, where there are none: the report says why it never fires."""
-    try:
-        return graphs(containing=rule)
-    except NoInstanceError:
-        return graphs()
 
 
 def _same(transformation: Transformation, meaning: Callable[[Any], Any] | None, code: str) -> Subject:

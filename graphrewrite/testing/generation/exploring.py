@@ -7,9 +7,9 @@ which its code takes another way, or it gives another reason, and more are looke
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -30,14 +30,14 @@ from graphrewrite.testing.generation.richness import Sketch, extent, least_telli
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
 from graphrewrite.testing.generation.varying import with_layout
 
-__all__ = ["Telling", "explored", "telling_plans"]
+__all__ = ["Telling", "explored", "explored_together", "telling_plans"]
 
 _FIRST = 24
 """Instances to ask of first: a rule that fires at most of them, and always alike, need not be explored."""
 _MANY = 96
 """So many without anything new are enough where there are many types and layouts."""
 _ALL, _MOST = 320, 640
-"""Instances to ask in all, and if the rule has hardly fired until then."""
+"""Instances to ask in all, and if a rule has hardly fired until then: of several rules, beside the first of each."""
 _HARDLY = 4
 _KEPT = 16
 """Plans to keep of each answer."""
@@ -81,8 +81,35 @@ def explored(rule: Rule, *, every_type: bool = False) -> Telling:
     """Return what is found of a rule, once."""
     known = _FOUND.setdefault(rule, {})
     if every_type not in known:
-        known[every_type] = _explored(rule, every_type)
+        (known[every_type],) = _explored((rule,), every_type)
     return known[every_type]
+
+
+def explored_together(rules: Sequence[Rule]) -> tuple[Telling, ...]:
+    """Return what is found of each of several rules, with hardly more instances than for one.
+
+    After the first ones of each, the next go to the rule that was the last to answer as it had not before.
+    """
+    return (explored(rules[0]),) if len(rules) == 1 else _explored(rules, every_type=False)
+
+
+def _explored(rules: Sequence[Rule], every_type: bool) -> tuple[Telling, ...]:
+    walks = [_Walk(rule, every_type=every_type) for rule in rules]
+    for walk in walks:
+        walk.go_on(_FIRST)
+    _share(walks, _ALL - _FIRST)
+    _share([walk for walk in walks if walk.fired < _HARDLY], _MOST - _ALL, until=_HARDLY)
+    return tuple(walk.told(_MOST // len(walks)) for walk in walks)
+
+
+def _share(walks: list[_Walk], turns: int, until: int | None = None) -> None:
+    """Let those of some walks go on that find most, for so many turns in all."""
+    while turns > 0:
+        going = [walk for walk in walks if not walk.is_over and (until is None or walk.fired < until)]
+        if not going:
+            return
+        best = min(going, key=lambda walk: walk.since)
+        turns -= best.go_on(min(turns, _FIRST if len(going) > 1 else turns), until)
 
 
 def telling_plans(rule: Rule, *, every_type: bool = False) -> tuple[Plan, ...]:
@@ -104,71 +131,109 @@ def telling_plans(rule: Rule, *, every_type: bool = False) -> tuple[Plan, ...]:
     return explored(rule, every_type=every_type).plans
 
 
-def _explored(rule: Rule, every_type: bool) -> Telling:
-    branches = Branches([rule.function])
-    followed, mentioned = watched(rule, branches), mentioned_by(rule)
-    by_element = len(mentioned.elements) > 1
-    answers: dict[_Answer, list[Sketch]] = {}
-    hits: Counter[_Answer] = Counter()
-    lines: dict[Any, None] = {}
-    all_ran = not branches.are_there
-    fired = since = met = drawn = 0
-    hidden: set[tuple[int, str]] = set()
-    shown: set[tuple[int, str]] = set()
-    for turn in range(_MOST):
-        if turn >= _ALL and fired >= _HARDLY:
-            break
+class _Walk:
+    """A walk through instances of a rule's pattern, on which it may be stopped and go on.
+
+    Attributes
+    ----------
+    fired : int
+        At how many of them the rule has fired.
+    since : int
+        So many turns ago it gave an answer that was new.
+    is_over : bool
+        Whether more would show nothing.
+    """
+
+    def __init__(self, rule: Rule, *, every_type: bool) -> None:
+        self.rule, self.every_type = rule, every_type
+        self.branches = Branches([rule.function])
+        self.followed, self.mentioned = watched(rule, self.branches), mentioned_by(rule)
+        self.by_element = len(self.mentioned.elements) > 1
+        self.answers: dict[_Answer, list[Sketch]] = {}
+        self.hits: Counter[_Answer] = Counter()
+        self.lines: dict[Any, None] = {}
+        self.all_ran = not self.branches.are_there
+        self.turn = self.fired = self.since = self.met = self.drawn = 0
+        self.hidden: set[tuple[int, str]] = set()
+        self.shown: set[tuple[int, str]] = set()
+        self.is_over = False
+
+    def go_on(self, turns: int, until: int | None = None) -> int:
+        """Take so many turns, or fewer if it is over, or has fired so often; return how many."""
+        first = self.turn
+        while self.turn < first + turns and not self.is_over and (until is None or self.fired < until):
+            self._step(self.turn)
+            self.turn += 1
+        return self.turn - first
+
+    def _step(self, turn: int) -> None:
         pick = seeded(turn)
-        since += 1
+        self.since += 1
+        is_drawn = turn < _FIRST or turn % 4 == 0 or not self.answers
         try:
-            is_drawn = turn < _FIRST or turn % 4 == 0 or not answers
-            if not is_drawn:
-                good = [answer for answer in answers if answer[0] is None]
-                known = good if good and turn % 4 == _NEAR_FIRING else list(answers)
-                seldom = min(pick(known), pick(known), key=lambda answer: hits[answer])
-                plan = min(pick(answers[seldom]), pick(answers[seldom]), key=lambda sketch: sketch.plainness).plan
-                if turn % 8 == _VARIED:
-                    plan = with_layout(plan, pick) if every_type else near(plan, pick)
-                else:
-                    plan = _led(rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=every_type)
-            else:
-                plan = plan_instance(rule.pattern, pick, every_type=every_type)
-            plan = steer(plan, pick, mentioned) if turn % 2 == 0 and turn % 8 else plan
+            plan = self._drawn(pick) if is_drawn else self._found(turn, pick)
+            plan = steer(plan, pick, self.mentioned) if turn % 2 == 0 and turn % 8 else plan
             graph = _graph_of(plan, turn)
         except Unfit:
-            continue
-        reason = _answer(followed, graph)
-        ran = branches.take()
-        if not lines.keys() >= ran.keys():
-            lines.update(ran)
-            all_ran = not branches.never_run(lines)
-        fired += reason is None
-        drawn += is_drawn
-        met += is_drawn and reason is None
+            return
+        reason = _answer(self.followed, graph)
+        ran = self.branches.take()
+        if not self.lines.keys() >= ran.keys():
+            self.lines.update(ran)
+            self.all_ran = not self.branches.never_run(self.lines)
+        self.fired += reason is None
+        self.drawn += is_drawn
+        self.met += is_drawn and reason is None
         if reason is None:
             there, plain = sequences_hiding(plan)
-            hidden |= plain
-            shown |= there - plain
-        is_whole = met >= _OFTEN * drawn and all_ran and (hidden <= shown or turn >= _MANY)
-        if turn >= _FIRST and is_whole and since > (_MANY if every_type else _FIRST):
-            break
+            self.hidden |= plain
+            self.shown |= there - plain
+        is_whole = self.is_often and self.all_ran and (self.hidden <= self.shown or turn >= _MANY)
+        if turn >= _FIRST and is_whole and self.since > (_MANY if self.every_type else _FIRST):
+            self.is_over = True
+            return
         answer = reason, frozenset(ran), _layouts(plan) if reason is None else frozenset()
-        hits[answer] += 1
-        if answer not in answers:
-            since = 0
-        if answer in answers or len(answers) < _ANSWERS:
-            _keep(plan, answers.setdefault(answer, []), by_element=by_element and reason is None)
-    is_often = met >= _OFTEN * drawn
-    fires = [answer for answer in answers if answer[0] is None]
-    if len(fires) == len(answers) == 1 and is_often:
-        return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
-    for number, plan in enumerate(neighbour for answer in fires for neighbour in _neighbours(answers[answer])):
-        reason, ran = _answer(followed, _graph_of(plan, number)), branches.take()
-        if reason is None:
-            _keep(plan, answers.setdefault((None, frozenset(ran), _layouts(plan)), []), by_element=by_element)
-    firing = [same for (reason, *_), same in answers.items() if reason is None]
-    declining = [same for (reason, *_), same in answers.items() if reason is not None]
-    return Telling(tuple(_weighed(firing, declining)), seldom=not is_often)
+        self.hits[answer] += 1
+        if answer not in self.answers:
+            self.since = 0
+        if answer in self.answers or len(self.answers) < _ANSWERS:
+            same = self.answers.setdefault(answer, [])
+            _keep(plan, same, by_element=self.by_element and reason is None)
+
+    def _drawn(self, pick: Pick) -> Plan:
+        return plan_instance(self.rule.pattern, pick, every_type=self.every_type)
+
+    def _found(self, turn: int, pick: Pick) -> Plan:
+        """A plan near to one of an answer that seldom was given."""
+        good = [answer for answer in self.answers if answer[0] is None]
+        known = good if good and turn % 4 == _NEAR_FIRING else list(self.answers)
+        seldom = min(pick(known), pick(known), key=lambda answer: self.hits[answer])
+        same = self.answers[seldom]
+        plan = min(pick(same), pick(same), key=lambda sketch: sketch.plainness).plan
+        if turn % 8 == _VARIED:
+            return with_layout(plan, pick) if self.every_type else near(plan, pick)
+        return _led(self.rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=self.every_type)
+
+    @property
+    def is_often(self) -> bool:
+        """Whether the rule fires at many instances that are drawn."""
+        return self.met >= _OFTEN * self.drawn
+
+    def told(self, most: int) -> Telling:
+        """Return what was found, after a look at so many plans beside those at which the rule fires."""
+        answers = self.answers
+        fires = [answer for answer in answers if answer[0] is None]
+        if len(fires) == len(answers) == 1 and self.is_often:
+            return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
+        beside = islice(chain.from_iterable(_neighbours(answers[answer]) for answer in fires), most)
+        for number, plan in enumerate(beside):
+            reason, ran = _answer(self.followed, _graph_of(plan, number)), self.branches.take()
+            if reason is None:
+                same = answers.setdefault((None, frozenset(ran), _layouts(plan)), [])
+                _keep(plan, same, by_element=self.by_element)
+        firing = [same for (reason, *_), same in answers.items() if reason is None]
+        declining = [same for (reason, *_), same in answers.items() if reason is not None]
+        return Telling(tuple(_weighed(firing, declining)), seldom=not self.is_often)
 
 
 def _keep(plan: Plan, same: list[Sketch], *, by_element: bool) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import cached_property, partial
 from typing import Any
 
 from hypothesis import assume
@@ -16,7 +18,7 @@ from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.beside_values import annotate, order
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
-from graphrewrite.testing.generation.exploring import Telling, explored
+from graphrewrite.testing.generation.exploring import Telling, explored, explored_together
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
 from graphrewrite.testing.generation.kinds import SIZES
 from graphrewrite.testing.generation.palette import few_ops, usual_ops
@@ -29,7 +31,7 @@ from graphrewrite.testing.strategies.sending import made_by_call
 from graphrewrite.testing.strategies.shown import as_code
 from graphrewrite.types import Dimension
 
-__all__ = ["graphs"]
+__all__ = ["GraphsOfRules", "graphs"]
 
 
 @made_by_call
@@ -78,23 +80,80 @@ def graphs(
     if containing is None:
         of_all = _of_all(every_type, open_sizes)
         return as_code(of_all if ops is None else _plain(chosen, every_type, open_sizes))
-    pattern = containing.pattern if isinstance(containing, Rule) else containing
-    if not isinstance(pattern, Pattern):
-        raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
-    feasible_kinds(pattern)  # says at once if there is no instance
     around = [o for o in chosen if ops is not None or o.name in CONTINUOUS]
-    return as_code(_around(_Surroundings(pattern, around, containing, every_type=every_type)))
+    site = _Surroundings(containing, around, every_type=every_type)
+    return as_code(_around((site,), every_type))
 
 
-_NOTHING = Telling((), seldom=False)
+class GraphsOfRules:
+    """Graphs on which several of some rules may fire; what all of them do is explored together.
+
+    Parameters
+    ----------
+    rules : iterable of Rule
+        Of which there may be no graphs.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> from graphrewrite.rules import drop_abs, drop_identity
+    >>> of_rules = GraphsOfRules([drop_abs, drop_identity])
+    >>> graph = find(of_rules.containing(of_rules.rules), lambda g: {"identity", "abs"} <= {g.nodes[n]["type"] for n in g})
+    """
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        around = [LIBRARY[name] for name in DEFAULT_OPS if name in CONTINUOUS]
+        self._sites: dict[Rule, _Surroundings] = {}
+        for rule in rules:
+            with suppress(NoInstanceError):
+                self._sites[rule] = _Surroundings(rule, around, told=partial(self._told, rule))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Those that have instances."""
+        return tuple(self._sites)
+
+    def containing(self, rules: Iterable[Rule]) -> st.SearchStrategy[Graph]:
+        """Return a strategy of graphs with instances of some of the rules."""
+        return as_code(_around(tuple(self._sites[rule] for rule in rules), every_type=False))
+
+    @cached_property
+    def _found(self) -> dict[Rule, Telling]:
+        return dict(zip(self.rules, explored_together(self.rules), strict=True))
+
+    def _told(self, rule: Rule) -> Telling:
+        return self._found[rule]
+
+
+def _nothing() -> Telling:
+    return Telling((), seldom=False)
 
 
 class _Surroundings:
-    """What is put around the instances of a pattern."""
+    """What is put around the instances of a pattern.
 
-    def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern, *, every_type: bool) -> None:
+    Parameters
+    ----------
+    told : callable, optional
+        Gives what was found of the rule, when it is first asked for; by default it is explored alone.
+    """
+
+    def __init__(
+        self,
+        containing: Rule | Pattern,
+        ops: Sequence[Op],
+        *,
+        every_type: bool = False,
+        told: Callable[[], Telling] | None = None,
+    ) -> None:
+        pattern = containing.pattern if isinstance(containing, Rule) else containing
+        if not isinstance(pattern, Pattern):
+            raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
+        feasible_kinds(pattern)  # says at once if there is no instance
         self.pattern, self.every_type = pattern, every_type
         self.rule = containing if isinstance(containing, Rule) else None
+        alone = _nothing if self.rule is None else partial(explored, self.rule, every_type=every_type)
+        self.told = told or alone
         self.mentioned = mentioned_by(containing) if isinstance(containing, Rule) else Mentioned()
         # What must not be there is not put there.
         unwanted = [node.kinds for node in pattern.forbidden]
@@ -107,7 +166,7 @@ class _Surroundings:
 
         Of any other rule it often is one of several, in which least does nothing.
         """
-        found = _NOTHING if self.rule is None else explored(self.rule, every_type=self.every_type)
+        found = self.told()
         if bool(found.plans) and builder.pick((True, True, found.seldom, False)):
             plan = near(builder.pick(found.plans), builder.pick, every_type=self.every_type)
         else:
@@ -133,8 +192,8 @@ _CHOSEN = 3 * _ENDS
 _ALL_DRAWN = st.binary(min_size=_CHOSEN + _ENDS + _MOST * _RECORD, max_size=_CHOSEN + _ENDS + _MOST * _RECORD)
 _ONE_IN_6, _ONE_IN_12 = (*[False] * 5, True), (*[False] * 11, True)
 _ABSENT = 128
-_INSTANCES = (1, 2, 1, 2)
-"""Of a pattern in a graph: two cost much less than two graphs."""
+_INSTANCES, _OF_SEVERAL = (1, 2, 1, 2), (2, 3, 4, 3)
+"""Of a pattern in a graph, and of those of several rules: two cost much less than two graphs."""
 _BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
 
 
@@ -185,20 +244,24 @@ def _built(builder: Builder, pick: Choices, drawn: bytes, *, nests: bool = False
 
 
 @st.composite
-def _around(draw: Any, site: _Surroundings) -> Graph:
+def _around(draw: Any, sites: tuple[_Surroundings, ...], every_type: bool) -> Graph:
     pick = picking(draw)
-    builder = Builder(pick, site.ops, every_type=site.every_type)
+    site = pick(sites)
+    builder = Builder(pick, site.ops, every_type=every_type)
     if site.ops:
         for _ in range(pick(range(3))):
             builder.step()
     wanted = []
+    there: set[_Surroundings] = set()
     try:
-        for turn in range(pick(_INSTANCES)):
-            for root in site.instance(builder, spoiled=site.spoils_first or turn > 0):
+        for _ in range(pick(_INSTANCES if len(sites) == 1 else _OF_SEVERAL)):
+            for root in site.instance(builder, spoiled=site.spoils_first or site in there):
                 builder.offer(root)
                 wanted.append(builder.read(root) if pick((False, True)) else root)
                 if pick((False, False, True)):
                     wanted.append(builder.read(root))
+            there.add(site)
+            site = pick(sites)
     except Unfit:
         assume(False)
     return builder.finish(wanted)
