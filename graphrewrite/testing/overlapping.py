@@ -42,6 +42,11 @@ Inputs = Mapping[str, np.ndarray]
 class Overlapping(Subject):
     """A transformation whose members meet in pairs."""
 
+    @property
+    def at_once(self) -> int:
+        """How many members count as one: a graph has one pair."""
+        return 1
+
     def graphs(self, names: Iterable[str]) -> st.SearchStrategy[Any]:
         """Return a strategy of graphs in which the patterns of two members share nodes, or one reads the other."""
         wanted = set(names)

@@ -253,7 +253,7 @@ def _searched(rounds: Rounds, executor: Executor | None) -> Findings:
     least = rounds.least
     found, number, grows = Findings(), 0, True
     wave = max(1, 2 * math.isqrt(least) // 5)  # the more there is to do, the more may be done at once
-    while number * rounds.size < _budget(rounds.subject, found, least, grows=grows):
+    while number * rounds.size < _budget(rounds, found, grows=grows):
         known = len(found.reached)
         numbers = range(number, number + wave)
         run = partial(rounds.run, learnt=found)
@@ -270,19 +270,21 @@ def _searched(rounds: Rounds, executor: Executor | None) -> Findings:
     return found
 
 
-def _budget(subject: Subject, found: Findings, least: int, *, grows: bool) -> int:
+def _budget(rounds: Rounds, found: Findings, *, grows: bool) -> int:
     """Return how many graphs to try: more of many members, and where some fire seldom or there is more to come upon."""
-    count = max(_USUAL * least, _for_each(subject, least, subject.names))
+    subject, least = rounds.subject, rounds.least
+    count = max(_USUAL * least, _for_each(rounds, subject.names))
     seldom = _seldom(subject, found, least)
     if not found.graphs or not (seldom or grows):
         return count
     times = _MOST if any(not found.fired[name] for name in seldom) else _LONG
-    return count + (times - _USUAL) * _for_each(subject, least, seldom)
+    return count + (times - _USUAL) * _for_each(rounds, seldom)
 
 
-def _for_each(subject: Subject, least: int, names: Sequence[str]) -> int:
+def _for_each(rounds: Rounds, names: Sequence[str]) -> int:
     """Return how many graphs are as much for each of some members as so many for one."""
-    return least * (4 + -(-len(names) // subject.at_once)) // 5
+    at_once = rounds.subject.at_once if rounds.on is None else 1
+    return rounds.least * (4 + -(-len(names) // at_once)) // 5
 
 
 def _seldom(subject: Subject, found: Findings, least: int) -> list[str]:

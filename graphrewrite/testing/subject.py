@@ -151,8 +151,6 @@ class Subject:
         """By what factor each member may make a frame of streams longer."""
         self.is_deaf = any(isinstance(m, Pass) for m in self.members) or bool(functions)
         """Whether steps may go unnoticed by the watcher of a rewrite."""
-        self.at_once = 3 if not functions and all(isinstance(m, Rule) for m in self.members) else 1
-        """Of how many times as many members as graphs of one have instances those of several have."""
         functions_of = [getattr(m, "function", None) for m in self.members]
         functions_of += [stage for stage in self.stages if not isinstance(stage, tuple)]
         self.branches = Branches(function for function in functions_of if function is not None)
@@ -170,6 +168,12 @@ class Subject:
 
     def __reduce__(self) -> Any:
         return _same, (self.transformation, self.meaning, self.code)
+
+    @property
+    def at_once(self) -> int:
+        """How many members count as one, for graphs of several rules have instances of so many."""
+        are_rules = all(isinstance(m, Rule) for m in self.members)
+        return 3 if are_rules and all(isinstance(stage, tuple) for stage in self.stages) else 1
 
     @property
     def code(self) -> str:

@@ -98,7 +98,8 @@ class GraphsOfRules:
     >>> from hypothesis import find
     >>> from graphrewrite.rules import drop_abs, drop_identity
     >>> of_rules = GraphsOfRules([drop_abs, drop_identity])
-    >>> graph = find(of_rules.containing(of_rules.rules), lambda g: {"identity", "abs"} <= {g.nodes[n]["type"] for n in g})
+    >>> both = {"abs", "identity"}
+    >>> graph = find(of_rules.containing(of_rules.rules), lambda g: both <= {g.nodes[n]["type"] for n in g})
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
