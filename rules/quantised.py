@@ -2,7 +2,7 @@
 
 Integers move instead of floats: what only moves entries is done before they are dequantised, and after they are
 quantised: `MOVE_INTEGERS`, exact and opt-in. `MERGE_ROUNDINGS` takes a rounding away where another one
-follows: results change by a step of a grid, so that its rules say what they assume. The limits of the grid stay.
+follows: results change by a step of a grid, so that its rules say what they assume.
 """
 
 from __future__ import annotations
@@ -262,8 +262,8 @@ def _is_cast_of_stored(value):
 def skip_rounding(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
     """Of two roundings in a row the last one alone is done: it is assumed that the first one is not wanted.
 
-    Results differ by a step of the coarser grid. Where the first one ends earlier, its limits stay: they may be those
-    of an activation.
+    Results differ by a step of the coarser grid, and by more where the first one saturates. If that one ends at 0, its
+    limits stay: they are those of an activation.
     """
     inner = op.quantize_linear(x, s, z)
     stored = op.quantize_linear(op.dequantize_linear(inner, s, z), t, u)
@@ -297,7 +297,7 @@ def skip_rounding_before_moving(x, s: Constant, t: Constant, z: Constant | None 
 def skip_rounding_of_stored(x, s: Constant, t: Constant, z: Constant | None = None, u: Constant | None = None):
     """Stored numbers are read at once, not stored in between by another scale: it is assumed that this is not wanted.
 
-    Results differ by a step of the scale in between. Where it ends earlier, its limits stay.
+    Results differ by a step of the scale in between, and by more where it saturates, unless it ends at 0.
     """
     first = op.dequantize_linear(x, s, z)
     inner = op.quantize_linear(first, t, u)
@@ -323,10 +323,15 @@ def _ends(stored, scale, zero):
 
 
 def _limits(x, inner, outer):
-    """The limits of a grid that numbers may reach and another grid does not have; None if they are several."""
+    """The limits that stay of a grid: those of one that ends at 0, where another grid goes on; None if not known.
+
+    Quantisers leave an activation out where the grid behind it ends alike: a relu at 0, and at 6 another one.
+    """
     if inner is None or outer is None:
         return None
     limits: list[float | None] = [None, None]
+    if inner[0].all() and inner[1].all():
+        return limits
     for index, sign in ((0, 1), (1, -1)):
         own, other = sign * inner[index], sign * outer[index]
         if own.max() <= (other + outer[2]).min():

@@ -179,10 +179,9 @@ EQUIVALENT = {
         "drop_add_zero: replace op: sub for op.add",
         "drop_extreme: swap operands: x and y swapped in op.maximum | op.minimum",
     ),
-    "Choices by a constant are left to rules that know it; of a pattern of two forms one is enough.": (
+    "Choices by a constant are left to rules that know it.": (
         "choose_first_once: drop guard: no guard c.is_constant (in _once)",
         "choose_first_once: negate condition: not c.is_constant (in _once)",
-        "drop_added_and_subtracted: replace op: add for op.sub #2",
     ),
 }
 """Those that are as right as the rule they are made of, by what makes them so."""

@@ -151,6 +151,11 @@ y = output(last)""")
     after = rewrite(graph, MERGE_ROUNDINGS, verify=True)
     assert len(after) < len(graph)
     x = np.linspace(-1200, 1200, 4801, dtype=np.float32)
+    for step, element, zero in (inner, outer) if way == "read" else (inner,):
+        info = np.iinfo(element.replace("i", "int").replace("u", "uint"))
+        low, high = (info.min - zero) * step, (info.max - zero) * step
+        if low and high:
+            x = np.clip(x, low, high)  # no activation ends there: what is beyond is assumed not to be
     found, wanted = (evaluate(each, {"x": x})["y"].astype(float) for each in (after, graph))
     step = 1.0 if way == "read" else outer[0]
     assert np.abs(found - wanted).max() * step <= max(inner[0], outer[0])

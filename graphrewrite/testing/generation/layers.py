@@ -21,7 +21,7 @@ def _matmul(d: Demand) -> Need:
     *batch, rows, columns = d.result.shape
     inner = d.size(0, len(batch) + 1, _SIZES)
     # One matrix for the whole batch, or one each: what the second operand computes may have more than two axes.
-    each = d.pick(((), tuple(batch)))
+    each = d.pick(((), (), (), tuple(batch)))
     return d.need(Tensor(d.result.element, (*batch, rows, inner)), Tensor(d.result.element, (*each, inner, columns)))
 
 
