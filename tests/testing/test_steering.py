@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +14,11 @@ from graphrewrite import Constant, FixedPoint, Graph, decline, op, rule
 from graphrewrite.testing import check
 from graphrewrite.testing.generation.comparing import compared
 from graphrewrite.testing.generation.demand import seeded
-from graphrewrite.testing.generation.exploring import explored, telling_plans
+from graphrewrite.testing.generation.exploring import explored
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.richness import plainness, units
 from graphrewrite.testing.generation.steering import mentioned_by, steer
 from graphrewrite.testing.mentioning import values_mentioned
-from graphrewrite.types import tensor
 from tests.support.profiles import default_examples
 
 LIMIT = 23
@@ -125,14 +127,26 @@ def test_what_is_compared_with_attributes_is_met(seldom, seed):
         assert check(seldom, seed=seed).verdict == "refuted"
 
 
+FOLLOWED = """
+import gc
+from graphrewrite import FixedPoint
+from graphrewrite.testing.generation.exploring import telling_plans
+from graphrewrite.types import tensor
+from tests.testing.test_steering import there_and_back
+telling_plans(there_and_back)
+gc.collect()  # errors on the way hold what they were about
+known = [kind for kind in list(tensor._TENSORS.values()) if isinstance(kind.element, FixedPoint)]
+assert known
+assert {type(kind.element) for kind in known} == {FixedPoint}
+numbers = [n for kind in known for n in (kind.element.width, kind.element.fraction, *kind.shape)]
+assert {type(n) for n in numbers if isinstance(n, int)} == {int}
+"""
+
+
 def test_values_that_are_followed_get_nowhere_else():
-    telling_plans(there_and_back)
-    gc.collect()  # errors on the way hold what they were about
-    known = [kind for kind in list(tensor._TENSORS.values()) if isinstance(kind.element, FixedPoint)]
-    assert known
-    assert {type(kind.element) for kind in known} == {FixedPoint}
-    numbers = [n for kind in known for n in (kind.element.width, kind.element.fraction, *kind.shape)]
-    assert {type(n) for n in numbers if isinstance(n, int)} == {int}
+    """In a process of its own, in which no other test holds any."""
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", FOLLOWED], cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, check=True)
 
 
 @pytest.mark.parametrize(
