@@ -32,12 +32,11 @@ def without_amplified(
     Examples
     --------
     >>> text = "graph g\nx = input() : f64[]\na = {} : f64[]\nb = ceil(a)\ny = output(b)"
-    >>> before, after = (Graph.parse(text.format(made)) for made in ("identity(x)", "tanh(x)"))
-    >>> x, nodes = {"x": np.array(1e-9)}, ["x", "a", "b", "y"]
-    >>> old, new = {**x, "a": 0.0, "b": 0.0, "y": 0.0}, evaluate_nodes(after, x, nodes)
-    >>> old = {name: np.float64(value) for name, value in old.items()}
-    >>> float(new["y"]), float(without_amplified(before, after, x, old, new, 1e-6)["y"])
-    (1.0, 0.0)
+    >>> before, after = (Graph.parse(text.format(made)) for made in ("round(x)", "identity(x)"))
+    >>> inputs = {"x": np.array(2 + 1e-9)}
+    >>> old, new = (evaluate_nodes(graph, inputs, ["x", "a", "b", "y"]) for graph in (before, after))
+    >>> float(new["y"]), float(without_amplified(before, after, inputs, old, new, 1e-6)["y"])
+    (3.0, 2.0)
     """
     for _ in range(_ROUNDS):
         kept = [name for name in new if name in old and _is_amplifying(before, after, name, old, new, bound)]

@@ -306,7 +306,7 @@ def _kinds(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the kinds of differences: 0 for numbers and objects, 1 for signs of zeros, 2 for infinities and NaN."""
     if a.dtype.kind in "OU":
         return np.zeros(a.shape, int)
-    return np.where(np.isfinite(a) & np.isfinite(b), a == b, 2)
+    return np.where(np.isfinite(a) & np.isfinite(b), a == b, _NOT_FINITE)
 
 
 def _unless_undefined(
