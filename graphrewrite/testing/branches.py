@@ -41,6 +41,8 @@ class Branches:
         What has run: lines ``(code, line)``, and branches ``(code, from, to)``, by number of the code and offsets.
     is_measured : bool
         Whether nothing hindered it.
+    is_followed : bool
+        Whether the code is followed at all: it takes time.
 
     Examples
     --------
@@ -59,7 +61,7 @@ class Branches:
         self._by_function = [code_used(function) for function in functions]
         self.used = tuple({used.code: used for own in self._by_function for used in own}.values())
         self.ran: dict[tuple[Any, ...], None] = {}
-        self.is_measured = True
+        self.is_measured = self.is_followed = True
         self._is_active = False
 
     @property
@@ -89,6 +91,11 @@ class Branches:
         """Return what has run, and forget it."""
         ran, self.ran = self.ran, {}
         return ran
+
+    def have_run(self, ran: Iterable[Hashable]) -> bool:
+        """Tell whether all of the code has run, so that to follow it on shows nothing new."""
+        ran = set(ran)
+        return self.lines <= ran and not self.never_run(ran)
 
     def never_run(self, ran: Iterable[Hashable]) -> dict[str, bool]:
         """Return the places that have not run, each with its text, and whether it may change what a rule does.
@@ -124,7 +131,7 @@ class Branches:
     @contextmanager
     def measured(self) -> Iterator[None]:
         """Follow the code as long as this lasts."""
-        if self._is_active or not self.are_there:
+        if self._is_active or not (self.is_followed and self.are_there):
             yield
             return
         start = self._monitor if sys.version_info >= (3, 12) else self._trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,12 +26,13 @@ from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.elsewhere import run_elsewhere
 from graphrewrite.testing.evidence import FEW, EvidenceWarning
 from graphrewrite.testing.findings import Failure, Findings
+from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.known_failures import KnownFailures
 from graphrewrite.testing.reduction import Case, reduced
 from graphrewrite.testing.report import Report
-from graphrewrite.testing.seeds import stated_seed
+from graphrewrite.testing.seeds import repeatable_randomness, stated_seed
 from graphrewrite.testing.strategies.inputs import batch_for
-from graphrewrite.testing.strategies.picking import BYTE
+from graphrewrite.testing.strategies.picking import BYTE, Choices, making
 from graphrewrite.testing.subject import Subject
 
 __all__ = ["Graphs", "Holds", "Rounds", "demand", "search", "warn_of"]
@@ -46,12 +47,14 @@ _LEAST = 25
 _USUAL, _LONG, _MOST = 2, 4, 8
 """Multiples of what the profile says: graphs to try if everything fires, if something fires seldom or there is still
 more of it to come upon, and if something does not fire."""
+_ATTEMPTS = 10
+"""Times as many graphs are begun at most as are wanted: some end where nothing fits."""
 _LOOKS = 20
 """Graphs to try for a clear difference, after one in which only signs of zeros or NaN differ."""
 
 
 class _Found(BaseException):
-    """A clear failure, on its way out of Hypothesis, which handles ordinary errors itself."""
+    """A clear failure, on its way out of the search, of Hypothesis as well, which handles ordinary errors itself."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +91,34 @@ class Rounds:
         """
         found = Findings()
         rng = random.Random(f"{self.seed} {number}")
+        self.subject.branches.is_followed = not self.subject.branches.have_run(learnt.reached)
+        graphs = self._graphs(learnt)
+        make = making(graphs)
+        with suppress(_Found), repeatable_randomness(rng):
+            if make is None:
+                self._draw(graphs, rng, found)
+            else:
+                for graph in self._made(make, rng):
+                    self.examine(self._case(graph, rng.randrange(256)), found)
+        return found
+
+    def _made(self, make: Callable[[Choices], Any], rng: random.Random) -> Iterator[Any]:
+        """Yield as many graphs as a round has; fewer where most attempts lead to none."""
+        left = self.size
+        for _ in range(_ATTEMPTS * self.size):
+            with suppress(Unfit):
+                yield make(Choices(rng.randbytes))
+                left -= 1
+            if not left:
+                return
+
+    def _draw(self, graphs: st.SearchStrategy[Any], rng: random.Random, found: Findings) -> None:
+        """Examine what Hypothesis draws: any strategy that may be given."""
 
         def examine(drawn: tuple[Any, int]) -> None:
             self.examine(self._case(*drawn), found)
 
-        run = given(self._numbered(self._graphs(learnt), rng))(examine)
+        run = given(self._numbered(graphs, rng))(examine)
         run = settings(
             max_examples=self.size,
             database=None,
@@ -100,9 +126,8 @@ class Rounds:
             phases=(Phase.generate,),
             suppress_health_check=list(HealthCheck),
         )(run)
-        with suppress(_Found, Unsatisfiable):
+        with suppress(Unsatisfiable):
             seeded(rng.getrandbits(32))(run)()
-        return found
 
     def _numbered(self, graphs: st.SearchStrategy[Any], rng: random.Random) -> st.SearchStrategy[tuple[Any, int]]:
         """Return a strategy of graphs with numbers of their inputs."""
@@ -185,36 +210,37 @@ def search(
     known = KnownFailures(subject, on, asked) if stated is None else None
     chosen = randbits(32) if stated is None else stated
     rounds = Rounds(subject, on, holds, moderate, chosen, max(profile.max_examples, _LEAST))
-    repeated = None if known is None else _retried(rounds, known)
-    found = repeated or _searched(rounds, executor)
-    report = Report(
-        subject.name,
-        subject.names,
-        found.graphs,
-        found.fired,
-        found.ops,
-        found.sizes,
-        asked=asked,
-        rules=subject.transformation,
-        seed=None if repeated else chosen,
-        declined=found.declined,
-        samples=found.samples,
-        evidence={name: found.of(name) for name in subject.names},
-        is_of_one_graph=isinstance(on, nx.DiGraph),
-        never_run=subject.branches.never_run(found.reached) if found.is_measured else None,
-        attacked=found.attacked,
-        without_gradient=found.without_gradient,
-        terms=dict(terms or {}),
-    )
-    failure = found.failure or found.faint
-    if failure is not None:
-        smallest = _smallest(holds, failure) if Phase.shrink in profile.phases else failure
-        report.counterexample = replace(
-            _completed(subject, smallest.counterexample), rules=subject.transformation, seed=report.seed
+    with repeatable_randomness(random.Random(chosen)):  # of each round as well, for it may run elsewhere
+        repeated = None if known is None else _retried(rounds, known)
+        found = repeated or _searched(rounds, executor)
+        report = Report(
+            subject.name,
+            subject.names,
+            found.graphs,
+            found.fired,
+            found.ops,
+            found.sizes,
+            asked=asked,
+            rules=subject.transformation,
+            seed=None if repeated else chosen,
+            declined=found.declined,
+            samples=found.samples,
+            evidence={name: found.of(name) for name in subject.names},
+            is_of_one_graph=isinstance(on, nx.DiGraph),
+            never_run=subject.branches.never_run(found.reached) if found.is_measured else None,
+            attacked=found.attacked,
+            without_gradient=found.without_gradient,
+            terms=dict(terms or {}),
         )
-        if known is not None:
-            known.keep(smallest.case)
-    return report
+        failure = found.failure or found.faint
+        if failure is not None:
+            smallest = _smallest(holds, failure) if Phase.shrink in profile.phases else failure
+            report.counterexample = replace(
+                _completed(subject, smallest.counterexample), rules=subject.transformation, seed=report.seed
+            )
+            if known is not None:
+                known.keep(smallest.case)
+        return report
 
 
 def demand(report: Report) -> None:

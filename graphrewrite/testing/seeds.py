@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from hypothesis import core, settings
 
-__all__ = ["stated_seed"]
+__all__ = ["repeatable_randomness", "stated_seed"]
+
+
+@contextmanager
+def repeatable_randomness(rng: random.Random) -> Iterator[None]:
+    """Let code that draws from the generators of all, Python's and NumPy's, draw the same; then be as before."""
+    state, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # rules may use what is old as well
+    random.seed(rng.getrandbits(32))
+    np.random.seed(rng.getrandbits(32))  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(state)
+        np.random.set_state(of_numpy)  # noqa: NPY002
 
 
 def stated_seed(seed: int | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from collections import Counter
 from functools import reduce
 
@@ -19,8 +20,10 @@ from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.comparison import difference
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.findings import Findings
+from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.search import Rounds, search
 from graphrewrite.testing.snapshot import snapshot
+from graphrewrite.testing.strategies.picking import made_by_choices, making
 from graphrewrite.testing.subject import Subject
 
 
@@ -191,3 +194,45 @@ def test_a_pass_that_never_ends_is_refuted():
     report = check(round_and_round, on=graphs(ops=["add"]), seed=0)
     assert report.verdict == "refuted"
     assert "round_and_round" in report.counterexample.reason
+
+
+@rule
+def negate_by_chance(x):
+    yield op.relu(x)
+    return op.relu(op.neg(op.neg(x))) if random.random() < 0.5 else op.relu(x)
+
+
+def test_what_a_search_draws_changes_nothing_for_others():
+    state, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # what others may use
+    first, again = check(negate_by_chance, seed=0), check(negate_by_chance, seed=0)
+    assert first.verdict == "refuted"
+    assert told(first.counterexample) == told(again.counterexample)
+    assert random.getstate() == state
+    assert str(np.random.get_state()) == str(of_numpy)  # noqa: NPY002
+
+
+def test_what_leads_to_no_graph_is_begun_again_and_not_for_ever():
+    begun: list[int] = []
+
+    def seldom(pick):
+        begun.append(1)
+        if len(begun) % 3:
+            raise Unfit("nothing fits")
+        return Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+
+    graphs_tried = check(double_negation, on=made_by_choices(st.nothing(), seldom), seed=0).graphs
+    assert len(begun) == 3 * graphs_tried > 0
+
+    def never_one(pick):
+        raise Unfit("nothing fits")
+
+    with pytest.raises(RuleError, match="no graph at all"):
+        check(double_negation, on=made_by_choices(st.nothing(), never_one), seed=0)
+
+
+def test_a_strategy_that_was_changed_is_drawn_by_hypothesis():
+    some = graphs(ops=["neg"])
+    assert making(some) is not None
+    assert making(some.filter(bool)) is making(some.map(lambda graph: graph)) is None
+    report = check(double_negation, on=some.filter(lambda graph: len(graph) < 12), seed=0)
+    assert max(report.sizes) < 12

@@ -35,7 +35,7 @@ __all__ = ["Telling", "explored", "explored_together", "telling_plans"]
 _FIRST = 24
 """Instances to ask of first: a rule that fires at most of them, and always alike, need not be explored."""
 _MANY = 96
-"""So many without anything new are enough where there are many types and layouts."""
+"""So many without anything new are enough where there are many types and layouts, or code that has not run."""
 _ALL, _MOST = 320, 640
 """Instances to ask in all, and if a rule has hardly fired until then: of several rules, beside the first of each."""
 _HARDLY = 4
@@ -188,8 +188,8 @@ class _Walk:
             there, plain = sequences_hiding(plan)
             self.hidden |= plain
             self.shown |= there - plain
-        is_whole = self.is_often and self.all_ran and (self.hidden <= self.shown or turn >= _MANY)
-        if turn >= _FIRST and is_whole and self.since > (_MANY if self.every_type else _FIRST):
+        is_whole = self.all_ran and (self.hidden <= self.shown or turn >= _MANY) and not self.every_type
+        if turn >= _FIRST and self.is_often and self.since > (_FIRST if is_whole else _MANY):
             self.is_over = True
             return
         answer = reason, frozenset(ran), _layouts(plan) if reason is None else frozenset()

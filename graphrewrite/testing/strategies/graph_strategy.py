@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import Any
 
-from hypothesis import assume
 from hypothesis import strategies as st
 
 from graphrewrite.graph import Graph, Value
@@ -17,7 +15,6 @@ from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.beside_values import annotate, order
 from graphrewrite.testing.generation.builder import Builder
-from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.exploring import Telling, explored, explored_together
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
 from graphrewrite.testing.generation.kinds import SIZES
@@ -26,7 +23,7 @@ from graphrewrite.testing.generation.richness import plainness
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
 from graphrewrite.testing.mentioning import Mentioned
-from graphrewrite.testing.strategies.picking import Choices, picking
+from graphrewrite.testing.strategies.picking import Choices, by_choices, made_by_choices
 from graphrewrite.testing.strategies.sending import made_by_call
 from graphrewrite.testing.strategies.shown import as_code
 from graphrewrite.types import Dimension
@@ -78,11 +75,11 @@ def graphs(
     """
     chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
     if containing is None:
-        of_all = _of_all(every_type, open_sizes)
-        return as_code(of_all if ops is None else _plain(chosen, every_type, open_sizes))
+        make = _of_all if ops is None else partial(_plain, chosen)
+        return _strategy(partial(make, every_type=every_type, open_sizes=open_sizes))
     around = [o for o in chosen if ops is not None or o.name in CONTINUOUS]
     site = _Surroundings(containing, around, every_type=every_type)
-    return as_code(_around((site,), every_type))
+    return _strategy(partial(_around, (site,), every_type=every_type))
 
 
 class GraphsOfRules:
@@ -116,7 +113,7 @@ class GraphsOfRules:
 
     def containing(self, rules: Iterable[Rule]) -> st.SearchStrategy[Graph]:
         """Return a strategy of graphs with instances of some of the rules."""
-        return as_code(_around(tuple(self._sites[rule] for rule in rules), every_type=False))
+        return _strategy(partial(_around, tuple(self._sites[rule] for rule in rules), every_type=False))
 
     @cached_property
     def _found(self) -> dict[Rule, Telling]:
@@ -185,12 +182,11 @@ class _Surroundings:
 _MOST = 14
 _RECORD = 48
 _ENDS = 16
-_DRAWN = st.binary(min_size=_ENDS + _MOST * _RECORD, max_size=_ENDS + _MOST * _RECORD)
+_DRAWN = _ENDS + _MOST * _RECORD
 """All choices of a graph: those of its outputs, and a record for each node. A record that begins with a small number is
 no node, so that zeros are nodes less."""
 _CHOSEN = 3 * _ENDS
 """Bytes for what a graph is made of, and what it has beside that."""
-_ALL_DRAWN = st.binary(min_size=_CHOSEN + _ENDS + _MOST * _RECORD, max_size=_CHOSEN + _ENDS + _MOST * _RECORD)
 _ONE_IN_6, _ONE_IN_12 = (*[False] * 5, True), (*[False] * 11, True)
 _ABSENT = 128
 _INSTANCES, _OF_SEVERAL = (1, 2, 1, 2), (2, 3, 4, 3)
@@ -198,20 +194,20 @@ _INSTANCES, _OF_SEVERAL = (1, 2, 1, 2), (2, 3, 4, 3)
 _BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
 
 
-@st.composite
-def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool, open_sizes: bool) -> Graph:
-    pick = picking(draw)
-    drawn = draw(_DRAWN)
+def _strategy(make: Callable[[Choices], Graph]) -> st.SearchStrategy[Graph]:
+    return made_by_choices(as_code(by_choices(make)), make)
+
+
+def _plain(ops: tuple[Op, ...], pick: Choices, *, every_type: bool, open_sizes: bool) -> Graph:
+    drawn = pick.draw(_DRAWN)
     pick.begin(drawn[:1])
     builder = Builder(pick, ops, pick(_BATCHES), every_type=every_type, open_sizes=open_sizes)
     return _built(builder, pick, drawn)
 
 
-@st.composite
-def _of_all(draw: Any, every_type: bool, open_sizes: bool) -> Graph:
+def _of_all(pick: Choices, *, every_type: bool, open_sizes: bool) -> Graph:
     """Graphs of the usual ops, and as many with some of all ops; a few of either have what most graphs have not."""
-    pick = picking(draw)
-    whole = draw(_ALL_DRAWN)
+    whole = pick.draw(_CHOSEN + _DRAWN)
     chosen, drawn = whole[:_CHOSEN], whole[_CHOSEN:]
     pick.begin(chosen[:_ENDS])
     is_usual = pick((True, False))
@@ -244,9 +240,7 @@ def _built(builder: Builder, pick: Choices, drawn: bytes, *, nests: bool = False
     return builder.finish([])
 
 
-@st.composite
-def _around(draw: Any, sites: tuple[_Surroundings, ...], every_type: bool) -> Graph:
-    pick = picking(draw)
+def _around(sites: tuple[_Surroundings, ...], pick: Choices, *, every_type: bool) -> Graph:
     site = pick(sites)
     builder = Builder(pick, site.ops, every_type=every_type)
     if site.ops:
@@ -254,15 +248,12 @@ def _around(draw: Any, sites: tuple[_Surroundings, ...], every_type: bool) -> Gr
             builder.step()
     wanted = []
     there: set[_Surroundings] = set()
-    try:
-        for _ in range(pick(_INSTANCES if len(sites) == 1 else _OF_SEVERAL)):
-            for root in site.instance(builder, spoiled=site.spoils_first or site in there):
-                builder.offer(root)
-                wanted.append(builder.read(root) if pick((False, True)) else root)
-                if pick((False, False, True)):
-                    wanted.append(builder.read(root))
-            there.add(site)
-            site = pick(sites)
-    except Unfit:
-        assume(False)
+    for _ in range(pick(_INSTANCES if len(sites) == 1 else _OF_SEVERAL)):
+        for root in site.instance(builder, spoiled=site.spoils_first or site in there):
+            builder.offer(root)
+            wanted.append(builder.read(root) if pick((False, True)) else root)
+            if pick((False, False, True)):
+                wanted.append(builder.read(root))
+        there.add(site)
+        site = pick(sites)
     return builder.finish(wanted)
