@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -312,14 +312,16 @@ def _kinds(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _unless_undefined(
     before: Graph, after: Graph, whole: OutputDifference, *, keeps: str, tolerance: float | None
 ) -> OutputDifference | None:
-    """Return the difference of a batch, unless NaN or infinities arise in the graph before in every row that differs.
+    """Return the difference of a batch, unless NaN or infinities arise beside the change in every row that differs.
 
     Integers made of them are undefined, and an op on those may raise; within a bound, nothing is said of what becomes
-    of them.
+    of them. What arises in nodes that are replaced is part of what they compute.
     """
     inputs = whole.inputs
     rows = max((len(a) for a in inputs.values() if a.ndim), default=1)
-    defined = [row for row in map(partial(row_of, before, inputs), range(rows)) if _is_defined(before, row)]
+    kept = {n for n in before if n in after and before.operands(n) == after.operands(n)}
+    kept -= {n for n in kept if before._node[n].get("type") != after._node[n].get("type")}
+    defined = [row for row in map(partial(row_of, before, inputs), range(rows)) if _is_defined(before, row, kept)]
     if len(defined) == rows:
         return whole
     for row in defined:
@@ -335,17 +337,18 @@ def _unless_undefined(
     return None
 
 
-def _is_defined(graph: Graph, inputs: Mapping[str, np.ndarray]) -> bool:
-    """Tell whether there is no NaN, and no infinity but what constants and inputs give."""
+def _is_defined(graph: Graph, inputs: Mapping[str, np.ndarray], nodes: Set[str]) -> bool:
+    """Tell whether NaN comes from none of some nodes, nor an infinity but from constants and inputs."""
     try:
         values = _values(graph, inputs, inside=True)
     except Exception:  # a row alone may be none that the graph takes
         return False
     floats = {name: array for name, array in values.items() if np.issubdtype(array.dtype, np.floating)}
-    if any(np.isnan(array).any() for array in floats.values()):
-        return False
-    infinite = {name for name, array in floats.items() if np.isinf(array).any()}
-    return all(not graph.pred[name] or not infinite.isdisjoint(graph.pred[name]) for name in infinite)
+    for is_special, sources in ((np.isnan, nodes), (np.isinf, {name for name in nodes if graph.pred[name]})):
+        special = {name for name, array in floats.items() if is_special(array).any()}
+        if any(special.isdisjoint(graph.pred[name]) for name in special & sources):
+            return False
+    return True
 
 
 def _message(error: Exception) -> str:

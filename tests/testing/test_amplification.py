@@ -32,6 +32,13 @@ def scale_by_matrix(x):
     return op.matmul(x, np.diag([2.0, 3.0, 4.0]))
 
 
+@rule(keeps="rounding")
+def exponential_of_logarithm(x):
+    """Wrong: a negative number has none."""
+    yield op.exp(op.log(x))
+    return x
+
+
 STEPS = {
     "ceil": "b = ceil(a)",
     "comparison": "c = constant(value=2.0) : f64[]\nb = less(a, c)",
@@ -57,3 +64,9 @@ def test_what_becomes_of_nan_inside_of_a_graph_is_not_compared():
         assert check(scale_by_matrix, on=graph, seed=1).verdict == "preserved"
     report = check(scale_by_matrix, on=Graph.parse(text.format("log") + "b = exp(a)\ny = output(b)"), seed=1)
     assert report.verdict == "preserved"
+
+
+def test_nan_that_arises_in_what_is_replaced_is_part_of_its_values():
+    graph = Graph.parse("graph g\nx = input() : f64[N,3]\nl = log(x)\na = exp(l)\ny = output(a)")
+    assert check(exponential_of_logarithm, on=graph, seed=1).verdict == "refuted"
+    assert check(exponential_of_logarithm, seed=1).verdict == "refuted"
