@@ -142,14 +142,17 @@ def plan_forward(
 
 def _like_another(plan: Plan, node: Node, known: Sequence[Type | None], pick: Pick) -> Case | None:
     """A case with operands like those of another node of the same op, or of the shape that an attribute asks for."""
-    if any(kind is not None for kind in known):
-        return None
     given, conditions = plan.settled(node)
     shapes = shapes_given(node.op, given)
-    if shapes:
+    if shapes and not any(known):
         elements = [kind.element for kind in plan.types.values()] or ["f32"]
         return accepted_case(node.op, (Tensor(pick(elements), pick(shapes)),), given)
-    alike = [case for other, case in plan.cases.items() if other.op is node.op and len(case.types) == len(known)]
+    alike = [
+        case
+        for other, case in plan.cases.items()
+        if other.op is node.op and len(case.types) == len(known)
+        if None in known and all(mine in (None, its) for mine, its in zip(known, case.types, strict=True))
+    ]
     if not alike or conditions or not pick((True, True, False)):
         return None
     case = pick(alike)
