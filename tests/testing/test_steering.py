@@ -18,6 +18,7 @@ from graphrewrite.testing.generation.exploring import explored
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.richness import plainness, units
 from graphrewrite.testing.generation.steering import mentioned_by, steer
+from graphrewrite.testing.generation.varying import in_each_layout
 from graphrewrite.testing.mentioning import values_mentioned
 from tests.support.profiles import default_examples
 
@@ -216,6 +217,21 @@ def test_of_a_slice_enough_is_left_for_slices_with_steps():
         if isinstance(size := case.types[0].shape[axis], int)
     }
     assert any(size > step > 1 and size % step for size, step in steps)
+
+
+@rule
+def factor_of_channels(x, w: Constant, c: Constant):
+    """Never fires."""
+    yield op.mul(op.conv(x, w), c)
+    return decline("never")
+
+
+def test_axes_of_images_of_each_layout_hide_one_another():
+    plans = [plan_instance(factor_of_channels.pattern, seeded(seed)) for seed in range(8)]
+    found = [each for plan in plans for each in in_each_layout(plan, seeded(0))]
+    images = [plan.cases[plan.reading.nodes[0]].results[0] for plan in found]
+    hiding = {image.layout for image in images if len({*image.shape[1:]}) == 1 < image.shape[1]}
+    assert {"NCW", "NWC", "NCHW", "NHWC"} <= hiding
 
 
 @rule

@@ -66,9 +66,7 @@ def forward_plans(pattern: Pattern, *, every_type: bool = False) -> Mapping[Kind
     return {kind: tuple(plans) for kind, plans in found.items()}
 
 
-def tries(
-    pattern: Pattern, *, every_type: bool = False, insists: bool = False
-) -> Iterator[tuple[Kind, Plan | Unfit]]:
+def tries(pattern: Pattern, *, every_type: bool = False, insists: bool = False) -> Iterator[tuple[Kind, Plan | Unfit]]:
     """Yield plans of a pattern, or why there is none, for each kind of value that it may begin with.
 
     Parameters

@@ -47,9 +47,7 @@ def _may_be_written(op: Op, count: int) -> bool:
     return fits and op.results == 1 and op.level not in ("structure", "memory")
 
 
-def case_of_inner(
-    op: Op, inner: Op, known: Sequence[Type | None], start: Callable[..., Type], turn: int
-) -> Case:
+def case_of_inner(op: Op, inner: Op, known: Sequence[Type | None], start: Callable[..., Type], turn: int) -> Case:
     """Return operands and attributes of an op that is made of another one: what that gives comes first.
 
     Parameters

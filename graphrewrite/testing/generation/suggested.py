@@ -14,7 +14,17 @@ from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
 from graphrewrite.types import Dimension, Element, Tensor, Type
 
-__all__ = ["Operands", "adapted", "may_be_first", "of_bodies", "shapes_given", "shapes_of", "starts_of", "suggested", "values_of"]
+__all__ = [
+    "Operands",
+    "adapted",
+    "may_be_first",
+    "of_bodies",
+    "shapes_given",
+    "shapes_of",
+    "starts_of",
+    "suggested",
+    "values_of",
+]
 
 Operands = tuple[tuple[int, ...], tuple[Element | None, ...]]
 """Numbers of axes of the operands after the first, and their element types; None for that of the first one."""
