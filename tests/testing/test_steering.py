@@ -16,6 +16,7 @@ from graphrewrite.testing.generation.comparing import compared
 from graphrewrite.testing.generation.demand import seeded
 from graphrewrite.testing.generation.exploring import explored
 from graphrewrite.testing.generation.instance import plan_instance
+from graphrewrite.testing.generation.leading import towards
 from graphrewrite.testing.generation.richness import plainness, units
 from graphrewrite.testing.generation.steering import mentioned_by, steer
 from graphrewrite.testing.generation.varying import in_each_layout
@@ -178,6 +179,30 @@ y = output(r)
 """)
     found = compared(asking, graph, next(asking.matches_at(graph, "r")))
     assert wanted in [(each.path, each.wanted) for each in found]
+
+
+@rule
+def constant_far_below(x, c: Constant):
+    """Wrong of constants that hardly any draw has."""
+    total = op.add(x, c)
+    yield total
+    return op.sub(x, c) if total.type == x.type and (c.value <= -54321.5).all() else decline("not so low")
+
+
+def test_entries_of_constants_are_what_they_are_compared_with():
+    graph = Graph.parse("graph g\nx = input() : f32[3]\nc = constant(value=2.0) : f32[]\ns = add(x, c)\ny = output(s)")
+    (found,) = [
+        each
+        for each in compared(constant_far_below, graph, next(constant_far_below.matches_at(graph, "s")))
+        if each.path == ("value",)
+    ]
+    assert found.node == "c"
+    assert found.wanted == -54321.5
+    plans = [plan_instance(constant_far_below.pattern, seeded(seed)) for seed in range(9)]
+    plan = next(each for each in plans if all(kind.element == "f32" for kind in each.types.values()))
+    (leaf,) = [leaf for leaf in plan.types if leaf.constant]
+    entries = {float(towards(plan, found, leaf, seeded(seed)).arrays[leaf].max()) for seed in range(9)}
+    assert {-54321.5, -54322.5} <= entries
 
 
 @rule

@@ -22,9 +22,10 @@ from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.generation.attribute_changes import every_attribute_changed
 from graphrewrite.testing.generation.builder import Builder
-from graphrewrite.testing.generation.comparing import Noted, compared, towards
+from graphrewrite.testing.generation.comparing import Noted, compared
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
+from graphrewrite.testing.generation.leading import towards
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.richness import Sketch, extent, least_telling, sequences_hiding
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
@@ -294,7 +295,8 @@ def _led(rule: Rule, plan: Plan, pick: Pick, seed: int) -> Plan:
         chosen = pick((found[-1], found[-1], pick(found))) if found else None
         if chosen is None:
             break
-        plan = with_arrays(towards(plan, chosen, nodes[chosen.node], pick), plan)
+        led = towards(plan, chosen, nodes[chosen.node], pick)
+        plan = led if chosen.path == ("value",) else with_arrays(led, plan)
     return plan
 
 

@@ -12,15 +12,16 @@ from typing import Any
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Application, Pattern, Where
+from graphrewrite.testing.generation.borrowing import like_another
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, near, seeded, sizes_without_symbol, unmet
 from graphrewrite.testing.generation.experience import counts_of, taken
-from graphrewrite.testing.generation.fitting import Case, accepted_case, fit
+from graphrewrite.testing.generation.fitting import Case, accepted_case, fit, refusal
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, RANKS, SIZES, USUAL, Kind, kind_of, retyped
 from graphrewrite.testing.generation.made_of import case_of_inner, inner_op
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, propose, sources
-from graphrewrite.testing.generation.suggested import of_bodies, shapes_given, shapes_of
+from graphrewrite.testing.generation.suggested import of_bodies, shapes_of
 from graphrewrite.testing.generation.tracing import Trace, traced
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output, Unfolded, unfold
 from graphrewrite.types import Dimension, Stream, Tensor, Type
@@ -125,7 +126,7 @@ def plan_forward(
             continue
         known = [plan.type_of(operand) for operand in node.operands]
         begin = partial(start, node.op if plan.cases else None)
-        case = _like_another(plan, node, known, pick) if insists else None
+        case = like_another(plan, node, known, pick) if insists else None
         try:
             case = case or _opened(plan, node, known, begin, pick, simple=simple)
         except Unfit:
@@ -138,31 +139,11 @@ def plan_forward(
     return inferred(plan, plan.types, plan.attributes, pick)
 
 
-def _like_another(plan: Plan, node: Node, known: Sequence[Type | None], pick: Pick) -> Case | None:
-    """A case with operands like those of another node of the same op, or of the shape that an attribute asks for."""
-    given, conditions = plan.settled(node)
-    shapes = shapes_given(node.op, given)
-    if shapes and not any(known):
-        elements = [kind.element for kind in plan.types.values()] or ["f32"]
-        return accepted_case(node.op, (Tensor(pick(elements), pick(shapes)),), given)
-    alike = [
-        case
-        for other, case in plan.cases.items()
-        if other.op is node.op and len(case.types) == len(known)
-        if None in known and all(mine in (None, its) for mine, its in zip(known, case.types, strict=True))
-    ]
-    if not alike or conditions or not pick((True, True, False)):
-        return None
-    case = pick(alike)
-    return accepted_case(node.op, case.types, {**case.attributes, **given})
-
-
 def _joined(plan: Plan, node: Node, known: Sequence[Type | None], pick: Pick) -> Plan:
     """A plan in which what a node reads, all of it known, is made to fit."""
-    given, _ = plan.settled(node)
     first = next(kind for kind in known if kind is not None)
     proposed = propose(node.op, first, len(known), pick(range(TURNS)))
-    attributes = {**(proposed.attributes if proposed is not None else {}), **given}
+    attributes = {**(proposed.attributes if proposed is not None else {}), **plan.settled(node)[0]}
     nodes = [each for each in plan.reading.nodes if each in plan.cases or each is node]
     return inferred(plan, plan.types, {**plan.attributes, node: attributes}, pick, nodes=nodes)
 
@@ -244,20 +225,11 @@ def _opened(
         numbered = [retyped(t, shape=[2 if isinstance(d, str) else d for d in t.shape]) for t in proposed.types]
         case = fit(op, numbered, attributes, loose, rng)
     if case is None:
-        raise Unfit(_refusal(op, types, attributes))
+        raise Unfit(refusal(op, types, attributes))
     for name, condition in conditions.items():
         if condition.of_node:
             case = _settled(op, case, name, condition) or case
     return case
-
-
-def _refusal(op: Op, types: Sequence[Type], attributes: Mapping[str, Any]) -> str:
-    """Return what an op says of types and attributes that it does not take."""
-    try:
-        op.infer(*types, **attributes)
-    except Exception as error:  # an inference of a user's, asked about what it may not foresee
-        return str(error)
-    return f"{op.name} was found to take no {', '.join(map(str, types))}"
 
 
 def _settled(op: Op, case: Case, name: str, condition: Where) -> Case | None:

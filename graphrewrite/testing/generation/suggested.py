@@ -5,7 +5,6 @@ Only numbers of axes and element types are written down: sizes, and whether all 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -14,17 +13,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
 from graphrewrite.types import Dimension, Element, Tensor, Type
 
-__all__ = [
-    "Operands",
-    "adapted",
-    "may_be_first",
-    "of_bodies",
-    "shapes_given",
-    "shapes_of",
-    "starts_of",
-    "suggested",
-    "values_of",
-]
+__all__ = ["Operands", "adapted", "may_be_first", "of_bodies", "shapes_of", "starts_of", "suggested", "values_of"]
 
 Operands = tuple[tuple[int, ...], tuple[Element | None, ...]]
 """Numbers of axes of the operands after the first, and their element types; None for that of the first one."""
@@ -190,22 +179,6 @@ def shapes_of(op: Op, rank: int) -> list[tuple[Dimension, ...]]:
     ([(2, 2)], [])
     """
     return [shape for shape in _SHAPES.get(op.name, ()) if len(shape) == rank]
-
-
-def shapes_given(op: Op, given: Mapping[str, Any]) -> list[tuple[int, ...]]:
-    """Return shapes of an operand whose reshaping to a given shape is possible; none of other ops.
-
-    Examples
-    --------
-    >>> from graphrewrite import op
-    >>> shapes_given(op.reshape, {"shape": (2, 3)}), shapes_given(op.reshape, {"shape": (0, -1)})
-    ([(6,), (2, 3), (3, 2), (1, 6), (2, 3, 1)], [])
-    """
-    shape = given.get("shape")
-    if op is not LIBRARY["reshape"] or not shape or not all(isinstance(d, int) and d > 0 for d in shape):
-        return []
-    count = math.prod(shape)
-    return list(dict.fromkeys([(count,), tuple(shape), tuple(shape[::-1]), (1, count), (*shape, 1)]))
 
 
 def of_bodies(op: Op, count: int, given: Mapping[str, Any]) -> tuple[Type, ...] | None:
