@@ -174,7 +174,7 @@ class _Array(np.ndarray):
     def __ge__(self, other: Any) -> Any:
         return np.asarray(self) >= self._compared(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as of arrays
+    __hash__ = None  # as of arrays
 
     @property  # type: ignore[misc]  # numpy's property can be set as well
     def shape(self) -> Any:
