@@ -71,7 +71,7 @@ def towards(plan: Plan, comparison: Noted, port: Leaf | Node, pick: Pick) -> Pla
 def _filled(plan: Plan, leaf: Leaf, number: float, pick: Pick) -> Plan:
     """Return a plan in which each entry of a constant is a number, or near to it."""
     kind = plan.types[leaf]
-    if leaf.literal is not None or leaf.condition is not None or isinstance(kind.element, EdgeType):
+    if leaf.literal is not None or leaf.condition is not None or isinstance(kind, EdgeType):
         raise Unfit("the pattern says what it is")
     near = pick((number, number, number - 1, number + 1))
     dtype = element_dtype(kind.element)
