@@ -209,12 +209,13 @@ def share_keys(q, k, v, mask=None):
     attention = op.attention(q, shaped_keys, shaped_values, mask)
     yield attention
     for one, each, shaped in ((k, keys, shaped_keys), (v, values, shaped_values)):
-        batch, heads, *rest = one.shape
-        if len(rest) != 3 or rest[0] != 1 or each.shape[:2] != (batch, heads) or each.shape[3:] != one.shape[3:]:
+        if len(one.shape) != 5 or one.shape[2] != 1 or one.shape != (*each.shape[:2], 1, *each.shape[3:]):
             return decline("it is not each head that is repeated", at=each)
-        count = each.shape[2]
-        if isinstance(heads, str) or isinstance(count, str) or shaped.shape != (batch, heads * count, *rest[1:]):
+        batch, heads, count, *rest = each.shape
+        if isinstance(heads, str) or isinstance(count, str) or shaped.shape != (batch, heads * count, *rest):
             return decline("what it is repeated as are not the heads of each sample", at=each)
+    if k.shape[1] != v.shape[1]:
+        return decline("keys and values have different numbers of heads", at=attention)
     alone = (op.reshape(each, shape=(*each.shape[:2], *each.shape[3:])) for each in (k, v))
     return op.attention(q, *alone, *([] if mask is None else [mask]), like=attention)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor, define_op, op
-from graphrewrite.errors import EvaluationError
+from graphrewrite import FixedPoint, Graph, Tensor, define_op, op
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.execution import evaluate_sequence
 from graphrewrite.hierarchy.graph_ops import graph_op
 
@@ -82,3 +84,11 @@ def test_every_sequence_begins_in_the_initial_state():
         evaluate_sequence(graph, {"x": []})
     with pytest.raises(EvaluationError, match="evaluate_sequence"):
         graph.evaluate([1.0])
+
+
+@pytest.mark.parametrize("state", [op.register, partial(op.delay, cycles=2)], ids=["register", "delay"])
+def test_an_initial_value_is_one_of_its_element_type(state):
+    x = Graph("g").input("x", Tensor(FixedPoint(False, 1), ()))
+    assert state(x, initial=1).type == x.type
+    with pytest.raises(TypeMismatchError, match="u1f0 has no number -1 to begin with"):
+        state(x, initial=-1)

@@ -185,7 +185,6 @@ ON = {
     "rules.drop_empty_operand": joined_values(empty=True),
     "rules.concat_of_slices": cut_values(),
     "rules.gather_sums": sums_of_parts(),
-    "rules.opt_in.concat_before_step": joined_values(),
     "rules.opt_in.concat_before_quantising": stored_apart(),
     "rules.opt_in.slice_after_step": cut_values(joined=False),
     "rules.join_slices": cut_values(joined=False),

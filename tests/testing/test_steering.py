@@ -16,8 +16,10 @@ from graphrewrite.testing.generation.comparing import compared
 from graphrewrite.testing.generation.demand import seeded
 from graphrewrite.testing.generation.exploring import explored
 from graphrewrite.testing.generation.instance import plan_instance
+from graphrewrite.testing.generation.leading import towards
 from graphrewrite.testing.generation.richness import plainness, units
 from graphrewrite.testing.generation.steering import mentioned_by, steer
+from graphrewrite.testing.generation.varying import in_each_layout
 from graphrewrite.testing.mentioning import values_mentioned
 from tests.support.profiles import default_examples
 
@@ -180,6 +182,30 @@ y = output(r)
 
 
 @rule
+def constant_far_below(x, c: Constant):
+    """Wrong of constants that hardly any draw has."""
+    total = op.add(x, c)
+    yield total
+    return op.sub(x, c) if total.type == x.type and (c.value <= -54321.5).all() else decline("not so low")
+
+
+def test_entries_of_constants_are_what_they_are_compared_with():
+    graph = Graph.parse("graph g\nx = input() : f32[3]\nc = constant(value=2.0) : f32[]\ns = add(x, c)\ny = output(s)")
+    (found,) = [
+        each
+        for each in compared(constant_far_below, graph, next(constant_far_below.matches_at(graph, "s")))
+        if each.path == ("value",)
+    ]
+    assert found.node == "c"
+    assert found.wanted == -54321.5
+    plans = [plan_instance(constant_far_below.pattern, seeded(seed)) for seed in range(9)]
+    plan = next(each for each in plans if all(kind.element == "f32" for kind in each.types.values()))
+    (leaf,) = [leaf for leaf in plan.types if leaf.constant]
+    entries = {float(towards(plan, found, leaf, seeded(seed)).arrays[leaf].max()) for seed in range(9)}
+    assert {-54321.5, -54322.5} <= entries
+
+
+@rule
 def turned_by_its_own(x):
     """Wrong of permutations that do not undo themselves, and silent on why it declines."""
     turned = op.transpose(x)
@@ -216,6 +242,21 @@ def test_of_a_slice_enough_is_left_for_slices_with_steps():
         if isinstance(size := case.types[0].shape[axis], int)
     }
     assert any(size > step > 1 and size % step for size, step in steps)
+
+
+@rule
+def factor_of_channels(x, w: Constant, c: Constant):
+    """Never fires."""
+    yield op.mul(op.conv(x, w), c)
+    return decline("never")
+
+
+def test_axes_of_images_of_each_layout_hide_one_another():
+    plans = [plan_instance(factor_of_channels.pattern, seeded(seed)) for seed in range(8)]
+    found = [each for plan in plans for each in in_each_layout(plan, seeded(0))]
+    images = [plan.cases[plan.reading.nodes[0]].results[0] for plan in found]
+    hiding = {image.layout for image in images if len({*image.shape[1:]}) == 1 < image.shape[1]}
+    assert {"NCW", "NWC", "NCHW", "NHWC"} <= hiding
 
 
 @rule

@@ -9,7 +9,7 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY
-from graphrewrite.types import Type
+from graphrewrite.types import OwnType, Type, out_of_range
 
 __all__ = ["delay", "register"]
 
@@ -19,7 +19,14 @@ def _step_register(state: Any, x: np.ndarray, *, initial: float = 0) -> tuple[np
 
 
 def _infer_register(x: Type, *, initial: float = 0) -> Type:
+    _check_initial(x, initial)
     return x
+
+
+def _check_initial(x: Type, initial: float) -> None:
+    is_own = isinstance(x, OwnType) or isinstance(x.element, OwnType)  # of a dialect, which knows what it holds
+    if not is_own and out_of_range(x.element, initial) is not None:
+        raise TypeMismatchError(f"{x.element} has no number {initial} to begin with; give an initial value that it has")
 
 
 @define_op(level="structure", step=_step_register, infer=_infer_register, elements=ANY)
@@ -47,6 +54,7 @@ def _step_delay(
 def _infer_delay(x: Type, *, cycles: int, initial: float = 0) -> Any:
     if cycles < 1:
         raise TypeMismatchError(f"delays take at least one cycle, got {cycles}")
+    _check_initial(x, initial)
     return x
 
 

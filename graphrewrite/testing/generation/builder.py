@@ -352,7 +352,11 @@ class Builder:
                 made[key] = (self._leaf(key, plan),)
             else:
                 self._indices_of(key, plan, made)
-                operands = [self._made(operand, plan, made) for operand in key.operands]
+                operands: list[Value] = []
+                for operand in key.operands:
+                    if isinstance(operand, Leaf) and operand not in made and key.op.variadic:
+                        self._alike(operand, operands, plan, made)
+                    operands.append(self._made(operand, plan, made))
                 try:
                     value = self.graph.add(key.op, operands, plan.cases[key].attributes)
                 except AttributeValueError as error:  # a value of a rule's code is none of the attribute's
@@ -360,6 +364,27 @@ class Builder:
                 made[key] = value if isinstance(value, tuple) else (value,)
                 self.computed.append(made[key][0])
         return made[key][index]
+
+    def _alike(
+        self, leaf: Leaf, beside: Sequence[Value], plan: Plan, made: dict[Leaf | Node, tuple[Value, ...]]
+    ) -> None:
+        """Make an operand of any number as one beside it is made: rules look at what computes those they leave open."""
+        computed = [v for v in beside if self.graph.operands(v.node) and not isinstance(v.type, Stream)]
+        is_open = not leaf.constant and leaf.condition is None and leaf not in plan.arrays
+        if not computed or not is_open or self.pick((True, False)):
+            return
+        node, kind = self.pick(computed).node, plan.types[leaf]
+        op, (first, *rest) = self.graph.op(node), [self.graph.value(*operand) for operand in self.graph.operands(node)]
+        shapes = [first.type.shape, kind.shape] if len(first.type.shape) == len(kind.shape) else [first.type.shape]
+        attributes = self.graph.attributes(node)
+        for shape in shapes:
+            with suppress(Unfit, TypeMismatchError):
+                own = retyped(first.type, shape=shape)
+                if op.result_types((own, *(value.type for value in rest)), attributes) == (kind,):
+                    value = self.graph.add(op, [self.value(own), *rest], attributes)
+                    made[leaf] = value if isinstance(value, tuple) else (value,)
+                    self.computed.append(made[leaf][0])
+                    return
 
     def _indices_of(self, node: Node, plan: Plan, made: dict[Leaf | Node, tuple[Value, ...]]) -> None:
         """Add the constants of a node that are indices, which lie within their axes, and some amounts of shifts."""

@@ -9,33 +9,22 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.match import Match
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.replacement import Bound, Replay
-from graphrewrite.testing.generation.attribute_changes import is_open, with_attribute
-from graphrewrite.testing.generation.demand import Pick, Unfit
-from graphrewrite.testing.generation.forward import inferred, stretched
-from graphrewrite.testing.generation.kinds import retyped
-from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.tracing import Traced
-from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import FixedPoint, Tensor, Type
 
-__all__ = ["Noted", "compared", "towards"]
-
-_FARTHEST = 40
-"""A size."""
+__all__ = ["Noted", "compared"]
 
 
 class Noted(NamedTuple):
@@ -47,7 +36,8 @@ class Noted(NamedTuple):
         The node.
     path : tuple of str or int
         An attribute, "type" or, of what a node computes, "result" and its index; then the place in a tuple, or a field.
-    wanted : int, str, FixedPoint or None
+        Of the entries of a constant, "value".
+    wanted : int, float, str, FixedPoint or None
         What it was compared with, such that the comparison comes out otherwise.
     """
 
@@ -154,9 +144,37 @@ class _Format(FixedPoint):
 
 
 class _Array(np.ndarray):
-    """A constant of a match, whose shape is followed; what is computed of it is an array as any other."""
+    """A constant of a match, whose shape and entries are followed; what is computed of it is an array as any other."""
 
     sizes: tuple[Any, ...] | None = None
+    node: str = ""
+    notes: list[Any] | None = None
+
+    def _compared(self, other: Any) -> Any:
+        number = other.item() if isinstance(other, np.number) else other
+        if self.notes is not None and type(number) in (int, float):
+            self.notes.append(Noted(self.node, ("value",), number))
+        return other
+
+    def __eq__(self, other: object) -> Any:
+        return np.asarray(self) == self._compared(other)
+
+    def __ne__(self, other: object) -> Any:
+        return np.asarray(self) != self._compared(other)
+
+    def __lt__(self, other: Any) -> Any:
+        return np.asarray(self) < self._compared(other)
+
+    def __le__(self, other: Any) -> Any:
+        return np.asarray(self) <= self._compared(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return np.asarray(self) > self._compared(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return np.asarray(self) >= self._compared(other)
+
+    __hash__ = None  # as of arrays
 
     @property  # type: ignore[misc]  # numpy's property can be set as well
     def shape(self) -> Any:
@@ -252,6 +270,7 @@ class _Bound(Bound):
             return array
         made = array.view(_Array)
         made.sizes = self.replay.followed.shape(array.shape, self._node, "type")
+        made.node, made.notes = self._node, self.replay.followed.notes
         return made
 
     def __getattr__(self, name: str) -> Any:
@@ -307,65 +326,3 @@ def compared(rule: Rule, graph: Graph, match: Match) -> list[Noted]:
     with suppress(Exception), np.errstate(all="ignore"):  # whatever a user's rule raises: it is found again
         rule.run(replay, match.replaced()[0][0][0])
     return followed.notes
-
-
-def towards(plan: Plan, comparison: Noted, port: Leaf | Node, pick: Pick) -> Plan:
-    """Return a plan in which a comparison comes out otherwise, or nearly.
-
-    Parameters
-    ----------
-    port : Leaf or Node
-        What the node of the comparison is in the plan.
-    """
-    wanted = comparison.wanted
-    if isinstance(wanted, int) and not isinstance(wanted, bool):
-        wanted += pick((0, 0, 0, 1, -1))
-    name, *rest = comparison.path
-    try:
-        if isinstance(port, Node) and name == "result":
-            return _given(plan, Output(port, int(rest[0])), int(rest[1]), wanted, pick)
-        if isinstance(port, Node):
-            if not is_open(port, str(name)):
-                raise Unfit("the pattern says what it is")
-            old = plan.attributes[port].get(str(name), port.op.attributes[str(name)])
-            return with_attribute(plan, port, str(name), _changed(old, rest, wanted), pick)
-        kind = plan.types[port]
-        if rest[0] == "element":
-            element = _changed(kind.element, rest[1:], wanted)
-            change: Callable[[Type], Type] = lambda each: retyped(each, element=element)  # noqa: E731
-            alike = [leaf for leaf, each in plan.types.items() if each.element == kind.element]
-        else:
-            old, axis = kind.shape[int(rest[0])], int(rest[0])
-            if not isinstance(wanted, int | str) or (isinstance(wanted, int) and not 0 <= wanted <= _FARTHEST):
-                raise Unfit("no size")
-            if pick((False, True)):
-                shape = (*kind.shape[:axis], wanted, *kind.shape[axis + 1 :])
-                types = {**plan.types, port: retyped(kind, shape=shape)}
-                return inferred(plan, types, plan.attributes, pick, kept=(port,))
-            change = lambda each: retyped(each, shape=tuple(wanted if d == old else d for d in each.shape))  # noqa: E731
-            alike = list(plan.types)
-        chosen = alike if pick((True, False)) else [port]
-        types = {leaf: change(each) if leaf in chosen else each for leaf, each in plan.types.items()}
-        return inferred(plan, types, plan.attributes, pick)
-    except (GraphRewriteError, IndexError, TypeError, ValueError) as error:  # there is no such value
-        raise Unfit(str(error)) from error
-
-
-def _given(plan: Plan, port: Output, axis: int, size: Any, pick: Pick) -> Plan:
-    """Return a plan in which an axis of what a node computes has a size."""
-    found = stretched(plan, port, axis, size, plan.types, ()) if isinstance(size, int) else {}
-    if not found:
-        raise Unfit("no size of an operand makes up for it")
-    return inferred(plan, {**plan.types, **found}, plan.attributes, pick)
-
-
-def _changed(old: Any, path: list[str | int], wanted: Any) -> Any:
-    """Return a value with another entry, or another field."""
-    if not path:
-        return wanted
-    (key, *rest) = path
-    if isinstance(old, tuple) and isinstance(key, int):
-        return (*old[:key], _changed(old[key], rest, wanted), *old[key + 1 :])
-    if isinstance(old, FixedPoint) and isinstance(key, str):
-        return replace(old, **{key: wanted})
-    raise Unfit("it has no such part")

@@ -22,13 +22,14 @@ from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.generation.attribute_changes import every_attribute_changed
 from graphrewrite.testing.generation.builder import Builder
-from graphrewrite.testing.generation.comparing import Noted, compared, towards
+from graphrewrite.testing.generation.comparing import Noted, compared
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
+from graphrewrite.testing.generation.leading import towards
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.richness import Sketch, extent, least_telling, sequences_hiding
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
-from graphrewrite.testing.generation.varying import with_layout
+from graphrewrite.testing.generation.varying import in_each_layout, with_layout
 
 __all__ = ["Telling", "explored", "explored_together", "telling_plans"]
 
@@ -225,7 +226,8 @@ class _Walk:
         fires = [answer for answer in answers if answer[0] is None]
         if len(fires) == len(answers) == 1 and self.is_often:
             return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
-        beside = islice(chain.from_iterable(_neighbours(answers[answer]) for answer in fires), most)
+        each = (_neighbours(answers[answer], every_type=self.every_type) for answer in fires)
+        beside = islice(chain.from_iterable(each), most)
         for number, plan in enumerate(beside):
             reason, ran = _answer(self.followed, _graph_of(plan, number)), self.branches.take()
             if reason is None:
@@ -248,8 +250,8 @@ def _keep(plan: Plan, same: list[Sketch], *, by_element: bool) -> None:
         del same[least_telling(same)]
 
 
-def _neighbours(sketches: list[Sketch]) -> Iterator[Plan]:
-    """Yield plans that differ from some of these in one attribute, each attribute in turn: that none is left to luck.
+def _neighbours(sketches: list[Sketch], *, every_type: bool) -> Iterator[Plan]:
+    """Yield plans that differ from some of these in one attribute, or the layout, each in turn: none is left to luck.
 
     Rules are wrong in what they do not ask of, and of that a walk which looks for other answers sees little.
     """
@@ -257,6 +259,8 @@ def _neighbours(sketches: list[Sketch]) -> Iterator[Plan]:
     for sketch in sorted(sketches, key=lambda sketch: sketch.plainness)[:_CENTRES]:
         for changed in every_attribute_changed(sketch.plan, pick, _TURNS):
             yield with_arrays(changed, sketch.plan)
+        if every_type:
+            yield from in_each_layout(sketch.plan, pick)
 
 
 def _weighed(firing: list[list[Sketch]], declining: list[list[Sketch]]) -> Iterator[Plan]:
@@ -291,7 +295,8 @@ def _led(rule: Rule, plan: Plan, pick: Pick, seed: int) -> Plan:
         chosen = pick((found[-1], found[-1], pick(found))) if found else None
         if chosen is None:
             break
-        plan = with_arrays(towards(plan, chosen, nodes[chosen.node], pick), plan)
+        led = towards(plan, chosen, nodes[chosen.node], pick)
+        plan = led if chosen.path == ("value",) else with_arrays(led, plan)
     return plan
 
 

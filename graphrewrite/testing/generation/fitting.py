@@ -17,7 +17,7 @@ from graphrewrite.testing.generation.suggested import adapted
 from graphrewrite.testing.generation.tracing import OperandAxis, Trace, traced
 from graphrewrite.types import Dimension, FixedPoint, Stream, Type, element_dtype
 
-__all__ = ["Case", "accepted_case", "computes", "fit", "fits_format"]
+__all__ = ["Case", "accepted_case", "computes", "fit", "fits_format", "refusal"]
 
 _STEPS = 20
 """Sizes to mend before giving up."""
@@ -102,6 +102,15 @@ def accepted_case(op: Op, types: tuple[Type, ...], attributes: Mapping[str, Any]
         return None
     made = Case(types, dict(attributes), results)
     return made if fits_format(op, made) else None
+
+
+def refusal(op: Op, types: Sequence[Type], attributes: Mapping[str, Any]) -> str:
+    """Return what an op says of types and attributes that it does not take."""
+    try:
+        op.infer(*types, **attributes)
+    except Exception as error:  # an inference of a user's, asked about what it may not foresee
+        return str(error)
+    return f"{op.name} was found to take no {', '.join(map(str, types))}"
 
 
 def _mended(

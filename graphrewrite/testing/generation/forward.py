@@ -12,10 +12,12 @@ from typing import Any
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Application, Pattern, Where
+from graphrewrite.testing.generation.borrowing import like_another
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, near, seeded, sizes_without_symbol, unmet
 from graphrewrite.testing.generation.experience import counts_of, taken
-from graphrewrite.testing.generation.fitting import Case, accepted_case, fit
+from graphrewrite.testing.generation.fitting import Case, accepted_case, fit, refusal
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, RANKS, SIZES, USUAL, Kind, kind_of, retyped
+from graphrewrite.testing.generation.made_of import case_of_inner, inner_op
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, propose, sources
@@ -26,8 +28,8 @@ from graphrewrite.types import Dimension, Stream, Tensor, Type
 
 __all__ = ["NOTHING", "forward_plans", "inferred", "plan_forward", "stretched", "tries"]
 
-_ROUNDS = 3
-"""How often to try each kind of value at the beginning of a pattern."""
+_ROUNDS, _ROUNDS_OF_INSISTING = 3, 12
+"""How often to try each kind of value at the beginning of a pattern, and again where it has no plan at all."""
 _INSTEAD = {
     "integer": ("fixed",),
     "bool": ("float", "fixed", "integer"),
@@ -56,14 +58,23 @@ def forward_plans(pattern: Pattern, *, every_type: bool = False) -> Mapping[Kind
         Whether values may be of any type; else of those alone that most graphs hold.
     """
     found: dict[Kind, list[Plan]] = {}
-    for kind, plan in tries(pattern, every_type=every_type):
-        if isinstance(plan, Plan):
-            found.setdefault(kind, []).append(plan)
+    for insists in (False, True):
+        for kind, plan in tries(pattern, every_type=every_type, insists=insists):
+            if isinstance(plan, Plan):
+                found.setdefault(kind, []).append(plan)
+        if found:
+            break
     return {kind: tuple(plans) for kind, plans in found.items()}
 
 
-def tries(pattern: Pattern, *, every_type: bool = False) -> Iterator[tuple[Kind, Plan | Unfit]]:
-    """Yield plans of a pattern, or why there is none, for each kind of value that it may begin with."""
+def tries(pattern: Pattern, *, every_type: bool = False, insists: bool = False) -> Iterator[tuple[Kind, Plan | Unfit]]:
+    """Yield plans of a pattern, or why there is none, for each kind of value that it may begin with.
+
+    Parameters
+    ----------
+    insists : bool
+        Whether values that meet are made to fit each other: what is asked for only where there is no plan without.
+    """
     good: set[str] = set()
     mantissas = any(op.level != "nn" for node in pattern.nodes for op in node.ops)
     for family in FAMILIES:
@@ -71,12 +82,14 @@ def tries(pattern: Pattern, *, every_type: bool = False) -> Iterator[tuple[Kind,
         instead = () if every_type or (family == "integer" and not mantissas) else _INSTEAD.get(family, ())
         if any(name in good for name in instead) or (good and family == "string"):
             continue
-        for rank, turn in product(RANKS, range(_ROUNDS)):
+        for rank, turn in product(RANKS, range(_ROUNDS_OF_INSISTING if insists else _ROUNDS)):
             if not rank and good and not every_type:
                 continue
             pick, kind = seeded(turn), Kind(family, rank)
             try:
-                plan = plan_forward(unfold(pattern, pick), kind, pick, simple=not turn, every_type=every_type)
+                plan = plan_forward(
+                    unfold(pattern, pick), kind, pick, simple=not turn, every_type=every_type, insists=insists
+                )
             except Unfit as error:
                 yield kind, error
             else:
@@ -92,11 +105,14 @@ def plan_forward(
     simple: bool = False,
     every_type: bool = False,
     batches: Sequence[Dimension | None] = ("N", "N", None),
+    insists: bool = False,
 ) -> Plan:
     """Return a plan of a reading that begins with a kind of value.
 
     Parameters
     ----------
+    insists : bool
+        Whether operands are made like those of another node of the same op, and computed values mended where they meet.
     batches : sequence of str, int or None
         What the first size may be; None is any number.
     """
@@ -109,10 +125,27 @@ def plan_forward(
         if node in plan.cases:
             continue
         known = [plan.type_of(operand) for operand in node.operands]
-        case = _opened(plan, node, known, partial(start, node.op if plan.cases else None), pick, simple=simple)
+        begin = partial(start, node.op if plan.cases else None)
+        case = like_another(plan, node, known, pick) if insists else None
+        try:
+            case = case or _opened(plan, node, known, begin, pick, simple=simple)
+        except Unfit:
+            if not insists or None in known or not known:
+                raise
+            plan = _joined(plan, node, known, pick)
+            continue
         plan.place(node, case)
         plan.types.update({o: t for o, t in zip(node.operands, case.types, strict=True) if isinstance(o, Leaf)})
     return inferred(plan, plan.types, plan.attributes, pick)
+
+
+def _joined(plan: Plan, node: Node, known: Sequence[Type | None], pick: Pick) -> Plan:
+    """A plan in which what a node reads, all of it known, is made to fit."""
+    first = next(kind for kind in known if kind is not None)
+    proposed = propose(node.op, first, len(known), pick(range(TURNS)))
+    attributes = {**(proposed.attributes if proposed is not None else {}), **plan.settled(node)[0]}
+    nodes = [each for each in plan.reading.nodes if each in plan.cases or each is node]
+    return inferred(plan, plan.types, {**plan.attributes, node: attributes}, pick, nodes=nodes)
 
 
 def _around(plan: Plan, pivot: Node, start: Callable[..., Type], pick: Pick, *, simple: bool) -> Plan:
@@ -149,9 +182,12 @@ def _opened(
     op, (given, conditions) = node.op, plan.settled(node)
     there = [t for t in known if t is not None]
     turn = 0 if simple else pick(range(TURNS))
+    inner = inner_op(op, len(known), given, pick)
     if not node.operands:
         cases = sources(op)
         proposed = pick(cases) if cases else None
+    elif inner is not None:
+        proposed = case_of_inner(op, inner, known, start, turn)
     else:
         first = known[0] or next((t for t in there[:1] if counts_of(op, kind_of(t))), None)
         first = first or start(whole=_is_constant(node.operands[0]))
@@ -189,20 +225,11 @@ def _opened(
         numbered = [retyped(t, shape=[2 if isinstance(d, str) else d for d in t.shape]) for t in proposed.types]
         case = fit(op, numbered, attributes, loose, rng)
     if case is None:
-        raise Unfit(_refusal(op, types, attributes))
+        raise Unfit(refusal(op, types, attributes))
     for name, condition in conditions.items():
         if condition.of_node:
             case = _settled(op, case, name, condition) or case
     return case
-
-
-def _refusal(op: Op, types: Sequence[Type], attributes: Mapping[str, Any]) -> str:
-    """Return what an op says of types and attributes that it does not take."""
-    try:
-        op.infer(*types, **attributes)
-    except Exception as error:  # an inference of a user's, asked about what it may not foresee
-        return str(error)
-    return f"{op.name} was found to take no {', '.join(map(str, types))}"
 
 
 def _settled(op: Op, case: Case, name: str, condition: Where) -> Case | None:
@@ -262,12 +289,19 @@ def inferred(
     pick: Pick,
     *,
     kept: Collection[Leaf] = (),
+    nodes: Sequence[Node] | None = None,
 ) -> Plan:
-    """Return a plan of the same reading with other types or attributes; sizes of leaves that do not fit are mended."""
+    """Return a plan of the same reading with other types or attributes; sizes of leaves that do not fit are mended.
+
+    Parameters
+    ----------
+    nodes : sequence of Node, optional
+        Those to plan, operands first; by default all.
+    """
     current = dict(types)
     for _ in range(_MENDED):
         made = Plan(plan.reading)
-        for node in plan.reading.nodes:
+        for node in plan.reading.nodes if nodes is None else nodes:
             kinds = tuple(current[o] if isinstance(o, Leaf) else made.result(o) for o in node.operands)
             case = accepted_case(node.op, kinds, attributes[node])
             if case is None:

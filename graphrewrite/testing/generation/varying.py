@@ -6,7 +6,7 @@ that: where sizes happen to be equal, an operand is broadcast, a limit is tight,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,7 +27,7 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Output
 from graphrewrite.types import EdgeType, Element, Tensor, Type, element_kind
 
-__all__ = ["vary", "with_element", "with_layout"]
+__all__ = ["in_each_layout", "vary", "with_element", "with_layout"]
 
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
@@ -82,8 +82,8 @@ def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
 def _equal_results(plan: Plan, pick: Pick) -> Plan:
     """Make all sizes of what a node computes one number, whatever windows and borders do to those of its operands."""
     port = Output(pick(some(plan.reading.nodes)))
-    sizes = [d for d in plan.result(port).shape if isinstance(d, int)]
-    size = pick(some(sizes))
+    sizes = [d for d in plan.result(port).shape if isinstance(d, int) and d > 1]
+    size = pick(sizes or (2, 3))  # axes of one entry are like any others: what is confused with them shows nothing
     found = plan
     for axis, old in enumerate(plan.result(port).shape):
         if isinstance(old, int) and old != size:
@@ -211,6 +211,27 @@ def with_layout(plan: Plan, pick: Pick) -> Plan:
     constants = [leaf for leaf in types if leaf.constant and leaf not in chosen]
     kept = chosen if len(chosen) == 1 and pick((True, False)) else pick(((), constants))
     return inferred(plan, types, plan.attributes, pick, kept=kept)
+
+
+def in_each_layout(plan: Plan, pick: Pick) -> Iterator[Plan]:
+    """Yield plans whose images have each layout, where the sizes of their axes are alike and constants stay.
+
+    What a rule looks for along a fixed axis of an image, the sizes of another axis hide.
+    """
+    images = [leaf for leaf, kind in plan.types.items() if isinstance(kind, Tensor) and not leaf.constant]
+    constants = [leaf for leaf in plan.types if leaf.constant]
+    with suppress(Unfit):
+        plan = _equal_results(plan, pick)
+    for rank in sorted({len(plan.types[leaf].shape) for leaf in images} & set(LAYOUTS)):
+        for layout in LAYOUTS[rank]:
+            types = dict(plan.types)
+            for leaf in images:
+                kind = types[leaf]
+                if isinstance(kind, Tensor) and len(kind.shape) == rank:
+                    shape = _moved(kind.shape, kind.layout or LAYOUTS[rank][0], layout, moves=True)
+                    types[leaf] = Tensor(kind.element, shape, layout)
+            with suppress(Unfit):
+                yield inferred(plan, types, plan.attributes, pick, kept=constants)
 
 
 def _moved(shape: Sequence[Any], old: str, new: str, *, moves: bool) -> tuple[Any, ...]:

@@ -85,6 +85,14 @@ DECLINES: dict[Rule, tuple[str, ...]] = {
         "x = expand(e, shape=['N', 2, 2, 3, 4])\na = reshape(x, shape=['N', 2, 6, 4])\n"
         "z = expand(f, shape=['N', 2, 2, 3, 4])\nb = reshape(z, shape=['N', 2, 6, 4])\n"
         "o = input() : f32[N,2,3,4]\nr = attention(o, a, b)",
+        # One number for all heads.
+        INPUTS + "e = input() : f32[]\nx = expand(e, shape=[2, 2, 3, 4])\na = reshape(x, shape=[2, 2, 3, 4])\n"
+        "o = input() : f32[2,2,3,4]\nr = attention(o, a, a)",
+        # Fewer heads of keys than of values.
+        INPUTS + "e = input() : f32[N,1,1,3,4]\nf = input() : f32[N,2,1,3,4]\n"
+        "x = expand(e, shape=['N', 1, 4, 3, 4])\na = reshape(x, shape=['N', 4, 3, 4])\n"
+        "z = expand(f, shape=['N', 2, 2, 3, 4])\nb = reshape(z, shape=['N', 4, 3, 4])\n"
+        "o = input() : f32[N,4,3,4]\nr = attention(o, a, b)",
     ),
     rotary.recognise_rotary_embedding: (
         # Parts of another axis.
