@@ -59,6 +59,8 @@ BITS = Stream(unsigned(1), (2,))
 CUBE = Stream(S8, (2, 3, 3, 3))
 SINGLE = Stream(S8, (1, 4))
 SUMS = {"adders": [[0, 1, 0, 0, 0]], "outputs": [[2, 0, 1]], "bias": [0], "element": signed(9)}
+UNREAD = {**SUMS, "outputs": [[0, 0, 1]]}
+WIDE = [0, 1, 48, 0, 0]
 SHIFTED = {**SUMS, "element": S8, "shift": 1, "rounding": "half_up"}
 LINES = {"base": [0, 0], "slope": [0, 0], "rest": 7, "shift": 0, "low": -128, "element": S8}
 NO_LEVELS = np.zeros((6, 0), np.int64)
@@ -191,6 +193,14 @@ LIMITS: list[tuple[Op, tuple[Stream, ...], Attributes, Attributes, str]] = [
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"adders": [[-1, 1, 0, 0, 0]]}, "reads the numbers -1 and 1"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"adders": [[0, 1, 1, 1, 0]]}, "adder 0"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"adders": [[0, 1, 0, 0, 2]]}, "adder 0"),
+    (adder_graph, (Stream(S8, (2, 4)),), {**UNREAD, "adders": [[0, 1, 0, 48, 0]]}, {"adders": [[0, 1, 0, 49, 0]]},
+     "adder 0 shifts by 0 and 49"),
+    (adder_graph, (Stream(S8, (2, 4)),), {**UNREAD, "adders": [[0, 1, 48, 0, 0]]}, {"adders": [[0, 1, 49, 0, 0]]},
+     "adder 0 shifts by 49 and 0"),
+    (adder_graph, (Stream(S8, (2, 4)),), {**UNREAD, "adders": [WIDE, [2, 0, 4, 0, 0]]},
+     {"adders": [WIDE, [2, 0, 5, 0, 0]]}, "adder 1 gives numbers of more than 60 bits"),
+    (adder_graph, (Stream(S8, (2, 4)),), {**UNREAD, "adders": [WIDE, [0, 2, 0, 4, 1]]},
+     {"adders": [WIDE, [0, 2, 0, 5, 1]]}, "adder 1 gives numbers of more than 60 bits"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"outputs": [[3, 0, 1]]}, "give one of 3 numbers"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"outputs": [[2, 0, 2]]}, "0..48 bits, a sign"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"outputs": [[2, -1, 1]]}, "0..48 bits, a sign"),
