@@ -8,6 +8,7 @@ import pytest
 from graphrewrite.hdl.checking.case import Case, draw_case
 from graphrewrite.hdl.checking.definition import transfers
 from graphrewrite.hdl.component import Site
+from graphrewrite.hdl.components.accumulate import ACCUMULATE, accumulate
 from graphrewrite.hdl.components.fifo import FIFO, fifo
 from graphrewrite.types import FixedPoint, Stream
 from tests.hdl.configurations import BY_NAME, cases
@@ -63,8 +64,9 @@ def test_what_is_expected_of_a_run_is_what_it_alone_would_give(name: str) -> Non
 
 
 def drawn(beats: int) -> list[Case]:
-    site = Site.of(fifo, Stream(FixedPoint(True, 8), (1, beats)), depth=2)
-    return [draw_case(FIFO, site, np.random.default_rng(seed)) for seed in SEEDS]
+    """Of a component that takes so many beats of a frame, and gives one."""
+    site = Site.of(accumulate, Stream(FixedPoint(True, 8), (1, beats)), kind="maximum")
+    return [draw_case(ACCUMULATE, site, np.random.default_rng(seed)) for seed in SEEDS]
 
 
 def test_runs_differ_in_length_and_the_second_is_cut_off() -> None:

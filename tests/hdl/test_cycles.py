@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from graphrewrite.hdl.checking.definition import transfers
 from graphrewrite.hdl.errors import DeadlockError, NetlistError
 from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.hdl.timing import events as events_module
 from graphrewrite.hdl.timing.cycles import predict_cycles
 from graphrewrite.hdl.timing.deadlock import check_progress
 from graphrewrite.hdl.timing.depths import fifo_depths
@@ -294,14 +296,13 @@ def pace(network: Network, unbounded: Collection[tuple[str, int]] = ()) -> tuple
     return cycles.interval, cycles.empty_latency
 
 
-@given(RANDOMS)
-def test_with_its_fifos_a_network_runs_and_none_of_them_can_be_less_deep(random: Random) -> None:
-    network = some_network(random, 8)
+def assert_least_depths(network: Network) -> set[int]:
+    """None of the fifos before joins can be less deep; return their depths."""
     joins = [link for link in network.links if len(network.components.get(link.sink, STEP).takes) > 1]
     try:
         check_progress(network, frozenset((link.source, link.source_port) for link in joins))
     except DeadlockError:
-        return
+        return set()
     depths = fifo_depths(network, joins)
     interval, latency = pace(with_fifos(network, depths))
     for link, depth in depths.items():
@@ -309,6 +310,17 @@ def test_with_its_fifos_a_network_runs_and_none_of_them_can_be_less_deep(random:
             with suppress(DeadlockError):
                 slower, later = pace(with_fifos(network, depths | {link: depth - 1}))
                 assert slower > interval or later > latency, link
+    return set(depths.values())
+
+
+@given(RANDOMS)
+def test_with_its_fifos_a_network_runs_and_none_of_them_can_be_less_deep(random: Random) -> None:
+    assert_least_depths(some_network(random, 8))
+
+
+@pytest.mark.parametrize(("seed", "depths"), [(21, {0, 1}), (47, {1}), (6, {0, 1, 2}), (30, {0, 1, 2})])
+def test_one_place_is_enough_where_it_is_and_none_where_nobody_waits(seed: int, depths: set[int]) -> None:
+    assert assert_least_depths(some_network(Random(seed), 3)) == depths
 
 
 @given(RANDOMS, st.integers(2, 5))
@@ -365,3 +377,82 @@ def test_a_closed_gate_is_a_deadlock() -> None:
         predict_cycles(network, 1, sink_gates={"z": [1]})
     with pytest.raises(ValueError, match="at least 1"):
         predict_cycles(network, 0)
+
+
+def chain(*schedules: Schedule) -> Network:
+    names = [f"c{number}" for number in range(len(schedules))]
+    ends = ["x", *names, "y"]
+    links = tuple(Link(source, 0, sink, 0) for source, sink in pairwise(ends))
+    return Network(dict(zip(names, schedules, strict=True)), links, ("x",), ("y",))
+
+
+def test_a_run_that_repeats_is_not_solved_to_its_end() -> None:
+    """Two frames that are alike are seen in the first block, which has three more than may wait for one another."""
+    for capacity in (2, 9, 40):
+        network = chain(TURN, replace(STEP, capacity=(capacity,)), STEP)
+        events = Events(network, {}, {}, ())
+        assert events.lag == -(-capacity // 8)
+        periods = events.run(MANY)
+        assert periods is not None
+        assert (periods.every, set(periods.cycles.values()), events.frames) == (1, {16}, events.lag + 3)
+
+
+def test_a_pace_that_is_kept_or_not_is_told_at_once() -> None:
+    network = chain(TURN, STEP)
+    for interval, latency, kept in ((16, 17, True), (15.9, 17, False), (99, 17, True), (16, 16, False)):
+        events = Events(network, {}, {}, ())
+        assert events.keeps(interval, latency, MANY) is kept
+        assert events.frames == events.lag + 3
+
+
+@pytest.mark.parametrize("frames", [1, 3, 100, 250])
+def test_blocks_grow_up_to_a_limit_and_end_with_the_last_frame(frames: int) -> None:
+    events = Events(chain(STEP), {}, {}, ())
+    wanted, left = [], frames
+    for block in (4, 4, 8, 16, 32, *[33] * 9):
+        wanted.append(min(block, left))
+        left -= wanted[-1]
+    assert list(events._blocks(frames)) == [block for block in wanted if block]
+    assert events.frames == frames
+
+
+def test_components_may_drift_apart_for_long_before_they_repeat() -> None:
+    """The sum begins late, and is then quicker than one of its operands, until it has caught up with it."""
+    one = np.arange(1)
+    slow, late, add = (
+        Schedule(3, (one,), (one,)),
+        Schedule(2, (one,), (one,), 100, (60,)),
+        Schedule(2, (one, one), (one,)),
+    )
+    links = (Link("x0", 0, "slow", 0), Link("x1", 0, "late", 0), Link("slow", 0, "add", 0), Link("late", 0, "add", 1))
+    network = Network({"slow": slow, "late": late, "add": add}, (*links, Link("add", 0, "y", 0)), ("x0", "x1"), ("y",))
+    cycles = predict_cycles(network, 1000, unbounded=[("slow", 0)])
+    steps = np.diff(cycles.transfers[Link("add", 0, "y", 0)].ravel())
+    assert set(steps[:95].tolist()) == {2}
+    assert set(steps[110:].tolist()) == {3}
+    assert cycles.interval == 3
+    assert not Events(network, {}, {}, [("slow", 0)]).keeps(2.5, 200, 1000)
+    assert Events(network, {}, {}, [("slow", 0)]).keeps(3, 200, 1000)
+
+
+@given(RANDOMS, st.integers(1, 4), st.sampled_from([1, 2, 5]))
+def test_frames_that_are_settled_in_parts_are_as_simulated(random: Random, frames: int, part: int) -> None:
+    """As those of thousands of beats are."""
+    network = some_network(random, 9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(events_module, "_PART", part)
+        assert_as_simulated(network, frames, some_gates(random, network.inputs), some_gates(random, network.outputs))
+
+
+def test_steps_are_any_iterable_of_numbers() -> None:
+    wanted = Schedule(2, (np.array([0, 1]),), (np.array([1]),))
+    assert Schedule(2, (iter([0, 1]),), (range(1, 2),)) == wanted
+    assert Schedule(2, ([0, 1],), ((k for k in [1]),)) == wanted
+    for other in (Schedule(3, ([0, 1],), ([1],)), Schedule(2, ([0],), ([1],)), Schedule(2, ([0, 1],), ([0],))):
+        assert other != wanted
+    assert Schedule(2, ([0, 1],), ([1],), 2, (2,)) != wanted
+    assert Schedule(2, ([0, 1],), ([1],), 1, (3,)) != wanted
+    assert wanted != 2
+    for wrong in ([[0, 1]], [], [0.5], 3.5):
+        with pytest.raises((ValueError, TypeError)):
+            Schedule(2, (wrong,), ([1],))

@@ -35,6 +35,7 @@ def out(tmp_path: Path) -> Path:
     (out / "vivado" / "runs" / "log").write_text("long")
     (out / "vivado" / "empty").mkdir()
     (out / "vivado" / "latest").symlink_to("nowhere")
+    (out / "vivado" / "current").symlink_to("runs")
     (out / "rom" / "own.vhd").write_text("own")
     out.chmod(0o770)
     return out
@@ -54,6 +55,7 @@ def check(out: Path, design: Design) -> None:
     listed = {path: text.encode() for path, text in design.files.items()}
     assert {path: content for path, content in files.items() if path != "manifest.sha256"} == own | listed
     assert (out / "vivado" / "latest").readlink() == Path("nowhere")
+    assert (out / "vivado" / "current").readlink() == Path("runs")
     assert (out / "vivado" / "empty").is_dir()
     assert stat.S_IMODE((out / "my_constraints.xdc").stat().st_mode) == 0o640
     assert stat.S_IMODE((out / "vivado" / "runs").stat().st_mode) == 0o750
@@ -95,6 +97,7 @@ def test_what_is_written_is_on_the_disk_before_it_takes_its_place(
     written = [path for path in waited if path.name == "d.vhd" and path.is_relative_to(above)]
     (place,) = {path.parent for path in written if path.relative_to(above).parts[0].startswith(replacement.STAGING)}
     assert {place / path for path in NEW.files} <= set(waited)
+    assert place.parents[1] / ("manifest.sha256" if system is busy else "written") in waited
     assert waited[-1] == (out / "components" if system is busy else out.parent)
 
 
@@ -182,6 +185,15 @@ def test_an_empty_folder_is_what_people_call_empty(tmp_path: Path) -> None:
     (tmp_path / "disk" / "lost+found").mkdir(parents=True)
     NEW.write(tmp_path / "disk")
     assert (tmp_path / "disk" / "lost+found").is_dir()
+
+
+def test_a_folder_with_what_a_killed_run_has_left_is_empty_and_cleared(tmp_path: Path) -> None:
+    (tmp_path / "out" / f"{replacement.STAGING}x").mkdir(parents=True)
+    NEW.write(tmp_path / "out")
+    assert {path for path, content in snapshot(tmp_path / "out").items() if content is not None} == {
+        *NEW.files,
+        "manifest.sha256",
+    }
 
 
 @pytest.fixture

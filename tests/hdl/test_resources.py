@@ -17,7 +17,7 @@ from tests.hdl.configurations import BY_NAME, configurations_of
 from tests.hdl.synthesis.test_prediction import MEASURED
 
 TABLE = Path(__file__).with_name("resources.txt")
-RANDOM = 6
+RANDOM = 16
 """Configurations of each component that are drawn."""
 
 
