@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from graphrewrite.hdl.checking.definition import transfers
 from graphrewrite.hdl.errors import DeadlockError, NetlistError
 from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.hdl.simulation.signals import Signals
 from graphrewrite.hdl.timing import events as events_module
 from graphrewrite.hdl.timing.cycles import predict_cycles
 from graphrewrite.hdl.timing.deadlock import check_progress
@@ -38,6 +39,8 @@ class Simulator:
         self.transfers: dict[Link, list[int]] = {link: [] for link in network.links}
         self.visible: dict[Link, list[int]] = {link: [] for link in network.links}
         self.held = dict.fromkeys(network.links, 0)
+        self.signals: dict[Link, list[tuple[bool, bool]]] = {link: [] for link in network.links}
+        """Valid and ready in each cycle; of what has done all its steps, no ready."""
         self.waiting = {link: frames * network.beats(link) for link in network.links if link.source in network.inputs}
         self.queue: dict[Link, deque[int]] = {link: deque() for link in network.links}
         self.room = {
@@ -70,20 +73,26 @@ class Simulator:
                 self.visible[link].append(cycle)
                 self.queue[link].append(cycle)
         taken, given_, steps = [], [], []
+        ready = set()
         for name, schedule in self.network.components.items():
             if self.step[name] == frames * schedule.steps:
                 continue
             step = self.step[name] % schedule.steps
             reads = [self.into[name, p] for p, port in enumerate(schedule.takes) if step in port]
             writes = [(name, q) for q, port in enumerate(schedule.gives) if step in port]
-            if all(self.valid(link, cycle) for link in reads) and all(self.room[port] for port in writes):
+            has_room = all(self.room[port] for port in writes)
+            ready |= {k for k in reads if has_room and all(self.valid(other, cycle) for other in reads if other != k)}
+            if all(self.valid(link, cycle) for link in reads) and has_room:
                 taken += reads
                 given_ += writes
                 steps.append(name)
         for name in self.network.outputs:
             link, gate = self.into[name, 0], self.sinks.get(name, [1])
-            if self.valid(link, cycle) and gate[cycle % len(gate)]:
-                taken.append(link)
+            if gate[cycle % len(gate)]:
+                ready.add(link)
+                taken += [link] * self.valid(link, cycle)
+        for link in self.network.links:
+            self.signals[link].append((self.valid(link, cycle), link in ready))
         for link in self.network.links:
             self.held[link] = max(self.held[link], sum(seen <= cycle for seen in self.queue[link]))
         for name in steps:
@@ -176,6 +185,33 @@ def assert_as_simulated(
 def test_any_network_with_any_gates_is_as_simulated(random: Random, frames: int, room: int) -> None:
     network = some_network(random, room)
     assert_as_simulated(network, frames, some_gates(random, network.inputs), some_gates(random, network.outputs))
+
+
+@given(RANDOMS, st.integers(1, 5), st.sampled_from([1, 2, 4, 9]))
+def test_valid_and_ready_of_any_window_are_those_of_the_simulation(random: Random, frames: int, room: int) -> None:
+    network = some_network(random, room)
+    sources, sinks = some_gates(random, network.inputs), some_gates(random, network.outputs)
+    simulator = Simulator(network, sources, sinks, (), frames)
+    if simulator.dead:
+        return
+    timing = predict_cycles(network, frames, source_gates=sources, sink_gates=sinks)
+    last = max(moved[-1] for moved in simulator.transfers.values())
+    middle = random.randint(0, last)
+    for first, length in ((0, last + 1), (middle, last + 1 - middle), (middle, 1)):
+        signals = Signals(timing, sinks, first, length)
+        for link in network.links:
+            moved = simulator.transfers[link]
+            pairs = simulator.signals[link][first : first + length]
+            assert signals.valid(link).tolist() == [valid for valid, _ in pairs]
+            # After its last beat a reader may be ready for that of a further frame.
+            until = max(moved[-1] + 1 - first, 0)
+            assert signals.ready(link).tolist()[:until] == [ready for _, ready in pairs][:until]
+            numbers = np.arange(len(moved))
+            assert signals.ends(link, numbers).tolist() == moved
+            offered = np.maximum(simulator.visible[link], [-1, *(cycle + 1 for cycle in moved[:-1])])
+            assert signals.starts(link, numbers).tolist() == offered.tolist()
+            shown = [n for n in numbers if moved[n] >= first and offered[n] < first + length]
+            assert list(signals.beats(link)) == shown
 
 
 @given(RANDOMS, st.sampled_from([1, 3, 9, 20]), st.booleans())
