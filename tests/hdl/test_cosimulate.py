@@ -228,6 +228,12 @@ class TestRefused:
         with pytest.raises(DesignError, match="compile the model again"):
             cosimulate(folder)
 
+    @pytest.mark.parametrize("file", ["compile_order.txt", "design.json", "vectors/y.txt"])
+    def test_a_file_that_is_no_text_is_refused(self, folder: Path, file: str) -> None:
+        (folder / file).write_bytes(b"\xff\xfe")
+        with pytest.raises(DesignError, match="compile"):
+            cosimulate(folder)
+
     def test_a_link_that_leads_nowhere(self, folder: Path) -> None:
         (folder / "vectors" / "broken").symlink_to("nowhere")
         with pytest.raises(DesignError, match=r"cannot be read: .*No such file or directory.*; compile again"):

@@ -492,3 +492,37 @@ def test_steps_are_any_iterable_of_numbers() -> None:
     for wrong in ([[0, 1]], [], [0.5], 3.5):
         with pytest.raises((ValueError, TypeError)):
             Schedule(2, (wrong,), ([1],))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "taken", "left"),
+    [
+        (Schedule(4, ([1], [3]), ([2],)), [[1], [3]], [[3]]),
+        (Schedule(4, ([2], [3]), ([0, 1],)), [[2], [3]], [[1, 2, 5, 6]]),
+        (Schedule(2, (), ([0],)), [], [[1]]),
+        (Schedule(3, (), ([1],), 2), [], [[3]]),
+        (Schedule(1, ([0],), ([0],), 1, (1,)), [[1]], [[2]]),
+    ],
+)
+def test_after_a_frame_a_component_goes_on_to_the_next_beat_that_it_takes(
+    schedule: Schedule, taken: list[list[int]], left: list[list[int]]
+) -> None:
+    """By hand: a beat comes from cycle 1 on, a step takes a cycle, and a result is valid `latency` cycles later."""
+    assert transfers(schedule, 1, [[1]] * len(taken), [[1]]) == (taken, left)
+
+
+def test_gates_and_free_slots_hold_up_steps() -> None:
+    """By hand: the second beat waits for the gate of its input, the third for the slot that the first one leaves."""
+    one = Schedule(1, ([0],), ([0],), 1, (1,))
+    assert transfers(one, 3, [[0, 0, 1]], [[1]]) == ([[2, 5, 8]], [[3, 6, 9]])
+    assert transfers(one, 3, [[1]], [[1]]) == ([[1, 3, 5]], [[2, 4, 6]])
+    assert transfers(one, 3, [[1]], [[0, 0, 0, 1]]) == ([[1, 4, 8]], [[3, 7, 11]])
+    two = Schedule(1, ([0],), ([0],), 2, (2,))
+    assert transfers(two, 4, [[1]], [[1]]) == ([[1, 2, 4, 5]], [[3, 4, 6, 7]])
+
+
+@pytest.mark.parametrize("gates", [([1, 0, 1], [1]), ([1], [1, 1, 0, 1, 0]), ([0, 1, 1, 0, 0, 0, 1], [0, 0, 1])])
+def test_gates_hold_up_every_block_of_frames(gates: tuple[list[int], list[int]]) -> None:
+    slow = Schedule(9, (BEATS,), ([0, 3, 8],), 2, (4,))
+    for network in (chain(TURN, STEP), chain(slow), chain(STEP, slow)):
+        assert assert_as_simulated(network, 30, {"x": gates[0]}, {"y": gates[1]})

@@ -12,13 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphrewrite.hdl.component import Generic
+from graphrewrite.hdl.component import Component, Generic, Site
 from graphrewrite.hdl.schedule import Schedule
 from tests.hdl.configurations import BY_NAME, configurations_of
 
 TABLE = Path(__file__).with_name("descriptions.txt")
 RANDOM = 4
 """Configurations of each component that are drawn."""
+FURTHER = range(RANDOM, RANDOM + 30)
+"""Seeds of others, of which the table has a checksum."""
 SHORT = 8
 """Numbers of a vector that are written out."""
 
@@ -36,15 +38,18 @@ def timed(schedule: Schedule) -> str:
     return f"{schedule.steps} steps, takes {takes}, gives {gives}, latency {schedule.latency}"
 
 
+def line(component: Component, site: Site) -> str:
+    """A schedule, and the generics in the order of their names."""
+    generics = sorted(component.generics(site).items())
+    return f"{timed(component.schedule(site))};" + "".join(f" {name}={shown(value)}" for name, value in generics)
+
+
 def lines(name: str) -> list[str]:
-    """Each configuration: its schedule, and its generics in the order of their names."""
     found, component = configurations_of(name), BY_NAME[name]
     sites = [*found.corners(), *(found.draw(np.random.default_rng(seed)) for seed in range(RANDOM))]
-    return [
-        f"{name} {number}: {timed(component.schedule(site))};"
-        + "".join(f" {generic}={shown(value)}" for generic, value in sorted(component.generics(site).items()))
-        for number, site in enumerate(sites)
-    ]
+    told = [f"{name} {number}: {line(component, site)}" for number, site in enumerate(sites)]
+    others = "\n".join(line(component, found.draw(np.random.default_rng(seed))) for seed in FURTHER)
+    return [*told, f"{name} further: {zlib.crc32(others.encode()):08x}"]
 
 
 @pytest.mark.parametrize("name", BY_NAME)

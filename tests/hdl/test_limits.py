@@ -90,6 +90,8 @@ LIMITS: list[tuple[Op, tuple[Stream, ...], Attributes, Attributes, str]] = [
     (affine, (LINE,), {"gain": 1, "bias": 1, "element": signed(9)}, {"element": S8}, "results of -127 to 128"),
     (affine, (LINE,), {"gain": 1, "element": S8, "stages": 3}, {"stages": 4}, "1 to 3 pipeline stages"),
     (argmax, (LINE,), {"element": unsigned(3)}, {"element": unsigned(2)}, "give u3f0"),
+    (argmax, (Stream(S8, (5, 4)),), {"element": unsigned(3)}, {"element": unsigned(2)}, "give u3f0"),
+    (argmax, (Stream(S8, (4, 4)),), {"element": unsigned(2)}, {"element": unsigned(1)}, "give u2f0"),
     (argmax, (LINE,), {"element": unsigned(3)}, {"element": signed(4)}, "give u3f0"),
     (argmax, (LINE,), {"element": unsigned(31)}, {"element": unsigned(32)}, "give u3f0"),
     (argmax, (LINE,), {"element": unsigned(3), "stages": 3}, {"stages": 4}, "1 to 3 pipeline stages"),
