@@ -202,6 +202,8 @@ LIMITS: list[tuple[Op, tuple[Stream, ...], Attributes, Attributes, str]] = [
     (adder_graph, (Stream(S8, (2, 4)),), {**ZERO, "stages": 1}, {"stages": 2}, "1 to 1 pipeline stages"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"element": S8}, "sums of -256 to 254"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"bias": [1], "element": S8}, "sums of -255 to 255"),
+    (adder_graph, (Stream(S8, (2, 4)),), {**SUMS, "outputs": [[0, 0, 1], [2, 0, 1], [2, 0, -1]], "bias": [0] * 3,
+     "element": signed(10)}, {"element": signed(9)}, "sums of -256 to 256"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"bias": [0, 0]}, "does not fit 1 outputs"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"low": 0}, "that are not shifted; give shift=0"),
     (adder_graph, (Stream(S8, (2, 4)),), SUMS, {"offset": 1}, "that are not shifted; give shift=0"),
