@@ -86,6 +86,7 @@ LIMITS: list[tuple[Op, tuple[Stream, ...], Attributes, Attributes, str]] = [
     (maximum, (LINE,), {"groups": 3, "stages": 1}, {"stages": 0}, "there are 2 levels"),
     (affine, (LINE,), {"gain": 2**29 - 1, "element": signed(37)}, {"gain": 2**29}, "a gain exceeds 30 bits"),
     (affine, (LINE,), {"gain": 1, "bias": 2**45, "element": signed(47)}, {"bias": 2**47}, "a bias exceeds 48 bits"),
+    (affine, (Stream(signed(34), (2,)),), {"gain": 1, "element": signed(48)}, {"gain": 2**28}, "exceed 61 bits"),
     (affine, (LINE,), {"gain": -1, "element": signed(9)}, {"element": S8}, "results of -127 to 128"),
     (affine, (LINE,), {"gain": 1, "bias": 1, "element": signed(9)}, {"element": S8}, "results of -127 to 128"),
     (affine, (LINE,), {"gain": 1, "element": S8, "stages": 3}, {"stages": 4}, "1 to 3 pipeline stages"),

@@ -141,6 +141,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "hdl/timing/settling: LinkEvents.block: off by one: 1 for 0",
         "hdl/timing/settling: ComponentEvents.settle: negate condition: not self.takes",
         "hdl/timing/events: Events._solve: change sign: no minus in -1",
+        "hdl/timing/events: Events._solve: replace op: min for max",
         "hdl/timing/events: Events._solve: shift boundary: another boundary in patience < 0",
     ),
     "The least depth is found by bisection, wherever it begins.": (
