@@ -124,6 +124,8 @@ LIMITS: list[tuple[Op, tuple[Stream, ...], Attributes, Attributes, str]] = [
     (interpolate, (LINE,), {**LINES, "rest": 7}, {"base": [0] * 256, "slope": [0] * 256, "rest": 0}, "not the range"),
     (interpolate, (LINE,), LINES, {"base": [0], "slope": [0], "rest": 8}, "not the range"),
     (interpolate, (LINE,), LINES, {"slope": [[0, 0]]}, "are no lines"),
+    (interpolate, (LINE,), LINES, {"base": [[[0, 0]]], "slope": [[[0, 0]]]}, "are no lines"),
+    (interpolate, (LINE,), LINES, {"base": [0.0, 0.0]}, "are no lines"),
     (interpolate, (LINE,), {**LINES, "stages": 2}, {"stages": 3}, "1 to 2 pipeline stages"),
     (concat, (LINE, LINE), {"axis": 2}, {"axis": 3}, "have no axis 3"),
     (split, (LINE,), {"at": 5}, {"at": 6}, "empty; give 1 to 5"),

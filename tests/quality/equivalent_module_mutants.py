@@ -168,7 +168,10 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/quantisation/guards: _Review.name: drop guard: "
         "no upwards not in self.quantised.inputs in a condition",
     ),
-    "Lines of VHDL begin further to the right.": ("hdl/emission/project: _Emitter.testbench: off by one: 9 for 8",),
+    "Lines of VHDL begin further to the right, or to the left.": (
+        "hdl/emission/project: _Emitter.testbench: off by one: 9 for 8",
+        "hdl/emission/project: _Emitter.testbench: change sign: minus in indent=8",
+    ),
     "Channels whose lines are the same are written as one.": ("lowering/host_chain: _line: off by one: 2 for 1 #2",),
     "Any negative number is the size that is left.": (
         "lowering/quantisation/channel_ties: ChannelTies._spread: off by one: 2 for 1 #5",
