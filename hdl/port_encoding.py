@@ -92,7 +92,7 @@ class Encoding:
         given = _of_shape(self.tensor, np.asarray(numbers).astype(self.element), self.shape)
         values = self._applied(given.reshape(len(given), -1)[:, self.places()])
         if values.dtype.kind in "iu":
-            if values.size and (values.min() < self.low or values.max() > self.high):
+            if values.min() < self.low or values.max() > self.high:
                 raise ValueError(f"integers of {self.tensor} are {self.low} to {self.high}")
         elif np.isnan(values).any():
             raise ValueError(f"{self.tensor} holds NaN, which no integer stands for; remove such samples")

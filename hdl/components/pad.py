@@ -49,7 +49,7 @@ def pad(x: NDArray[np.integer], *, pads: Sequence[int], fill: int = 0) -> NDArra
     >>> pad(np.array([[[1, 2]]]), pads=(2, 1), fill=9).tolist()
     [[[9, 9, 1, 2, 9]]]
     """
-    axes = x.ndim - 2
+    axes = len(pads) // 2
     border = list(zip(pads[:axes], pads[axes:], strict=True))
     return np.pad(x, ((0, 0), (0, 0), *border), constant_values=fill)
 

@@ -68,7 +68,7 @@ class Events:
         self.writer = {self.links[link]: (members[link.source], link.source_port) for link in network.links}
         # A frame waits for frames at most so far back: those whose beats may still fill a buffer.
         lags = [-(-(events.credit or 1) // events.beats) for events in self.links.values()]
-        self.lag = max(lags, default=1)
+        self.lag = max(lags)
 
     def run(self, frames: int) -> Periods | None:
         """Solve as many frames as asked, or until the rest repeats; raise `DeadlockError` if the network stops."""
@@ -126,7 +126,7 @@ class Events:
             link.block(self.frames, block)
         for member in self.order:
             member.block(self.frames, block)
-        parts = 1 + max((c.size for c in self.components.values()), default=0) // _PART
+        parts = 1 + max(c.size for c in self.components.values()) // _PART
         patience = _PATIENCE * parts * len(self.order)
         forth = self.order
         for part in range(1, parts + 1):

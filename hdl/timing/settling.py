@@ -111,11 +111,10 @@ class _Port:
         self.all = len(steps) == len(events)
         self.slots = np.empty(0, np.int64) if self.all else np.searchsorted(events, steps)
         self.index = np.empty(0, np.int64)
-        self.frames = 0
 
     def block(self, frames: int, events: int) -> None:
-        if not self.all and frames != self.frames:
-            self.index, self.frames = (np.arange(frames)[:, None] * events + self.slots).ravel(), frames
+        if not self.all:
+            self.index = (np.arange(frames)[:, None] * events + self.slots).ravel()
 
     def beats(self, event: int) -> int:
         """Return how many beats come before an event."""

@@ -228,10 +228,26 @@ class TestRefused:
         with pytest.raises(DesignError, match="compile the model again"):
             cosimulate(folder)
 
+    @pytest.mark.parametrize("file", ["compile_order.txt", "design.json", "vectors/y.txt"])
+    def test_a_file_that_is_no_text_is_refused(self, folder: Path, file: str) -> None:
+        (folder / file).write_bytes(b"\xff\xfe")
+        with pytest.raises(DesignError, match="compile"):
+            cosimulate(folder)
+
     def test_a_link_that_leads_nowhere(self, folder: Path) -> None:
         (folder / "vectors" / "broken").symlink_to("nowhere")
-        with pytest.raises(DesignError, match="cannot be read"):
+        with pytest.raises(DesignError, match=r"cannot be read: .*No such file or directory.*; compile again"):
             cosimulate(folder)
+
+
+@pytest.mark.parametrize(("error", "told"), [(OSError("odd"), "odd"), (OSError(5, "a disk fault"), "a disk fault")])
+def test_a_folder_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, told: str) -> None:
+    def copy(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(shutil, "copy", copy)
+    with pytest.raises(DesignError, match=f"cannot be read: {told}; compile again"):
+        cosimulate(folder)
 
 
 def test_ghdl_missing_says_how_to_get_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +292,13 @@ def test_what_a_simulation_leaves(
     """What stands in for GHDL writes the beats that are due, with a change, and fails or does not."""
 
     def run(sources: list[Path], bench: str, *, folder: Path, **options: Any) -> None:
-        (folder / "y_results.txt").write_text(change((folder / "vectors" / "y.txt").read_text()))
+        assert [path.relative_to(folder).as_posix() for path in sources] == design.files["compile_order.txt"].split()
+        description = design.description
+        assert (bench, options["library"]) == (description["testbench"], description["library"])
+        assert (options["timeout"], options["total"], options["done"]()) == (7.0, 6, 0)
+        text = change((folder / "vectors" / "y.txt").read_text())
+        (folder / "y_results.txt").write_text(text)
+        assert options["done"]() == text.count("\n")
         if failure is not None:
             raise SimulatorError(failure)
 
@@ -284,10 +306,12 @@ def test_what_a_simulation_leaves(
     design = emit(rectify(), frames=2)
     if told == "raised":
         with pytest.raises(SimulatorError, match=failure):
-            cosimulate(design)
+            cosimulate(design, timeout=7.0)
         return
-    report = cosimulate(design)
-    assert (report.equal, report.frames) == (told == "equal", 2)
+    report = cosimulate(design, timeout=7.0)
+    assert (report.equal, report.frames, report.beats) == (told == "equal", 2, 6)
+    last = design.files["vectors/y.txt"].splitlines()[-1]
+    assert report.cycles == int(last.split()[0]) + 1
     assert (report.difference is None) == report.equal
     if report.difference is not None:
         assert (report.difference.actual == "nothing") == (told == "nothing")

@@ -1,10 +1,10 @@
 """The predicted cycles equal those of a plain simulation of registers and credits, on networks of every form."""
 
-from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -15,132 +15,17 @@ from hypothesis import strategies as st
 from graphrewrite.hdl.checking.definition import transfers
 from graphrewrite.hdl.errors import DeadlockError, NetlistError
 from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.hdl.simulation.signals import Signals
+from graphrewrite.hdl.timing import events as events_module
 from graphrewrite.hdl.timing.cycles import predict_cycles
 from graphrewrite.hdl.timing.deadlock import check_progress
 from graphrewrite.hdl.timing.depths import fifo_depths
 from graphrewrite.hdl.timing.events import Events
 from graphrewrite.hdl.timing.network import Link, Network
+from tests.support.simulated_registers import Gates, Simulator, some_gates, some_network, some_schedule
 
-Gates = Mapping[str, Sequence[int]]
 RANDOMS = st.randoms(use_true_random=False)
 MANY = 2520  # a multiple of all that a run is likely to repeat after
-
-
-class Simulator:
-    """Cycle by cycle: all decide by the registers of this cycle, then all registers change."""
-
-    def __init__(
-        self, network: Network, sources: Gates, sinks: Gates, unbounded: Collection[tuple[str, int]], frames: int
-    ) -> None:
-        self.network, self.sources, self.sinks = network, sources, sinks
-        self.transfers: dict[Link, list[int]] = {link: [] for link in network.links}
-        self.visible: dict[Link, list[int]] = {link: [] for link in network.links}
-        self.held = dict.fromkeys(network.links, 0)
-        self.waiting = {link: frames * network.beats(link) for link in network.links if link.source in network.inputs}
-        self.queue: dict[Link, deque[int]] = {link: deque() for link in network.links}
-        self.room = {
-            (name, q): 10**9 if (name, q) in unbounded else capacity
-            for name, schedule in network.components.items()
-            for q, capacity in enumerate(schedule.capacity)
-        }
-        self.step = dict.fromkeys(network.components, 0)
-        self.into = {(link.sink, link.sink_port): link for link in network.links}
-        self.out_of = {(link.source, link.source_port): link for link in network.links}
-        patience = 8 + sum(len(gate) for gate in (*sources.values(), *sinks.values()))
-        patience += max(s.latency + s.steps for s in network.components.values())
-        still, cycle = 0, 0
-        while still < patience and not self.done(frames):
-            still = 0 if self.clock(cycle, frames) else still + 1
-            cycle += 1
-        self.dead = not self.done(frames)
-
-    def done(self, frames: int) -> bool:
-        return all(len(self.transfers[link]) == frames * self.network.beats(link) for link in self.network.links)
-
-    def valid(self, link: Link, cycle: int) -> bool:
-        return bool(self.queue[link]) and self.queue[link][0] <= cycle
-
-    def clock(self, cycle: int, frames: int) -> bool:
-        for link in self.waiting:
-            gate = self.sources.get(link.source, [1])
-            if self.waiting[link] and not self.queue[link] and cycle >= 1 and gate[cycle % len(gate)]:
-                self.waiting[link] -= 1
-                self.visible[link].append(cycle)
-                self.queue[link].append(cycle)
-        taken, given_, steps = [], [], []
-        for name, schedule in self.network.components.items():
-            if self.step[name] == frames * schedule.steps:
-                continue
-            step = self.step[name] % schedule.steps
-            reads = [self.into[name, p] for p, port in enumerate(schedule.takes) if step in port]
-            writes = [(name, q) for q, port in enumerate(schedule.gives) if step in port]
-            if all(self.valid(link, cycle) for link in reads) and all(self.room[port] for port in writes):
-                taken += reads
-                given_ += writes
-                steps.append(name)
-        for name in self.network.outputs:
-            link, gate = self.into[name, 0], self.sinks.get(name, [1])
-            if self.valid(link, cycle) and gate[cycle % len(gate)]:
-                taken.append(link)
-        for link in self.network.links:
-            self.held[link] = max(self.held[link], sum(seen <= cycle for seen in self.queue[link]))
-        for name in steps:
-            self.step[name] += 1
-        for link in taken:
-            self.queue[link].popleft()
-            self.transfers[link].append(cycle)
-            if (link.source, link.source_port) in self.room:
-                self.room[link.source, link.source_port] += 1
-        for port in given_:
-            self.room[port] -= 1
-            seen = cycle + self.network.components[port[0]].latency
-            self.queue[self.out_of[port]].append(seen)
-            self.visible[self.out_of[port]].append(seen)
-        return bool(steps or taken)
-
-
-def some_schedule(random: Random, beats_in: Sequence[int], beats_out: Sequence[int], room: int) -> Schedule:
-    steps = max([*beats_in, *beats_out]) + random.choice([0, 0, 1, 2, 5])
-    latency = random.randint(1, 3)
-    takes = tuple(sorted(random.sample(range(steps), count)) for count in beats_in)
-    gives = tuple(sorted(random.sample(range(steps), count)) for count in beats_out)
-    return Schedule(steps, takes, gives, latency, tuple(random.randint(1, room) for _ in gives))
-
-
-def some_network(random: Random, room: int) -> Network:
-    components: dict[str, Schedule] = {}
-    links: list[Link] = []
-    inputs: list[str] = []
-    loose: list[tuple[str, int, int]] = []
-    for number in range(random.randint(1, 6)):
-        name = f"c{number}"
-        sources = []
-        for _ in range(random.choice([1, 1, 2, 3])):
-            if sources and random.random() < 0.1:
-                # It takes nothing and gives for ever.
-                free, beats_of_free = f"s{len(components)}", random.randint(1, 6)
-                components[free] = some_schedule(random, [], [beats_of_free], room)
-                sources.append((free, 0, beats_of_free))
-            elif not loose or random.random() < 0.15:
-                inputs.append(f"x{len(inputs)}")
-                sources.append((inputs[-1], 0, random.randint(1, 6)))
-            else:
-                sources.append(loose.pop(random.randrange(len(loose))))
-        beats = [random.randint(1, 6) for _ in range(random.choice([1, 1, 2, 3]))]
-        components[name] = some_schedule(random, [count for *_, count in sources], beats, room)
-        links += [Link(source, port, name, p) for p, (source, port, _) in enumerate(sources)]
-        loose += [(name, q, count) for q, count in enumerate(beats)]
-    outputs = [f"y{number}" for number in range(len(loose))]
-    links += [Link(source, port, name, 0) for name, (source, port, _) in zip(outputs, loose, strict=True)]
-    random.shuffle(links)
-    return Network(components, tuple(links), tuple(inputs), tuple(outputs))
-
-
-def some_gates(random: Random, ports: Sequence[str]) -> dict[str, list[int]]:
-    gates = {name: [random.randint(0, 1) for _ in range(random.randint(1, 7))] for name in ports}
-    for gate in gates.values():
-        gate[random.randrange(len(gate))] = 1
-    return {name: gate for name, gate in gates.items() if random.random() < 0.8}
 
 
 def assert_as_simulated(
@@ -174,6 +59,33 @@ def assert_as_simulated(
 def test_any_network_with_any_gates_is_as_simulated(random: Random, frames: int, room: int) -> None:
     network = some_network(random, room)
     assert_as_simulated(network, frames, some_gates(random, network.inputs), some_gates(random, network.outputs))
+
+
+@given(RANDOMS, st.integers(1, 5), st.sampled_from([1, 2, 4, 9]))
+def test_valid_and_ready_of_any_window_are_those_of_the_simulation(random: Random, frames: int, room: int) -> None:
+    network = some_network(random, room)
+    sources, sinks = some_gates(random, network.inputs), some_gates(random, network.outputs)
+    simulator = Simulator(network, sources, sinks, (), frames)
+    if simulator.dead:
+        return
+    timing = predict_cycles(network, frames, source_gates=sources, sink_gates=sinks)
+    last = max(moved[-1] for moved in simulator.transfers.values())
+    middle = random.randint(0, last)
+    for first, length in ((0, last + 1), (middle, last + 1 - middle), (middle, 1)):
+        signals = Signals(timing, sinks, first, length)
+        for link in network.links:
+            moved = simulator.transfers[link]
+            pairs = simulator.signals[link][first : first + length]
+            assert signals.valid(link).tolist() == [valid for valid, _ in pairs]
+            # After its last beat a reader may be ready for that of a further frame.
+            until = max(moved[-1] + 1 - first, 0)
+            assert signals.ready(link).tolist()[:until] == [ready for _, ready in pairs][:until]
+            numbers = np.arange(len(moved))
+            assert signals.ends(link, numbers).tolist() == moved
+            offered = np.maximum(simulator.visible[link], [-1, *(cycle + 1 for cycle in moved[:-1])])
+            assert signals.starts(link, numbers).tolist() == offered.tolist()
+            shown = [n for n in numbers if moved[n] >= first and offered[n] < first + length]
+            assert list(signals.beats(link)) == shown
 
 
 @given(RANDOMS, st.sampled_from([1, 3, 9, 20]), st.booleans())
@@ -294,14 +206,13 @@ def pace(network: Network, unbounded: Collection[tuple[str, int]] = ()) -> tuple
     return cycles.interval, cycles.empty_latency
 
 
-@given(RANDOMS)
-def test_with_its_fifos_a_network_runs_and_none_of_them_can_be_less_deep(random: Random) -> None:
-    network = some_network(random, 8)
+def assert_least_depths(network: Network) -> set[int]:
+    """None of the fifos before joins can be less deep; return their depths."""
     joins = [link for link in network.links if len(network.components.get(link.sink, STEP).takes) > 1]
     try:
         check_progress(network, frozenset((link.source, link.source_port) for link in joins))
     except DeadlockError:
-        return
+        return set()
     depths = fifo_depths(network, joins)
     interval, latency = pace(with_fifos(network, depths))
     for link, depth in depths.items():
@@ -309,6 +220,17 @@ def test_with_its_fifos_a_network_runs_and_none_of_them_can_be_less_deep(random:
             with suppress(DeadlockError):
                 slower, later = pace(with_fifos(network, depths | {link: depth - 1}))
                 assert slower > interval or later > latency, link
+    return set(depths.values())
+
+
+@given(RANDOMS)
+def test_with_its_fifos_a_network_runs_and_none_of_them_can_be_less_deep(random: Random) -> None:
+    assert_least_depths(some_network(random, 8))
+
+
+@pytest.mark.parametrize(("seed", "depths"), [(21, {0, 1}), (47, {1}), (6, {0, 1, 2}), (30, {0, 1, 2})])
+def test_one_place_is_enough_where_it_is_and_none_where_nobody_waits(seed: int, depths: set[int]) -> None:
+    assert assert_least_depths(some_network(Random(seed), 3)) == depths
 
 
 @given(RANDOMS, st.integers(2, 5))
@@ -365,3 +287,75 @@ def test_a_closed_gate_is_a_deadlock() -> None:
         predict_cycles(network, 1, sink_gates={"z": [1]})
     with pytest.raises(ValueError, match="at least 1"):
         predict_cycles(network, 0)
+
+
+def chain(*schedules: Schedule) -> Network:
+    names = [f"c{number}" for number in range(len(schedules))]
+    ends = ["x", *names, "y"]
+    links = tuple(Link(source, 0, sink, 0) for source, sink in pairwise(ends))
+    return Network(dict(zip(names, schedules, strict=True)), links, ("x",), ("y",))
+
+
+def test_a_run_that_repeats_is_not_solved_to_its_end() -> None:
+    """Two frames that are alike are seen in the first block, which has three more than may wait for one another."""
+    for capacity in (2, 9, 40):
+        network = chain(TURN, replace(STEP, capacity=(capacity,)), STEP)
+        events = Events(network, {}, {}, ())
+        assert events.lag == -(-capacity // 8)
+        periods = events.run(MANY)
+        assert periods is not None
+        assert (periods.every, set(periods.cycles.values()), events.frames) == (1, {16}, events.lag + 3)
+
+
+def test_a_pace_that_is_kept_or_not_is_told_at_once() -> None:
+    network = chain(TURN, STEP)
+    for interval, latency, kept in ((16, 17, True), (15.9, 17, False), (99, 17, True), (16, 16, False)):
+        events = Events(network, {}, {}, ())
+        assert events.keeps(interval, latency, MANY) is kept
+        assert events.frames == events.lag + 3
+
+
+@pytest.mark.parametrize("frames", [1, 3, 100, 250])
+def test_blocks_grow_up_to_a_limit_and_end_with_the_last_frame(frames: int) -> None:
+    events = Events(chain(STEP), {}, {}, ())
+    wanted, left = [], frames
+    for block in (4, 4, 8, 16, 32, *[33] * 9):
+        wanted.append(min(block, left))
+        left -= wanted[-1]
+    assert list(events._blocks(frames)) == [block for block in wanted if block]
+    assert events.frames == frames
+
+
+def test_components_may_drift_apart_for_long_before_they_repeat() -> None:
+    """The sum begins late, and is then quicker than one of its operands, until it has caught up with it."""
+    one = np.arange(1)
+    slow, late, add = (
+        Schedule(3, (one,), (one,)),
+        Schedule(2, (one,), (one,), 100, (60,)),
+        Schedule(2, (one, one), (one,)),
+    )
+    links = (Link("x0", 0, "slow", 0), Link("x1", 0, "late", 0), Link("slow", 0, "add", 0), Link("late", 0, "add", 1))
+    network = Network({"slow": slow, "late": late, "add": add}, (*links, Link("add", 0, "y", 0)), ("x0", "x1"), ("y",))
+    cycles = predict_cycles(network, 1000, unbounded=[("slow", 0)])
+    steps = np.diff(cycles.transfers[Link("add", 0, "y", 0)].ravel())
+    assert set(steps[:95].tolist()) == {2}
+    assert set(steps[110:].tolist()) == {3}
+    assert cycles.interval == 3
+    assert not Events(network, {}, {}, [("slow", 0)]).keeps(2.5, 200, 1000)
+    assert Events(network, {}, {}, [("slow", 0)]).keeps(3, 200, 1000)
+
+
+@given(RANDOMS, st.integers(1, 4), st.sampled_from([1, 2, 5]))
+def test_frames_that_are_settled_in_parts_are_as_simulated(random: Random, frames: int, part: int) -> None:
+    """As those of thousands of beats are."""
+    network = some_network(random, 9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(events_module, "_PART", part)
+        assert_as_simulated(network, frames, some_gates(random, network.inputs), some_gates(random, network.outputs))
+
+
+@pytest.mark.parametrize("gates", [([1, 0, 1], [1]), ([1], [1, 1, 0, 1, 0]), ([0, 1, 1, 0, 0, 0, 1], [0, 0, 1])])
+def test_gates_hold_up_every_block_of_frames(gates: tuple[list[int], list[int]]) -> None:
+    slow = Schedule(9, (BEATS,), ([0, 3, 8],), 2, (4,))
+    for network in (chain(TURN, STEP), chain(slow), chain(STEP, slow)):
+        assert assert_as_simulated(network, 30, {"x": gates[0]}, {"y": gates[1]})

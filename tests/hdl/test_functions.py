@@ -48,6 +48,13 @@ def test_the_bound_is_the_greatest_distance_from_the_function(name: str) -> None
         assert table.segments or table.bound <= 0.5
 
 
+def test_a_number_of_one_bit_has_a_table_of_two() -> None:
+    for element, wanted in ((FixedPoint(False, 1), [0, 4]), (FixedPoint(True, 1), [-4, 0])):
+        table = tabulate(lambda v: 4 * v, element, FixedPoint(True, 8))
+        assert table.apply(np.array([[element.minimum, element.maximum]])).tolist() == [wanted]
+        assert len(table.attributes["table"]) == 2
+
+
 def test_the_attributes_are_those_of_a_component() -> None:
     for element_in, element_out in FORMATS:
         table = tabulate(np.tanh, element_in, element_out)

@@ -28,3 +28,12 @@ def test_ghdl_reads_every_integer(tmp_path: Path) -> None:
     )
     told = ghdl.run([bench], "numbers", folder=tmp_path)
     assert [line.rpartition("is ")[2] for line in told.splitlines() if "is " in line] == text.split()
+
+
+@pytest.mark.parametrize("size", [0, 1, 2147483598, 2147483599, 2147483600, 2**31 - 1, 2**31])
+def test_a_number_is_one_literal_or_the_sum_of_two_that_ghdl_reads(size: int) -> None:
+    for number in (-size, size) if size < 2**31 else (-size,):
+        terms = [int(term) for term in literal(number).replace("+ ", "").replace("- ", "-").split()]
+        assert sum(terms) == number
+        assert max(map(abs, terms)) <= 2147483599
+        assert len(terms) == 1 + (size > 2147483599)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -122,3 +123,6 @@ def test_vectors_are_wrapped_where_they_are_too_long(numbers: list[int], indent:
     text = literal(np.array(numbers), indent=indent, width=width)
     assert text == whole if len(whole) + indent <= width else max(map(len, text.splitlines())) <= width
     assert " ".join(text.split()).replace("( ", "(").replace(" )", ")") == whole
+    for line, following in pairwise(text.splitlines()[1:-1]):  # no line has room for the number that comes next
+        number = following.strip().partition(",")[0]
+        assert len(line.strip().rstrip(",")) + 2 + len(number) > width - indent - 1

@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, Module, Tensor, evaluate, op
 from graphrewrite.graph import Value
 from graphrewrite.hdl import Design, cosimulate, emit
+from graphrewrite.hdl.emission.entity import defaults_of
+from graphrewrite.hdl.emission.hierarchy import Hierarchy
 from graphrewrite.hdl.emission.names import identifier
+from graphrewrite.hdl.generics import literal
+from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import quantise, to_integer, to_stream
 from tests.support.nested_networks import nested_networks, residual_module
 from tests.support.profiles import fewer_examples
@@ -96,6 +100,23 @@ def test_three_uses_share_one_entity_with_weights_of_their_own():
     assert len({*texts}) == 3
     for comment in ("-- from linear_1, relu_1", "-- x: stream", "-- y: stream"):
         assert comment in design.files["blocks/main_block.vhd"]
+
+
+def test_every_use_of_a_block_gives_its_components_what_they_ask_for():
+    """And the entity's defaults beside it, where other uses give more."""
+    module, samples = residual_module(head=False)
+    net = netlist(to_stream(to_integer(quantise(module, samples))))
+    hierarchy = Hierarchy(net, "main", reserved=(), file=lambda name: name.replace(" ", "_"))
+    for node, each in net.instances.items():
+        asked, defaults = each.component.generics(each.site), defaults_of(each.component)
+        given = hierarchy.values[node]
+        assert {name: literal(given[name]) for name in asked} == {name: literal(v) for name, v in asked.items()}
+        others = {name: value for name, value in given.items() if name not in asked}
+        wanted = {name: value for name, value in defaults.items() if name not in {name.upper() for name in asked}}
+        assert others == (wanted if hierarchy.placement.of[node] else {})
+        told = {generic["name"]: generic["value"] for generic in hierarchy.generics(node)}
+        plain = {name: value for name, value in asked.items() if not isinstance(value, np.ndarray)}
+        assert {name: told[name] for name in plain} == {name: literal(value) for name, value in plain.items()}
 
 
 def test_a_block_within_a_block_is_an_instance_in_its_entity():

@@ -35,6 +35,7 @@ def out(tmp_path: Path) -> Path:
     (out / "vivado" / "runs" / "log").write_text("long")
     (out / "vivado" / "empty").mkdir()
     (out / "vivado" / "latest").symlink_to("nowhere")
+    (out / "vivado" / "current").symlink_to("runs")
     (out / "rom" / "own.vhd").write_text("own")
     out.chmod(0o770)
     return out
@@ -54,12 +55,14 @@ def check(out: Path, design: Design) -> None:
     listed = {path: text.encode() for path, text in design.files.items()}
     assert {path: content for path, content in files.items() if path != "manifest.sha256"} == own | listed
     assert (out / "vivado" / "latest").readlink() == Path("nowhere")
+    assert (out / "vivado" / "current").readlink() == Path("runs")
     assert (out / "vivado" / "empty").is_dir()
     assert stat.S_IMODE((out / "my_constraints.xdc").stat().st_mode) == 0o640
     assert stat.S_IMODE((out / "vivado" / "runs").stat().st_mode) == 0o750
     assert stat.S_IMODE(out.stat().st_mode) == 0o770
     assert [p.name for p in out.parent.iterdir() if p.name.startswith(".")] == []
     assert (out / "rom" / "deep").exists() == ("rom/deep/b.vhd" in design.files)
+    assert (out / "components").exists() == ("components/c.vhd" in design.files)
 
 
 def cannot(*_: object) -> bool:
@@ -94,7 +97,8 @@ def test_what_is_written_is_on_the_disk_before_it_takes_its_place(
     above = out if system is busy else out.parent  # where the folder stays, files wait inside of it
     written = [path for path in waited if path.name == "d.vhd" and path.is_relative_to(above)]
     (place,) = {path.parent for path in written if path.relative_to(above).parts[0].startswith(replacement.STAGING)}
-    assert {place / path for path in NEW.files} <= set(waited)
+    assert {place / path for path in (*NEW.files, ".", "components")} <= set(waited)
+    assert place.parents[1] / ("manifest.sha256" if system is busy else "written") in waited
     assert waited[-1] == (out / "components" if system is busy else out.parent)
 
 
@@ -113,8 +117,8 @@ def test_what_comes_meanwhile_stays(out: Path, tmp_path: Path, monkeypatch: pyte
     def late(new: Path, target: Path) -> bool:
         with (out / "vivado" / "runs" / "log").open("a") as log:
             log.write(", longer")
-        (out / "vivado" / "late").mkdir()
-        (out / "vivado" / "late" / "report").write_text("late")
+        (out / "vivado" / "late" / "deep").mkdir(parents=True)
+        (out / "vivado" / "late" / "deep" / "report").write_text("late")
         (tmp_path / "edited").write_text("edited")
         (tmp_path / "edited").replace(out / "my_constraints.xdc")
         return exchange(new, target)
@@ -122,7 +126,7 @@ def test_what_comes_meanwhile_stays(out: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(replacement, "exchange", late)
     NEW.write(out)
     assert (out / "vivado" / "runs" / "log").read_text() == "long, longer"
-    assert (out / "vivado" / "late" / "report").read_text() == "late"
+    assert (out / "vivado" / "late" / "deep" / "report").read_text() == "late"
     assert (out / "my_constraints.xdc").read_text() == "edited"
     assert (out / "d.vhd").read_text() == "new"
     assert {p.name for p in tmp_path.iterdir()} == {"out", "t"}
@@ -182,6 +186,34 @@ def test_an_empty_folder_is_what_people_call_empty(tmp_path: Path) -> None:
     (tmp_path / "disk" / "lost+found").mkdir(parents=True)
     NEW.write(tmp_path / "disk")
     assert (tmp_path / "disk" / "lost+found").is_dir()
+
+
+def test_a_folder_with_what_a_killed_run_has_left_is_empty_and_cleared(tmp_path: Path) -> None:
+    (tmp_path / "out" / f"{replacement.STAGING}x").mkdir(parents=True)
+    NEW.write(tmp_path / "out")
+    assert {path for path, content in snapshot(tmp_path / "out").items() if content is not None} == {
+        *NEW.files,
+        "manifest.sha256",
+    }
+
+
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_of_a_former_design_what_a_user_has_edited_stays_where_a_kill_left_it(tmp_path: Path, is_edited: bool) -> None:
+    NEW.write(tmp_path / "out")
+    before = snapshot(tmp_path / "out")
+    staging = tmp_path / f"{replacement.STAGING}x"
+    left = OLD.write(staging / "old" / "out")
+    NEW.write(staging / "new" / "out")  # it never had its place
+    (staging / "log").write_text("ours")
+    if is_edited:
+        (left / "d.vhd").write_text("edited")
+    replacement._clear(staging)
+    assert snapshot(tmp_path / "out") == before
+    assert staging.exists() == is_edited
+    if is_edited:
+        found = {path for path in staging.rglob("*") if path.is_file()}
+        assert found == {left / "d.vhd", staging / "log"}
+        assert (left / "d.vhd").read_text() == "edited"
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ change, ``python -m tests.hdl.test_resources`` writes the table again, and its d
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from tests.hdl.synthesis.test_prediction import MEASURED
 TABLE = Path(__file__).with_name("resources.txt")
 RANDOM = 6
 """Configurations of each component that are drawn."""
+FURTHER = range(RANDOM, RANDOM + 40)
+"""Seeds of others, of which the table has a checksum."""
 
 
 def sites(name: str) -> list[Site]:
@@ -39,7 +42,11 @@ def line(name: str, number: int, found: Resources) -> str:
 
 
 def lines(name: str) -> list[str]:
-    return [line(name, number, BY_NAME[name].resources(site)) for number, site in enumerate(sites(name))]
+    resources = BY_NAME[name].resources
+    shown = [line(name, number, resources(site)) for number, site in enumerate(sites(name))]
+    drawn = (configurations_of(name).draw(np.random.default_rng(seed)) for seed in FURTHER)
+    others = "\n".join(line(name, seed, resources(site)) for seed, site in zip(FURTHER, drawn, strict=True))
+    return [*shown, f"{name} further: {zlib.crc32(others.encode()):08x}"]
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -78,3 +78,4 @@ def corners() -> Iterator[Site]:
         )
     yield Site.of(requantise, Stream(S8, (4, 12), 2), shift=[2, 5, 2, 5], element=S8, stages=2)
     yield Site.of(requantise, Stream(S8, (4, 12), 2), shift=[1, 20, 1, 20], element=S8)
+    yield Site.of(requantise, Stream(S8, (4, 3), 2), shift=[2, 3, 3, 2], element=S8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -322,6 +323,35 @@ def test_what_yosys_counts_and_what_it_says(tmp_path: Path, monkeypatch: pytest.
         found = yosys_module.run_yosys(["first", "last"], "m", tmp_path, **how)
         assert (found.cells, found.constant, found.path.read_text()) == ({"LUT4": 2}, {"z": 1}, "{}")
     assert (tmp_path / "log").read_text() == "all\nERROR: no room\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "errors", "told"),
+    [
+        (b"", " \n\n", "it stopped without a word; it may have run out of memory"),
+        (b"first\nlast but one\n", "last\n", "last but one last"),
+        (b"ERROR: a\nERROR: b\n", "ERROR: c\nmore\n", "ERROR: b ERROR: c"),
+        (b"x" * 500, "", "x" * 400),
+    ],
+)
+def test_the_last_words_of_yosys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: bytes, errors: str, told: str
+) -> None:
+    monkeypatch.setattr(yosys_module, "find_spec", lambda name: True)
+    monkeypatch.setattr(yosys_module, "run_program", lambda *given, **how: Ended(1, output, errors))
+    with pytest.raises(SynthesisError) as caught:
+        yosys_module.run_yosys(["first"], "m", tmp_path, where="the_part")
+    assert str(caught.value) == f"the_part: Yosys refuses it: {told}"
+
+
+def test_yosys_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_program(arguments: list[str], *, timeout: float, **how: Any) -> Ended:
+        raise subprocess.TimeoutExpired(arguments, timeout)
+
+    monkeypatch.setattr(yosys_module, "find_spec", lambda name: True)
+    monkeypatch.setattr(yosys_module, "run_program", run_program)
+    with pytest.raises(SynthesisError, match=r"^the_part: Yosys did not end within 3 s; raise `timeout`"):
+        yosys_module.run_yosys(["first"], "m", tmp_path, where="the_part", timeout=3.0)
 
 
 @pytest.mark.parametrize("multiplies", [False, True])
