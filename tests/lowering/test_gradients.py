@@ -81,6 +81,7 @@ def _ends(value: Any) -> str:
     return str((min(value), max(value)) if is_of_numbers else value)
 
 
+@pytest.mark.slow(cases=37)  # in all half a minute; what each rule writes is compared with what is recorded
 @pytest.mark.parametrize("member", RULES, ids=lambda member: member.name)
 def test_a_gradient_is_the_difference_quotient(member):
     assert written(member, 16) or written(member, 60)
