@@ -21,7 +21,9 @@ USUAL = settings(
     deadline=None, derandomize=True, database=None, phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
-RULES = [member for name in gradients.__all__ if name != "GRADIENTS" for member in getattr(gradients, name)]
+FAMILIES = [[*getattr(gradients, name)] for name in gradients.__all__ if name != "GRADIENTS"]
+OTHERS = pytest.mark.slow(cases=20)  # in all half a minute; what each of them writes is compared with what is recorded
+RULES = [m if m is family[0] else pytest.param(m, marks=OTHERS) for family in FAMILIES for m in family]
 
 
 def written(member, count: int) -> bool:
@@ -81,7 +83,6 @@ def _ends(value: Any) -> str:
     return str((min(value), max(value)) if is_of_numbers else value)
 
 
-@pytest.mark.slow(cases=37)  # in all half a minute; what each rule writes is compared with what is recorded
 @pytest.mark.parametrize("member", RULES, ids=lambda member: member.name)
 def test_a_gradient_is_the_difference_quotient(member):
     assert written(member, 16) or written(member, 60)
