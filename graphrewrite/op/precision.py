@@ -6,23 +6,49 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["greatest_of", "least_of", "matrix_product", "narrowed", "truncated", "widened"]
+__all__ = ["greatest_of", "least_of", "matrix_product", "narrowed", "times_weights", "truncated", "widened"]
+
+
+_SMALL = 100**3
+"""Multiplications up to which OpenBLAS has kernels of their own on processors with AVX-512."""
 
 
 def matrix_product(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return `numpy.matmul`, with the same bits wherever the entries lie in memory.
 
-    BLAS adds up a matrix times a vector in an order that depends on which axis of the matrix lies in a row.
+    BLAS adds up a matrix times a vector, and on some processors small matrices, in an order that depends on which axis
+    lies in a row.
 
     Examples
     --------
     >>> matrix_product(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
     [[11.0]]
     """
-    is_of_vector = 1 in (x.shape[-2:-1] or (1,)) or 1 in (y.shape[-1:] if y.ndim > 1 else (1,))
-    if is_of_vector and x.dtype.kind == "f" and type(x) is np.ndarray is type(y):
+    if _depends_on_order(x, y):
         x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
     return np.matmul(x, y, out=out)
+
+
+def times_weights(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return a matrix product with weights, which lie as the network has them: they are never copied, but for a vector.
+
+    Examples
+    --------
+    >>> times_weights(np.ones((1, 2)), np.array([[1.0], [2.0]])).tolist()
+    [[3.0]]
+    """
+    if w.shape[1] == 1:
+        return matrix_product(x, w)
+    is_row = x.ndim < 2 or x.shape[-2] == 1
+    return np.matmul(np.ascontiguousarray(x) if not is_row and _depends_on_order(x, w) else x, w)
+
+
+def _depends_on_order(x: np.ndarray, y: np.ndarray) -> bool:
+    """Tell whether the bits of a product may depend on where the entries of operands lie in memory."""
+    if x.dtype.kind != "f" or not type(x) is np.ndarray is type(y):
+        return False
+    rows, columns = x.shape[-2] if x.ndim > 1 else 1, y.shape[-1] if y.ndim > 1 else 1
+    return 1 in (rows, columns) or rows * x.shape[-1] * columns <= _SMALL
 
 
 def widened(x: np.ndarray) -> np.ndarray:

@@ -97,7 +97,7 @@ class TestMainJob:
             done("compile", net, "-o", tmp_path / name)
         assert snapshot(tmp_path / "a") == snapshot(tmp_path / "b")
 
-    @pytest.mark.slow
+    @pytest.mark.slow(cases=0)
     def test_and_for_every_hash_seed(self, tmp_path: Path) -> None:
         file = save(tmp_path, residual_cnn(), calibration_x=sample(20, 1, 6, 6))
         for seed in ("1", "77"):

@@ -271,7 +271,7 @@ def test_a_report_is_a_page(tmp_path: Path):
 def test_verdicts_on_little_are_told(tmp_path: Path, monkeypatch):
     (tmp_path / "thin_rules.py").write_text(THIN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    asked = ("check", "thin_rules:RULES", "--examples", "50", "--seed", "3")
+    asked = ("check", "thin_rules:RULES", "--examples", "25", "--seed", "3")
     result = run(*asked)
     assert result.exit_code == 1
     assert "rare: weak: preserved in " in result.stdout

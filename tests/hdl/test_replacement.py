@@ -286,7 +286,7 @@ print(last, *sorted(states))
 """
 
 
-@pytest.mark.slow(cases=2)
+@pytest.mark.slow(cases=1)
 @pytest.mark.parametrize("system", ["None", "cannot", "busy"], ids=["swaps", "renames", "one by one"])
 def test_killed_at_every_eleventh_step(out: Path, tmp_path: Path, system: str, hdl_seed: int) -> None:
     """Old or new, and the user's files; between two renames it may be neither, and the next run mends that."""

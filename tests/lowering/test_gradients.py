@@ -21,7 +21,9 @@ USUAL = settings(
     deadline=None, derandomize=True, database=None, phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
-RULES = [member for name in gradients.__all__ if name != "GRADIENTS" for member in getattr(gradients, name)]
+FAMILIES = [[*getattr(gradients, name)] for name in gradients.__all__ if name != "GRADIENTS"]
+OTHERS = pytest.mark.slow(cases=20)  # in all half a minute; what each of them writes is compared with what is recorded
+RULES = [m if m is family[0] else pytest.param(m, marks=OTHERS) for family in FAMILIES for m in family]
 
 
 def written(member, count: int) -> bool:

@@ -134,7 +134,7 @@ def scores_of(body: Callable[[Value], Value]) -> np.ndarray:
     return evaluate(integer_of(built(body, "none"), "scores"), SAMPLES)["y"]
 
 
-@pytest.mark.slow(cases=4)
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("body", BODIES)
 def test_every_head_is_done_or_refused_and_no_note_says_otherwise(body: Callable[[Value], Value]) -> None:
     done = 0

@@ -127,7 +127,7 @@ def test_what_reads_stored_numbers(rule: str, then: Callable[[Value], Value]) ->
     assert_same_bits(graph, lowered, inputs)
 
 
-@pytest.mark.slow(cases=2)
+@pytest.mark.slow(cases=1)
 @pytest.mark.filterwarnings("ignore::graphrewrite.testing.EvidenceWarning")  # few of these graphs are networks
 @pytest.mark.parametrize(
     "member",

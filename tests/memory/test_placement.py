@@ -201,7 +201,7 @@ def test_all_traces_reach_the_greatest_load() -> None:
     assert count == 79
 
 
-@pytest.mark.slow
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("name", HARD)
 def test_hard_instances_fit(name: str) -> None:
     path = DATA / "minimalloc" / f"{name}.1048576.csv"

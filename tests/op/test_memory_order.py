@@ -28,8 +28,10 @@ def scattered(x):
         lambda x, count: op.linear(x[0, 0], numbers(count, 9)),
         lambda x, count: op.gemm(x[0, 0], numbers(9, count)),
         lambda x, count: op.matmul(x, numbers(9)),
+        lambda x, count: op.matmul(np.moveaxis(x[0], 0, -1), numbers(37, count)),
+        lambda x, count: op.linear(np.moveaxis(x[0], 0, -1), numbers(count, 37)),
     ],
-    ids=["conv", "groups", "matmul", "matmul of rows", "linear", "gemm", "vector"],
+    ids=["conv", "groups", "matmul", "matmul of rows", "linear", "gemm", "vector", "long rows", "linear of long rows"],
 )
 def test_bits_do_not_depend_on_the_order_in_memory(product, count):
     x = numbers(2, 37, 5, 9)

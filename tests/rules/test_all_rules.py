@@ -350,7 +350,7 @@ def _drawn(found):
     return tuple(m for m in found if m not in APART) if isinstance(found, tuple) else found
 
 
-@pytest.mark.slow(cases=5)
+@pytest.mark.slow(cases=3)
 @pytest.mark.parametrize("name", [_known(name) for name in SOME_SETS])
 def test_a_rule_set_preserves_what_it_says(name):
     with _few_for(name):
@@ -367,7 +367,7 @@ def _left_by(name):
         return search(subject, ON.get(name), Idempotent(subject), moderate=True, asked="idempotent")
 
 
-@pytest.mark.slow(cases=4)
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("name", [_known(name) for name in SOME_SETS if len([*SETS[name]]) <= LARGE])
 def test_a_rule_set_leaves_nothing_to_do(name):
     report = _left_by(name)
@@ -492,7 +492,7 @@ def test_every_function_from_graph_to_graph_is_covered():
     assert set(FUNCTIONS) == {name.partition(",")[0] for name in LOWERINGS} | set(OTHERS)
 
 
-@pytest.mark.slow(cases=3)
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("name", LOWERINGS)
 def test_a_lowering_preserves_what_it_says(name):
     function, on, error = LOWERINGS[name]

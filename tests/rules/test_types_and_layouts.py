@@ -67,7 +67,7 @@ def examine_rule(rule: Rule, graph: Graph, inputs: dict[str, np.ndarray], *, exa
             np.testing.assert_array_equal(after[name], array)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(cases=7)
 @pytest.mark.parametrize("rule", MEMBERS.values(), ids=MEMBERS)
 def test_a_rule_takes_every_element_type(rule):
     with fewer_examples():

@@ -35,6 +35,7 @@ def test_what_is_generated_contains_the_form(form):
     examine()
 
 
+@pytest.mark.slow(cases=3)
 @by_name
 def test_a_right_rule_is_not_refuted(form):
     with fewer_examples():

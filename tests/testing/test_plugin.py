@@ -124,6 +124,7 @@ def repaired(source: str) -> str:
     return source
 
 
+@pytest.mark.slow(cases=0)
 def test_failures_say_all_and_their_tests_fail_until_the_rules_are_repaired(shop, tmp_path):
     asked = ("--check-rules", "shop:RULES", "--check-rules", "shop:LATER", "--hypothesis-seed", "0")
     done = run(shop, *asked, "--junit-xml", str(tmp_path / "out"))
@@ -157,6 +158,9 @@ def test_a_picture_is_saved_or_it_says_why_not(shop, tmp_path):
     taken = tmp_path / "taken"
     taken.touch()
     done = run(shop, "--check-rules", "shop:own", "--check-rules-output", str(taken))
+    assert done.returncode == 1
+    assert "own: refuted: output y" in done.stdout
+    assert list(pasted_tests(done.stdout)) == ["own"]
     assert "no picture: " in done.stdout
     assert list(tmp_path.iterdir()) == [taken]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite import op
 from graphrewrite.execution.program.call import Call
-from graphrewrite.op.tensor.linear_algebra import times_weights
+from graphrewrite.op.precision import times_weights
 
 __all__ = ["prepared"]
 

@@ -11,11 +11,11 @@ from graphrewrite.op.cost import of_matrices, of_weights
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import FULLY_CONNECTED, GENERAL_PRODUCT
 from graphrewrite.op.domain import FLOATS, NUMBERS, one_element
-from graphrewrite.op.precision import matrix_product, narrowed, widened
+from graphrewrite.op.precision import matrix_product, narrowed, times_weights, widened
 from graphrewrite.op.sizes import advice, shown
 from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["check_bias", "det", "gemm", "infer_linear", "linear", "matmul", "scaled", "times_weights"]
+__all__ = ["check_bias", "det", "gemm", "infer_linear", "linear", "matmul", "scaled"]
 
 
 def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
@@ -148,17 +148,6 @@ def gemm(
     if b is not None:
         y += scaled(b, beta)
     return y
-
-
-def times_weights(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return a matrix product with weights, which lie as the network has them: they are never copied.
-
-    Examples
-    --------
-    >>> times_weights(np.ones((1, 2)), np.array([[1.0], [2.0]])).tolist()
-    [[3.0]]
-    """
-    return matrix_product(x, w) if w.shape[1] == 1 else np.matmul(x, w)
 
 
 def scaled(y: np.ndarray, factor: float) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import networkx as nx
@@ -94,7 +95,8 @@ def rewrite(
     verify : bool or iterable of Check and Rule
         Whether to check the whole graph after every step; and by which checks, where not by `verify.CHECKS`.
     limit : int, optional
-        Steps after which a rule set counts as endless; a multiple of the graph's size where not given.
+        Steps after which a rule set counts as endless, or graphs that it adds to a module; a multiple of the size of
+        the graph, or of the module, where not given.
     watcher : Watcher, optional
         Follows every step.
 
@@ -131,7 +133,8 @@ def rewrite(
         members = members_of(rules)
         options: dict[str, Any] = {"once": once, "order": order, "first": first, "measure": measure}
         options.update(verify=verify, limit=limit, watcher=watcher)
-        return _rewrite_graphs(graph, lambda each: rewrite(each, members, **options))  # type: ignore[return-value]
+        rewrite_graph = partial(rewrite, rules=members, **options)
+        return _rewrite_graphs(graph, rewrite_graph, limit)  # type: ignore[return-value]
     # ---- check the arguments
     check_digraph(graph, "that can be rewritten")
     strategy = Strategy.of(graph, at, once=once, order=order, first=first, measure=measure)
@@ -180,11 +183,11 @@ def rewrite(
         return edited  # type: ignore[no-any-return]  # of the class that came in
 
 
-def _rewrite_graphs(module: Module, rewrite_graph: Callable[[Graph], Graph]) -> Module:
+def _rewrite_graphs(module: Module, rewrite_graph: Callable[[Graph], Graph], limit: int | None) -> Module:
     """Return a module with every graph rewritten, those that rules add included."""
     new = module.copy()
     done: set[str] = set()
-    most = 1000 + 100 * len(module)
+    most = 1000 + 100 * len(module) if limit is None else len(module) + limit
     # Rules may add graph ops, whose graphs join the module and are rewritten in turn.
     while left := [name for name in new if name not in done]:
         if len(new) > most:

@@ -95,6 +95,7 @@ class TestReal:
         assert report.verified >= 500
         assert json.loads(json.dumps(report.as_dict()))["total"]["dsp"] == 1
 
+    @pytest.mark.slow(cases=0)
     def test_in_one_piece(self) -> None:
         report = synthesise(folded(), family="ice40", whole=True)
         assert len(report.parts) == 1

@@ -25,7 +25,7 @@ def test_the_page_is_as_it_would_be_written():
     assert PAGE.read_text() == written(SAID)
 
 
-@pytest.mark.slow(cases=4)
+@pytest.mark.slow(cases=3)
 @pytest.mark.parametrize("name", some_of([*exact_rules()], 8))
 def test_the_page_says_what_is_proved(name):
     assert said_of(name) == SAID[name]

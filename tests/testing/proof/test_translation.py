@@ -265,7 +265,7 @@ TABLES = {"map_threshold", "map_lookup", "map_interpolate", "map_softmax"}
 INTO_NUMBERS = [r for r in (*LOWER_BINARY_POINTS, *LOWER_TO_STREAM) if r.name not in TABLES]
 
 
-@pytest.mark.slow(cases=4)
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("rule", some_of(INTO_NUMBERS), ids=lambda rule: rule.name)
 def test_instances_of_lowerings_and_what_becomes_of_them(rule):
     instances = chain(Instances(rule, 240, NUMBERS), Instances(rule, 240))  # some read nothing but floats: constants
