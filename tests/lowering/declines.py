@@ -241,6 +241,8 @@ PREPARATION: dict[Rule, tuple[Case, ...]] = {
     ),
     write_resize_by_conv: (
         *on(lambda x: op.resize(x, scales=(1, 1, 2), mode="nearest"), "f32[N,2,3]"),
+        *on(lambda x: op.resize(x, scales=(1, 1, 0.5), mode="nearest"), "f32[N,2,4]"),
+        *on(lambda x: op.resize(x, sizes=(1, 3, 2), mode="linear"), "f32[1,2,4]"),
         *on(lambda x: op.resize(x, scales=(1, 1, 0.5), mode="linear"), "f32[N,2,4] NCL", "i32[N,2,4]", "f32[N,2,L]"),
         *on(lambda x: op.resize(x, scales=(0.5,), axes=(2,), mode="linear"), "f32[N,0,4]"),
         *on(lambda x: op.resize(x, scales=(1, 0.5, 1), mode="linear"), "f32[N,2,4]"),
@@ -282,12 +284,13 @@ PREPARATION: dict[Rule, tuple[Case, ...]] = {
         (op.add, "f32[N,4,5]", "f32[N,4,5]"),
         (op.add, "f32[N,4,5]", "f32[4,1]"),
         (op.add, "f32[N,4,5]", "f32[1,4,1]"),
+        (op.add, "f32[3,4,5]", "f32[1,4,1]"),
         (op.add, "f32[N,C,5]", "f32[N,1,5]"),
         (op.mul, "f32[N,4,L]", "f32[N,4,1]"),
     ),
     scale_rows_before_sign: (
         *on(lambda x: signs_of(x, np.float32([[1, -1], [0, 1]]), ones(2)), "f32[N,2]"),
-        *on(lambda x: signs_of(x, np.float32([[2, np.inf], [0, 1]]), ones(2)), "f32[N,2]"),
+        *on(lambda x: signs_of(x, np.float32([[2, np.inf], [0, 2]]), ones(2)), "f32[N,2]"),
         *on(lambda x: signs_of(x, np.int32([[2, -2], [0, 1]]), whole(1, 1)), "i32[N,2]"),
     ),
 }

@@ -15,7 +15,9 @@ def without_reals(text: str) -> str:
 
 
 def assert_near(text: str, recorded: str) -> None:
-    """Fail unless two texts differ in the last digits of real numbers only."""
+    """Fail unless two texts differ in the last digits of real numbers only, and not in the sign of a zero."""
     assert without_reals(text) == without_reals(recorded)
     found, wanted = (np.array(_REAL.findall(each), float) for each in (text, recorded))
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+    is_zero = wanted == 0
+    np.testing.assert_array_equal(np.signbit(found[is_zero]), np.signbit(wanted[is_zero]))
