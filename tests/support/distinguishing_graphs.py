@@ -1,8 +1,15 @@
-"""Which graphs tell rules of the lowerings from mutants of them: those are worth recording."""
+"""Record graphs that tell rules of the lowerings from mutants of them, and name mutants that none tells apart.
+
+``python -m tests.support.distinguishing_graphs ROOM … [--of TESTS]``: graphs of rules in these folders or modules, as
+``streaming`` or ``prequantised/layers``, are drawn, or cut out of networks that tests lower.
+"""
 
 from __future__ import annotations
 
+import argparse
 import gc
+import json
+import lzma
 import os
 import resource
 import signal
@@ -20,10 +27,12 @@ from graphrewrite import Graph, Rule, rewrite
 from graphrewrite.formats import to_text
 from tests.quality.module_mutants import ModuleMutant, mutants_of_module
 from tests.support.lowering_rules import OPS, RULES
+from tests.support.places_of_tests import places_of
+from tests.support.record_rewrites import FILE, LONGEST, candidates, compare, with_inputs
 from tests.support.recorded_texts import assert_near
 from tests.support.traced_lines import Lines
 
-__all__ = ["Place", "distinguishing", "places_with_lines"]
+__all__ = ["Place", "add_places", "distinguishing", "places_with_lines"]
 
 ROOT = Path(__file__).parents[2]
 _SECONDS = 2.0
@@ -58,7 +67,7 @@ def places_with_lines(texts: dict[str, list[str]]) -> list[Place]:
 def distinguishing(
     rooms: str | tuple[str, ...], places: Iterable[Place], kept: Iterable[Place] = ()
 ) -> tuple[list[Place], list[str], list[str]]:
-    """Return places that tell all mutants of rooms or modules that some of them can; those that none does, and that none runs."""
+    """Return places that tell all mutants of rooms that any can; mutants that none does; and those that none runs."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     chosen, others = [*kept], [*places]
     functions, caches = _functions(), [each for each in gc.get_objects() if _is_cache(each)]
@@ -153,3 +162,38 @@ def _differs(place: Place, rules: dict[str, Rule]) -> bool:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     return False
+
+
+def add_places(places: Iterable[Place]) -> None:
+    """Record what rules make of graphs, after values before and after have been compared."""
+    told = json.loads(lzma.decompress(FILE.read_bytes()))
+    for place in places:
+        pair = [place.text, "" if place.after == place.text else place.after]
+        if pair in told.setdefault(place.name, []):
+            continue
+        if place.after != place.text:
+            (given,) = with_inputs([place.text])
+            compare(place.name, RULES[place.name], given[0], Graph.parse(place.after, ops=OPS), given[1])
+        told[place.name].append(pair)
+    FILE.write_bytes(lzma.compress(json.dumps(dict(sorted(told.items()))).encode()))
+
+
+def main() -> None:
+    """Add to what is recorded of rules of some rooms, and name the mutants that are left."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rooms", nargs="+", metavar="room", help="the beginning of a module's path in lowering")
+    parser.add_argument("--of", nargs="+", default=[], metavar="test", help="tests whose networks are looked at")
+    asked = parser.parse_args()
+    names = [name for name in RULES if name.replace(".", "/").startswith(tuple(asked.rooms))]
+    told, found = json.loads(lzma.decompress(FILE.read_bytes())), places_of(asked.of, LONGEST) if asked.of else {}
+    before = {name: [text for text, _ in told.get(name, ())] for name in names}
+    drawn = {name: [to_text(graph, whole=True) for graph, _ in candidates(name, RULES[name])] for name in names}
+    new = {name: [t for t in dict.fromkeys([*found.get(name, ()), *drawn[name]]) if len(t) < LONGEST] for name in names}
+    kept = places_with_lines(before)
+    chosen, survivors, not_run = distinguishing(tuple(asked.rooms), places_with_lines(new), kept)
+    add_places(chosen[len(kept) :])
+    print(f"{len(chosen) - len(kept)} graphs more", "survivors:", *survivors, "run by no graph:", *not_run, sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()
