@@ -1,4 +1,4 @@
-"""Every rule of the lowerings, by module and name."""
+"""Every rule of the lowerings, by module and name, but for those of scalar additions, whose graphs are large."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from collections.abc import Iterator
 
 from graphrewrite import Rule, lowering
 from graphrewrite.hdl import COMPONENTS
-from graphrewrite.lowering.shift_add.ops import linear_sums, shifted_sum
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.transport import enter, leave
 
 __all__ = ["OPS", "RULES"]
 
 
-ROOMS = ("composite", "gradients", "integer", "preparation", "prequantised", "shift_add", "streaming")
+ROOMS = ("composite", "gradients", "integer", "preparation", "prequantised", "streaming")
 
 
 def _found() -> Iterator[tuple[str, Rule]]:
@@ -33,6 +32,6 @@ _KINDS = {kind for rule in RULES.values() for kind in rule.definition.root_kinds
 OPS = [
     *(each.vjp for name, each in LIBRARY.items() if f"vjp_{name.replace('.', '_')}" in _KINDS),
     *(component.op for component in COMPONENTS),
-    *(enter, leave, linear_sums, shifted_sum),
+    *(enter, leave),
 ]
 """Ops of their graphs that the library does not name."""

@@ -63,7 +63,7 @@ def candidates(name: str, rule: Rule) -> list[tuple[Graph, dict[str, np.ndarray]
 
     if name.startswith("gradients."):
         return drawn(derivatives(rule))
-    if name.partition(".")[0] in ("prequantised", "shift_add", "streaming"):
+    if name.partition(".")[0] in ("prequantised", "streaming"):
         return drawn(ground_of(rule.name, rule) or st.nothing())
     on = next((each for key, each in ON.items() if key.endswith(name)), None)
     return drawn(graphs(containing=rule) if on is None else on)
