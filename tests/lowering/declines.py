@@ -41,6 +41,7 @@ from graphrewrite.lowering.gradients.attention import differentiate_attention
 from graphrewrite.lowering.gradients.convolutions import (
     differentiate_conv,
     differentiate_conv_transpose,
+    differentiate_fold,
 )
 from graphrewrite.lowering.gradients.indexing import (
     differentiate_nll_loss,
@@ -376,6 +377,10 @@ def conv(wrt: int, **attributes: Any) -> Body:
     return lambda g, x, w: op.conv.vjp(g, x, w, wrt=wrt, **attributes)
 
 
+def unfolded(g: Any, x: Any) -> Any:
+    return op.fold.vjp(g, x, size=g.type.shape[2:], kernel=(2,))
+
+
 def upwards_conv(wrt: int) -> Body:
     return lambda g, x, w: op.conv_transpose.vjp(g, x, w, wrt=wrt)
 
@@ -436,6 +441,10 @@ GRADIENTS: dict[Rule, tuple[Case, ...]] = {
         (upwards_conv(1), "f32[N,2,5]", "f32[N,C,4]", "f32[C,2,2]"),
         (upwards_conv(1), "f32[0,2,5]", "f32[0,3,4]", "f32[3,2,2]"),
         (upwards_conv(0), "f32[N,0,5]", "f32[N,3,4]", "f32[3,0,2]"),
+    ),
+    differentiate_fold: (
+        (unfolded, "f32[0,2,4]", "f32[0,4,3]"),
+        (unfolded, "f32[N,2,L]", "f32[N,4,L-1]"),
     ),
     differentiate_cum_prod: ((lambda g, x: op.cum_prod.vjp(g, x, axis=0), "f32[N,2]", "f32[N,2]"),),
     differentiate_einsum: (
