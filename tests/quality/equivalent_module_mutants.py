@@ -157,6 +157,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/exchange/onnx/model_file: _import_domains: off by one: 2 for 1",
         "lowering/exchange/onnx/model_file: _import_domains: change sign: minus in version=1",
     ),
+    "What is not finite is not 0.": ("lowering/c/arrays: literal: shift boundary: another boundary in value > 0",),
     "False is 0 as well.": (
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition",
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition #2",
