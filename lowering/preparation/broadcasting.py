@@ -25,11 +25,6 @@ def _tiled(value: Any, shape: tuple[int | str, ...]) -> Any:
     return value
 
 
-def _sizes(operand: Any, pair: Any) -> list[tuple[int | str, int | str]]:
-    """The sizes of an operand, paired with those that it broadcasts to."""
-    return list(zip(operand.shape, pair.shape, strict=True))
-
-
 @rule
 def spread_operand(x, y):
     """An operand that is read again for each channel or position is the same as one that repeats its entries."""
@@ -43,6 +38,6 @@ def spread_operand(x, y):
     for operand in operands:
         if len(operand.shape) != len(pair.shape) or operand.shape[:1] != pair.shape[:1]:
             return decline("its operands differ in their number of axes, or in their batch", at=operand)
-        if any(a != b and (isinstance(a, str) or isinstance(b, str)) for a, b in _sizes(operand, pair)):
+        if any(a != b and isinstance(b, str) for a, b in zip(operand.shape, pair.shape, strict=True)):
             return decline("a size besides the batch is symbolic", at=operand)
     return pair.op(*(_tiled(operand, pair.shape) for operand in operands), like=pair)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphrewrite.op.nn.convolution import per_axis, spatial_sizes
+from graphrewrite.op.nn.convolution import spatial_sizes
 from graphrewrite.op.nn.windows import covering_pads, window_counts
 
 __all__ = ["Windows", "windows_of"]
@@ -55,14 +55,13 @@ def windows_of(pool: Any, shape: Sequence[int | str]) -> Windows | str:
     """
     sizes = [size for size in shape[1:] if not isinstance(size, str)][1:]
     rank = len(shape) - 2
-    if len(sizes) != rank or len(pool.kernel) != rank:
+    if len(sizes) != rank:
         return "its channels or positions are symbolic, so its windows cannot be determined"
-    strides, dilations = per_axis(pool.strides, rank, 1), per_axis(pool.dilations, rank, 1)
-    pads = per_axis(pool.pads, 2 * rank, 0)
-    results = spatial_sizes(sizes, pool.kernel, strides, pads, dilations, ceil_mode=pool.ceil_mode)
-    moving = (pool.kernel, strides, pads, dilations)
+    moving = tuple(pool.kernel), tuple(pool.strides), tuple(pool.pads), tuple(pool.dilations)
+    kernel, strides, _, dilations = moving
+    results = spatial_sizes(sizes, *moving, ceil_mode=pool.ceil_mode)
     counts = window_counts(sizes, results, *moving, border=pool.count_include_pad)
     if not counts.all():
         return "a window lies wholly in the border, where nothing counts"
     covering = covering_pads(sizes, results, *moving)
-    return Windows(tuple(pool.kernel), tuple(strides), covering, tuple(dilations), counts)
+    return Windows(kernel, strides, covering, dilations, counts)

@@ -84,7 +84,7 @@ def write_sum_as_mean(x):
     total = op.reduce_sum(x)
     yield total
     rank = len(x.shape)
-    axes = tuple(sorted({axis % rank for axis in total.axes})) if rank and total.axes is not None else ()
+    axes = tuple(sorted({axis % rank for axis in total.axes})) if total.axes is not None else ()
     sizes = [x.shape[axis] for axis in axes]
     if not axes or axes[0] < 2 or x.type.layout is not None or element_kind(x.type.element) != "float":
         return decline("it reduces the batch or the channels, its axes are named, or it adds no floats", at=total)
@@ -134,7 +134,6 @@ def write_resize_by_conv(x):
         groups=channels,
         strides=tuple(one.stride for one in along),
         pads=(*(one.before for one in along), *(one.after for one in along)),
-        dilations=(1,) * len(along),
     )
     (block,) = times
     result = result if block == 1 else op.depth_to_space(result, block_size=block, mode="CRD")
@@ -158,13 +157,12 @@ def write_conv_transpose_by_blocks(x, w: Constant, b: Constant | None = None):
         return decline("its windows overlap, or it has other than two axes of equal strides", at=upwards)
     if x.type.layout is not None or upwards.groups != 1 or element_kind(x.type.element) != "float":
         return decline("its axes are named, or its channels are in groups", at=upwards)
-    if any((*upwards.pads, *upwards.output_padding, *(d - 1 for d in upwards.dilations))):
+    if any((*upwards.pads, *upwards.output_padding)) or set(upwards.dilations) != {1}:
         return decline("it has a border, or dilated windows", at=upwards)
     inputs, outputs = w.shape[:2]
     weights = np.ascontiguousarray(w.value.transpose(1, 2, 3, 0)).reshape(outputs * block * block, inputs, 1, 1)
     bias = np.repeat(b.value, block * block) if b is not None else np.full(len(weights), -0.0, weights.dtype)
-    plain: dict[str, Any] = {"strides": (1, 1), "pads": (0, 0, 0, 0), "dilations": (1, 1)}
-    return op.depth_to_space(op.conv(x, weights, bias, **plain), block_size=block, mode="CRD")
+    return op.depth_to_space(op.conv(x, weights, bias), block_size=block, mode="CRD")
 
 
 BY_WINDOWS = (write_average_pool_by_counts, write_resize_by_conv)

@@ -41,6 +41,7 @@ from graphrewrite.lowering.gradients.attention import differentiate_attention
 from graphrewrite.lowering.gradients.convolutions import (
     differentiate_conv,
     differentiate_conv_transpose,
+    differentiate_fold,
 )
 from graphrewrite.lowering.gradients.indexing import (
     differentiate_nll_loss,
@@ -241,6 +242,8 @@ PREPARATION: dict[Rule, tuple[Case, ...]] = {
     ),
     write_resize_by_conv: (
         *on(lambda x: op.resize(x, scales=(1, 1, 2), mode="nearest"), "f32[N,2,3]"),
+        *on(lambda x: op.resize(x, scales=(1, 1, 0.5), mode="nearest"), "f32[N,2,4]"),
+        *on(lambda x: op.resize(x, sizes=(1, 3, 2), mode="linear"), "f32[1,2,4]"),
         *on(lambda x: op.resize(x, scales=(1, 1, 0.5), mode="linear"), "f32[N,2,4] NCL", "i32[N,2,4]", "f32[N,2,L]"),
         *on(lambda x: op.resize(x, scales=(0.5,), axes=(2,), mode="linear"), "f32[N,0,4]"),
         *on(lambda x: op.resize(x, scales=(1, 0.5, 1), mode="linear"), "f32[N,2,4]"),
@@ -282,12 +285,13 @@ PREPARATION: dict[Rule, tuple[Case, ...]] = {
         (op.add, "f32[N,4,5]", "f32[N,4,5]"),
         (op.add, "f32[N,4,5]", "f32[4,1]"),
         (op.add, "f32[N,4,5]", "f32[1,4,1]"),
+        (op.add, "f32[3,4,5]", "f32[1,4,1]"),
         (op.add, "f32[N,C,5]", "f32[N,1,5]"),
         (op.mul, "f32[N,4,L]", "f32[N,4,1]"),
     ),
     scale_rows_before_sign: (
         *on(lambda x: signs_of(x, np.float32([[1, -1], [0, 1]]), ones(2)), "f32[N,2]"),
-        *on(lambda x: signs_of(x, np.float32([[2, np.inf], [0, 1]]), ones(2)), "f32[N,2]"),
+        *on(lambda x: signs_of(x, np.float32([[2, np.inf], [0, 2]]), ones(2)), "f32[N,2]"),
         *on(lambda x: signs_of(x, np.int32([[2, -2], [0, 1]]), whole(1, 1)), "i32[N,2]"),
     ),
 }
@@ -373,6 +377,10 @@ def conv(wrt: int, **attributes: Any) -> Body:
     return lambda g, x, w: op.conv.vjp(g, x, w, wrt=wrt, **attributes)
 
 
+def unfolded(g: Any, x: Any) -> Any:
+    return op.fold.vjp(g, x, size=g.type.shape[2:], kernel=(2,))
+
+
 def upwards_conv(wrt: int) -> Body:
     return lambda g, x, w: op.conv_transpose.vjp(g, x, w, wrt=wrt)
 
@@ -433,6 +441,10 @@ GRADIENTS: dict[Rule, tuple[Case, ...]] = {
         (upwards_conv(1), "f32[N,2,5]", "f32[N,C,4]", "f32[C,2,2]"),
         (upwards_conv(1), "f32[0,2,5]", "f32[0,3,4]", "f32[3,2,2]"),
         (upwards_conv(0), "f32[N,0,5]", "f32[N,3,4]", "f32[3,0,2]"),
+    ),
+    differentiate_fold: (
+        (unfolded, "f32[0,2,4]", "f32[0,4,3]"),
+        (unfolded, "f32[N,2,L]", "f32[N,4,L-1]"),
     ),
     differentiate_cum_prod: ((lambda g, x: op.cum_prod.vjp(g, x, axis=0), "f32[N,2]", "f32[N,2]"),),
     differentiate_einsum: (

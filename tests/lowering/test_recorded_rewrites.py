@@ -26,7 +26,16 @@ def recorded() -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-@pytest.mark.parametrize("name", RULES)
+ELSEWHERE = {
+    "prequantised.layers.add_scaled_bias", "prequantised.layers.add_whole_bias",
+    "prequantised.sums_and_products.add_multiples", "prequantised.sums_and_products.approach_sum_steps",
+}  # fmt: skip
+"""Rules whose pattern only whole networks have: `test_trained_exports` and `test_trained_models` have these."""
+DECLINED = {"prequantised.signs.compare_sums", "prequantised.signs.count_then_scale"}
+"""Rules that fire in networks only, as `test_signs` has them."""
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if name not in ELSEWHERE])
 def test_a_rule_makes_what_was_recorded(name: str) -> None:
     assert recorded()[name]
     for before, after in recorded()[name]:
@@ -35,7 +44,8 @@ def test_a_rule_makes_what_was_recorded(name: str) -> None:
 
 
 def test_most_rules_were_recorded_where_they_fire_and_where_they_decline() -> None:
-    fired = [any(after for _, after in pairs) for pairs in recorded().values()]
-    declined = [any(not after for _, after in pairs) for pairs in recorded().values()]
-    assert all(fired)
-    assert sum(declined) >= 40
+    fired = {name for name, pairs in recorded().items() if any(after for _, after in pairs)}
+    declined = {name for name, pairs in recorded().items() if any(not after for _, after in pairs)}
+    assert fired == RULES.keys() - ELSEWHERE - DECLINED
+    assert declined >= DECLINED
+    assert len(declined) >= 100

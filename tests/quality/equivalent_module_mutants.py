@@ -62,6 +62,9 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/integer/mantissas: least_fractions: change sign: minus in axis=1 #2",
         "lowering/integer/mantissas: of_layer: change sign: minus in axis=1",
         "lowering/integer/mantissas: of_layer: change sign: minus in axis=1 #2",
+        "lowering/preparation/resizes: _pattern: change sign: minus in axis=1",
+        "lowering/preparation/signs: scale_rows_before_sign: change sign: minus in axis=1",
+        "lowering/preparation/signs: scale_rows_before_sign: change sign: minus in axis=1 #2",
         "lowering/prequantised/layers: accumulated: change sign: minus in axis=1",
         "lowering/prequantised/layers: accumulated: change sign: minus in axis=1 #2",
         "lowering/prequantised/signs: _compared: change sign: minus in axis=1",
@@ -107,6 +110,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     ),
     "A distance is the same from either end.": (
         "lowering/exchange/tensorflow/numbers: _square_of_difference: swap operands: x and y swapped in op.sub",
+        "lowering/preparation/resizes: interpolation_of: swap operands: rebuilt - matrix turned round",
         "lowering/quantisation/sample_review: _outliers: swap operands: "
         "channels - np.median(channels, axis=(0, 2), keepdims=True) turned round",
     ),
@@ -123,9 +127,6 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "A reshape has no names of axes: where its operand has some, the first type does not come back.": (
         "lowering/prequantised/transposes: merge_into_shuffle: drop guard: "
         "no _axes_have_names(x, table) in a condition",
-    ),
-    "A pool in a graph has a number for each axis, also where none is given.": (
-        "lowering/preparation/pooling_windows: windows_of: off by one: 2 for 1 #3",
     ),
     "The greatest of some numbers and of 1 is not less than 1.": (
         "lowering/prequantised/layers: scaled_layer: off by one: 1 for 0 #3",
@@ -180,6 +181,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/exchange/onnx/model_file: _import_domains: off by one: 2 for 1",
         "lowering/exchange/onnx/model_file: _import_domains: change sign: minus in version=1",
     ),
+    "What is not finite is not 0.": ("lowering/c/arrays: literal: shift boundary: another boundary in value > 0",),
     "False is 0 as well.": (
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition",
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition #2",

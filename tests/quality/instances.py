@@ -31,7 +31,7 @@ from graphrewrite.rewriting.traces import Trace, trace
 from graphrewrite.rules import RULES
 from tests.support.trained_networks import parts_with_binary_points, trained_network
 
-__all__ = ["TRAINED", "instances_of"]
+__all__ = ["TRAINED", "cut_out", "instances_of"]
 
 TRAINED = (*LOWER_TRAINED, *LOWER_UNSCALED_LAYERS, *LEAVE_MOVED)
 SEEDS = range(40)
@@ -101,10 +101,11 @@ def _candidates(rule: Rule) -> Iterator[Graph]:
         for node in graph.in_order():
             if kinds is None or graph.nodes[node]["type"] in kinds:
                 for found in find_at(rule.pattern, graph, node, shared=rule.shared):
-                    yield _cut_out(graph, Match(rule, found.images, found.values).nodes)
+                    yield cut_out(graph, Match(rule, found.images, found.values).nodes)
 
 
-def _cut_out(graph: Graph, nodes: tuple[str, ...]) -> Graph:
+def cut_out(graph: Graph, nodes: tuple[str, ...]) -> Graph:
+    """Return some nodes with those that give their operands, as a graph."""
     inside = layer = set(nodes)
     for _ in range(_ABOVE):
         layer = {source for node in layer for source in graph.pred[node]}

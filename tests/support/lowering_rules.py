@@ -1,4 +1,4 @@
-"""Every rule of those lowerings for which graphs are drawn quickly, by module and name."""
+"""Every rule of the lowerings, by module and name, but for those of scalar additions, whose graphs are large."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import pkgutil
 from collections.abc import Iterator
 
 from graphrewrite import Rule, lowering
+from graphrewrite.hdl import COMPONENTS
 from graphrewrite.op import LIBRARY
+from graphrewrite.op.transport import enter, leave
 
 __all__ = ["OPS", "RULES"]
 
 
-ROOMS = ("composite", "gradients", "integer", "preparation")
+ROOMS = ("composite", "gradients", "integer", "preparation", "prequantised", "streaming")
 
 
 def _found() -> Iterator[tuple[str, Rule]]:
@@ -27,5 +29,9 @@ def _found() -> Iterator[tuple[str, Rule]]:
 
 RULES: dict[str, Rule] = dict(sorted(_found(), key=lambda item: item[0]))
 _KINDS = {kind for rule in RULES.values() for kind in rule.definition.root_kinds or ()}
-OPS = [each.vjp for name, each in LIBRARY.items() if f"vjp_{name.replace('.', '_')}" in _KINDS]
+OPS = [
+    *(each.vjp for name, each in LIBRARY.items() if f"vjp_{name.replace('.', '_')}" in _KINDS),
+    *(component.op for component in COMPONENTS),
+    *(enter, leave),
+]
 """Ops of their graphs that the library does not name."""

@@ -1,18 +1,18 @@
 """Record what rules of the lowerings make of graphs: ``python -m tests.support.record_rewrites [PART OF A NAME …]``.
 
-Of the graphs that are drawn for a rule, some are kept, and those that run other lines of the lowerings than these.
-Values of each graph before and after are compared; gradients have a test of their own for that.
+Of the graphs that are recorded, or drawn for a rule, some are kept, and those that run other lines of the lowerings
+than these. After ``--of``, tests are named: places of the networks that they lower come first. Values of each graph
+before and after are compared; gradients and approximations have tests of their own for that.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import lzma
-import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -23,54 +23,28 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.formats import to_text
 from graphrewrite.testing import graphs, inputs_for
 from graphrewrite.testing.comparison import NoVerdictError, difference
+from tests.quality.grounds import ground_of
 from tests.support.derivatives import derivatives
 from tests.support.lowering_rules import OPS, RULES
+from tests.support.places_of_tests import places_of
+from tests.support.traced_lines import Lines
 
 FILE = Path(__file__).parents[1] / "lowering" / "recorded_rewrites.json.xz"
-LOWERINGS = str(Path(__file__).resolve().parents[2] / "lowering")
 DRAWN = 10
 """So many graphs are drawn for a rule."""
-LEAST, MOST = 5, 10
+LEAST, MOST = 5, 12
 """Graphs of a rule that are kept, the further ones if they run other lines."""
 LONGEST = 6000
 """Letters of a graph."""
 
 
-class Lines:
-    """Which lines of the lowerings run after which others."""
-
-    def __init__(self) -> None:
-        self.seen: set[tuple[str, int, int]] = set()
-
-    def __enter__(self) -> Lines:
-        sys.settrace(self._called)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        sys.settrace(None)
-
-    def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
-        name = frame.f_code.co_filename
-        if "lowering" not in name or not str(Path(name).resolve()).startswith(LOWERINGS):
-            return None
-        last = [0]
-
-        def follow(frame: FrameType, event: str, argument: Any) -> Any:
-            if event == "line":
-                self.seen.add((name, last[0], frame.f_lineno))
-                last[0] = frame.f_lineno
-            return follow
-
-        return follow
-
-
-def drawn(strategy: st.SearchStrategy[Graph]) -> list[tuple[Graph, dict[str, np.ndarray]]]:
+def drawn(strategy: st.SearchStrategy[Graph], count: int | None = None) -> list[tuple[Graph, dict[str, np.ndarray]]]:
     """Graphs with inputs."""
     found = []
 
     @seed(0)
     @settings(
-        max_examples=DRAWN, deadline=None, database=None, phases=[Phase.generate],
+        max_examples=count or DRAWN, deadline=None, database=None, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(st.data())
@@ -89,24 +63,32 @@ def candidates(name: str, rule: Rule) -> list[tuple[Graph, dict[str, np.ndarray]
 
     if name.startswith("gradients."):
         return drawn(derivatives(rule))
+    if name.partition(".")[0] in ("prequantised", "streaming"):
+        return drawn(ground_of(rule.name, rule) or st.nothing())
     on = next((each for key, each in ON.items() if key.endswith(name)), None)
     return drawn(graphs(containing=rule) if on is None else on)
 
 
+def with_inputs(texts: Iterable[str]) -> list[tuple[Graph, dict[str, np.ndarray]]]:
+    """Graphs with inputs."""
+    return [pair for text in texts for pair in drawn(st.just(Graph.parse(text, ops=OPS)), 1)]
+
+
 def compare(name: str, rule: Rule, before: Graph, after: Graph, inputs: dict[str, np.ndarray]) -> None:
     """Raise if values differ."""
-    if name.startswith("gradients."):
+    if name.startswith(("gradients.", "prequantised.approximations.")):
         return
     with suppress(NoVerdictError):
         if (found := difference(before, after, inputs, keeps=rule.keeps, tolerance=None)) is not None:
             raise AssertionError(f"{name}: {found}\n{before}\n{after}")
 
 
-def recorded(name: str, rule: Rule) -> list[tuple[str, str]]:
-    """Graphs before and after, none where a rule declines."""
+def recorded(name: str, rule: Rule, given: Iterable[str]) -> list[tuple[str, str]]:
+    """Graphs before and after, none where a rule declines, of given ones and of drawn ones."""
     kept: list[tuple[str, str]] = []
     met: set[tuple[str, int, int]] = set()
-    for graph, inputs in candidates(name, rule):
+    found = with_inputs(given)
+    for graph, inputs in found if len(found) >= MOST else [*found, *candidates(name, rule)]:
         text = to_text(graph, whole=True)
         if len(text) > LONGEST or len(kept) >= MOST:
             continue
@@ -130,13 +112,18 @@ def recorded(name: str, rule: Rule) -> list[tuple[str, str]]:
 
 def main() -> None:
     """Record all rules, or those whose names have one of some parts."""
-    parts = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help="of names of rules; all if none is given")
+    parser.add_argument("--of", nargs="+", default=[], metavar="test", help="tests whose networks are looked at")
+    asked = parser.parse_args()
     told = json.loads(lzma.decompress(FILE.read_bytes())) if FILE.exists() else {}
     told = {name: pairs for name, pairs in told.items() if name in RULES}
+    places = places_of(asked.of, LONGEST) if asked.of else {}
     for name, rule in RULES.items():
-        if (not parts and name not in told) or any(part in name for part in parts):
+        if (not asked.parts and name not in told) or any(part in name for part in asked.parts):
+            before = [text for text, _ in told.get(name, ())]
             try:
-                told[name] = recorded(name, rule)
+                told[name] = recorded(name, rule, dict.fromkeys([*before, *places.get(name, ())]))
             except AssertionError as error:
                 print("WRONG", name, str(error)[:3000])
                 continue

@@ -157,6 +157,12 @@ def test_support_vectors(rng, kernel, classes):
         ("Binarizer", {"threshold": 0.3}),
         ("Imputer", {"imputed_value_floats": [1.0, 2.0, 3.0], "replaced_value_float": 0.5}),
         ("LinearRegressor", {"coefficients": [0.1, -0.2, 0.3] * 2, "intercepts": [0.1, 0.2], "targets": 2}),
+        (
+            "LinearRegressor",
+            {"coefficients": [0.1, -0.1, 0.05], "intercepts": [0.4], "targets": 1, "post_transform": "PROBIT"},
+        ),
+        ("SVMRegressor", {"coefficients": [0.1, -0.2, 0.3], "rho": [-0.1], "one_class": 1, "kernel_params": [0.0] * 3}),
+        ("SVMRegressor", {"coefficients": [0.1, -0.2, 0.3], "rho": [0.1], "kernel_params": [0.0] * 3}),
         ("Normalizer", {"norm": "L1"}),
         ("Normalizer", {"norm": "L2"}),
         ("Normalizer", {"norm": "MAX"}),
@@ -167,6 +173,119 @@ def test_support_vectors(rng, kernel, classes):
 def test_features(kind, attributes):
     x = np.random.default_rng(0).choice([0.5, -1.0, 2.0, 0.25], (5, 3)).astype(np.float32)
     check(kind, REGRESSED, x, **attributes)
+
+
+def test_support_vectors_may_be_a_linear_model():
+    x = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
+    weights = np.random.default_rng(1).normal(size=9).tolist()
+    labels = {"classlabels_ints": [4, 9, 7], "kernel_params": [0.0] * 3}
+    check("SVMClassifier", CLASSIFIED, x, coefficients=weights, rho=[0.5], **labels)
+
+
+def labelled(version, kinds, attributes):
+    """A table of labels, of an opset of the domain."""
+    node = helper.make_node("LabelEncoder", ["x"], ["y"], domain=DOMAIN, **attributes)
+    values = [helper.make_tensor_value_info(n, kind, ["N"]) for n, kind in zip("xy", kinds, strict=True)]
+    imports = [helper.make_opsetid("", 15), helper.make_opsetid(DOMAIN, version)]
+    graph = helper.make_graph([node], "labels", values[:1], values[1:])
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
+
+
+FLOAT, INTEGER, STRING = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING
+TENSORS = {
+    "keys_tensor": helper.make_tensor("k", INTEGER, [2], [3, 5]),
+    "values_tensor": helper.make_tensor("v", FLOAT, [2], [0.5, -2.0]),
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "kinds", "attributes", "x", "y"),
+    [
+        (1, (STRING, INTEGER), {"classes_strings": ["b", "a"]}, ["a", "c"], [1, -1]),
+        (1, (STRING, INTEGER), {"classes_strings": ["b", "a"], "default_int64": 7}, ["b", "c"], [0, 7]),
+        (1, (INTEGER, STRING), {"classes_strings": ["b", "a"]}, [1, 2], ["a", "_Unused"]),
+        (1, (INTEGER, STRING), {"classes_strings": ["b", "a"], "default_string": "-"}, [0, 2], ["b", "-"]),
+        (2, (STRING, FLOAT), {"keys_strings": ["a"], "values_floats": [2.5]}, ["a", "b"], [2.5, -0.0]),
+        (2, (INTEGER, INTEGER), {"keys_int64s": [4], "values_int64s": [6], "default_int64": 1}, [4, 5], [6, 1]),
+        (2, (FLOAT, STRING), {"keys_floats": [0.5], "values_strings": ["x"]}, [0.5, 1.0], ["x", "_Unused"]),
+        (4, (INTEGER, FLOAT), TENSORS, [5, 4, 3], [-2.0, -0.0, 0.5]),
+        (
+            4,
+            (INTEGER, FLOAT),
+            {**TENSORS, "default_tensor": helper.make_tensor("d", FLOAT, [1], [9.0])},
+            [5, 4],
+            [-2.0, 9.0],
+        ),
+        (
+            4,
+            (INTEGER, INTEGER),
+            {"keys_int64s": [3], "values_tensor": helper.make_tensor("v", INTEGER, [1], [8])},
+            [3, 4],
+            [8, -1],
+        ),
+        (
+            4,
+            (INTEGER, STRING),
+            {"keys_int64s": [3], "values_tensor": helper.make_tensor("v", STRING, [1], ["s"])},
+            [3, 4],
+            ["s", "_Unused"],
+        ),
+    ],
+)
+def test_labels_of_every_version(version, kinds, attributes, x, y):
+    """As the specification of LabelEncoder says."""
+    graph = from_onnx(labelled(version, kinds, attributes))
+    given_x = np.array(x) if kinds[0] == STRING else np.array(x, {FLOAT: np.float32, INTEGER: np.int64}[kinds[0]])
+    (found,) = evaluate(graph, {"x": given_x}).values()
+    assert found.tolist() == y
+    if kinds[1] == FLOAT:
+        assert np.signbit(found).tolist() == np.signbit(y).tolist()
+    assert from_onnx(to_onnx(graph)) == graph
+
+
+@pytest.mark.parametrize("absent", ["keys_tensor", "values_tensor"])
+def test_labels_without_a_table_are_refused(absent):
+    attributes = {name: value for name, value in TENSORS.items() if name != absent}
+    with pytest.raises(ModelError, match="its keys or values are missing"):
+        from_onnx(labelled(4, (INTEGER, FLOAT), attributes))
+
+
+@pytest.mark.parametrize("aggregate", [0, 1, 2, 3])
+def test_trees_of_one_op(aggregate):
+    """Nodes as lists, leaves of their own, and nodes that ask for members of a set, against onnxruntime."""
+    numbers = {
+        "nodes_splits": [0.5, 0.0, -0.5, 0.25], "leaf_weights": [1.0, -2.0, 4.0, 8.0, 16.0],
+        "membership_values": [0.5, 1.0, np.nan],
+    }  # fmt: skip
+    tensors = {name: helper.make_tensor(name, FLOAT, [len(each)], each) for name, each in numbers.items()}
+    modes = helper.make_tensor("modes", TensorProto.UINT8, [4], [0, 6, 3, 1])  # of a set is the second
+    proto = model(
+        "TreeEnsemble", REGRESSED, tree_roots=[0, 3], nodes_modes=modes, nodes_featureids=[0, 1, 2, 0],
+        nodes_truenodeids=[1, 0, 2, 3], nodes_trueleafs=[0, 1, 1, 1], nodes_falsenodeids=[2, 1, 3, 4],
+        nodes_falseleafs=[0, 1, 1, 1], nodes_missing_value_tracks_true=[0, 0, 1, 0], leaf_targetids=[0, 1, 0, 1, 0],
+        n_targets=2, aggregate_function=aggregate, **tensors,
+    )  # fmt: skip
+    del proto.opset_import[:]
+    proto.opset_import.extend([helper.make_opsetid("", 15), helper.make_opsetid(DOMAIN, 5)])
+    x = samples(np.random.default_rng(0))
+    (wanted,) = session_of(proto.SerializeToString()).run(None, {"x": x})
+    (found,) = evaluate(from_onnx(proto), {"x": x}).values()
+    np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+def test_slopes_of_old_models_are_of_channels(is_given):
+    """Before opset 7 the slopes of PRelu were one a channel (ONNX specification, PRelu-6)."""
+    slopes = np.array([0.5, -1.0, 2.0], np.float32)
+    values = [helper.make_tensor_value_info(n, FLOAT, s) for n, s in (("x", [2, 3, 2, 2]), ("s", [3]))]
+    result = helper.make_tensor_value_info("y", FLOAT, [2, 3, 2, 2])
+    kept = [] if is_given else [onnx.numpy_helper.from_array(slopes, "s")]
+    graph = helper.make_graph([helper.make_node("PRelu", ["x", "s"], ["y"])], "g", values, [result], kept)
+    x = np.random.default_rng(0).normal(size=(2, 3, 2, 2)).astype(np.float32)
+    found = from_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 6)], ir_version=3))
+    column = slopes.reshape(3, 1, 1)
+    inputs = {"x": x, "s": column} if "s" in found.inputs else {"x": x}
+    np.testing.assert_array_equal(evaluate(found, inputs)["y"], np.where(x < 0, x * column, x))
 
 
 def test_maps_of_classes_are_read_as_probabilities():

@@ -12,6 +12,7 @@ import pytest
 
 from graphrewrite import Graph, op
 from graphrewrite.lowering import Hook, ModelError, from_keras, from_onnx, from_tensorflow, from_tflite, interpret_onnx
+from graphrewrite.lowering.exchange.hooks import Hooks, ModelInfo
 from tests.lowering.exchange.test_tensorflow import frozen, placeholder, written
 from tests.support.tflite_files import Node, T, model
 
@@ -116,6 +117,22 @@ def test_a_single_node() -> None:
     assert (found.descriptor.name, found.name, found.values["floats"]) == ("leaky_relu", "s_17", {"alpha": 0.5})
     with pytest.raises(ModelError, match="returned str; return None or a ModelNode, as there is no graph"):
         interpret_onnx(node, hooks=[Hook(lambda node: "x", op="Swirl")])
+
+
+def test_only_what_comes_before_may_give_a_node_another_meaning() -> None:
+    def same(*values: Any) -> None:
+        """Change nothing."""
+
+    hooks = Hooks([Hook(after=same, op="Relu"), Hook(same, node="b"), Hook(same)], ModelInfo("onnx", "", {}, {}))
+    told = {
+        (op, name): (hooks.are_for(op, name), hooks.are_for(op, name, before=True))
+        for op in ("Relu", "Neg")
+        for name in "ab"
+    }
+    assert told == {
+        ("Relu", "a"): (True, False), ("Relu", "b"): (True, True), ("Neg", "a"): (False, False),
+        ("Neg", "b"): (True, True),
+    }  # fmt: skip
 
 
 def test_layers_of_keras(tmp_path: Path) -> None:

@@ -81,3 +81,15 @@ def test_an_op_computes_what_was_recorded(op: str, same_text: Callable[[str], No
             compared += 1
     assert compared > 0
     same_text("\n".join(texts))
+
+
+@pytest.mark.parametrize("op", ["var", "std"])
+@pytest.mark.parametrize(("settings", "nothing"), [({}, True), ({"correction": 3}, True), ({"unbiased": False}, False)])
+def test_a_variance_of_too_few_numbers_is_none(op: str, settings: dict[str, Any], nothing: bool) -> None:
+    """It is divided by no less than 0 (documentation of torch.var)."""
+    graph = Graph("call")
+    arguments = {"self": graph.input("x", Tensor("f32", (2, 1))), "dim": (1,), **settings}
+    made = TORCH[f"aten.{op}"](Call(graph, arguments, (Tensor("f32", (2,)),), "f32", StaticValues(graph).array))
+    graph.output("y", made)
+    (found,) = evaluate(graph, {"x": np.float32([[3], [5]])}).values()
+    np.testing.assert_array_equal(found, [np.nan] * 2 if nothing else [0, 0])

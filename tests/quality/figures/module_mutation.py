@@ -35,7 +35,7 @@ SLOWER = 4
 TESTS = (
     "graphrewrite/hdl", "graphrewrite/lowering", "tests/hdl", "tests/lowering", "tests/cli",
     "tests/rules/test_declines.py", "tests/formats/test_endings.py", "tests/hierarchy/test_implementations.py",
-    "tests/op/tensor/test_texts.py",
+    "tests/op/tensor/test_texts.py", "tests/learning",
 )  # fmt: skip
 """What may find a fault of one of the packages."""
 OPTIONS = (

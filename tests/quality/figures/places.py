@@ -26,7 +26,7 @@ LINES = "GRAPHREWRITE_LINES_OF_TESTS"
 """Variable of the surroundings: where the plugin `lines_of_tests` writes what it has measured."""
 SECONDS = 8
 """So long do the tests of one mutant take, where it has no fault: what takes longer together is not tried."""
-SECONDS_OF_CASES = 2
+SECONDS_OF_CASES = 20
 """So long do the cases of one test take that are measured, or one more."""
 FURTHER_SECONDS = 30
 """So long do further tests of a mutant run that those have not found."""
