@@ -309,8 +309,8 @@ def _budget(rounds: Rounds, found: Findings, *, grows: bool) -> int:
 
 def _for_each(rounds: Rounds, names: Sequence[str]) -> int:
     """Return how many graphs are as much for each of some members as so many for one."""
-    at_once = rounds.subject.at_once if rounds.on is None else 1
-    return rounds.least * (4 + -(-len(names) // at_once)) // 5
+    weight = rounds.subject.weight(names) if rounds.on is None else len(names)
+    return rounds.least * (4 + weight) // 5
 
 
 def _seldom(subject: Subject, found: Findings, least: int) -> list[str]:

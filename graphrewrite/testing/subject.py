@@ -63,6 +63,8 @@ _FAULTS = (
 """Errors that show a fault. A function may refuse a graph by an error of its own, as lowerings do."""
 _NUMBERS = 4
 """Numbers of the code that are inputs as well."""
+_AT_ONCE = 3
+"""Rules that have an instance in a graph of several."""
 _ADVICE = "pass a rule, a pass, a rule set, a Pipeline, or a function that takes a graph and returns one"
 
 
@@ -169,11 +171,11 @@ class Subject:
     def __reduce__(self) -> Any:
         return _same, (self.transformation, self.meaning, self.code)
 
-    @property
-    def at_once(self) -> int:
-        """How many members count as one, for graphs of several rules have instances of so many."""
-        are_rules = all(isinstance(m, Rule) for m in self.members)
-        return 3 if are_rules and all(isinstance(stage, tuple) for stage in self.stages) else 1
+    def weight(self, names: Iterable[str]) -> int:
+        """Return as how many some members count: graphs of several rules have instances of three or so."""
+        asked = set(names)
+        rules = {m.name for m in self._of_rules.rules} & asked if self._has_graphs_of_rules else set()
+        return len(asked) - len(rules) + -(-len(rules) // _AT_ONCE)
 
     @property
     def code(self) -> str:
@@ -255,7 +257,7 @@ class Subject:
 
     def _graphs(self, wanted: Set[str]) -> st.SearchStrategy[Any]:
         chosen = [m for m in self.members if m.name in wanted]
-        if self.stages and all(isinstance(m, GraphRule) for m in self.members or (None,)):
+        if not self._has_graphs_of_rules:
             rules = [member for member in chosen if isinstance(member, GraphRule)]
             if self.meaning is not None:
                 return one_of([digraphs_for(member, self.meaning) for member in rules])
@@ -270,6 +272,11 @@ class Subject:
             if named:  # half of the nodes have ops that the code mentions
                 kinds.append(graphs(ops=[*DEFAULT_OPS, *named * -(-len(DEFAULT_OPS) // len(named))]))
         return one_of(kinds)
+
+    @property
+    def _has_graphs_of_rules(self) -> bool:
+        """Whether it is about graphs of ops, and not about digraphs alone."""
+        return not self.stages or not all(isinstance(m, GraphRule) for m in self.members or (None,))
 
     @cached_property
     def _of_rules(self) -> GraphsOfRules:
