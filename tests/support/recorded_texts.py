@@ -23,7 +23,7 @@ def assert_near(text: str, recorded: str) -> None:
     assert without_reals(text) == without_reals(recorded)
     found, wanted = (np.array(_REAL.findall(each), float) for each in (text, recorded))
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
-    is_zero = wanted == 0
+    is_zero = (found == 0) & (wanted == 0)
     np.testing.assert_array_equal(np.signbit(found[is_zero]), np.signbit(wanted[is_zero]))
 
 

@@ -110,7 +110,7 @@ def making(strategy: st.SearchStrategy[T]) -> Callable[[Choices], T] | None:
     >>> from random import Random
     >>> from graphrewrite.testing import graphs
     >>> making(graphs(ops=["neg"]))(Choices(Random(0).randbytes))
-    <Graph 'generated': 12 nodes>
+    <Graph 'generated': 12 nodes, 9 edges>
     """
     make: Callable[[Choices], T] | None = vars(strategy).get(_MAKING)
     return make

@@ -44,7 +44,7 @@ def sent(thing: Any) -> bytes:
     >>> import pickle
     >>> from graphrewrite.testing import graphs
     >>> repr(pickle.loads(sent(graphs(ops=["neg"]))))
-    '_plain(ops=(<op neg>,), every_type=False, open_sizes=False).map(_Text).map(Graph.parse)'
+    'by_choices(functools.partial(_plain, (<op neg>,), ...)).map(_Text).map(Graph.parse)'
     """
     buffer = BytesIO()
     _Sender(buffer).dump(thing)
