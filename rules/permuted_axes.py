@@ -118,11 +118,11 @@ def moved(name: str, attributes: Mapping[str, Any], perm: Sequence[int], *, roun
     >>> moved("pad", {"pads": (0, 2, 3, 1, 4, 6, 7, 5)}, (0, 2, 3, 1))
     Moved(attributes={'pads': (0, 1, 2, 3, 4, 5, 6, 7)}, slots=None)
     """
-    rank = len(perm)
     if name in ELEMENTWISE:
         return Moved({})
-    if name not in AXIS_BY_AXIS and not (rounds and name in SUMS):
+    if not perm or (name not in AXIS_BY_AXIS and not (rounds and name in SUMS)):
         return None
+    rank = len(perm)
     if name in ("quantize_linear", "dequantize_linear"):
         return None if attributes.get("block_size") else Moved({"axis": perm[attributes["axis"] % rank]}, 1)
     if name == "pad":

@@ -94,7 +94,7 @@ class Rounds:
         self.subject.branches.is_followed = not self.subject.branches.have_run(learnt.reached)
         graphs = self._graphs(learnt)
         make = making(graphs)
-        with suppress(_Found), repeatable_randomness(rng):
+        with suppress(_Found), repeatable_randomness(self.seed + number):
             if make is None:
                 self._draw(graphs, rng, found)
             else:
@@ -210,7 +210,7 @@ def search(
     known = KnownFailures(subject, on, asked) if stated is None else None
     chosen = randbits(32) if stated is None else stated
     rounds = Rounds(subject, on, holds, moderate, chosen, max(profile.max_examples, _LEAST))
-    with repeatable_randomness(random.Random(chosen)):  # of each round as well, for it may run elsewhere
+    with repeatable_randomness(chosen):  # of each round as well, for it may run elsewhere
         repeated = None if known is None else _retried(rounds, known)
         found = repeated or _searched(rounds, executor)
         report = Report(

@@ -14,11 +14,11 @@ __all__ = ["repeatable_randomness", "stated_seed"]
 
 
 @contextmanager
-def repeatable_randomness(rng: random.Random) -> Iterator[None]:
+def repeatable_randomness(seed: int) -> Iterator[None]:
     """Let code that draws from the generators of all, Python's and NumPy's, draw the same; then be as before."""
     state, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # rules may use what is old as well
-    random.seed(rng.getrandbits(32))
-    np.random.seed(rng.getrandbits(32))  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed % (1 << 32))  # noqa: NPY002
     try:
         yield
     finally:

@@ -238,7 +238,7 @@ from graphrewrite import Constant, decline, define_op, op, rule
 @rule
 def rare(x, c: Constant):
     yield op.sub(x, c)
-    if zlib.crc32(c.value.tobytes()) % 1009:
+    if zlib.crc32(c.value.tobytes()) % 211:
         return decline("not today")
     return op.add(x, -c.value)
 
@@ -271,7 +271,7 @@ def test_a_report_is_a_page(tmp_path: Path):
 def test_verdicts_on_little_are_told(tmp_path: Path, monkeypatch):
     (tmp_path / "thin_rules.py").write_text(THIN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    asked = ("check", "thin_rules:RULES", "--examples", "25", "--seed", "3")
+    asked = ("check", "thin_rules:RULES", "--examples", "25", "--seed", "4")
     result = run(*asked)
     assert result.exit_code == 1
     assert "rare: weak: preserved in " in result.stdout

@@ -118,7 +118,7 @@ def test_the_message_shows_both_graphs_inputs_and_the_difference(fault):
     before, after = text.split("a test that fails:", maxsplit=1)[0].split("\nbefore")[1].split("after", maxsplit=1)
     assert "<- first difference" not in before
     assert "<- first difference" in after
-    assert "inputs: x = np.array([" in text
+    assert "inputs: x = np.array(" in text
 
 
 @pytest.mark.parametrize("fault", [sign_error, ignored_saturation], ids=lambda fault: fault.name)

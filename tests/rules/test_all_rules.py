@@ -334,15 +334,15 @@ def test_so_it_does_with_every_type_and_layout(name):
         assert_preserves(MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True))
 
 
-LARGE = 30
-"""So many members of a set need as many graphs as one rule alone, or some of them never fire."""
+MANY, LARGE = 20, 30
+"""So many members of a set need as many graphs as one rule alone, or some never fire; so many take very long."""
 UNMET = 20
 """One in so many members of a set may have no graph."""
 
 
 @contextmanager
 def _few_for(name):
-    with fewer_examples() if len([*SETS[name]]) > LARGE else fewer_graphs(), few_plans():
+    with fewer_examples() if len([*SETS[name]]) > MANY else fewer_graphs(), few_plans():
         yield
 
 
@@ -455,8 +455,8 @@ def _with_a_graph_inside() -> st.SearchStrategy[Graph]:
     return graphs().map(nested)
 
 
-SMOOTH = ["gelu", "mish", "softplus", "log_softmax", "softmin", "hard_swish", "mean_variance_norm", "sum", "maximum"]
-"""Ops that keep moderate numbers moderate."""
+SMOOTH = ["gelu", "mish", "softplus", "log_softmax", "softmin", "hard_swish", "sum", "maximum"]
+"""Ops that keep moderate numbers moderate, and rounding small: a norm divides by what may be nothing else."""
 LOWERINGS: dict[str, tuple[Callable[[Graph], Graph], st.SearchStrategy[Graph], float | None]] = {
     "rules.inline": (inline, _with_a_graph_inside(), None),
     "lowering.optimise": (optimise, graphs(), None),

@@ -10,6 +10,7 @@ from graphrewrite.graph.effects import order_effects
 from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.testing.failure.values import result_count
 from graphrewrite.testing.reduction.case import LEAVES, Case, Ways, tidied, value_of
+from graphrewrite.types import Tensor
 
 __all__ = [
     "bypass_nodes",
@@ -148,21 +149,29 @@ def _freed(node: str, case: Case) -> Case | None:
 
 
 def merge_leaves(case: Case) -> Ways:
-    """Let one input, or one constant, stand for two of one type."""
+    """Let one input, or one constant, stand for two of one type, or of one type of elements."""
     graph = case.graph
     leaves = [n for n in graph.in_order() if graph._node[n]["type"] in LEAVES]
     for index, first in enumerate(leaves):
         for second in leaves[index + 1 :]:
-            if graph.result_type(first) == graph.result_type(second):
+            if _are_alike(graph, first, second):
                 yield partial(_merged, first, second)
                 yield partial(_merged, second, first)
 
 
+def _are_alike(graph: Graph, first: str, second: str) -> bool:
+    one, other = graph.result_type(first), graph.result_type(second)
+    if graph._node[first]["type"] != graph._node[second]["type"]:  # an input that becomes a constant may hide the fault
+        return one == other
+    return one == other or (isinstance(one, Tensor) and isinstance(other, Tensor) and one.element == other.element)
+
+
 def _merged(kept: str, gone: str, case: Case) -> Case | None:
     graph = case.graph
-    if kept not in graph or gone not in graph or graph.result_type(kept) != graph.result_type(gone):
+    if kept not in graph or gone not in graph or not _are_alike(graph, kept, gone):
         return None
     new = graph.copy()
     rewire(new, gone, Operand(kept))
     new.remove_node(gone)
-    return case.having(tidied(new, graph))
+    tidied(new, graph)
+    return case.having(new) if graph.result_type(kept) == graph.result_type(gone) else case.retyped(new)

@@ -46,7 +46,7 @@ _DETAILS: tuple[Step, ...] = (
     shrink_axes,
     simplify_constants,
 )
-_VALUES: tuple[Step, ...] = (free_constants, take_rows, simplify_inputs, rename_nodes)
+_VALUES: tuple[Step, ...] = (free_constants, merge_leaves, take_rows, simplify_inputs, rename_nodes)
 _SECONDS = 8.0
 """Time limit, which only rule sets that are very slow on one graph approach."""
 

@@ -245,7 +245,10 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: op.sub(op.reshape(x, shape=("N", 4)), y), "f32[N,2,2]", "f32[N,4]"),
     ),
     sinking.transpose_after: ((lambda x, y: op.add(op.transpose(x, perm=(1, 0)), y), "f32[4,3]", "f32[3,4]"),),
-    sinking.transpose_after_in_order: ((lambda x, y: op.sub(op.transpose(x, perm=(1, 0)), y), "f32[4,3]", "f32[3,4]"),),
+    sinking.transpose_after_in_order: (
+        (lambda x, y: op.sub(op.transpose(x, perm=(1, 0)), y), "f32[4,3]", "f32[3,4]"),
+        (lambda x, s, z: op.quantize_linear(x, s, op.transpose(z, perm=()), element="i8"), "f32[]", "f32[]", "i8[]"),
+    ),
     rows.rows_as_layer: (
         (lambda x: op.matmul(x, ones(4, 3)), "f32[N,4]"),
         (lambda x: op.matmul(x, ones(4, 3)), "f32[N,2,4] NWC"),
