@@ -178,6 +178,15 @@ def test_leaves_are_merged():
     assert ["x = input()", "a = add(x, x)"] in [found[:2] for found in results(merge_leaves, BEFORE)]
 
 
+def test_leaves_of_other_shapes_are_merged_unless_an_input_became_a_constant():
+    text = "graph g\nx = input() : f32[N,4]\nw = {} : f32[4]\na = add(x, w)\ny = output(a)"
+    arrays = {"x": np.ones((2, 4), np.float32), "w": np.ones(4, np.float32)}
+    merged = [line for found in results(merge_leaves, text.format("input()"), arrays) for line in found]
+    assert {"a = add(x, x)", "a = add(w, w)"} <= {*merged}
+    constant = text.format("constant(value=[1.0, 2.0, 3.0, 4.0])")
+    assert results(merge_leaves, constant, {"x": arrays["x"]}) == []
+
+
 def test_attributes_are_reset_and_made_smaller():
     clips = {line for found in results(reset_attributes, BEFORE) for line in found if "clip" in line}
     assert {"c = clip(a)", "c = clip(a, high=2)", "c = clip(a, low=-1.5)", "c = clip(a, low=-1.5, high=0)"} <= clips
@@ -220,7 +229,7 @@ s = reshape(l, shape=(-1, 4, 1))
 y = output(s)"""
     found = reduced(
         Case(Graph.parse(text), {"x": np.ones((2, 4), np.float32)}),
-        lambda trial: {"linear", "reshape"} <= set(kinds(trial.graph)),
+        lambda trial: {"linear", "reshape", "constant"} <= set(kinds(trial.graph)),
     )
     assert str(found.graph.result_type(found.graph.outputs and found.graph.operands("y")[0].node)).startswith("f32[N,1")
     assert all(data["value"].size == 1 for data in found.graph.nodes.values() if data["type"] == "constant")

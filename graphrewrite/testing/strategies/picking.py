@@ -48,10 +48,6 @@ class Choices:
         """Choose by these bytes from now on, and by zeros behind them."""
         self._left, self._open = list(reversed(record)), False
 
-    def end(self) -> None:
-        """Choose by further draws again."""
-        self._left, self._open = [], True
-
     def __call__(self, options: Sequence[T]) -> T:
         """Return one of the options."""
         count = len(options)
