@@ -18,7 +18,7 @@ from graphrewrite.graph.edit import apply_edit
 from graphrewrite.rewriting.engine.attempt import attempt_of
 from graphrewrite.rewriting.engine.rule_index import Entry, Index, entries_of
 from graphrewrite.rewriting.match import Candidates
-from graphrewrite.rewriting.pattern import Every, PatternNode, Repeated, Rest, same
+from graphrewrite.rewriting.pattern import Every, PatternNode, Repeated, Rest, identical, same
 from graphrewrite.rewriting.rule.outcome import Declined
 from tests.support.assigning import Several, comparable
 from tests.support.exhaustive import Found, reference
@@ -377,6 +377,35 @@ def test_a_chain_longer_than_the_recursion_limit_is_matched():
 def test_attribute_values_are_compared_by_content(a, b, equal):
     assert same(a, b) is equal
     assert same(b, a) is equal
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "one"),
+    [
+        (0, 0.0, True),
+        (0.0, -0.0, False),
+        ((1.0, 0.0), (1.0, -0.0), False),
+        ((-0.0, 2.0), (-0.0, 2.0), True),
+        (np.array([0.0, 1.0]), np.array([-0.0, 1.0]), False),
+        (np.array([3.0, 1.0]), np.array([3.0, 1.0]), True),
+        (1, 2, False),
+    ],
+)
+def test_an_attribute_that_stands_twice_is_one_value(a, b, one):
+    assert identical(a, b) is identical(b, a) is one
+
+
+def test_limits_with_zeros_of_two_signs_are_no_match():
+    @rule
+    def limited_twice(x, low):
+        yield op.clip(op.clip(x, low=low), low=low)
+        return op.clip(x, low=low)
+
+    text = "graph g\nx = input() : f32[N]\na = clip(x, low=0.0)\nb = clip(a, low={})\ny = output(b)"
+    for quickly in (1, 20):  # the matcher is generated after some searches
+        for low, count in (("-0.0", 0), ("0", 1), ("0.0", 1)):
+            for _ in range(quickly):
+                assert len(limited_twice.find(Graph.parse(text.format(low)))) == count
 
 
 def test_the_reference_finds_what_it_should_and_nothing_else():

@@ -19,6 +19,7 @@ from graphrewrite.rewriting.pattern import (
     Variable,
     Where,
     Without,
+    identical,
     parts_of,
     same,
 )
@@ -142,7 +143,7 @@ class Assigning:
                 case Variable():
                     if wanted.condition is not None and not wanted.condition.predicate(value):
                         return None
-                    if wanted in state.bound and not same(state.bound[wanted], value):
+                    if wanted in state.bound and not identical(state.bound[wanted], value):
                         return None
                     state = state.knows("bound", wanted, value)
                 case Where():

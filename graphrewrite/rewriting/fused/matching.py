@@ -24,6 +24,7 @@ from graphrewrite.rewriting.pattern import (
     Rest,
     Variable,
     Where,
+    identical,
     same,
     top_of,
     walk,
@@ -71,7 +72,7 @@ class MatchWriter(Source):
     def __init__(self, pattern: Pattern, shared: str, entry: int, *, may_decline: bool) -> None:
         super().__init__(pattern)
         self.shared, self.entry, self.may_decline = shared, entry, may_decline
-        self.known.update(in_order=in_order, same=same, any_same=any_same)
+        self.known.update(in_order=in_order, same=same, identical=identical, any_same=any_same)
         self.known.update(MatchedValue=MatchedValue, application=application)
         self.tops = [top_of(root) for root in pattern.roots]
         self.order = [self.tops[entry], *(top for i, top in enumerate(self.tops) if i != entry)]
@@ -349,7 +350,7 @@ class MatchWriter(Source):
             if isinstance(wanted, Variable):
                 known = self.names.setdefault(id(wanted), found)
                 if known != found:
-                    self.line(f"if not same({found}, {known}): {self.stop}")
+                    self.line(f"if not identical({found}, {known}): {self.stop}")
                 elif wanted.condition is not None:
                     self.asked[id(term), key] = found
             elif isinstance(wanted, Where):

@@ -37,6 +37,7 @@ from graphrewrite.rewriting.pattern import (
     Where,
     Without,
     height_of,
+    identical,
     same,
     top_of,
 )
@@ -374,7 +375,7 @@ class Search:
                         self.assign(self.bound, wanted, value)
                         continue
                     reason = f"the pattern needs: {wanted.condition.reason}"
-                elif same(self.bound[wanted], value):
+                elif identical(self.bound[wanted], value):
                     continue
                 else:
                     reason = f"{wanted.name!r} is already bound to {self.bound[wanted]!r}"

@@ -1,6 +1,6 @@
 """The pattern language: the part of a rule above its ``yield``, as data."""
 
-from graphrewrite.rewriting.pattern.condition import Application, Literal, Where, same
+from graphrewrite.rewriting.pattern.condition import Application, Literal, Where, identical, same
 from graphrewrite.rewriting.pattern.pattern import Pattern, Root, height_of, kinds_of, parts_of, top_of, walk
 from graphrewrite.rewriting.pattern.terms import (
     Either,
@@ -38,6 +38,7 @@ __all__ = [
     "Where",
     "Without",
     "height_of",
+    "identical",
     "kinds_of",
     "parts_of",
     "same",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from graphrewrite.op.operators import Operators
 from graphrewrite.op.symbolic import CURRENT
 from graphrewrite.types import Type
 
-__all__ = ["Application", "Literal", "Where", "same"]
+__all__ = ["Application", "Literal", "Where", "identical", "same"]
 
 _GLANCE = 64
 """So many entries of a constant are compared before all of them."""
@@ -162,3 +163,23 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b)
+
+
+def identical(a: Any, b: Any) -> bool:
+    """Tell whether two attribute values are one: equal, and zeros of one sign.
+
+    Examples
+    --------
+    >>> identical((0, 1), (0.0, 1.0)), identical(0.0, -0.0)
+    (True, False)
+    """
+    return same(a, b) and _signs_of_zeros(a) == _signs_of_zeros(b)
+
+
+def _signs_of_zeros(value: Any) -> Any:
+    """What tells values that are equal apart: which of their zeros are negative."""
+    if isinstance(value, np.ndarray):
+        return np.signbit(value).tolist() if value.dtype.kind == "f" and not value.all() else []
+    if isinstance(value, list | tuple):
+        return [_signs_of_zeros(entry) for entry in value]
+    return isinstance(value, float) and value == 0 and math.copysign(1, value) < 0
