@@ -19,12 +19,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
+from types import FrameType, FunctionType
 
 import numpy as np
 
 from graphrewrite import Graph, Rule, rewrite
 from graphrewrite.formats import to_text
+from tests.quality.figures.mutant_runs import codes_in
 from tests.quality.module_mutants import ModuleMutant, mutants_of_module
 from tests.support.lowering_rules import OPS, RULES
 from tests.support.places_of_tests import places_of
@@ -115,7 +116,7 @@ def _planted(
 ) -> Iterator[bool]:
     """Give functions the code of a mutant for a while; tell whether there are any."""
     tree = compile(mutant.source, str(mutant.path), "exec", dont_inherit=True)
-    codes = [c for c in _codes(tree) if c.co_firstlineno == mutant.first and c.co_name == mutant.function]
+    codes = [c for c in codes_in(tree) if c.co_firstlineno == mutant.first and c.co_name == mutant.function]
     changed = functions.get((os.path.realpath(mutant.path), mutant.function, mutant.first), [])
     before = [(each, each.__code__) for each in changed]
     try:
@@ -132,13 +133,6 @@ def _planted(
 def _forget(caches: list[_lru_cache_wrapper[object]]) -> None:
     for each in caches:
         each.cache_clear()
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield each
-            yield from _codes(each)
 
 
 def _differs(place: Place, rules: dict[str, Rule]) -> bool:

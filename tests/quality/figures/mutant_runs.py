@@ -149,7 +149,7 @@ def _functions() -> dict[tuple[str, str, int], list[FunctionType]]:
 def _plant(one: dict[str, Any], functions: dict[tuple[str, str, int], list[FunctionType]]) -> None:
     """Give functions the code of a mutant, and drop what was made by the code of before."""
     tree = compile(one["source"], one["file"], "exec", dont_inherit=True)
-    (code,) = [c for c in _codes(tree) if c.co_firstlineno == one["first"] and c.co_name == one["function"]]
+    (code,) = [c for c in codes_in(tree) if c.co_firstlineno == one["first"] and c.co_name == one["function"]]
     for function in functions[one["path"], code.co_name, code.co_firstlineno]:
         function.__code__ = code.replace(co_filename=function.__code__.co_filename)
     from graphrewrite.rewriting.rule.tracing import Definition  # not before a mutant can be imported in its place
@@ -163,9 +163,9 @@ def _plant(one: dict[str, Any], functions: dict[tuple[str, str, int], list[Funct
             each.cache_clear()
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes_in(code: CodeType) -> Iterator[CodeType]:
     """Yield the codes of functions, and of methods of classes."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield each
-            yield from _codes(each)
+            yield from codes_in(each)
