@@ -36,6 +36,8 @@ from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import (
     RULES,
     add_negative,
+    compute_known_number,
+    compute_known_sum,
     constant_before_reshape,
     move_sign,
     move_sign_of_divisor,
@@ -46,12 +48,15 @@ from graphrewrite.types import symbols
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
-_CLEANING = tuple(
-    member for member in RULES if member not in (write_difference, add_negative, move_sign, move_sign_of_divisor)
+_LEFT_OUT = (
+    *(write_difference, add_negative, move_sign, move_sign_of_divisor),
+    *(compute_known_number, compute_known_sum),
 )
+_CLEANING = tuple(member for member in RULES if member not in _LEFT_OUT)
 """The library's clean-up; differences stay sums with a negative, which hardware has for constants as well.
 
-Signs stay out of the factors of stored numbers: scales are positive.
+Signs stay out of the factors of stored numbers: scales are positive. What is the same number for all inputs keeps its
+integers: as a float constant it would have none.
 """
 
 LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_ARITHMETIC, scale_sums, *LOWER_TRAINED)

@@ -15,7 +15,7 @@ from graphrewrite.lowering.prequantised.step_lowering import reading
 from graphrewrite.rules.operands import first_operand
 from graphrewrite.types import element_dtype, integer_limits
 
-__all__ = ["ENTER_QUANTISED", "distances", "zero_of"]
+__all__ = ["DIGITS", "ENTER_QUANTISED", "distances", "zero_of"]
 
 _BEFORE = {"FLOOR": op.floor, "CEIL": op.ceil}
 """Ops of the host before it rounds half to even."""
@@ -39,28 +39,23 @@ def zero_of(z: Any) -> int | None:
     return int(z.value.ravel()[0]) if z.value.size and (z.value == z.value.ravel()[0]).all() else None
 
 
-_DIGITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
+DIGITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
 """Bits of the whole numbers that floats hold."""
 
 
-def distances(x: Any, one: Any, z: Any, stored: Any, zero: Any) -> str:
+def distances(x: Any, z: Any, stored: Any, zero: Any) -> str:
     """Return why stored integers less ``zero`` are not the mantissas ``x`` that they were made of, or an empty text."""
     zero_point = zero_of(z)
-    if first_operand(stored).fraction != 0 or (one.value != 1).any():
-        return "it is scaled before it is stored"
     if zero_point is None or zero_point != zero_of(zero):
         return "its zero points are not one number, or not the one with which it was stored"
     low, high = integer_limits(stored.type.element) or (0, 0)
     element, real = x.type.element, first_operand(stored).type.element
-    if element.width > _DIGITS.get(real, 0):
+    if element.width > DIGITS.get(real, 0):
         return f"{real} does not hold every number of {element}"
-    if low <= element.minimum + zero_point and element.maximum + zero_point <= high:
+    known = x.fact()
+    if low <= known.low + zero_point and known.high + zero_point <= high:
         return ""
-    # Limits of the mantissas may be tighter than their format: those of the storage are, where the format is the
-    # narrowest for all distances of stored integers from the zero point.
-    if element == FixedPoint.holding(min(0, low - zero_point), high - zero_point):
-        return ""
-    return f"{stored.type.element} does not store every number of {element}"
+    return f"{stored.type.element} does not store every number of {element}; known is: {known}"
 
 
 @rule(keeps="assumes", kind="lowering")
@@ -145,12 +140,12 @@ def enter_thresholds(x: HostValue, t: Constant):
 
 
 @rule(shared="keep")
-def read_stored(x: Mantissas, one: Constant, s: Constant, z: Constant | None = None, zero: Constant | None = None):
+def read_stored(x: Mantissas, s: Constant, z: Constant | None = None, zero: Constant | None = None):
     """Stored numbers less the zero point that they were given, times a scale, are scaled mantissas."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     real = op.dequantize_linear(stored, s, zero)
     yield real
-    if reason := distances(x, one, z, stored, zero):
+    if reason := distances(x, z, stored, zero):
         return decline(reason, at=stored)
     axis, rank = real.axis % max(1, len(x.shape)), len(x.shape)
     if real.block_size or (s.value.size != 1 and axis != 1) or (s.value <= 0).any():

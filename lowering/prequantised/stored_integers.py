@@ -54,28 +54,24 @@ def _matrix_sums(x: Any, w: Any, w_zero: Any) -> Any:
 
 
 @rule(shared="keep", kind="lowering")
-def lower_conv_integer(
-    x: Mantissas, one: Constant, w: Constant, z: Zero = None, zero: Zero = None, w_zero: Zero = None
-):
+def lower_conv_integer(x: Mantissas, w: Constant, z: Zero = None, zero: Zero = None, w_zero: Zero = None):
     """A convolution of distances from zero points is one of mantissas."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     conv = op.conv_integer(stored, w, zero, w_zero)
     yield conv
-    if reason := distances(x, one, z, stored, zero):
+    if reason := distances(x, z, stored, zero):
         return decline(reason, at=stored)
     sums = _conv_sums(x, w, w_zero, None, conv)
     return decline(sums, at=conv) if isinstance(sums, str) else op.from_fixed(sums, fraction=0, element="i32")
 
 
 @rule(shared="keep", kind="lowering")
-def lower_matmul_integer(
-    x: Mantissas, one: Constant, w: Constant, z: Zero = None, zero: Zero = None, w_zero: Zero = None
-):
+def lower_matmul_integer(x: Mantissas, w: Constant, z: Zero = None, zero: Zero = None, w_zero: Zero = None):
     """A matrix product of distances from zero points is a layer on mantissas."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     product = op.matmul_integer(stored, w, zero, w_zero)
     yield product
-    if reason := distances(x, one, z, stored, zero):
+    if reason := distances(x, z, stored, zero):
         return decline(reason, at=stored)
     if len(x.shape) != 2 or w.value.ndim != 2 or (w_zero is not None and w_zero.value.ndim > 1):
         return decline("its operands are not a batch of vectors and a matrix", at=product)
@@ -116,7 +112,6 @@ def _stored_again(sums: Any, x_scale: Any, w_scale: Any, y_scale: Any, y_zero: A
 @rule(shared="keep", kind="lowering")
 def lower_qlinear_conv(
     x: Mantissas,
-    one: Constant,
     z: Constant,
     x_scale: Constant,
     x_zero: Constant,
@@ -128,10 +123,10 @@ def lower_qlinear_conv(
     b: Constant | None = None,
 ):
     """A quantised convolution is one of mantissas, whose sums are brought into the scale of the result."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     conv = op.qlinear_conv(stored, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b)
     yield conv
-    if reason := distances(x, one, z, stored, x_zero):
+    if reason := distances(x, z, stored, x_zero):
         return decline(reason, at=stored)
     return _stored_again(_conv_sums(x, w, w_zero, b, conv), x_scale, w_scale, y_scale, y_zero, conv)
 
@@ -139,7 +134,6 @@ def lower_qlinear_conv(
 @rule(shared="keep", kind="lowering")
 def lower_qlinear_matmul(
     x: Mantissas,
-    one: Constant,
     z: Constant,
     x_scale: Constant,
     x_zero: Constant,
@@ -150,10 +144,10 @@ def lower_qlinear_matmul(
     y_zero: Constant,
 ):
     """A quantised matrix product is a layer on mantissas, whose sums are brought into the scale of the result."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     product = op.qlinear_matmul(stored, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero)
     yield product
-    if reason := distances(x, one, z, stored, x_zero):
+    if reason := distances(x, z, stored, x_zero):
         return decline(reason, at=stored)
     constants = (x_scale, w_scale, y_scale, y_zero, w_zero)
     if len(x.shape) != 2 or w.value.ndim != 2 or any(c.value.ndim > 1 for c in constants):

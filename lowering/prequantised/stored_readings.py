@@ -9,7 +9,7 @@ import numpy as np
 from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
 from graphrewrite.lowering.matched_operands import REARRANGING, Mantissas, computed_from_inputs
 from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
-from graphrewrite.lowering.prequantised.quantised_inputs import distances, zero_of
+from graphrewrite.lowering.prequantised.quantised_inputs import DIGITS, distances, zero_of
 from graphrewrite.rewriting.rule.replacement import Known
 from graphrewrite.rules.operands import operands_of
 from graphrewrite.types import Quantised, element_dtype, integer_limits
@@ -75,12 +75,12 @@ def _stored(real: Any, zero: int, element: Any) -> Any:
     return op.quantize_linear(real, np.float32(1), point, element=element)
 
 
-def zero_of_stored(x: Any, one: Any, z: Any, stored: Any) -> int | str:
+def zero_of_stored(x: Any, z: Any, stored: Any) -> int | str:
     """Return the zero point of stored numbers that are made of distances, or the reason why they are not."""
     zero = zero_of(z)
     if zero is None:
         return "its zero point differs from channel to channel"
-    return distances(x, one, z, stored, z) or zero
+    return distances(x, z, stored, z) or zero
 
 
 def _is_integer_arithmetic(wide: Any) -> bool:
@@ -110,13 +110,13 @@ def enter_integers(x: StoredInput, others):
 
 
 @rule(shared="keep")
-def read_as_integers(x: Mantissas, one: Constant, z: Constant | None = None):
+def read_as_integers(x: Mantissas, z: Constant | None = None):
     """Stored numbers in a wider type, less their zero point, are mantissas."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     wide = op.cast(stored)
     yield wide
     zero = zero_of(z)
-    if zero is None or (reason := distances(x, one, z, stored, z)):
+    if zero is None or (reason := distances(x, z, stored, z)):
         return decline(reason if zero is not None else "its zero points differ", at=stored)
     if wide.element != "i32" or any(
         wide.graph.nodes[r.node]["type"] == "reduce_sum" for r in wide.graph.readers(wide.node)
@@ -127,12 +127,12 @@ def read_as_integers(x: Mantissas, one: Constant, z: Constant | None = None):
 
 
 @rule(shared="keep", kind="lowering")
-def clip_distances(x: Mantissas, one: Constant, z: Constant | None = None):
+def clip_distances(x: Mantissas, z: Constant | None = None):
     """Stored numbers within limits are distances within limits."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     limited = op.clip(stored)
     yield limited
-    zero = zero_of_stored(x, one, z, stored)
+    zero = zero_of_stored(x, z, stored)
     if isinstance(zero, str):
         return decline(zero, at=stored)
     element, limits = x.type.element, {}
@@ -145,12 +145,12 @@ def clip_distances(x: Mantissas, one: Constant, z: Constant | None = None):
 
 
 @rule(shared="keep", kind="lowering")
-def look_up_distances(x: Mantissas, one: Constant, table: Constant, z: Constant | None = None):
+def look_up_distances(x: Mantissas, table: Constant, z: Constant | None = None):
     """A table of stored numbers is one of their distances from the zero points before and after."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     found = op.lookup(stored, table)
     yield found
-    zero = zero_of_stored(x, one, z, stored)
+    zero = zero_of_stored(x, z, stored)
     if isinstance(zero, str):
         return decline(zero, at=stored)
     limits = integer_limits(table.type.element) if isinstance(table.type.element, str) else None
@@ -190,24 +190,24 @@ def _zero_of_result(node: Any) -> int:
 
 
 @rule(shared="keep")
-def arg_max_of_stored(x: Mantissas, one: Constant, z: Constant | None = None):
+def arg_max_of_stored(x: Mantissas, z: Constant | None = None):
     """The greatest stored number stands where the greatest distance from the zero point does."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     index = op.arg_max(stored)
     yield index
-    zero = zero_of_stored(x, one, z, stored)
+    zero = zero_of_stored(x, z, stored)
     if isinstance(zero, str):
         return decline(zero, at=stored)
     return op.arg_max(op.from_fixed(x, fraction=0, element="f32"), like=index)
 
 
 @rule(shared="keep", kind="lowering")
-def change_zero_point(x: Mantissas, one: Constant, z: Constant, others):
+def change_zero_point(x: Mantissas, z: Constant, others):
     """Stored numbers from which another zero point is subtracted are distances from that one."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     layer = (op.conv_integer | op.matmul_integer)(stored, *others)
     yield layer
-    zero, wanted = zero_of_stored(x, one, z, stored), _zero_of_reader(layer)
+    zero, wanted = zero_of_stored(x, z, stored), _zero_of_reader(layer)
     if isinstance(zero, str) or wanted is None or wanted == zero:
         return decline("its zero points are alike, or not one number", at=layer)
     low, high = x.type.element.minimum + zero - wanted, x.type.element.maximum + zero - wanted
@@ -216,6 +216,8 @@ def change_zero_point(x: Mantissas, one: Constant, z: Constant, others):
     if limits is None or not (limits[0] <= element.minimum + wanted and element.maximum + wanted <= limits[1]):
         low, high = limits or (0, 0)
         element = FixedPoint.holding(min(0, low - wanted), high - wanted)
+    if element.width > DIGITS["f32"]:
+        return decline(f"f32 does not hold every number of {element}", at=layer)
     shifted = op.rescale(x, multiplier=1, shift=0, addend=zero - wanted, element=element)
     return layer.op(stored_as(shifted, wanted, stored.type.element), *others, like=layer)
 

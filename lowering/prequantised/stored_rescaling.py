@@ -6,6 +6,7 @@ its roundings are in them, and the integer ops that have these steps are equal t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -31,18 +32,20 @@ _WORD = 31
 """Most bits of a number of 32 bits, without its sign."""
 STORAGE = ("i8", "u8", "i16", "u16")
 """Types in which numbers are stored as distances from a zero point."""
+_NO_ZERO_POINT = "{} does not hold its zero point"
+_FURTHER_AXES = "a constant gives it further axes"
 _RESCALING = op.multiply_fixed_point | op.round_half_away
 _MOVING = op.reshape | op.flatten | op.squeeze | op.unsqueeze
 
 
 @rule(shared="keep")
-def rescale_distances(x: Mantissas, one: Constant, multiplier: Constant, exponent: Constant, z: Constant | None = None):
+def rescale_distances(x: Mantissas, multiplier: Constant, exponent: Constant, z: Constant | None = None):
     """Stored numbers that are rescaled are distances from their zero point that are."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     top = op.multiply_fixed_point(stored, multiplier, exponent)
     yield top
     zero = zero_of(z)
-    if zero is None or (reason := distances(x, one, z, stored, z)):
+    if zero is None or (reason := distances(x, z, stored, z)):
         return decline(reason if zero is not None else "its zero points differ", at=stored)
     real = op.from_fixed(x, fraction=0, element="i32")
     return op.multiply_fixed_point(real, multiplier, exponent, like=top, input_zero_point=top.input_zero_point - zero)
@@ -100,6 +103,11 @@ def written(x: Any, steps: Steps, element: FixedPoint, zero: int, top: Any) -> A
     return stored_as(result, zero, top.type.element)
 
 
+def _holds_zero_point(top: Any) -> bool:
+    least, most = integer_limits(top.type.element) or (0, 0)
+    return bool(least <= top.zero_point <= most)
+
+
 def _is_part_of_sum(top: Any) -> bool:
     """Tell whether a number in 32 bits is added to another one: both are lowered together with what follows."""
     readers = [top.graph.nodes[r.node] | {"name": r.node} for r in top.graph.readers(top.node)]
@@ -130,9 +138,8 @@ def lower_rescaling(x: Mantissas, parameters):
         return decline("it is lowered with the sum or choice that it is a part of", at=top)
     if str(top.type.element) not in (*STORAGE, "i32"):
         return decline(f"its numbers are stored as {top.type.element}", at=top)
-    least, most = integer_limits(top.type.element) or (0, 0)
-    if not least <= top.zero_point <= most:
-        return decline(f"{top.type.element} does not hold its zero point", at=top)
+    if not _holds_zero_point(top):
+        return decline(_NO_ZERO_POINT, top.type.element, at=top)
     function = traced(x, real, top)
     if isinstance(function, str):
         return decline(function, at=top)
@@ -152,8 +159,8 @@ def lower_rescaled_sum(
     exponent: Constant,
 ):
     """A sum of two stored numbers, each in the scale of the sum, is one on a common grid: proved for every pair."""
-    first = op.multiply_fixed_point(op.from_fixed(x, fraction=0), one, up)
-    second = op.multiply_fixed_point(op.from_fixed(y, fraction=0), other, down)
+    first = op.multiply_fixed_point(op.from_fixed(x, fraction=0, element="i32"), one, up)
+    second = op.multiply_fixed_point(op.from_fixed(y, fraction=0, element="i32"), other, down)
     total = (op.add | op.sub)(first, second)
     top = op.multiply_fixed_point(total, multiplier, exponent)
     yield top
@@ -162,9 +169,22 @@ def lower_rescaled_sum(
         return decline(f"its operands have {left.width} and {right.width} bits, too many for all pairs", at=total)
     if any(each.value.size != 1 for each in (one, other, up, down, multiplier, exponent)):
         return decline("an operand has a scale for each channel", at=total)
+    if len(top.shape) > max(len(x.shape), len(y.shape)):
+        return decline(_FURTHER_AXES, at=top)
+    if not one.value.all() or not other.value.all():
+        return decline("an operand is multiplied by 0", at=total)
+    if str(total.type.element) != "i32":
+        return decline("it is no sum of 32-bit integers", at=total)
+    if not _holds_zero_point(top):
+        return decline(_NO_ZERO_POINT, top.type.element, at=top)
     a, b = (each.ravel() for each in np.mgrid[left.minimum : left.maximum + 1, right.minimum : right.maximum + 1])
+    shifts = [int(bits.value.reshape(())) + term.left_shift for bits, term in ((up, first), (down, second))]
+    if max(map(abs, shifts)) > 2 * _WORD:
+        return decline(f"its operands are shifted by {shifts[0]} and {shifts[1]} bits", at=total)
     terms = [
-        term.op.compute([numbers.astype(np.int32), *(o.value for o in operands_of(term)[1:])], _attributes(term))[0]
+        term.op.compute(
+            [numbers.astype(np.int32), *(o.value.reshape(()) for o in operands_of(term)[1:])], _attributes(term)
+        )[0]
         for term, numbers in ((first, a), (second, b))
     ]
     (sums,) = total.op.compute(terms, {})
@@ -172,13 +192,13 @@ def lower_rescaled_sum(
     zero = int(top.zero_point)
     levels, element = found.astype(np.int64) - zero, format_of_stored(top, zero)
     scales = [
-        float(each.value.reshape(())) * 2.0 ** (int(bits.value.reshape(())) - _WORD + term.left_shift)
-        for each, bits, term in ((one, up, first), (other, down, second))
+        math.ldexp(float(each.value.reshape(())), shift - _WORD)
+        for each, shift in zip((one, other), shifts, strict=True)
     ]
     sign = -1 if total.op_name == "sub" else 1
     grid = common_grid((scales[0], sign * scales[1]), a, b, levels)
     if grid is None:
-        return decline("no factors of 28 bits bring its operands on one grid", at=total)
+        return decline("no factors of 32 bits bring its operands on one grid", at=total)
     multiples = a * grid.factors[0] + b * grid.factors[1]
     ends = int(multiples.min()), int(multiples.max())
     whole = op.integer_add(
@@ -220,7 +240,7 @@ def lower_rescaled_choice(
     down: Constant,
 ):
     """A rescaling from a number on and another one below it are one function of each channel."""
-    real = op.from_fixed(x, fraction=0)
+    real = op.from_fixed(x, fraction=0, element="i32")
     above, below = op.multiply_fixed_point(real, one, up), op.multiply_fixed_point(op.mul(real, slope), other, down)
     top = op.where(op.greater_or_equal(real, c), above, below)
     yield top
@@ -230,8 +250,14 @@ def lower_rescaled_choice(
         if isinstance(part, str):
             return decline(part, at=top)
         chains.append(part[1])
-    if c.value.size != 1 or above.zero_point != below.zero_point:
+    if above.zero_point != below.zero_point:
         return decline("its zero points differ", at=top)
+    if not _holds_zero_point(above):
+        return decline(_NO_ZERO_POINT, top.type.element, at=top)
+    if len(top.shape) > len(x.shape):
+        return decline(_FURTHER_AXES, at=top)
+    if c.value.size != 1:
+        return decline("it begins at another number in each channel", at=top)
     threshold, (first, second) = int(c.value.reshape(())), chains
 
     def function(numbers: np.ndarray) -> np.ndarray:

@@ -52,6 +52,8 @@ def _averaged(x: Any, zero: int | str, pool: Any, top: Any) -> Any:
     windows = windows_of(pool, x.shape)
     if isinstance(windows, str):
         return decline(windows, at=pool)
+    if zero and pool.count_include_pad and any(windows.pads):
+        return decline("its border counts as stored zeros, and not as the zero point", at=pool)
     most = 2 * prod(windows.kernel) * max(abs(zero + end) for end in (x.type.element.minimum, x.type.element.maximum))
     if most >= _EXACT.get(pool.type.element, 0):
         return decline(f"{pool.type.element} does not tell its means from halves", at=pool)
@@ -87,24 +89,24 @@ def _averaged(x: Any, zero: int | str, pool: Any, top: Any) -> Any:
 
 
 @rule(shared="keep", kind="lowering")
-def lower_average_of_stored(x: Mantissas, one: Constant, z: Constant | None = None):
+def lower_average_of_stored(x: Mantissas, z: Constant | None = None):
     """A mean of stored numbers over windows, rounded, is a sum of their distances, divided and rounded alike."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     pool = op.average_pool(op.cast(stored))
     top = op.round_half_away(pool)
     yield top
-    return _averaged(x, zero_of_stored(x, one, z, stored), pool, top)
+    return _averaged(x, zero_of_stored(x, z, stored), pool, top)
 
 
 @rule(shared="keep", kind="lowering")
-def lower_average_of_transposed(x: Mantissas, one: Constant, z: Constant | None = None):
+def lower_average_of_transposed(x: Mantissas, z: Constant | None = None):
     """So is one of stored numbers that are transposed."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     transposed = op.transpose(op.cast(stored))
     pool = op.average_pool(transposed)
     top = op.round_half_away(pool)
     yield top
-    return _averaged(op.transpose(x, like=transposed), zero_of_stored(x, one, z, stored), pool, top)
+    return _averaged(op.transpose(x, like=transposed), zero_of_stored(x, z, stored), pool, top)
 
 
 def _channels_second(x: Any, axes: Any) -> Any:
@@ -112,7 +114,7 @@ def _channels_second(x: Any, axes: Any) -> Any:
     rank = len(x.shape)
     reduced = sorted({axis % rank for axis in (range(rank) if axes is None else axes)})
     kept = [axis for axis in range(1, rank) if axis not in reduced]
-    if 0 in reduced or len(kept) != 1 or any(isinstance(x.shape[axis], str) for axis in reduced):
+    if not reduced or 0 in reduced or len(kept) != 1 or any(isinstance(x.shape[axis], str) for axis in reduced):
         return "it reduces other axes than those of all positions, or open ones"
     perm = (0, *kept, *reduced)
     return x if list(perm) == list(range(rank)) else op.transpose(x, perm=perm)
@@ -124,15 +126,13 @@ def _whole_window(x: Any) -> dict[str, Any]:
 
 
 @rule(shared="keep", kind="lowering")
-def lower_mean_of_stored(
-    x: Mantissas, one: Constant, multiplier: Constant, exponent: Constant, z: Constant | None = None
-):
+def lower_mean_of_stored(x: Mantissas, multiplier: Constant, exponent: Constant, z: Constant | None = None):
     """A sum of stored numbers over all positions that is rescaled is one of their distances."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     total = op.reduce_sum(op.cast(stored))
     top = op.multiply_fixed_point(total, multiplier, exponent)
     yield top
-    zero, moved = zero_of_stored(x, one, z, stored), _channels_second(x, total.axes)
+    zero, moved = zero_of_stored(x, z, stored), _channels_second(x, total.axes)
     for reason in (zero, moved):
         if isinstance(reason, str):
             return decline(reason, at=total)
@@ -147,12 +147,12 @@ def lower_mean_of_stored(
 
 
 @rule(shared="keep", kind="lowering")
-def pool_maximum_of_stored(x: Mantissas, one: Constant, z: Constant | None = None):
+def pool_maximum_of_stored(x: Mantissas, z: Constant | None = None):
     """The greatest stored number of all positions is that of one window over them."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    stored = op.quantize_linear(op.from_fixed(x, fraction=0), 1, z)
     reduced = op.reduce_max(stored)
     yield reduced
-    zero, moved = zero_of_stored(x, one, z, stored), _channels_second(x, reduced.axes)
+    zero, moved = zero_of_stored(x, z, stored), _channels_second(x, reduced.axes)
     for reason in (zero, moved):
         if isinstance(reason, str):
             return decline(reason, at=reduced)

@@ -26,7 +26,9 @@ _WIDEST = 40
 _ALIKE = 1e-6
 """Relative difference up to which scales are equal."""
 _FINEST = 28
-"""Most bits of a factor to the common grid."""
+"""Bits of the greater factor to a common grid, before it is made as coarse as may be."""
+_MULTIPLIER = 32
+"""Most bits of a multiplier of `rescale`."""
 
 
 class Sum(NamedTuple):
@@ -59,6 +61,8 @@ def common_grid(scales: tuple[float, float], x: np.ndarray, y: np.ndarray, level
     slope = slope_through(corners)
     for shift in range(_FINEST if slope else 0):
         one, other = (round(math.ldexp(each * (slope or 0.0), shift)) for each in fine)
+        if max(abs(one), abs(other)).bit_length() > _MULTIPLIER:
+            break
         scaled_corners = _corners(x * one + y * other, levels)
         if scaled_corners is None:
             continue
@@ -107,7 +111,7 @@ def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, top: Any, *, precisely: 
     sign = -1 if total.op_name == "sub" else 1
     grid_sum = common_grid((float(s.value.reshape(())), sign * float(t.value.reshape(()))), a, b, levels)
     if grid_sum is None:
-        return decline("no factors of 28 bits bring its operands on one grid", at=total)
+        return decline("no factors of 32 bits bring its operands on one grid", at=total)
     first, second = widened(x, grid_sum.factors[0]), widened(y, grid_sum.factors[1])
     multiples = a * grid_sum.factors[0] + b * grid_sum.factors[1]
     ends = int(multiples.min()), int(multiples.max())

@@ -71,6 +71,12 @@ INTEGER_LEVEL: dict[str, Build] = {
     "requantise": lambda x, y: op.requantise(x, shift=1, element=_NARROW),
     "requantise, up": lambda x, y: op.requantise(x, shift=-1, element=_NARROW),
     "requantise, unsigned": lambda x, y: op.requantise(x, shift=2, element=_UNSIGNED),
+    "rescale": lambda x, y: op.rescale(x, multiplier=3, addend=-2, shift=2, element=_NARROW),
+    "rescale, falling": lambda x, y: op.rescale(
+        x, multiplier=-5, addend=1, shift=2, offset=3, element=_NARROW, rounding="to_zero"
+    ),
+    "rescale, limited": lambda x, y: op.rescale(x, multiplier=2, shift=0, offset=-4, element=_UNSIGNED, low=1, high=9),
+    "rescale, wrapping": lambda x, y: op.rescale(x, multiplier=7, shift=1, element=_NARROW, saturate=False),
     "requantise, limited": lambda x, y: op.requantise(x, shift=0, element=_NARROW, low=-1, high=2),
     "relu": lambda x, y: op.relu(x),
     "maximum": op.maximum,

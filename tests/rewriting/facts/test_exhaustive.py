@@ -31,7 +31,8 @@ EXACT_RANGES = {
     *("add", "sub", "neg", "abs", "maximum", "minimum", "equal", "less", "less_or_equal", "greater"),
     *("greater_or_equal", "sign", "relu", "clip", "clip below", "clip above", "bitwise_not", "difference"),
     *("integer_add", "integer_sub", "integer_mul", "requantise", "requantise, up", "requantise, unsigned"),
-    *("integer_add, shifted", "integer_sub, shifted", "requantise, limited"),
+    *("integer_add, shifted", "integer_sub, shifted", "requantise, limited", "rescale", "rescale, falling"),
+    "rescale, limited",
 }
 """Nodes of which the least interval is known, as LLVM's ConstantRange and tinygrad's limits know it."""
 BEST_BITS = {"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "add", "sub", "shift_left", "shift_right"}

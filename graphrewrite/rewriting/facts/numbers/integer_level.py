@@ -6,18 +6,24 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.integer.fixed_point import limits
+from graphrewrite.op.integer.mantissas import rescale
 from graphrewrite.rewriting.facts.analysis import AppliedOp, OpFunction
 from graphrewrite.rewriting.facts.numbers import bits, ranges
 from graphrewrite.rewriting.facts.numbers.arithmetic import within
 from graphrewrite.rewriting.facts.numbers.fact import Fact, either, integers, of_element
 from graphrewrite.rewriting.facts.numbers.rounding import nearest
+from graphrewrite.types import FixedPoint
 
 __all__ = ["INTEGER_LEVEL"]
 
 _WORD = 1 << 62
 """Intermediate numbers beyond it may leave their 64 bits, and then nothing is known."""
+_WIDE = FixedPoint(True, 63)
+"""Holds what `rescale` computes before it is limited."""
 
 
 def _shifted(x: Any, count: int) -> tuple[tuple[Any, Any], bits.Bits]:
@@ -63,6 +69,19 @@ def _requantise(node: AppliedOp) -> Fact:
     return of_element(node.element) if found is None else found
 
 
+def _rescale(node: AppliedOp) -> Fact:
+    (x,), attributes, element = node.facts, node.attributes, node.element
+    # It rises or falls from one end to the other in each channel.
+    scale = {name: attributes[name] for name in ("multiplier", "addend", "shift", "rounding")}
+    rounded = rescale.function(np.array([[x.low], [x.high]], np.int64), element=_WIDE, **scale)
+    if not rounded.size:
+        return of_element(element)
+    low, high = (int(end) + attributes["offset"] for end in (rounded.min(), rounded.max()))
+    if attributes["saturate"]:
+        return integers(*ranges.limited((low, high), *limits(element, attributes["low"], attributes["high"])))
+    return within(element, (low, high))
+
+
 def _lookup(node: AppliedOp) -> Fact:
     table: Fact = node.facts[1]
     return table._replace(constant=False)
@@ -106,6 +125,7 @@ INTEGER_LEVEL: dict[Any, OpFunction] = {
         "integer_sub": _integer_sub,
         "lookup": _lookup,
         "requantise": _requantise,
+        "rescale": _rescale,
         "to_fixed": _to_fixed,
     }.items()
 }
