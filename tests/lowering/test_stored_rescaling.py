@@ -7,12 +7,20 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Rule, Tensor, evaluate, op
+from graphrewrite import FixedPoint, Graph, Rule, Tensor, evaluate, op, rewrite
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, from_tflite, partition, to_integer, to_stream
-from graphrewrite.lowering.prequantised import stored_readings, stored_rescaling
+from graphrewrite.lowering.prequantised import (
+    quantised_inputs,
+    stored_integers,
+    stored_readings,
+    stored_rescaling,
+    stored_windows,
+    sums_and_products,
+)
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.testing import assert_preserves
+from tests.support.declining import given_reasons
 from tests.support.profiles import fewer_examples
 from tests.support.tflite_files import Node, T, model
 from tests.support.tflite_more_cases import STORED
@@ -139,9 +147,109 @@ def test_what_reads_stored_numbers(rule: str, then: Callable[[Value], Value]) ->
         stored_readings.read_as_integers,
         stored_rescaling.lower_rescaling,
         stored_rescaling.multiply_distances,
+        quantised_inputs.read_stored,
+        stored_integers.lower_conv_integer,
+        stored_integers.lower_qlinear_conv,
+        stored_integers.lower_qlinear_matmul,
+        stored_rescaling.lower_rescaled_choice,
+        stored_windows.lower_average_of_stored,
+        stored_windows.lower_mean_of_stored,
+        sums_and_products.lower_sum,
     ],
     ids=lambda member: member.name,
 )
 def test_a_rule_is_right_in_any_graph(member: Rule) -> None:
     with fewer_examples():
         assert_preserves(member)
+
+
+def stored(x: Value, element: str, zero: int) -> Value:
+    return op.quantize_linear(op.from_fixed(x, fraction=0), np.float32(1), np.asarray(zero, element))
+
+
+def rescaled_choice(x: Value, start: np.ndarray, zero: int, element: str) -> Value:
+    number = op.from_fixed(x, fraction=0, element="i32")
+    one, nothing = np.int32(1 << 30), np.int32(0)
+    above, below = (
+        op.multiply_fixed_point(each, one, nothing, zero_point=zero, element=element)
+        for each in (number, op.mul(number, np.int32(2)))
+    )
+    return op.where(op.greater_or_equal(number, start), above, below)
+
+
+def rescaled_sum(x: Value, factor: int, exponent: int, zero: int, element: str) -> Value:
+    one, other = (op.from_fixed(x, fraction=0, element="i32") for _ in range(2))
+    half = op.multiply_fixed_point(one, np.int32(factor), np.int32(exponent), element="i32")
+    total = op.add(half, op.multiply_fixed_point(other, np.int32(1 << 30), np.int32(0), element="i32"))
+    return op.multiply_fixed_point(total, np.int32(1 << 30), np.int32(0), zero_point=zero, element=element)
+
+
+@pytest.mark.parametrize(
+    ("rule", "build", "why"),
+    [
+        (
+            stored_windows.pool_maximum_of_stored,
+            lambda x: op.reduce_max(stored(x, "u1", 9), axes=()),
+            "it reduces other axes",
+        ),
+        (
+            stored_windows.lower_average_of_stored,
+            lambda x: op.round_half_away(
+                op.average_pool(
+                    op.cast(stored(x, "u1", 9), element="f32"), kernel=(2,), pads=(1, 0), count_include_pad=True
+                ),
+                element="u8",
+            ),
+            "its border counts as stored zeros",
+        ),
+        (
+            stored_readings.change_zero_point,
+            lambda x: op.conv_integer(stored(x, "i4", -(1 << 30)), np.ones((1, 2, 1), np.int32)),
+            "f32 does not hold every number",
+        ),
+        (
+            stored_rescaling.lower_rescaled_choice,
+            lambda x: rescaled_choice(x, np.int32(0), 30, "i4"),
+            "i4 does not hold its zero point",
+        ),
+        (
+            stored_rescaling.lower_rescaled_choice,
+            lambda x: rescaled_choice(x, np.zeros((1, 1, 1, 1), np.int32), 3, "i8"),
+            "further axes",
+        ),
+        (
+            stored_rescaling.lower_rescaled_choice,
+            lambda x: rescaled_choice(x, np.int32([[0], [1]]), 3, "i8"),
+            "it begins at another number",
+        ),
+        (
+            stored_rescaling.lower_rescaled_sum,
+            lambda x: rescaled_sum(x, 0, 0, 3, "i8"),
+            "an operand is multiplied by 0",
+        ),
+        (
+            stored_rescaling.lower_rescaled_sum,
+            lambda x: rescaled_sum(x, 1 << 30, 1 << 30, 3, "i8"),
+            "its operands are shifted by",
+        ),
+        (
+            stored_rescaling.lower_rescaled_sum,
+            lambda x: rescaled_sum(x, 1 << 30, -1, 30, "i4"),
+            "i4 does not hold its zero point",
+        ),
+    ],
+)
+def test_what_a_rule_leaves(rule: Rule, build: Callable[[Value], Value], why: str) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor(FixedPoint(False, 4), ("N", 2, 3)))
+    g.output("y", build(x))
+    assert rewrite(g, rule, verify=True) == g
+    assert any(why in reason for reason in given_reasons(rule, g))
+
+
+def test_a_sum_whose_multiplier_would_be_too_large_has_thresholds_left() -> None:
+    g = Graph("g")
+    x, y = (g.input(n, Tensor(FixedPoint(True, 8), ("N", 2))) for n in "xy")
+    total = op.add(*(op.mul(op.from_fixed(each, fraction=0), np.float32(1)) for each in (x, y)))
+    g.output("z", op.multi_threshold(total, np.zeros((1, 1), np.float32), out_scale=0.125, out_bias=2.0))
+    assert rewrite(g, sums_and_products.lower_sum, verify=True) == g

@@ -151,25 +151,27 @@ class TestInputs:
         compare(g, rules={"enter_thresholds"})
 
     @pytest.mark.parametrize(
-        ("element", "kind", "zero", "holds_all"),
+        ("element", "limits", "kind", "zero", "holds_all"),
         [
-            (FixedPoint(True, 8), "i1", 0, True),
-            (FixedPoint(False, 7), "i1", 0, True),
-            (FixedPoint(False, 7), "i1", 1, False),
-            (FixedPoint(True, 8), "i1", 1, False),
-            (FixedPoint(True, 8), "u1", 128, True),
-            (FixedPoint(True, 8), "u1", 127, False),
-            (FixedPoint(False, 8), "i1", -128, True),
-            (FixedPoint(False, 8), "i1", -127, False),
-            (FixedPoint(True, 9), "i1", 100, True),
+            (FixedPoint(True, 8), (None, None), "i1", 0, True),
+            (FixedPoint(False, 7), (None, None), "i1", 0, True),
+            (FixedPoint(False, 7), (None, None), "i1", 1, False),
+            (FixedPoint(True, 8), (None, None), "i1", 1, False),
+            (FixedPoint(True, 8), (None, None), "u1", 128, True),
+            (FixedPoint(True, 8), (None, None), "u1", 127, False),
+            (FixedPoint(False, 8), (None, None), "i1", -128, True),
+            (FixedPoint(False, 8), (None, None), "i1", -127, False),
+            (FixedPoint(True, 9), (None, None), "i1", 100, False),
+            (FixedPoint(True, 9), (-228, 27), "i1", 100, True),
+            (FixedPoint(True, 9), (-229, 27), "i1", 100, False),
+            (FixedPoint(True, 9), (-228, 28), "i1", 100, False),
         ],
     )
     def test_stored_numbers_are_those_from_before_where_the_storage_holds_all(
-        self, element: FixedPoint, kind: str, zero: int, holds_all: bool
+        self, element: FixedPoint, limits: tuple[int | None, int | None], kind: str, zero: int, holds_all: bool
     ) -> None:
-        """Or where the format is the narrowest for what the storage holds: then its limits are meant."""
         g, x = given(3)
-        whole = op.from_fixed(op.to_fixed(x, element=element), fraction=0)
+        whole = op.from_fixed(op.to_fixed(x, element=element, low=limits[0], high=limits[1]), fraction=0)
         point = np.asarray(zero, kind)
         g.output("y", op.dequantize_linear(op.quantize_linear(whole, np.float32(1), point), np.float32(0.5), point))
         assert ("quantize_linear" not in kinds(rewrite(g, [read_stored]))) == holds_all

@@ -40,8 +40,9 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
     Every batch holds each edge value of an input's element type: the extremes of the format and their neighbours, ties
     at each place where the graph rounds, numbers in its attributes and their neighbours, and of floats both zeros,
     subnormals, infinities and NaN. Inputs that the graph rounds to integers have no infinities and no NaN, and those
-    that are indices lie within their axes. An input without a batch is one sample. An input of a type of a dialect is
-    what its `sample` gives, in an array without axes. Shrinks to the first batch. Hypothesis prints them as code.
+    that are indices lie within their axes. An input without a batch is one sample, with other edge values in each
+    batch. An input of a type of a dialect is what its `sample` gives, in an array without axes. Shrinks to the first
+    batch. Hypothesis prints them as code.
 
     Parameters
     ----------
@@ -159,7 +160,11 @@ def _batch(
     corners = (low, high, (low, high)[position % 2], (high, low)[position % 2]) if dtype.kind in "iu" else ()
     if dense is None:  # one sample: small numbers in the first batch, edge values in every other, some corners
         if seed % 2:
-            values.ravel()[:] = _taken(edges, values.size, seed // 2, position)
+            # Over some batches each value meets each of another input, and itself.
+            turn = seed // 2
+            values.ravel()[:] = edges[
+                (np.arange(values.size) + turn * (position + 1) + turn // len(edges)) % len(edges)
+            ]
         elif seed % 8 == 6 and corners:
             values[...] = corners[seed // 8 % len(corners)]
         return hold(element, values)
