@@ -99,7 +99,9 @@ def test_formats_and_integers(name: str, way: str, same_text: Callable[[str], No
     same_text("\n".join(texts))
 
 
-@pytest.mark.parametrize(("name", "way", "options"), [*zip([*NETWORKS] * 2, [*QUANTISED] * 3, [*FOLDED] * 2, strict=False)])
+@pytest.mark.parametrize(
+    ("name", "way", "options"), [*zip([*NETWORKS] * 2, [*QUANTISED] * 3, [*FOLDED] * 2, strict=False)]
+)
 def test_components(name: str, way: str, options: str, same_text: Callable[[str], None]) -> None:
     integer = softmax_in_hardware(to_integer(quantised(name, way)), width=10)
     same_text("\n".join(_streams(integer, FOLDED[options])))

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphrewrite import FixedPoint, Graph, Tensor, decline, evaluate, op, rewrite, rule
 from graphrewrite.formats import to_text
-from graphrewrite.lowering.prequantised.affine_functions import line_near, line_through, slope_through
+from graphrewrite.lowering.prequantised.affine_functions import Corners, line_near, line_through, slope_through
 from graphrewrite.lowering.prequantised.rescaling import rescaled
 from graphrewrite.lowering.prequantised.step_functions import Steps, part_of, steps_of, within
 
@@ -53,11 +53,18 @@ def drawn(random: np.random.Generator) -> Iterator[tuple[Function, bool]]:
     yield lambda x: np.where(x < 0, x >> 2, x), True
     yield lambda x: np.where(x < 0, (x * factors) >> shift, (x * 3 + addends) >> 1), False
     yield lambda x: np.where(abs(x - low) < high, values[x & 511], factors[0]), False
-    yield lambda x: abs(x), False
+    yield abs, False
     yield lambda x: np.sign(x) * np.floor(np.sqrt(abs(x) * (1.0 + shift))), True
     yield lambda x: (x * 37) & 63, False
     yield lambda x: np.rint(x / 2), True
     yield lambda x: np.rint((x + high) * factors / 16), True
+    yield lambda x: np.floor(np.sqrt(abs(x))), False
+    yield lambda x: (x * 37 & 63 > 40) * 1, False
+    yield lambda x: np.clip(x, -1, 1), True
+    yield lambda x: np.clip(x >> shift, 0, 2), True
+    yield lambda x: np.clip((x + low) >> shift, 0, 2), True
+    yield lambda x: np.rint((x + 4) / 16), True
+    yield lambda x: np.clip(np.rint((x + low) / 8), -30, 30), True
     yield lambda x: x, True
     yield lambda x: np.clip(x, low, high), True
 
@@ -65,13 +72,18 @@ def drawn(random: np.random.Generator) -> Iterator[tuple[Function, bool]]:
 def cases() -> Iterator[Case]:
     """Each function in a format that is narrow, wide, or so wide that its steps are searched for."""
     random = np.random.default_rng(0)
-    for number in range(4):
+    for number in range(2):
         for at, (function, is_monotone) in enumerate(drawn(random)):
             bits = (5, 8, 11, 13, 22, 22)[(number + at) % 6]
             channels = function(np.zeros((1, 1), np.int64)).shape[-1]
             if bits > 20 and (number + at) % 2:
-                function = limited(function, 60)
+                function = limited(function, 30)
             yield Case(function, FixedPoint(bool((number + at) % 4), bits), channels, is_monotone)
+    # So wide that products by some multipliers would be too wide, if ever there were such numbers.
+    for width in (44, 48, 52):
+        yield Case(lambda x: np.clip(np.rint(x * 0.29387), -25, 25), FixedPoint(True, width), 1, True)
+    yield Case(lambda x: np.clip(x >> 3, -7, 7), FixedPoint(True, 20), 1, True)
+    yield Case(lambda x: np.clip(np.floor(x * 0.29387), -9, 150), FixedPoint(True, 52), 1, True)
 
 
 def limited(function: Function, most: int) -> Function:
@@ -127,8 +139,8 @@ def made_of(case: Case) -> Iterator[str]:
     yield said(steps)
     result = FixedPoint.holding(min(0, steps.least), max(1, steps.most))
     yield tried(case, steps, result, low, high)
-    if result.width % 2:
-        yield tried(case, steps, FixedPoint(True, result.width + 2, 1), low, high)
+    if low <= steps.least <= steps.most <= high:
+        yield tried(case, steps, case.element, low, high)
     if not steps.corners:
         if (part := part_of(steps, max(low, -20), 20)) is not None:
             yield said(part)
@@ -148,9 +160,31 @@ def texts() -> Iterator[str]:
         yield from made_of(case)
 
 
+def direct() -> Iterator[str]:
+    """Lines through corners that are far away, and near those that no line satisfies."""
+    places, levels = np.array([2, 5, 9, 11, 20]), np.array([1, 2, 3, 4, 7])
+    still = np.array([], np.int64)
+    for far in (0, 10, 18, 21, 24, 27, 30):
+        for high in (0, 4, 16, 22, 30):
+            reached, level = places << far, levels << high
+            steep = Corners(reached, level, reached - 1, level)
+            flat = Corners(still, still, reached, level + 9)
+            channels = [steep, Corners(-reached[::-1], -level[::-1], still, still), flat]
+            for some in ([steep], channels[1:], channels):
+                yield f"{line_through(some)} {line_near(some, 40 << far)}"
+
+
 def test_steps_lines_and_ops(same_text: Any) -> None:
     """All of them have the function's values; which ones they are was recorded then."""
-    made = [*texts()]
-    for kind in ("integer_threshold(", "lookup(", "integer_add(", "requantise(", "half_even", "no multiplier", "too many"):
+    made = [*texts(), *direct()]
+    for kind in (
+        "integer_threshold(",
+        "lookup(",
+        "integer_add(",
+        "requantise(",
+        "half_even",
+        "no multiplier",
+        "too many",
+    ):
         assert any(kind in text for text in made), kind
     same_text("\n".join(made))
