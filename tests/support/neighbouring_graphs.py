@@ -181,6 +181,20 @@ def _operand(text: str, choose: random.Random) -> str:
     return _replaced(text, *place.span(1), ", ".join(changed) + trailing)
 
 
+def _bias(text: str, choose: random.Random) -> str:
+    """A layer with a bias that had none."""
+    for place in re.finditer(
+        r"^\w+ = (conv|conv_transpose|linear)\(\w+, (\w+)(?=[,)])(?!, \w+[,)])", text, re.MULTILINE
+    ):
+        kind = re.search(rf"^{place[2]} = .*: (f\d+)\[(\d+),(\d+)", text, re.MULTILINE)
+        if kind is not None:
+            count = int(kind[3] if place[1] == "conv_transpose" else kind[2])
+            value = ", ".join(f"{choose.randint(-8, 8) / 4}" for _ in range(count))
+            line = f"further_bias = constant(value=[{value}]) : {kind[1]}[{count}]\n"
+            return text[: place.start()] + line + place[0] + ", further_bias" + text[place.end() :]
+    return text
+
+
 def _reader(text: str, choose: random.Random) -> str:
     """A further reader of a value."""
     values = re.findall(r"^(\w+) = (?!output)", text, re.MULTILINE)
@@ -188,16 +202,6 @@ def _reader(text: str, choose: random.Random) -> str:
 
 
 _CHANGES = (
-    _number,
-    _number,
-    _number,
-    _numbers,
-    _numbers,
-    _attribute,
-    _attribute,
-    _format,
-    _size,
-    _op,
-    _operand,
-    _reader,
+    *(_number, _number, _number, _numbers, _numbers, _attribute, _attribute),
+    *(_format, _size, _op, _operand, _bias, _reader),
 )

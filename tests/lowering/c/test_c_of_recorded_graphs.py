@@ -1,4 +1,7 @@
-"""C of graphs that rules of the lowerings were recorded on: every op with its attributes and types, as a text."""
+"""C of graphs that rules of the lowerings were recorded on: every op with its attributes and types, as a text.
+
+Where graphs are added to those of rules, it is recorded anew.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,7 @@ def cases(room: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow(cases=2)
 @pytest.mark.parametrize("room", ROOMS)
 def test_the_text_is_what_was_recorded(
     room: str, same_text: Callable[[str], None], request: pytest.FixtureRequest
