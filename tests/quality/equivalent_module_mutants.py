@@ -80,6 +80,12 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/prequantised/step_lowering: reach_of: change sign: minus in axis=1 #2",
         "lowering/quantisation/fixed_point_formats: accumulator: change sign: minus in axis=1",
         "lowering/quantisation/fixed_point_formats: accumulator: change sign: minus in axis=1 #2",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #2",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #3",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #4",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #5",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #6",
         "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1",
         "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1 #2",
         "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1 #3",
@@ -223,6 +229,9 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     ),
     "A channel has each level once.": (
         "lowering/prequantised/rescaling: _thresholds: drop attribute: no kind='stable' in np.argsort",
+    ),
+    "A number of 32 bits and more is not 0.": (
+        "lowering/c/arrays: literal: shift boundary: another boundary in whole > 0",
     ),
     "What is not finite is not 0.": ("lowering/c/arrays: literal: shift boundary: another boundary in value > 0",),
     "False is 0 as well.": (
