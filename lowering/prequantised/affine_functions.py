@@ -225,7 +225,8 @@ def _rounded_down(corners: Corners, best: np.ndarray, steepest: float) -> Line |
 def _factors(least: np.ndarray, most: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Integer multipliers between two slopes, near the middle, if there are any."""
     # A whole number between them is less than half away from the middle, or there are several.
-    return np.rint((np.ldexp(least, shifts) + np.ldexp(most, shifts)) / 2).astype(np.int64)
+    middle = np.rint((np.ldexp(least, shifts) + np.ldexp(most, shifts)) / 2)
+    return np.asarray(middle, np.int64)
 
 
 def _addends(corners: Corners, factors: np.ndarray, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
