@@ -104,15 +104,14 @@ def line_near(channels: Sequence[Corners], most: int) -> tuple[Line, int]:
     room = np.floor(np.log2(greatest / np.maximum(slopes, 2.0**-_MOST_PLACES))).astype(np.int64)
     shifts = np.clip(room, 0, _MOST_PLACES)
     factors = np.rint(np.ldexp(slopes, shifts)).astype(np.int64)
-    low, high = _addends(corners, factors, shifts, 0)
+    low, high = _addends(corners, factors, shifts)
     addends = (low + high) >> 1
     line = Line(tuple(factors.tolist()), tuple(addends.tolist()), tuple(shifts.tolist()), "down")
     bound = 0
+    # Corners that pad the matrices lie far below or above: they are no error of a line.
     for x, levels, sign in ((corners.reached, corners.levels, 1), (corners.before, corners.below - 1, -1)):
         whole = (x * factors[:, None] + addends[:, None]) >> shifts[:, None]
-        # Corners that pad the matrices constrain no line, and are no error of one.
-        off = np.where(np.abs(levels) < _NEVER - 1, sign * (levels - whole), 0)
-        bound = max(bound, int(off.max()))
+        bound = max(bound, int((sign * (levels - whole)).max()))
     return line, bound
 
 
@@ -120,8 +119,8 @@ def _slope(corners: Corners) -> float:
     """The slope of least squares through the reached levels of a channel."""
     if len(corners.reached) < 2:
         return 0.0
-    x, y = corners.reached - corners.reached.mean(), corners.levels - corners.levels.mean()
-    return float((x * y).sum() / max(float((x * x).sum()), 1.0))
+    x = corners.reached - corners.reached.mean()
+    return float((x * corners.levels).sum() / max(float((x * x).sum()), 1.0))
 
 
 def slope_through(corners: Corners) -> float | None:
@@ -161,9 +160,8 @@ def _hull(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _best(corners: Corners) -> tuple[np.ndarray, float]:
     """The slopes with the greatest margin, and one steeper than all."""
-    levels, below = corners.levels[corners.levels > -_NEVER], corners.below[corners.below < _NEVER]
     # Corners lie at whole numbers: a line that satisfies them is not steeper than all levels together.
-    steepest = float(max(0, levels.max(initial=0) - below.min(initial=0)) + 2)
+    steepest = float(corners.levels.max(initial=0) - corners.below.min(initial=0) + 2)
     rows = len(corners.levels)
     return _bisect(lambda slope: _gap(corners, slope)[1] > 0, np.zeros(rows), np.full(rows, steepest)), steepest
 
@@ -209,7 +207,7 @@ def _rounded_down(corners: Corners, best: np.ndarray, steepest: float) -> Line |
     shifts, unknown = np.zeros(len(best), np.int64), np.ones(len(best), bool)
     # Fraction bit by fraction bit, until every channel has a multiplier and an addend that are whole numbers.
     for shift in range(_MOST_PLACES):
-        low, high = _addends(corners, _factors(least, most, np.array(shift)), np.array(shift), 0)
+        low, high = _addends(corners, _factors(least, most, np.array(shift)), np.array(shift))
         shifts = np.where(unknown, shift, shifts)
         unknown &= low >= high
         if not unknown.any():
@@ -217,26 +215,22 @@ def _rounded_down(corners: Corners, best: np.ndarray, steepest: float) -> Line |
     # One shift for all channels is cheaper in hardware; where it makes a multiplier too wide, each channel has its own.
     for each in (np.full_like(shifts, shifts.max()), shifts):
         factors = _factors(least, most, each)
-        low, high = _addends(corners, factors, each, 0)
-        if (low < high).all() and (
-            line := _line(corners, factors, _with_most_trailing_zeros(low, high - 1), each, "down")
-        ) is not None:
+        low, high = _addends(corners, factors, each)
+        line = _line(corners, factors, _with_most_trailing_zeros(low, high - 1), each, "down")
+        if line is not None:
             return line
     return None
 
 
 def _factors(least: np.ndarray, most: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Integer multipliers between two slopes, near the middle, if there are any."""
-    low, high = np.ldexp(least, shifts), np.ldexp(most, shifts)
-    middle = np.rint((low + high) / 2)
-    whole = np.where((low < middle) & (middle < high), middle, np.floor(low) + 1)
-    return np.asarray(whole, np.int64)
+    # A whole number between them is less than half away from the middle, or there are several.
+    middle = np.rint((np.ldexp(least, shifts) + np.ldexp(most, shifts)) / 2)
+    return np.asarray(middle, np.int64)
 
 
-def _addends(
-    corners: Corners, factors: np.ndarray, shifts: np.ndarray, half: np.ndarray | int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of addends that satisfy all corners; the upper one is exclusive, inclusive if rounding half to even."""
+def _addends(corners: Corners, factors: np.ndarray, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of addends that satisfy all corners; the upper one is exclusive."""
     unit = (np.int64(1) << shifts)[..., None]
     floors = np.where(corners.levels > -_NEVER, corners.levels, 0) * unit - factors[:, None] * corners.reached
     ceilings = np.where(corners.below < _NEVER, corners.below, 0) * unit - factors[:, None] * corners.before
@@ -244,7 +238,7 @@ def _addends(
     high = np.where(corners.below < _NEVER, ceilings, _FAR).min(axis=1)
     # A channel that is bounded on one side only takes an addend next to that side, or zero.
     low = np.where(low == -_FAR, np.minimum(high - 1, 0), low)
-    return low - half, np.where(high == _FAR, np.maximum(low + 1, 1), high) - half
+    return low, np.where(high == _FAR, np.maximum(low + 1, 1), high)
 
 
 def _with_most_trailing_zeros(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -270,11 +264,13 @@ def _half_even(corners: Corners, best: np.ndarray) -> Line | None:
         # Ties at whole numbers need a slope that is a whole multiple of 2**-shift.
         if (np.abs(factors - exact) > 1e-6 * np.maximum(1, exact)).any():
             continue
-        low, high = _addends(corners, factors, each, (1 << shift) >> 1)
+        # The upper bound is inclusive: a tie may be rounded down.
+        low, high = (bound - ((1 << shift) >> 1) for bound in _addends(corners, factors, each))
         # Between ties there is none to be decided: away from both ends every channel that has room is safe.
         inside = np.where(~is_tight & (high - low > 1), (low + high) >> 1, low)
         for addends in (_with_most_trailing_zeros(low, high), low, high, inside):
-            if (low <= high).all() and (line := _line(corners, factors, addends, each, "half_even")) is not None:
+            line = _line(corners, factors, addends, each, "half_even")
+            if line is not None:
                 return line
     return None
 

@@ -17,6 +17,8 @@ _TABLE = 12
 """Most bits of the operand of a table."""
 MOST_LEVELS = 255
 """Most thresholds of a function."""
+_PRODUCT = 1 << 62
+"""Exclusive bound of what `op.rescale` computes before it shifts."""
 FEW_STEPS = 2
 """Thresholds that cost less than a multiplier or a table."""
 _REMEDY = f"give its operand {_TABLE} bits, or lower it with approximate=True (--approximate)"
@@ -30,6 +32,8 @@ def rescaled(x: Any, steps: Steps, element: FixedPoint, *, levels: int = MOST_LE
     """
     # From cheap to dear in hardware: a multiplier, a table, two multipliers, comparators.
     line = line_through(steps.corners) if steps.corners else None
+    if line is not None and _is_too_wide(x.type.element, line):
+        line = None
     is_few = bool(steps.corners) and 1 <= steps.most - steps.least <= FEW_STEPS
     is_plain = line is not None and {*line.multipliers} == {1} and not any(line.addends)
     if line is not None and (is_plain or not is_few):
@@ -48,6 +52,12 @@ def rescaled(x: Any, steps: Steps, element: FixedPoint, *, levels: int = MOST_LE
             f"{MOST_LEVELS + 1}; {_REMEDY}"
         )
     return counted(_rising(x, steps.signs), _thresholds(steps), steps.least, element)
+
+
+def _is_too_wide(element: FixedPoint, line: Line) -> bool:
+    """Tell whether some number of a format, even if none of these is ever met, has a product that no op computes."""
+    reach = max(-element.minimum, element.maximum)
+    return reach * max(line.multipliers) + max(map(abs, line.addends)) >= _PRODUCT
 
 
 def counted(x: Any, levels: np.ndarray, least: int, element: FixedPoint) -> Any:

@@ -139,3 +139,9 @@ def test_several_outputs_are_compared_each_by_itself() -> None:
 def test_labels_that_do_not_fit(ops: str, labels: object, told: str) -> None:
     with pytest.raises(QuantisationError, match=told):
         Reference(through(ops), {"x": VECTOR}, labels)
+
+
+def test_a_single_value_counts_for_all_samples() -> None:
+    graph = Graph.parse("graph g\nx = input() : f32[N,2]\ns = input() : f32[]\nm = mul(x, s)\ny = output(m)")
+    reference = Reference(graph, {"x": np.ones((3, 2), np.float32), "s": np.float32(2)})
+    assert reference.outputs["y"].tolist() == [[2, 2]] * 3

@@ -255,3 +255,16 @@ def test_words_of_any_width() -> None:
             assert port.lines(words) == payloads(stream, numbers)
             np.testing.assert_array_equal(port.from_words(words), numbers)
             np.testing.assert_array_equal(port.encode(numbers), words)  # integers, where no more is known
+
+
+def test_scales_and_zero_points_are_those_of_the_whole_line() -> None:
+    """Differences, quotients and a negative on both sides; what is the same of all channels is said once."""
+
+    def chain(x: Value) -> Value:
+        given = op.add(op.div(op.sub(x, np.float32([0.5, -1])), np.float32([0.25, 0.25])), np.float32(3))
+        return op.neg(op.div(op.sub(op.mul(grid(given), np.float32(2)), np.float32([1, -4])), np.float32(4)))
+
+    encodings = port_encodings(built((2,), chain))
+    x, y = encodings["x"], encodings["y"]
+    assert (x.scale, x.zero_point) == ((0.25 / 8,), (8.0, 56.0))
+    assert (y.scale, y.zero_point) == ((-0.0625,), (4.0, -16.0))

@@ -15,6 +15,7 @@ import pytest
 from graphrewrite import Graph, rewrite
 from graphrewrite.formats import to_text
 from tests.support.lowering_rules import OPS, RULES
+from tests.support.neighbouring_graphs import neighbours
 from tests.support.record_rewrites import FILE
 from tests.support.recorded_texts import assert_near
 
@@ -49,3 +50,15 @@ def test_most_rules_were_recorded_where_they_fire_and_where_they_decline() -> No
     assert fired == RULES.keys() - ELSEWHERE - DECLINED
     assert declined >= DECLINED
     assert len(declined) >= 100
+
+
+@pytest.mark.parametrize("name", ["streaming.scaling.map_rescale", "prequantised.layers.absorb_addend"])
+def test_graphs_near_recorded_ones_are_always_the_same_and_others(name: str) -> None:
+    """`tests.support.distinguishing_graphs` looks among them for what tells a rule from its mutants."""
+    given = [before for before, _ in recorded()[name]]
+    made = neighbours(name, given, 20)
+    assert made == neighbours(name, given, 20)
+    assert len(made) == 20
+    assert not {*made} & {*given}
+    fired = [rewrite(graph, [RULES[name]]) != graph for graph in (Graph.parse(text, ops=OPS) for text in made)]
+    assert 5 <= sum(fired) <= 20

@@ -65,8 +65,13 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/preparation/resizes: _pattern: change sign: minus in axis=1",
         "lowering/preparation/signs: scale_rows_before_sign: change sign: minus in axis=1",
         "lowering/preparation/signs: scale_rows_before_sign: change sign: minus in axis=1 #2",
+        "lowering/prequantised/affine_functions: _addends: change sign: minus in axis=1",
+        "lowering/prequantised/affine_functions: _addends: change sign: minus in axis=1 #2",
+        "lowering/prequantised/affine_functions: _gap: change sign: minus in axis=1",
+        "lowering/prequantised/affine_functions: _gap: change sign: minus in axis=1 #2",
         "lowering/prequantised/layers: accumulated: change sign: minus in axis=1",
         "lowering/prequantised/layers: accumulated: change sign: minus in axis=1 #2",
+        "lowering/prequantised/rescaling: _looked_up: change sign: minus in axis=1",
         "lowering/prequantised/signs: _compared: change sign: minus in axis=1",
         "lowering/prequantised/signs: _compared: change sign: minus in axis=1 #2",
         "lowering/prequantised/signs: _ends: change sign: minus in axis=1",
@@ -75,6 +80,12 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/prequantised/step_lowering: reach_of: change sign: minus in axis=1 #2",
         "lowering/quantisation/fixed_point_formats: accumulator: change sign: minus in axis=1",
         "lowering/quantisation/fixed_point_formats: accumulator: change sign: minus in axis=1 #2",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #2",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #3",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #4",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #5",
+        "lowering/quantisation/rounding_noise: Layer.of: change sign: minus in axis=1 #6",
         "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1",
         "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1 #2",
         "lowering/quantisation/sample_review: _faults: change sign: minus in axis=1 #3",
@@ -111,6 +122,9 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "A distance is the same from either end.": (
         "lowering/exchange/tensorflow/numbers: _square_of_difference: swap operands: x and y swapped in op.sub",
         "lowering/preparation/resizes: interpolation_of: swap operands: rebuilt - matrix turned round",
+        "lowering/prequantised/affine_functions: _half_even: swap operands: factors - exact turned round",
+        "lowering/quantisation/equalisation: _Equaliser._ranges: swap operands: "
+        "reader.moments[2:] - factors.shift[reader.columns] turned round",
         "lowering/quantisation/sample_review: _outliers: swap operands: "
         "channels - np.median(channels, axis=(0, 2), keepdims=True) turned round",
     ),
@@ -180,6 +194,44 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
     "Nobody reads the version of a domain that onnx does not know.": (
         "lowering/exchange/onnx/model_file: _import_domains: off by one: 2 for 1",
         "lowering/exchange/onnx/model_file: _import_domains: change sign: minus in version=1",
+    ),
+    "A margin is its boundary as good as never.": (
+        "lowering/prequantised/affine_functions: line_through: shift boundary: another boundary in widest > _MARGIN",
+        "lowering/prequantised/affine_functions: line_through: shift boundary: another boundary in widest > -1e-06",
+        "lowering/prequantised/affine_functions: _half_even: shift boundary: "
+        "another boundary in _gap(corners, best)[0] <= _MARGIN",
+        "lowering/prequantised/affine_functions: _half_even: shift boundary: "
+        "another boundary in np.abs(factors - exact) > 1e-06 * np.maximum(1, exact)",
+    ),
+    "The loop goes on, and changes nothing more.": (
+        "lowering/prequantised/affine_functions: _bisect: drop statement: no break",
+        "lowering/prequantised/affine_functions: _rounded_down: drop statement: no break",
+        "lowering/prequantised/affine_functions: _with_most_trailing_zeros: off by one: 49 for 48",
+    ),
+    "Corners that pad a matrix constrain nothing, however many there are, and wherever.": (
+        "lowering/prequantised/affine_functions: _stacked: off by one: 2 for 1",
+        "lowering/prequantised/affine_functions: _stacked: off by one: 1 for 0 #2",
+        "lowering/prequantised/affine_functions: _addends: off by one: 1 for 0 #2",
+        "lowering/prequantised/affine_functions: _addends: off by one: 1 for 0 #3",
+    ),
+    "Points on the hull's edges, or all points, say the same as its corners: fewer of them are looked at sooner.": (
+        "lowering/prequantised/affine_functions: _hull: negate condition: the opposite of len(x) > _FEW",
+        "lowering/prequantised/affine_functions: _hull: shift boundary: another boundary in len(x) > _FEW",
+        "lowering/prequantised/affine_functions: _hull: shift boundary: "
+        "another boundary in rise[:-1] * run[1:] <= rise[1:] * run[:-1]",
+    ),
+    "A sign is 1 or -1: it is its own inverse, and not 0.": (
+        "lowering/prequantised/rescaling: on_a_line: replace op: another sign in m * sign",
+        "lowering/prequantised/step_functions: _of_table: shift boundary: another boundary in sign > 0",
+        "lowering/prequantised/step_functions: _searched: shift boundary: another boundary in signs > 0",
+        "lowering/prequantised/step_functions: _searched: shift boundary: another boundary in signs > 0 #2",
+        "lowering/prequantised/rescaling: _rising: shift boundary: another boundary in min(signs) > 0",
+    ),
+    "A channel has each level once.": (
+        "lowering/prequantised/rescaling: _thresholds: drop attribute: no kind='stable' in np.argsort",
+    ),
+    "A number of 32 bits and more is not 0.": (
+        "lowering/c/arrays: literal: shift boundary: another boundary in whole > 0",
     ),
     "What is not finite is not 0.": ("lowering/c/arrays: literal: shift boundary: another boundary in value > 0",),
     "False is 0 as well.": (

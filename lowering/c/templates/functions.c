@@ -81,13 +81,14 @@ static int64_t limited(int64_t x, int64_t low, int64_t high)
     return above > high ? high : above;
 }
 
-/* The nearest whole number, half to even, within limits; 0 for a NaN. */
+/* The nearest whole number, half to even, within limits as above; 0 for a NaN. */
 static int64_t nearest(double x, double low, double high)
 {
     const double whole = rint(x);
     if (whole != whole)
         return 0;
-    return (int64_t)(whole < low ? low : whole > high ? high : whole);
+    const double above = whole < low ? low : whole;
+    return (int64_t)(above > high ? high : above);
 }
 
 /* x / 2**shift, rounded half to even; 0 <= shift <= 63. */
