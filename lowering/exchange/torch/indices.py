@@ -50,7 +50,7 @@ def _bags(x: Call) -> Any:
         raise Unfit("its bags are of several sizes, or empty")
     rows = op.gather(x["weight"], op.reshape(indices, shape=(count, size)), axis=0)
     reduce = (op.reduce_sum, op.reduce_mean, op.reduce_max)[int(x["mode"])]
-    return (reduce(rows, axes=(1,), keep_dims=False),)
+    return x.first(reduce(rows, axes=(1,), keep_dims=False))
 
 
 def _index(x: Call) -> Any:
@@ -134,8 +134,8 @@ def _scatter(reduction: str = "none") -> Row:
 
 
 def _slice_scatter(x: Call) -> Any:
-    axis, size = x.axis("dim", 0), x.shape[x.axis("dim", 0)]
-    start, end, step = x.get("start") or 0, x.get("end"), x.get("step", 1)
+    axis, size = x.axis("dim"), x.shape[x.axis("dim")]
+    start, end, step = x["start"], x["end"], x["step"]
     return _written(x, axis, range(*slice(start, end, step).indices(fixed_size(size))), x.value(x["src"]))
 
 
@@ -173,19 +173,19 @@ def _one_hot(x: Call) -> Any:
 
 
 def _top(x: Call) -> Any:
-    axis = x.axis("dim", -1)
-    return op.top_k(x[0], k=x["k"], axis=axis, largest=bool(x.get("largest", True)))
+    axis = x.axis("dim")
+    return op.top_k(x[0], k=x["k"], axis=axis, largest=bool(x["largest"]))
 
 
 def _sorted(x: Call) -> Any:
-    axis = x.axis("dim", -1)
-    found = op.top_k(x[0], k=x.shape_of(x[0])[axis], axis=axis, largest=bool(x.get("descending", False)))
+    axis = x.axis("dim")
+    found = op.top_k(x[0], k=x.shape_of(x[0])[axis], axis=axis, largest=bool(x["descending"]))
     return found if len(x.results) == 2 else found[1]
 
 
 def _diagonal(x: Call) -> Any:
-    one, other = x.axis("dim1", 0), x.axis("dim2", 1)
-    sizes, offset = x.shape_of(x[0]), x.get("offset", 0)
+    one, other = x.axis("dim1"), x.axis("dim2")
+    sizes, offset = x.shape_of(x[0]), x["offset"]
     count = fixed_size(x.shape[-1])
     rows, columns = np.arange(count) - min(offset, 0), np.arange(count) + max(offset, 0)
     rest = [axis for axis in range(len(sizes)) if axis not in (one, other)]
