@@ -122,6 +122,7 @@ for name in ("index.Tensor", "_unsafe_index.Tensor"):
     call(name, many, [None, None, second, first])
     call(name, many, [None, first, second, torch.tensor([5])])
     call(name, many, [torch.tensor(1), first])
+    call(name, many, [torch.tensor([[2, 0, 1, 1]]), first])
     call(name, many, [torch.tensor(1), None, torch.tensor(2)])
     call(name, row, [torch.tensor(2)])
 for add in (False, True):
@@ -360,6 +361,9 @@ for name, given in (("1d", line), ("2d", image), ("3d", volume)):
         call(f"{kind}{name}", given, list(given.shape[2:]))
         call(f"{kind}{name}", given[0], [1] * (given.ndim - 2))
 call("adaptive_avg_pool2d", image, [3, 5])
+for kind in ("adaptive_avg_pool", "adaptive_max_pool"):
+    call(f"{kind}1d", real(1, 2, 6), [3])
+    call(f"{kind}3d", real(1, 1, 4, 4, 2), [2, 2, 2])
 call("adaptive_avg_pool2d", image, [2, 1])
 call("adaptive_max_pool2d", image, [6, 1])
 call("adaptive_avg_pool2d", image, [6, 4])

@@ -67,7 +67,7 @@ def _batch_norm(x: Call) -> Any:
     mean, var, epsilon = x.get("running_mean"), x.get("running_var"), float(x["eps"])
     if x.get("training", False):
         found = _of_batch(x, gain, shift)
-        return found if len(x.results) > 1 else found[0]
+        return found[0] if len(x.results) == 1 else found
     if mean is None:
         raise Unfit("it has no statistics, and takes none of the batch")
     return x.first(op.batch_norm(x[0], gain, shift, mean, var, epsilon=epsilon))
@@ -151,8 +151,7 @@ def _attention(x: Call) -> Any:
     elif batches[0] == batches[1] == batches[2]:
         q, k, v = (op.reshape(each, shape=_four(each.type.shape)) for each in (query, key, value))
         if mask is not None and len(mask.type.shape) > 2:
-            if lead > 2:
-                mask = op.expand(mask, shape=(*shape[:-2], *mask.type.shape[-2:]))
+            mask = op.expand(mask, shape=(*shape[:-2], *mask.type.shape[-2:]))
             mask = op.reshape(mask, shape=_four(mask.type.shape))
     else:
         raise Unfit(f"queries {query.type}, keys {key.type} and values {value.type} have different batches")
@@ -167,9 +166,7 @@ def _attention(x: Call) -> Any:
 
 def _four(shape: Sequence[Any]) -> tuple[Any, ...]:
     """Return a shape with four axes: all but the last three are one."""
-    if len(shape) <= 3:
-        return (1,) * (4 - len(shape)) + tuple(shape)
-    batch = 1
+    shape, batch = (1,) * (3 - len(shape)) + tuple(shape), 1
     for size in shape[:-3]:
         batch = batch * size
     return (batch, *shape[-3:])

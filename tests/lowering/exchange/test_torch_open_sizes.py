@@ -188,6 +188,11 @@ def test_arguments_of_a_call() -> None:
     for name, allowed, told in (("how", (True,), "there is (True,)"), ("flag", (1, 2), "there are (1, 2)"), ("how", (1.0,), "there is")):
         with pytest.raises(Unfit, match=re.escape(told)):
             call.need(name, *allowed)
+    alone = Call(graph, {"self": graph.input("y", f32()), "dim": -1}, (f32(),), "f32", lambda value: None)
+    assert (alone.axis("dim"), alone.axes("dim"), call.axes("dim"), alone.keeps_axes) == (0, (0,), (0, 1), False)
+    half = graph.constant(np.ones((2, 3), np.float32), type=Tensor("bf16", (2, 3)), origin=("w",))
+    turned = call.view_of(half, np.ones((3, 2), np.float32))
+    assert (turned.type, graph.origin(turned.node)) == (Tensor("bf16", (3, 2)), ("w",))
     with pytest.raises(Unfit, match="its table depends on inputs"):
         call.array(call["self"], "table")
     with pytest.raises(Unfit, match="its table depends on inputs"):
