@@ -90,7 +90,16 @@ for name in ("tril", "triu"):
     call(name, whole, 1)
 
 # ---------------------------------------------------------------------- slices and what is written to them
-for limits in ((0, None, 1), (0, 7, 1), (0, 7, 2), (1, 7, 1), (0, 6, 1), (None, None, 1), (2, 2**63 - 1, 1), (0, 99, 1)):
+for limits in (
+    (0, None, 1),
+    (0, 7, 1),
+    (0, 7, 2),
+    (1, 7, 1),
+    (0, 6, 1),
+    (None, None, 1),
+    (2, 2**63 - 1, 1),
+    (0, 99, 1),
+):
     call("slice.Tensor", line, 2, *limits)
 call("slice.Tensor", line, -1)
 call("slice.Tensor", line)
@@ -303,10 +312,12 @@ call("native_group_norm", real(2, 4, 6), None, None, 2, 4, 6, 4, 0.25)
 for dim in (0, 1):
     call("_weight_norm_interface", real(3, 4), real(*([3, 1] if dim == 0 else [1, 4])), dim)
 pairs = {
-    "heads alone": ((2, 3, 4), (2, 5, 4), (2, 5, 4)), "one head": ((3, 4), (5, 4), (5, 6)),
-    "five axes": ((2, 1, 2, 3, 4), (2, 1, 2, 5, 4), (2, 1, 2, 5, 4)), "four": ((2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6)),
+    "heads alone": ((2, 3, 4), (2, 5, 4), (2, 5, 4)),
+    "one head": ((3, 4), (5, 4), (5, 6)),
+    "five axes": ((2, 1, 2, 3, 4), (2, 1, 2, 5, 4), (2, 1, 2, 5, 4)),
+    "four": ((2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6)),
     "six axes": ((1, 2, 1, 2, 3, 4), (1, 2, 1, 2, 5, 4), (1, 2, 1, 2, 5, 4)),
-}  # fmt: skip
+}
 for query, key, value in pairs.values():
     masks = [None, (3, 5), (1, 5)]
     masks += [(1,) * (len(query) - 2) + (3, 5), (*query[:-2], 3, 5)] if len(query) > 2 else []

@@ -46,9 +46,7 @@ class DType:
         return f"torch.{self.name}"
 
 
-FLOAT, HALF, BRAIN, WHOLE, TRUTH, COMPLEX = map(
-    DType, ("float32", "float16", "bfloat16", "int64", "bool", "complex64")
-)
+FLOAT, HALF, BRAIN, WHOLE, TRUTH, COMPLEX = map(DType, ("float32", "float16", "bfloat16", "int64", "bool", "complex64"))
 
 
 class device:  # its name is read
@@ -139,7 +137,14 @@ class Node:
     """A node of a program's graph."""
 
     def __init__(self, op: str, name: str, target: Any, *args: Any, val: Any = None, **kwargs: Any) -> None:
-        self.op, self.name, self.target, self.args, self.kwargs, self.meta = op, name, target, args, kwargs, {"val": val}
+        self.op, self.name, self.target, self.args, self.kwargs, self.meta = (
+            op,
+            name,
+            target,
+            args,
+            kwargs,
+            {"val": val},
+        )
 
     @property
     def all_input_nodes(self) -> list[Node]:
@@ -193,13 +198,19 @@ class ExportedProgram:
     """
 
     def __init__(
-        self, nodes: Sequence[Node], ends: Sequence[Any], stored: Mapping[str, tuple[str, str]] | None = None,
-        changed: Mapping[str, Node] | None = None, tensors: Mapping[str, Stored] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        nodes: Sequence[Node],
+        ends: Sequence[Any],
+        stored: Mapping[str, tuple[str, str]] | None = None,
+        changed: Mapping[str, Node] | None = None,
+        tensors: Mapping[str, Stored] | None = None,
+    ) -> None:
         stored, changed, tensors = stored or {}, changed or {}, tensors or {}
         self.graph = SimpleNamespace(nodes=[*nodes])
         places = [node for node in nodes if node.op == "placeholder"]
-        inputs = [Spec(*stored.get(n.name, ("USER_INPUT", ""))[:1], n, stored.get(n.name, ("", None))[1]) for n in places]
+        inputs = [
+            Spec(*stored.get(n.name, ("USER_INPUT", ""))[:1], n, stored.get(n.name, ("", None))[1]) for n in places
+        ]
         outputs = [Spec("BUFFER_MUTATION", node, name) for name, node in changed.items()]
         outputs += [Spec("USER_OUTPUT", each, None) for each in ends]
         self.graph_signature = SimpleNamespace(input_specs=inputs, output_specs=outputs)
@@ -265,10 +276,18 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Any:
     )
     named = {each.name: each for each in (FLOAT, HALF, BRAIN, WHOLE, TRUTH)}
     torch.__dict__.update(
-        Tensor=Example, SymInt=SymInt, dtype=DType, strided="strided", __version__="2.99", export=export,
-        fx=SimpleNamespace(Node=Node), nn=SimpleNamespace(Module=Network), result_type=_promoted,
-        utils=SimpleNamespace(_pytree=pytree), **named,
-    )  # fmt: skip
+        Tensor=Example,
+        SymInt=SymInt,
+        dtype=DType,
+        strided="strided",
+        __version__="2.99",
+        export=export,
+        fx=SimpleNamespace(Node=Node),
+        nn=SimpleNamespace(Module=Network),
+        result_type=_promoted,
+        utils=SimpleNamespace(_pytree=pytree),
+        **named,
+    )
     export.__dict__.update(ExportedProgram=ExportedProgram, Dim=Dim, default_decompositions=dict)
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setitem(sys.modules, "torch.export", export)

@@ -157,9 +157,7 @@ def _attention(x: Call) -> Any:
         raise Unfit(f"queries {query.type}, keys {key.type} and values {value.type} have different batches")
     rest = () if mask is None else (mask,)
     scale = x["scale"]
-    found = op.attention(
-        q, k, v, *rest, scale=None if scale is None else float(scale), is_causal=bool(x["is_causal"])
-    )
+    found = op.attention(q, k, v, *rest, scale=None if scale is None else float(scale), is_causal=bool(x["is_causal"]))
     found = found if found.type.shape == x.shape else op.reshape(found, shape=x.shape)
     return x.first(found)
 

@@ -88,27 +88,67 @@ def test_a_whole_program() -> None:
     dead = call("dead", target("aten.nobody_knows", "self"), x, val=Example(3))
     counted = call("add_2", ADD, count, fixed, val=Example(2))
     program = ExportedProgram(
-        [x, unread, flag, weight, mask, steps, lost, count, fixed, product, shifted, stepped, halves, left, right, joined,
-         size, flat, half, dead, counted],
+        [
+            x,
+            unread,
+            flag,
+            weight,
+            mask,
+            steps,
+            lost,
+            count,
+            fixed,
+            product,
+            shifted,
+            stepped,
+            halves,
+            left,
+            right,
+            joined,
+            size,
+            flat,
+            half,
+            dead,
+            counted,
+        ],
         [half, None, counted],
-        {"p_weight": ("PARAMETER", "lin.weight"), "b_mask": ("BUFFER", "mask"), "b_steps": ("BUFFER", "steps"),
-         "p_lost": ("PARAMETER", "lost"), "b_count": ("BUFFER", "count"), "c_lifted": ("CONSTANT_TENSOR", "c_lifted")},
+        {
+            "p_weight": ("PARAMETER", "lin.weight"),
+            "b_mask": ("BUFFER", "mask"),
+            "b_steps": ("BUFFER", "steps"),
+            "p_lost": ("PARAMETER", "lost"),
+            "b_count": ("BUFFER", "count"),
+            "c_lifted": ("CONSTANT_TENSOR", "c_lifted"),
+        },
         {"count": counted},
-        {"lin.weight": Stored(np.arange(8).reshape(4, 2).astype("f4")), "mask": Stored(np.ones(2, "f4")),
-         "steps": Stored(np.array([3, 4]), dtype=WHOLE), "lost": Stored(np.ones(9)), "count": Stored(np.zeros(2, "f4")),
-         "c_lifted": Stored([0.5, 2], dtype=BRAIN)},
-    )  # fmt: skip
+        {
+            "lin.weight": Stored(np.arange(8).reshape(4, 2).astype("f4")),
+            "mask": Stored(np.ones(2, "f4")),
+            "steps": Stored(np.array([3, 4]), dtype=WHOLE),
+            "lost": Stored(np.ones(9)),
+            "count": Stored(np.zeros(2, "f4")),
+            "c_lifted": Stored([0.5, 2], dtype=BRAIN),
+        },
+    )
     graph = from_torch(program)
     assert graph.graph.get("name", graph.name) == "model"
     assert [(name, str(graph.result_type(name))) for name in graph.inputs] == [
-        ("x", "f32[N,4]"), ("unread", "i64[2]"), ("count", "f32[2]"),
-    ]  # fmt: skip
+        ("x", "f32[N,4]"),
+        ("unread", "i64[2]"),
+        ("count", "f32[2]"),
+    ]
     assert [(name, str(graph.result_type(*next(iter(graph.operands(name)))))) for name in graph.outputs] == [
-        ("output", "f16[2*N]"), ("output_2", "f32[2]"), ("count.next", "f32[2]"),
-    ]  # fmt: skip
+        ("output", "f16[2*N]"),
+        ("output_2", "f32[2]"),
+        ("count.next", "f32[2]"),
+    ]
     assert [name for name in graph if graph.nodes[name]["type"] == "constant"] == [
-        "lin.weight", "mask", "steps", "c_lifted", "add.constant",
-    ]  # fmt: skip
+        "lin.weight",
+        "mask",
+        "steps",
+        "c_lifted",
+        "add.constant",
+    ]
     trained = {name: graph.nodes[name].get("trainable") for name in ("lin.weight", "mask", "steps", "c_lifted")}
     assert trained == {"lin.weight": None, "mask": False, "steps": None, "c_lifted": False}
     assert {key: graph.nodes["count"][key] for key in ("initial", "next")}.__repr__() == repr(
@@ -193,7 +233,9 @@ def test_open_sizes_are_named(shapes: list[Any], dynamic: Any, types: list[str])
 
     places = [placeholder(f"x{i}", None if shape is None else Sized(*shape)) for i, shape in enumerate(shapes)]
     program = of(*places, ends=(places[-1],))
-    program.graph_signature.input_specs.append(SimpleNamespace(kind=SimpleNamespace(name="USER_INPUT"), arg=7, target=None))
+    program.graph_signature.input_specs.append(
+        SimpleNamespace(kind=SimpleNamespace(name="USER_INPUT"), arg=7, target=None)
+    )
     graph = from_torch_with_sizes(program, dynamic)
     assert [str(graph.result_type(name)) for name in graph.inputs] == [f"f32[{each}]" for each in types]
 
@@ -232,25 +274,33 @@ ERRORS: dict[str, tuple[Callable[[], ExportedProgram], str]] = {
         r"^the input 'x' is no tensor, which is not supported \(list\)$",
     ),
     "a result that is no tensor": (
-        lambda: of(X, n := number("n", S), ends=(X, n)), r"^the result 'output_1' is no tensor, which is not supported$",
+        lambda: of(X, n := number("n", S), ends=(X, n)),
+        r"^the result 'output_1' is no tensor, which is not supported$",
     ),
     "a number as a result": (
-        lambda: of(X, ends=(X, SimpleNamespace(name="k", value=3))), r"^the result 'output_1' is no tensor",
+        lambda: of(X, ends=(X, SimpleNamespace(name="k", value=3))),
+        r"^the result 'output_1' is no tensor",
     ),
     "no values": (lambda: outside(None), r"^the program has no values for 'w'$"),
     "another device": (
-        lambda: outside(Stored([1.0], place="cuda:0")), r"a tensor of the model is on .*cuda.*; move it: model\.to\('cpu'\)"
+        lambda: outside(Stored([1.0], place="cuda:0")),
+        r"a tensor of the model is on .*cuda.*; move it: model\.to\('cpu'\)",
     ),
     "a sparse tensor": (lambda: outside(Stored([1.0], layout="sparse")), r"or sparse; move it"),
     "a weight of another type": (
-        lambda: outside(Stored([1.0], dtype=COMPLEX)), r"^tensors of torch\.complex64 are not supported$"
+        lambda: outside(Stored([1.0], dtype=COMPLEX)),
+        r"^tensors of torch\.complex64 are not supported$",
     ),
     "an input of another type": (
-        lambda: of(placeholder("x", Example(2, dtype=COMPLEX))), r"^'model': tensors of torch\.complex64 are not supported$"
+        lambda: of(placeholder("x", Example(2, dtype=COMPLEX))),
+        r"^'model': tensors of torch\.complex64 are not supported$",
     ),
     "a result that nothing gives": (
-        lambda: of(X, n := call("bn", target("aten.thrice", "self"), X, val=[Example(2, 3)] * 3),
-                   call("i", GETITEM, n, 1, val=Example(2, 3))),
+        lambda: of(
+            X,
+            n := call("bn", target("aten.thrice", "self"), X, val=[Example(2, 3)] * 3),
+            call("i", GETITEM, n, 1, val=Example(2, 3)),
+        ),
         r"^node 'thrice' \(aten\.thrice\): its result 1 is not supported$",
     ),
     "another shape": (
@@ -266,10 +316,8 @@ ERRORS: dict[str, tuple[Callable[[], ExportedProgram], str]] = {
         lambda: of(X, call("m", target("aten.permute", "self"), X, val=Example(2, 3))),
         r"^node 'permute' \(aten\.permute\): its argument 'dims' is missing$",
     ),
-    "a wrong argument": (
-        lambda: of(X, call("m", MM, X, X, val=Example(2, 3))), r"^node 'mm' \(aten\.mm\): .*matmul"
-    ),
-}  # fmt: skip
+    "a wrong argument": (lambda: of(X, call("m", MM, X, X, val=Example(2, 3))), r"^node 'mm' \(aten\.mm\): .*matmul"),
+}
 
 
 def _with_end(program: ExportedProgram, kind: str) -> ExportedProgram:
@@ -314,7 +362,9 @@ def test_hooks_read_values_and_attributes() -> None:
     pair = call("c", CAT, [x, strange], 1, val=Example(2, 6))
     last = call("a", ADD, pair, 2.0, val=Example(2, 6))
     parts = call("p", SPLIT, last, 3, 1, val=[Example(2, 3), Example(2, 3)])
-    program = of(x, y, size, strange, pair, last, parts, n := call("g", GETITEM, parts, 1, val=Example(2, 3)), ends=(n,))
+    program = of(
+        x, y, size, strange, pair, last, parts, n := call("g", GETITEM, parts, 1, val=Example(2, 3)), ends=(n,)
+    )
 
     def seen(node: Any) -> Any:
         told.append((node.op, node.name, node.inputs, dict(node.attributes), node.outputs))
@@ -331,7 +381,13 @@ def test_hooks_read_values_and_attributes() -> None:
     ops = {"strange": "aten.strange", "cat": "aten.cat", "add": "aten.add", "split": "aten.split"}
     assert told[0] == ("torch", "torch 2.99", {"torch": "2.99"}, ops)
     kinds = [
-        (kind, label, [[str(e.type) for e in each] if isinstance(each, tuple) else str(each.type) for each in read], rest, count)
+        (
+            kind,
+            label,
+            [[str(e.type) for e in each] if isinstance(each, tuple) else str(each.type) for each in read],
+            rest,
+            count,
+        )
         for kind, label, read, rest, count in told[1:]
     ]
     assert kinds == [
@@ -354,7 +410,9 @@ def test_hooks_read_values_and_attributes() -> None:
 
 def test_a_hook_may_not_ask_for_an_op_that_is_not_there() -> None:
     hook = Hook(before=lambda node: replace(node, op="aten.rellu"), op="aten.relu")
-    with pytest.raises(ModelError, match=r"node 'relu' \(aten\.relu\): the library has no op 'aten\.rellu'.*aten\.relu"):
+    with pytest.raises(
+        ModelError, match=r"node 'relu' \(aten\.relu\): the library has no op 'aten\.rellu'.*aten\.relu"
+    ):
         from_torch(of(X, call("r", RELU, X, val=Example(2, 3))), hooks=[hook])
     with pytest.raises(UnsupportedOpsError, match=r"aten\.strange"):  # it only sees the results
         from_torch(of(X, *unknown("strange")), hooks=[Hook(after=lambda node, y: y, op="aten.strange")])
@@ -392,7 +450,12 @@ class TestMaking:
         assert graph.name == "Network"
         assert calls[0] == "without gradients"
         (args, kwargs, shapes, strict) = calls[1]
-        assert (shapes, strict, args[0], [type(each) for each in (args[1], kwargs["z"])]) == (None, False, x, [Stored] * 2)
+        assert (shapes, strict, args[0], [type(each) for each in (args[1], kwargs["z"])]) == (
+            None,
+            False,
+            x,
+            [Stored] * 2,
+        )
         array[0] = 7
         assert args[1].numbers[0] == 0  # a copy
 
@@ -466,7 +529,9 @@ class TestMaking:
         for name in ("good.pt2", "bad.pt2"):
             (tmp_path / name).touch()
         assert from_torch(str(tmp_path / "good.pt2")).name == "good"
-        with pytest.raises(ModelError, match=rf"^'bad\.pt2' cannot be read \({error.partition(chr(10))[0] or repr('')}\); save"):
+        with pytest.raises(
+            ModelError, match=rf"^'bad\.pt2' cannot be read \({error.partition(chr(10))[0] or repr('')}\); save"
+        ):
             from_torch(tmp_path / "bad.pt2")
 
     def test_what_is_not_known_is_decomposed(self, torch: Any) -> None:
@@ -493,7 +558,9 @@ class TestMaking:
         monkeypatch.setattr(programs, "without_in_place", lambda program, known: found if functional else None)
         program.simpler = simpler = of(X)
         assert programs.purified(program, {"aten.relu_"}) is (found if functional else simpler)
-        assert programs.purified(program, set()) is (found if functional else simpler)  # only what is in place is missing
+        assert programs.purified(program, set()) is (
+            found if functional else simpler
+        )  # only what is in place is missing
         body = of(X, Node("get_attr", "body", "body"), ends=(X,))
         assert programs.purified(body, set()) is (found if functional else body)
         program = of(X, *unknown("odd"), call("r", changing, X, val=Example(2, 3)))

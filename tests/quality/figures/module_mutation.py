@@ -23,7 +23,17 @@ from typing import Any
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
 from tests.quality.figures.mutation import interval
-from tests.quality.figures.places import BUILD, FURTHER_SECONDS, IMPORT, LINES, ROOT, SECONDS, TRIES, UNFINISHED, UNPLANTED
+from tests.quality.figures.places import (
+    BUILD,
+    FURTHER_SECONDS,
+    IMPORT,
+    LINES,
+    ROOT,
+    SECONDS,
+    TRIES,
+    UNFINISHED,
+    UNPLANTED,
+)
 from tests.quality.module_mutants import ModuleMutant, mutants_of_module
 
 __all__ = ["LEAST", "TESTS", "LinesOfTests", "measure_modules"]

@@ -158,13 +158,12 @@ def _kept() -> list[Any]:
     return [
         each
         for each in gc.get_objects()
-        if type(each) is Definition or (type(each) is _lru_cache_wrapper and each.__module__.startswith("graphrewrite."))
+        if type(each) is Definition
+        or (type(each) is _lru_cache_wrapper and each.__module__.startswith("graphrewrite."))
     ]
 
 
-def _plant(
-    one: dict[str, Any], functions: dict[tuple[str, str, int], list[FunctionType]], kept: Sequence[Any]
-) -> bool:
+def _plant(one: dict[str, Any], functions: dict[tuple[str, str, int], list[FunctionType]], kept: Sequence[Any]) -> bool:
     """Give functions the code of a mutant, and drop what was made by the code of before; tell whether that is possible.
 
     What stands in the function was made when its module was imported, where it is a table's row, say: it is changed as
