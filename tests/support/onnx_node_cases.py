@@ -213,7 +213,7 @@ case(
     rho=[0.25],
     classlabels_ints=[4, 5, 6],
 )
-for kind, of in (("Regressor", "target"), ("Classifier", "class")):
+for of in ("target", "class"):
     for mode in ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"):
         trees = {
             "nodes_treeids": [0] * 5 + [1] * 3,

@@ -319,7 +319,8 @@ OPEN: list[tuple[str, dict[str, Any], Any, list[str]]] = [
         {"self": f32(1, 2, N, 4), "output_size": (2 * N, 8), "scales_h": 2.0, "scales_w": 2.0},
         f32(1, 2, 2 * N, 8),
         [
-            "resize_1 = resize(x0, sizes=['2*N', 8], coordinate_transformation_mode='asymmetric', nearest_mode='floor', axes=[2, 3]) : f32[1,2,2*N,8]",
+            "resize_1 = resize(x0, sizes=['2*N', 8], coordinate_transformation_mode='asymmetric', "
+            "nearest_mode='floor', axes=[2, 3]) : f32[1,2,2*N,8]",
         ],
     ),
     (
@@ -327,7 +328,8 @@ OPEN: list[tuple[str, dict[str, Any], Any, list[str]]] = [
         {"self": f32(1, 2, 4), "output_size": (0,), "scales": None},
         f32(1, 2, 0),
         [
-            "resize_1 = resize(x0, sizes=[0], coordinate_transformation_mode='asymmetric', nearest_mode='floor', axes=[2]) : f32[1,2,0]",
+            "resize_1 = resize(x0, sizes=[0], coordinate_transformation_mode='asymmetric', "
+            "nearest_mode='floor', axes=[2]) : f32[1,2,0]",
         ],
     ),
     (
