@@ -272,11 +272,12 @@ def test_states_and_biases_must_be_there() -> None:
     w, h, x, b = shaped(3, 4), shaped(1, 3), shaped(1, 2, 4), shaped(3)
     whole = [w] * 4 + [shaped(3, 3)] * 4 + [None] * 3 + [b] * 4 + [None] * 2 + [h, h]
     to = (Result(Tensor("f32", (1, 2, 3)), "none", lambda value, axes: None),)
+    inside = (Result(to[0].kind, "none", to[0].fix, (to[0].kind,) * 5),)
     for at in (11, 14, 17, 18):
         missing = [None if i == at else each for i, each in enumerate(whole)]
         for layer in (lstm, stored_lstm):
             with pytest.raises(Unfit, match="its states"):
-                layer(x, *missing, to=to)
+                layer(x, *missing, to=inside)
     with pytest.raises(Unfit, match="or it clips its cells"):
         lstm(x, *whole, to=to, cell_clip=1.0)
     with pytest.raises(Unfit, match="formats of what it computes inside are missing"):

@@ -45,6 +45,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 ADD, MUL = target("aten.add", "self", "other", ("alpha", 1)), target("aten.mul", "self", "other")
 RELU, MM, ABS = target("aten.relu", "self"), target("aten.mm", "self", "mat2"), target("aten.abs", "self")
+PERMUTE = target("aten.permute", "self", "dims")
 CAT, VIEW = target("aten.cat", "tensors", ("dim", 0)), target("aten.view", "self", "size")
 SPLIT, TO = target("aten.split", "self", "size", ("dim", 0)), target("aten.to", "self", "dtype", ("device", None))
 GT, FULL = target("aten.gt", "self", "other"), target("aten.full", "size", "fill_value", ("dtype", None))
@@ -355,9 +356,10 @@ def test_hooks_read_values_and_attributes() -> None:
     strange = call("s", unknown_op, x, [y, x], "fast", val=Example(2, 3))
     pair = call("c", CAT, [x, strange], 1, val=Example(2, 6))
     last = call("a", ADD, pair, 2.0, val=Example(2, 6))
-    parts = call("p", SPLIT, last, 3, 1, val=[Example(2, 3), Example(2, 3)])
+    turned = call("t", PERMUTE, last, [0, 1], val=Example(2, 6))
+    parts = call("p", SPLIT, turned, 3, 1, val=[Example(2, 3), Example(2, 3)])
     program = of(
-        x, y, size, strange, pair, last, parts, n := call("g", GETITEM, parts, 1, val=Example(2, 3)), ends=(n,)
+        x, y, size, strange, pair, last, turned, parts, n := call("g", GETITEM, parts, 1, val=Example(2, 3)), ends=(n,)
     )
 
     def seen(node: Any) -> Any:
@@ -368,11 +370,12 @@ def test_hooks_read_values_and_attributes() -> None:
         Hook(before=lambda model: told.append((model.framework, model.producer, model.versions, model.ops))),
         Hook(before=seen, op="aten.strange"),
         Hook(before=seen, op="aten.cat"),
+        Hook(before=seen, op="aten.permute"),
         Hook(before=lambda node: replace(node, op="aten.sub", attributes={"alpha": 3}), op="aten.add"),
         Hook(after=lambda node, left, right: (right, left), op="aten.split"),
     ]
     lines = text(program, hooks=hooks)
-    ops = {"strange": "aten.strange", "cat": "aten.cat", "add": "aten.add", "split": "aten.split"}
+    ops = {"strange": "aten.strange", "cat": "aten.cat", "add": "aten.add", "permute": "aten.permute", "split": "aten.split"}
     assert told[0] == ("torch", "torch 2.99", {"torch": "2.99"}, ops)
     kinds = [
         (
@@ -387,6 +390,7 @@ def test_hooks_read_values_and_attributes() -> None:
     assert kinds == [
         ("aten.strange", "strange", ["f32[2,3]", ["f32[2,3]", "f32[2,3]"]], {"how": "fast", "much": 2}, 1),
         ("aten.cat", "cat", [["f32[2,3]", "f32[2,3]"]], {"dim": 1}, 1),
+        ("aten.permute", "permute", ["f32[2,6]"], {"dims": (0, 1)}, 1),
     ]
     assert lines == [
         "x = input() : f32[2,3]",
