@@ -22,7 +22,10 @@ from graphrewrite.lowering.exchange.onnx.tables.attention import (
     _shown_rotary,
 )
 from graphrewrite.lowering.exchange.onnx.tables.classical import _weights
+from graphrewrite.lowering.exchange.onnx.tables.layers import _by_channel
+from graphrewrite.lowering.exchange.onnx.tables.movement import _scale
 from graphrewrite.lowering.exchange.onnx.tables.pytorch import _aligned
+from graphrewrite.lowering.exchange.onnx.tables.recurrent import _activations, _said_once
 from graphrewrite.lowering.exchange.onnx.window_attributes import shown_pool
 from graphrewrite.lowering.exchange.size_agreement import _solved, agreements, linear
 
@@ -247,3 +250,54 @@ def test_a_constant_that_several_nodes_leave_out_is_one_again() -> None:
 
 
 LSTM = ((1, 12, 3), (1, 12, 3), (1, 24), (1, 1, 3))
+
+
+def test_scales_that_floats_hold() -> None:
+    for own, wanted, found in (
+        (4, 6, 1.5),
+        (4, 4, 1.0),
+        ("N", "N", 1.0),
+        ("N", 4, None),
+        (4, "N", None),
+        (0, 4, None),
+        (0, 0, 1.0),
+        (3, 1, None),
+        (8, 1, 0.125),
+    ):
+        assert _scale(own, wanted) == found
+
+
+def test_activations_are_said_for_each_direction() -> None:
+    for kind, names, gates in (
+        ("LSTM", ("sigmoid", "tanh", "relu"), 4),
+        ("GRU", ("hard_sigmoid", "tanh"), 3),
+        ("RNN", ("tanh",), 1),
+    ):
+        for directions in (1, 2):
+            types = tensors((5, 2, 7), (directions, gates * 3, 7), (directions, gates * 3, 3))
+            told = [name.title().replace("_", "") for name in names]
+            assert _activations({"activations": names, "clip": 1}, types) == {
+                "activations": (*told * directions,),
+                "clip": 1,
+                "hidden_size": 3,
+            }, kind
+    types = tensors((5, 2, 7), (2, 3, 7), (2, 3, 3))
+    assert _activations({"activations": ("tanh", "relu")}, types)["activations"] == ("Tanh", "Relu")
+    assert _said_once({"activations": ("a", "b") * 2, "direction": "bidirectional"}, []) == {
+        "activations": ("a", "b"),
+        "direction": "bidirectional",
+    }
+    for given in (
+        {"activations": ("a", "b") * 2, "direction": "forward"},
+        {"activations": ("a", "b", "b", "a"), "direction": "bidirectional"},
+        {"activations": ("a",), "direction": "bidirectional"},
+        {"direction": "bidirectional"},
+        {"activations": ("a", "a"), "direction": "bidirectional", "activation_alpha": (0.5,)},
+    ):
+        assert _said_once(given, []) == given
+
+
+def test_scales_of_channels() -> None:
+    assert _by_channel({}, tensors((2, 3, 4), (3,))) is None
+    for shapes in (((2, 3, 4), (2,)), ((2, 3, 4), (3, 1)), ((2, 3, 4), (4,)), ((3,), (3,))):
+        assert _by_channel({}, tensors(*shapes)) == "its scales are not one a channel"

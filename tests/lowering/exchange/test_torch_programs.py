@@ -375,7 +375,13 @@ def test_hooks_read_values_and_attributes() -> None:
         Hook(after=lambda node, left, right: (right, left), op="aten.split"),
     ]
     lines = text(program, hooks=hooks)
-    ops = {"strange": "aten.strange", "cat": "aten.cat", "add": "aten.add", "permute": "aten.permute", "split": "aten.split"}
+    ops = {
+        "strange": "aten.strange",
+        "cat": "aten.cat",
+        "add": "aten.add",
+        "permute": "aten.permute",
+        "split": "aten.split",
+    }
     assert told[0] == ("torch", "torch 2.99", {"torch": "2.99"}, ops)
     kinds = [
         (
