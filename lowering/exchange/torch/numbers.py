@@ -133,7 +133,7 @@ def _finite(x: Call) -> Any:
 
 def _pow(x: Call) -> Any:
     base, exponent = x[0], x[1]
-    if isinstance(exponent, int | float) and isinstance(base, Value):
+    if isinstance(exponent, int | float):
         value = x.value(base)
         if exponent == 2:
             return op.mul(value, value)
