@@ -234,6 +234,13 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/c/arrays: literal: shift boundary: another boundary in whole > 0",
     ),
     "What is not finite is not 0.": ("lowering/c/arrays: literal: shift boundary: another boundary in value > 0",),
+    "At zero both sides of the boundary give the same number.": (
+        "lowering/exchange/tflite/sixteen: wide_logistic: shift boundary: another boundary in scaled >= 0",
+        "lowering/exchange/tflite/sixteen: wide_tanh: shift boundary: another boundary in scaled >= 0",
+    ),
+    "Any number but 0 says that the weights are transposed.": (
+        "lowering/exchange/onnx/exporter: _linear: change sign: minus in transB=1",
+    ),
     "False is 0 as well.": (
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition",
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition #2",

@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -139,3 +140,41 @@ def test_what_is_known_as_equivalent_is_still_made() -> None:
     files = {name.partition(": ")[0] for name in named}
     made = {mutant.name for file in files for mutant in mutants(ROOT / f"{file}.py")}
     assert set(named) <= made
+
+
+ROWS = """def row(factor):
+    def compute(x):
+        return x * factor + 1
+
+    return compute
+
+
+def twice(x):
+    return x * 2
+
+
+TABLE = {"double": row(2), "triple": row(3)}
+"""
+
+
+def test_functions_that_others_made_at_the_import_are_changed_as_well(tmp_path: Path) -> None:
+    """Rows of a table are made once; what reads other variables than before has to be imported."""
+    path = tmp_path / "rows.py"
+    path.write_text(ROWS, encoding="utf-8")
+    space: dict[str, Any] = {}
+    exec(compile(ROWS, str(path), "exec"), space)
+    functions = mutant_runs._functions()
+    found = {}
+    for mutant in mutants_of_module(path, tmp_path):
+        one = {"path": str(path), "file": str(path), "source": mutant.source, "function": mutant.function}
+        code = [(each, each.__code__) for places in functions.values() for each in places if each.__globals__ is space]
+        is_planted = mutant_runs._plant(one | {"first": mutant.first}, functions, [])
+        values = [row(5) for row in space["TABLE"].values()] + [space["row"](4)(5), space["twice"](5)]
+        found[mutant.name.removeprefix("rows: ")] = values if is_planted else None
+        for each, before in code:
+            each.__code__ = before
+    assert found["row: off by one: 2 for 1"] == [12, 17, 22, 10]
+    assert found["row: replace op: another sign in x * factor"] == [3.5, 5 / 3 + 1, 2.25, 10]
+    assert found["twice: off by one: 3 for 2"] == [11, 16, 21, 15]
+    one |= {"source": ROWS.replace("x * factor", "x"), "function": "row", "first": 1}
+    assert not mutant_runs._plant(one, functions, [])

@@ -15,7 +15,7 @@ import torch
 
 from graphrewrite.lowering.exchange.torch.program import op_name, program_of, purified
 from graphrewrite.lowering.exchange.torch_import import TORCH
-from tests.support.torch_layer_calls import CALLS
+from tests.support.torch_edge_calls import CALLS
 from tests.support.torch_layers import CASES
 
 MOST = 1000

@@ -167,10 +167,12 @@ def _place_of(find: Callable[..., Any]) -> Row:
 
 
 def _norm(layer: Layer, x: Value) -> Any:
-    order, axes = layer.get("ord"), layer.get("axis")
-    if order not in (None, 2, "euclidean") or (isinstance(axes, list | tuple) and len(axes) > 1 and order is not None):
-        raise Unfit(f"the norm ord={order!r} along {axes} is not supported; there is the Euclidean one of vectors")
-    return op.reduce_l2(x, axes=_axes(layer, x), keep_dims=bool(layer.get("keepdims", False)))
+    order, axes = layer.get("ord"), _axes(layer, x)
+    if order not in (None, 2, "euclidean") or (order is not None and len(axes) > 1):  # of a matrix they are others
+        raise Unfit(
+            f"the norm ord={order!r} along {list(axes)} is not supported; there is the Euclidean one of vectors"
+        )
+    return op.reduce_l2(x, axes=axes, keep_dims=bool(layer.get("keepdims", False)))
 
 
 def _padded(layer: Layer, x: Value, **given: Any) -> Any:

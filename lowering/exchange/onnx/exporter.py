@@ -232,7 +232,7 @@ class Exporter:
         known = self.attributes_of(name, domain)
         # From one opset to the next, attributes of ONNX became inputs, as the axes of a reduction: the schema decides.
         indices: Sequence[int] = entry.operands or range(len(operands) + len(left_out))
-        if not entry.operands and entry.constants:
+        if not entry.operands:
             indices = [i for i in range(len(indices) + len(entry.constants)) if i not in entry.constants]
         if left_out:
             indices = [index for at, index in enumerate(indices) if at not in left_out]

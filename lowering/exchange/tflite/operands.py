@@ -235,7 +235,7 @@ def multipliers(factors: Any, trailing: int = 0) -> tuple[np.ndarray, np.ndarray
     numbers = np.floor(np.abs(fractions) * 2.0**31 + 0.5)
     exponents = exponents + (numbers == 2.0**31)
     numbers = np.where(numbers == 2.0**31, 2.0**30, numbers)
-    is_nothing = (numbers == 0) | (exponents < -31)
+    is_nothing = exponents < -31
     shape = () if len(real) == 1 else (-1, *[1] * trailing)
     parts = np.where(is_nothing, 0, np.copysign(numbers, real)), np.where(is_nothing, 0, exponents)
     return parts[0].astype(np.int32).reshape(shape), parts[1].astype(np.int32).reshape(shape)

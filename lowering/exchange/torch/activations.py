@@ -22,20 +22,19 @@ def _softmax(function: Any) -> Row:
 
 
 def _gelu(x: Call) -> Any:
-    return op.gelu(x[0], approximate=x.get("approximate", "none"))
+    return op.gelu(x[0], approximate=x["approximate"])
 
 
 def _elu(x: Call) -> Any:
-    scale, inner = x.get("scale", 1), x.get("input_scale", 1)
-    value = op.elu(x[0] if inner == 1 else op.mul(x[0], x.value(inner)), alpha=float(x.get("alpha", 1.0)))
-    if inner != 1:
-        raise Unfit(f"input_scale={inner} is not supported")
+    if x["input_scale"] != 1:
+        raise Unfit(f"input_scale={x['input_scale']} is not supported")
+    value, scale = op.elu(x[0], alpha=float(x["alpha"])), x["scale"]
     return value if scale == 1 else op.mul(value, x.value(scale))
 
 
 def _softplus(x: Call) -> Any:
     """Above a threshold PyTorch takes the operand itself, which softplus is there to the last bit of 32."""
-    beta, limit = x.get("beta", 1), x.get("threshold", 20)
+    beta, limit = x["beta"], x["threshold"]
     value = x[0]
     scaled = value if beta == 1 else op.mul(value, x.value(beta))
     found = op.softplus(scaled)
@@ -45,14 +44,13 @@ def _softplus(x: Call) -> Any:
 
 def _prelu(x: Call) -> Any:
     rank, slope = len(x[0].type.shape), x[1]
-    size = slope.type.shape[0] if slope.type.shape else 1
-    if rank > 2 and len(slope.type.shape) == 1 and size != 1:
-        slope = op.reshape(slope, shape=(size, *[1] * (rank - 2)))
+    if rank > 2 and slope.type.shape not in ((), (1,)):  # one a channel, which is axis 1
+        slope = op.reshape(slope, shape=(*slope.type.shape, *[1] * (rank - 2)))
     return op.prelu(x[0], slope)
 
 
 def _glu(x: Call) -> Any:
-    axis = x.axis("dim", -1)
+    axis = x.axis("dim")
     half = x[0].type.shape[axis] // 2
     first, second = op.split(x[0], axis=axis, sizes=(half, half))
     return op.mul(first, op.sigmoid(second))
@@ -63,12 +61,12 @@ def _threshold(x: Call) -> Any:
 
 
 def _hard_shrink(x: Call) -> Any:
-    limit = x.value(abs(float(x.get("lambd", 0.5))))
+    limit = x.value(float(x["lambd"]))
     return op.where(op.less_or_equal(op.abs(x[0]), limit), x.value(0.0), x[0])
 
 
 def _soft_shrink(x: Call) -> Any:
-    limit = x.value(float(x.get("lambd", 0.5)))
+    limit = x.value(float(x["lambd"]))
     return op.mul(op.sign(x[0]), op.relu(op.sub(op.abs(x[0]), limit)))
 
 
@@ -80,24 +78,23 @@ def _random_slope(x: Call) -> Any:
 
 
 def _dropout(x: Call) -> Any:
-    rate = x.get("p", 0.5)
-    if x.get("train", x.get("training", True)) and rate:
+    if x["train"] and x["p"]:
         raise Unfit("it drops entries at random, in training mode; import the model for inference: model.eval()")
-    return (x[0], None) if len(x.results) == 2 else x[0]
+    return x.first(x[0])
 
 
 ACTIVATIONS: dict[str, Row] = {
     **dict.fromkeys(("aten.dropout", "aten.native_dropout", "aten.feature_dropout", "aten.alpha_dropout"), _dropout),
     **dict.fromkeys(("aten.softmax", "aten._softmax"), _softmax(op.softmax)),
     **dict.fromkeys(("aten.log_softmax", "aten._log_softmax"), _softmax(op.log_softmax)),
-    "aten.celu": lambda x: op.celu(x[0], alpha=float(x.get("alpha", 1.0))),
+    "aten.celu": lambda x: op.celu(x[0], alpha=float(x["alpha"])),
     "aten.elu": _elu,
     "aten.gelu": _gelu,
     "aten.glu": _glu,
     "aten.hardshrink": _hard_shrink,
-    "aten.hardtanh": lambda x: op.clip(x[0], low=float(x.get("min_val", -1)), high=float(x.get("max_val", 1))),
+    "aten.hardtanh": lambda x: op.clip(x[0], low=float(x["min_val"]), high=float(x["max_val"])),
     "aten.rrelu_with_noise_functional": _random_slope,
-    "aten.leaky_relu": lambda x: op.leaky_relu(x[0], alpha=float(x.get("negative_slope", 0.01))),
+    "aten.leaky_relu": lambda x: op.leaky_relu(x[0], alpha=float(x["negative_slope"])),
     "aten.prelu": _prelu,
     "aten.softplus": _softplus,
     "aten.softshrink": _soft_shrink,

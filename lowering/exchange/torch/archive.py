@@ -118,10 +118,10 @@ def _checked(archive: zipfile.ZipFile, file: str, size: int) -> Iterator[tuple[s
 
 def _check_pickle(data: bytes, where: str) -> None:
     """Read examples as PyTorch does without running code; where it cannot, it would run it."""
-    import torch
-
     if not data:
         return
+    import torch
+
     try:
         torch.load(io.BytesIO(data), weights_only=True)
     except Exception as error:  # whatever a pickle holds

@@ -58,6 +58,10 @@ class Call:
         """Shape of the first result."""
         return self.results[0].shape
 
+    def first(self, result: Value) -> Any:
+        """Return the results of an op of which the first one alone is known; others, such as statistics, are None."""
+        return result if len(self.results) == 1 else (result, *[None] * (len(self.results) - 1))
+
     def value(self, given: Any, element: Any = None) -> Any:
         """Return a value, a number or a size as a value of an element type; of the result's where none is given."""
         wanted = self.element if element is None else element
@@ -87,10 +91,14 @@ class Call:
             raise Unfit(f"its {what} depends on inputs of the graph, and must be known on import")
         return found
 
-    def axis(self, name: str, default: int | None = None, value: Any = None) -> int:
+    @property
+    def keeps_axes(self) -> bool:
+        """Whether axes that are reduced stay, with one entry; an op of all entries has none of this name."""
+        return bool(self.get("keepdim", False))
+
+    def axis(self, name: str) -> int:
         """Return an axis of the first operand, counted from the front."""
-        given = self.get(name, default)
-        return int(given) % max(len(self.shape_of(self[0] if value is None else value)), 1)
+        return int(self[name]) % max(len(self.shape_of(self[0])), 1)
 
     def axes(self, name: str) -> tuple[int, ...]:
         """Return axes of the first operand, counted from the front; all of them where none are given."""
@@ -106,8 +114,8 @@ class Call:
 
     def need(self, name: str, *allowed: Any) -> None:
         """Raise if an argument is not of those that are supported."""
-        given = self.get(name, allowed[0])
-        if not any(given is each or (type(given) is type(each) and given == each) for each in allowed):
+        given = self[name]
+        if not any(type(given) is type(each) and given == each for each in allowed):
             raise Unfit(f"{name}={given!r} is not supported; there {'is' if len(allowed) == 1 else 'are'} {allowed}")
 
 

@@ -18,13 +18,13 @@ __all__ = ["IMAGES", "check_grid_sample", "pooled_to"]
 
 def _window(x: Call, axes: int) -> dict[str, Any]:
     kernel = each_axis(x["kernel_size"], axes)
-    strides = each_axis(x.get("stride") or kernel, axes)
+    strides = each_axis(x["stride"] or kernel, axes)
     return {
         "kernel": kernel,
         "strides": strides,
-        "pads": each_axis(x.get("padding", 0), axes) * 2,
+        "pads": each_axis(x["padding"], axes) * 2,
         "dilations": each_axis(x.get("dilation", 1), axes),
-        "ceil_mode": bool(x.get("ceil_mode", False)),
+        "ceil_mode": bool(x["ceil_mode"]),
     }
 
 
@@ -53,7 +53,7 @@ def _with_places(image: Value, axes: int, window: dict[str, Any]) -> tuple[Any, 
 def _average_pool(axes: int) -> Row:
     def compute(x: Call) -> Any:
         window = _window(x, axes)
-        counted = bool(x.get("count_include_pad", True))
+        counted = bool(x["count_include_pad"])
         divisor = x.get("divisor_override")
         if divisor is not None:
             counted = True
@@ -73,7 +73,7 @@ def _adaptive(axes: int, *, mean: bool) -> Row:
     def compute(x: Call) -> Any:
         wanted = each_axis(x["output_size"], axes)
         found = batched(lambda image: pooled_to(image, wanted, mean=mean), x[0], axes)
-        return (found, None) if len(x.results) == 2 else found
+        return x.first(found)
 
     return compute
 
@@ -85,9 +85,9 @@ def pooled_to(image: Value, wanted: Sequence[int | None], *, mean: bool) -> Any:
     if all(size == 1 for size in wanted):
         return reduce(image, axes=tuple(range(2, 2 + len(sizes))))
     kept: list[Any] = [size if want is None else want for size, want in zip(sizes, wanted, strict=True)]
-    if not all(isinstance(size, int) for size in (*sizes, *kept)):
-        raise Unfit(f"it pools an image of open sizes {list(sizes)} to {list(kept)}")
-    if all(want and size % want == 0 for size, want in zip(sizes, kept, strict=True)):
+    if not all(isinstance(size, int) and size for size in (*sizes, *kept)):
+        raise Unfit(f"it pools an image of sizes {list(sizes)} to {list(kept)}, which must be numbers, and not 0")
+    if all(size % want == 0 for size, want in zip(sizes, kept, strict=True)):
         kernel = tuple(size // want for size, want in zip(sizes, kept, strict=True))
         if set(kernel) == {1}:
             return op.identity(image)
@@ -127,9 +127,10 @@ def _resized(mode: str, axes: int, *, antialias: bool = False, exact: bool = Fal
             reached = {"sizes": tuple(wanted)}
         along = tuple(range(2, 2 + axes))
         if mode == "nearest" and all(isinstance(size, int) and size for size in (*sizes, *wanted)):
+            copies = axes == 2 and not exact
             entries = [
-                # Axes of the same size, and of twice it, are copied, whatever scale is given.
-                nearest_entries(n, m, half_pixel=exact, scale=s if exact or m not in (n, 2 * n) else None)
+                # In two dimensions, axes of the same size, and of twice it, are copied, whatever scale is given.
+                nearest_entries(n, m, half_pixel=exact, scale=None if copies and m in (n, 2 * n) else s)
                 for n, m, s in zip(sizes, wanted, scales or (None,) * axes, strict=True)
             ]
             form = {"mode": mode, "coordinate_transformation_mode": how, "nearest_mode": near}

@@ -36,7 +36,7 @@ def _gather(x: Call) -> Any:
 
 
 def _embedding(x: Call) -> Any:
-    return op.gather(x["weight"], x["indices"], axis=0)
+    return op.gather(x["weight"], x["indices"])
 
 
 def _bags(x: Call) -> Any:
@@ -48,9 +48,9 @@ def _bags(x: Call) -> Any:
     size = total // count if count and isinstance(total, int) else 0
     if not size or starts.tolist() != list(range(0, total, size)):
         raise Unfit("its bags are of several sizes, or empty")
-    rows = op.gather(x["weight"], op.reshape(indices, shape=(count, size)), axis=0)
+    rows = op.gather(x["weight"], op.reshape(indices, shape=(count, size)))
     reduce = (op.reduce_sum, op.reduce_mean, op.reduce_max)[int(x["mode"])]
-    return (reduce(rows, axes=(1,), keep_dims=False),)
+    return x.first(reduce(rows, axes=(1,), keep_dims=False))
 
 
 def _index(x: Call) -> Any:
@@ -94,8 +94,8 @@ def _index_put(x: Call) -> Any:
     if any(each is None or each.type.element == "bool" for each in indices):
         (mask,) = indices if len(indices) == 1 else (None,)
         if mask is not None and mask.type.element == "bool" and not x["values"].type.shape and not x["accumulate"]:
-            more = len(x.shape) - len(mask.type.shape)
-            mask = op.unsqueeze(mask, axes=tuple(range(len(mask.type.shape), len(x.shape)))) if more else mask
+            more = tuple(range(len(mask.type.shape), len(x.shape)))
+            mask = op.unsqueeze(mask, axes=more) if more else mask
             return op.where(mask, x.value(x["values"]), x[0])
         raise Unfit("it writes where a mask, or a slice beside indices, says so; use torch.where")
     positions = _positions(x, indices)
@@ -119,7 +119,7 @@ def _scatter(reduction: str = "none") -> Row:
     def compute(x: Call) -> Any:
         index = x["index"]
         given = x.get("src", x.get("value"))
-        if isinstance(given, Value) and given.type.shape:
+        if isinstance(given, Value):
             if given.type.shape != index.type.shape:
                 rank = len(index.type.shape)
                 given = op.slice(given, starts=(0,) * rank, ends=index.type.shape, axes=tuple(range(rank)))
@@ -134,8 +134,8 @@ def _scatter(reduction: str = "none") -> Row:
 
 
 def _slice_scatter(x: Call) -> Any:
-    axis, size = x.axis("dim", 0), x.shape[x.axis("dim", 0)]
-    start, end, step = x.get("start") or 0, x.get("end"), x.get("step", 1)
+    axis, size = x.axis("dim"), x.shape[x.axis("dim")]
+    start, end, step = x["start"], x["end"], x["step"]
     return _written(x, axis, range(*slice(start, end, step).indices(fixed_size(size))), x.value(x["src"]))
 
 
@@ -152,7 +152,7 @@ def _written(x: Call, axis: int, places: Any, part: Value) -> Any:
         sizes = (places.start, len(places), size - places.start - len(places))
         kept = [at for at, n in enumerate(sizes) if n]
         old = dict(zip(kept, _split(x[0], axis, [sizes[at] for at in kept]), strict=True))
-        return _joined([part if at == 1 else old[at] for at in kept if at in old or at == 1], axis)
+        return _joined([part if at == 1 else old[at] for at in kept], axis)
     rank = len(x.shape)
     index = np.asarray(places).reshape(-1, *[1] * (rank - 1 - axis))
     wide = op.expand(x.constant(index, "i64"), shape=part.type.shape)
@@ -169,28 +169,28 @@ def _joined(parts: Sequence[Value], axis: int) -> Any:
 
 def _one_hot(x: Call) -> Any:
     values = x.constant([0, 1])
-    return op.one_hot(x[0], values, depth=fixed_size(x.shape[-1]), axis=-1)
+    return op.one_hot(x[0], values, depth=fixed_size(x.shape[-1]))
 
 
 def _top(x: Call) -> Any:
-    axis = x.axis("dim", -1)
-    return op.top_k(x[0], k=x["k"], axis=axis, largest=bool(x.get("largest", True)))
+    axis = x.axis("dim")
+    return op.top_k(x[0], k=x["k"], axis=axis, largest=bool(x["largest"]))
 
 
 def _sorted(x: Call) -> Any:
-    axis = x.axis("dim", -1)
-    found = op.top_k(x[0], k=x.shape_of(x[0])[axis], axis=axis, largest=bool(x.get("descending", False)))
+    axis = x.axis("dim")
+    found = op.top_k(x[0], k=x.shape_of(x[0])[axis], axis=axis, largest=bool(x["descending"]))
     return found if len(x.results) == 2 else found[1]
 
 
 def _diagonal(x: Call) -> Any:
-    one, other = x.axis("dim1", 0), x.axis("dim2", 1)
-    sizes, offset = x.shape_of(x[0]), x.get("offset", 0)
+    one, other = x.axis("dim1"), x.axis("dim2")
+    sizes, offset = x.shape_of(x[0]), x["offset"]
     count = fixed_size(x.shape[-1])
     rows, columns = np.arange(count) - min(offset, 0), np.arange(count) + max(offset, 0)
     rest = [axis for axis in range(len(sizes)) if axis not in (one, other)]
     moved = op.transpose(x[0], perm=(one, other, *rest))
-    found = op.gather_nd(moved, x.constant(np.stack([rows, columns], -1), "i64"))
+    found = op.gather_nd(moved, x.constant(np.transpose([rows, columns]), "i64"))
     return op.transpose(found, perm=(*range(1, len(rest) + 1), 0)) if rest else found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from graphrewrite import op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.exchange.entry import Unfit
-from graphrewrite.lowering.exchange.torch.call import Call, Row, batched, each_axis
+from graphrewrite.lowering.exchange.torch.call import Call, Row, batched, cast, each_axis
 
 __all__ = ["LAYERS"]
 
@@ -19,8 +20,8 @@ def _convolved(
     value: Value, weight: Value, bias: Value | None, x: Call, *, transposed: bool = False, fill: Any = 0
 ) -> Any:
     axes = len(weight.type.shape) - 2
-    strides, dilations = each_axis(x.get("stride", 1), axes), each_axis(x.get("dilation", 1), axes)
-    padding = x.get("padding", 0)
+    strides, dilations = each_axis(x["stride"], axes), each_axis(x["dilation"], axes)
+    padding = x["padding"]
     kernel = weight.type.shape[2:]
     if padding == "valid":
         padding = 0
@@ -32,17 +33,17 @@ def _convolved(
     rest = () if bias is None else (bias,)
     attributes: dict[str, Any] = {"strides": strides, "pads": pads, "dilations": dilations, "groups": x["groups"]}
     if transposed:
-        attributes["output_padding"] = each_axis(x.get("output_padding", 0), axes)
+        attributes["output_padding"] = each_axis(x["output_padding"], axes)
     function = op.conv_transpose if transposed else op.conv
     return batched(lambda image: function(image, weight, *rest, **attributes), value, axes)
 
 
 def _conv(x: Call) -> Any:
-    return _convolved(x[0], x["weight"], x.get("bias"), x, transposed=bool(x.get("transposed", False)))
+    return _convolved(x[0], x["weight"], x["bias"], x, transposed=bool(x.get("transposed", False)))
 
 
 def _conv_transpose(x: Call) -> Any:
-    return _convolved(x[0], x["weight"], x.get("bias"), x, transposed=True)
+    return _convolved(x[0], x["weight"], x["bias"], x, transposed=True)
 
 
 def _channels(x: Call) -> Any:
@@ -53,7 +54,7 @@ def _affine(x: Call, size: Any) -> tuple[Value, Value]:
     """Return gain and shift; 1 and 0 where the module has none."""
     if not isinstance(size, int):
         raise Unfit(f"it has no weights, and the number of channels is open: {size}")
-    gain, shift = x.get("weight"), x.get("bias")
+    gain, shift = x["weight"], x["bias"]
     element = x.element
     return (
         x.constant(np.ones(size), element) if gain is None else gain,
@@ -64,13 +65,12 @@ def _affine(x: Call, size: Any) -> tuple[Value, Value]:
 def _batch_norm(x: Call) -> Any:
     gain, shift = _affine(x, _channels(x))
     mean, var, epsilon = x.get("running_mean"), x.get("running_var"), float(x["eps"])
-    training = x.get("training", x.get("train", False))
-    if training and len(x.results) > 1 and "momentum" in x.arguments:
-        return _of_batch(x, gain, shift)
-    if training or mean is None:
-        return _of_batch(x, gain, shift)[0]
-    normalised = op.batch_norm(x[0], gain, shift, mean, var, epsilon=epsilon)
-    return (normalised, *[None] * (len(x.results) - 1)) if len(x.results) > 1 else normalised
+    if x.get("training", False):
+        found = _of_batch(x, gain, shift)
+        return found[0] if len(x.results) == 1 else found
+    if mean is None:
+        raise Unfit("it has no statistics, and takes none of the batch")
+    return x.first(op.batch_norm(x[0], gain, shift, mean, var, epsilon=epsilon))
 
 
 def _of_batch(x: Call, gain: Value, shift: Value) -> tuple[Any, ...]:
@@ -93,7 +93,8 @@ def _of_batch(x: Call, gain: Value, shift: Value) -> tuple[Any, ...]:
     if not isinstance(count, int):
         raise Unfit(f"its running variance is of {count} entries, an open number; give a fixed batch")
     rate = float(x["momentum"])
-    unbiased = op.mul(op.reshape(var, shape=(shape[1],)), x.value(count / max(count - 1, 1)))
+    factor = count / (count - 1) if count > 1 else math.nan  # as PyTorch has it
+    unbiased = op.mul(op.reshape(var, shape=(shape[1],)), x.value(factor))
     pairs = ((x["running_mean"], saved[0]), (x["running_var"], unbiased))
     running = [op.add(op.mul(old, x.value(1 - rate)), op.mul(new, x.value(rate))) for old, new in pairs]
     return (normalised, *saved, *running)
@@ -102,18 +103,18 @@ def _of_batch(x: Call, gain: Value, shift: Value) -> tuple[Any, ...]:
 def _layer_norm(x: Call) -> Any:
     sizes = x["normalized_shape"]
     axis = len(x.shape_of(x[0])) - len(sizes)
-    gain, shift, epsilon = x.get("weight"), x.get("bias"), float(x.get("eps", 1e-5))
+    gain, shift, epsilon = x["weight"], x["bias"], float(x["eps"])
     gain = x.constant(np.ones(sizes)) if gain is None else gain
     rest = () if shift is None else (shift,)
     found = op.layer_norm(x[0], gain, *rest, axis=axis, epsilon=epsilon)
-    return (found, *[None] * (len(x.results) - 1)) if len(x.results) > 1 else found
+    return x.first(found)
 
 
 def _rms_norm(x: Call) -> Any:
     sizes = x["normalized_shape"]
-    epsilon = x.get("eps")
+    epsilon = x["eps"]
     epsilon = float(np.finfo(np.float64 if x.element == "f64" else np.float32).eps) if epsilon is None else epsilon
-    gain = x.get("weight")
+    gain = x["weight"]
     gain = x.constant(np.ones(sizes)) if gain is None else gain
     return op.rms_norm(x[0], gain, axis=len(x.shape_of(x[0])) - len(sizes), epsilon=float(epsilon))
 
@@ -122,23 +123,26 @@ def _group_norm(x: Call) -> Any:
     gain, shift = _affine(x, _channels(x))
     groups = x["num_groups"] if "num_groups" in x.arguments else x["group"]
     found = op.group_norm(x[0], gain, shift, groups=groups, epsilon=float(x["eps"]))
-    return (found, *[None] * (len(x.results) - 1)) if len(x.results) > 1 else found
+    return x.first(found)
 
 
 def _instance_norm(x: Call) -> Any:
-    if not x.get("use_input_stats", True):
+    if not x["use_input_stats"]:
         return _batch_norm(x)
     gain, shift = _affine(x, _channels(x))
     return op.instance_norm(x[0], gain, shift, epsilon=float(x["eps"]))
 
 
 def _attention(x: Call) -> Any:
-    query, key, value, mask = x["query"], x["key"], x["value"], x.get("attn_mask")
-    if x.get("dropout_p", 0.0):
+    query, key, value, mask = x["query"], x["key"], x["value"], x["attn_mask"]
+    if x["dropout_p"]:
         raise Unfit("it drops scores at random; import the model for inference: model.eval()")
     shape = query.type.shape
-    if mask is not None and mask.type.element not in ("bool", query.type.element):
-        mask = op.cast(mask, element=query.type.element)
+    if mask is not None:
+        mask = mask if mask.type.element == "bool" else cast(mask, query.type.element)
+        each = (shape[-2], key.type.shape[-2])
+        if mask.type.shape[-2:] != each:  # one row for all queries, say
+            mask = op.expand(mask, shape=(*mask.type.shape[:-2], *each))
     # Ours takes [N, heads, T, size].
     lead = len(shape) - 2
     batches = [each.type.shape[:lead] for each in (query, key, value)]
@@ -147,25 +151,20 @@ def _attention(x: Call) -> Any:
     elif batches[0] == batches[1] == batches[2]:
         q, k, v = (op.reshape(each, shape=_four(each.type.shape)) for each in (query, key, value))
         if mask is not None and len(mask.type.shape) > 2:
-            if lead > 2:
-                mask = op.expand(mask, shape=(*shape[:-2], *mask.type.shape[-2:]))
+            mask = op.expand(mask, shape=(*shape[:-2], *mask.type.shape[-2:]))
             mask = op.reshape(mask, shape=_four(mask.type.shape))
     else:
         raise Unfit(f"queries {query.type}, keys {key.type} and values {value.type} have different batches")
     rest = () if mask is None else (mask,)
-    scale = x.get("scale")
-    found = op.attention(
-        q, k, v, *rest, scale=None if scale is None else float(scale), is_causal=bool(x.get("is_causal", False))
-    )
+    scale = x["scale"]
+    found = op.attention(q, k, v, *rest, scale=None if scale is None else float(scale), is_causal=bool(x["is_causal"]))
     found = found if found.type.shape == x.shape else op.reshape(found, shape=x.shape)
-    return (found, *[None] * (len(x.results) - 1)) if len(x.results) > 1 else found
+    return x.first(found)
 
 
 def _four(shape: Sequence[Any]) -> tuple[Any, ...]:
     """Return a shape with four axes: all but the last three are one."""
-    if len(shape) <= 3:
-        return (1,) * (4 - len(shape)) + tuple(shape)
-    batch = 1
+    shape, batch = (1,) * (3 - len(shape)) + tuple(shape), 1
     for size in shape[:-3]:
         batch = batch * size
     return (batch, *shape[-3:])
@@ -173,7 +172,7 @@ def _four(shape: Sequence[Any]) -> tuple[Any, ...]:
 
 def _nll_loss(x: Call) -> Any:
     reduction: Any = ("none", "mean", "sum")[x["reduction"]]
-    rest = () if x.get("weight") is None else (x["weight"],)
+    rest = () if x["weight"] is None else (x["weight"],)
     return op.nll_loss(x[0], x["target"], *rest, reduction=reduction, ignore_index=x["ignore_index"])
 
 

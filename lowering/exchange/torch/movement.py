@@ -120,7 +120,7 @@ def _stack(x: Call) -> Any:
 
 def _parts(x: Call) -> Any:
     """Parts of an axis, whose sizes follow from the results."""
-    axis = x.axis("dim", 0)
+    axis = x.axis("dim")
     sizes = tuple(each.shape[axis] for each in x.results)
     if len(sizes) == 1:
         return (x[0],)
@@ -128,7 +128,7 @@ def _parts(x: Call) -> Any:
 
 
 def _unbind(x: Call) -> Any:
-    axis, count = x.axis("dim", 0), len(x.results)
+    axis, count = x.axis("dim"), len(x.results)
     parts = op.split(x[0], axis=axis, sizes=(1,) * count) if count > 1 else (x[0],)
     return tuple(op.squeeze(each, axes=(axis,)) for each in parts)
 
@@ -136,14 +136,14 @@ def _unbind(x: Call) -> Any:
 def _select(x: Call) -> Any:
     axis, index = x.axis("dim"), x["index"]
     size = x.shape_of(x[0])[axis]
-    if isinstance(index, int) and index < 0 and isinstance(size, int):
-        index += size
-    end = LAST if isinstance(index, int) and index == -1 else index + 1
-    return op.squeeze(op.slice(x[0], starts=(index,), ends=(end,), axes=(axis,)), axes=(axis,))
+    if isinstance(index, int) and not isinstance(size, int):  # of an open axis no slice is known to have one entry
+        return op.gather(x[0], x.constant(index, "i64"), axis=axis)
+    index = index % size if isinstance(index, int) else index
+    return op.squeeze(op.slice(x[0], starts=(index,), ends=(index + 1,), axes=(axis,)), axes=(axis,))
 
 
 def _slice(x: Call) -> Any:
-    axis, start, end, step = x.axis("dim", 0), x.get("start"), x.get("end"), x.get("step", 1)
+    axis, start, end, step = x.axis("dim"), x["start"], x["end"], x["step"]
     size = x.shape_of(x[0])[axis]
     start = 0 if start is None else start
     whole = end is None or end == size or (isinstance(end, int) and end >= LAST)
@@ -159,7 +159,7 @@ def _narrow(x: Call) -> Any:
 
 def _roll(x: Call) -> Any:
     value = x[0]
-    shifts, axes = _listed(x["shifts"]), _listed(x.get("dims") or ())
+    shifts, axes = _listed(x["shifts"]), _listed(x["dims"])
     if not axes:
         value, axes = op.reshape(value, shape=(-1,)), (0,)
     for shift, axis in zip(shifts, axes, strict=True):
@@ -199,9 +199,9 @@ def _repeat_interleave(x: Call) -> Any:
 
 def _triangle(upper: bool) -> Row:
     def compute(x: Call) -> Any:
-        if x.element != "bool":
-            return op.trilu(x[0], k=x.get("diagonal", 0), upper=upper)
-        return cast(op.trilu(cast(x[0], "i32"), k=x.get("diagonal", 0), upper=upper), "bool")
+        of_bools = x.element == "bool"
+        found = op.trilu(cast(x[0], "i32") if of_bools else x[0], k=x["diagonal"], upper=upper)
+        return cast(found, x.element)
 
     return compute
 

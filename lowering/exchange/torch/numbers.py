@@ -28,11 +28,7 @@ def _compared(function: Callable[..., Any]) -> Row:
 
 
 def _logical(function: Callable[..., Any]) -> Row:
-    return lambda x: function(_truth(x, x[0]), _truth(x, x[1]))
-
-
-def _truth(x: Call, given: Any) -> Any:
-    return x.value(given, given.type.element if isinstance(given, Value) and given.type.element == "bool" else "bool")
+    return lambda x: function(x.value(x[0], "bool"), x.value(x[1], "bool"))
 
 
 def _by_kind(of_bools: Callable[..., Any], of_integers: Callable[..., Any]) -> Row:
@@ -42,20 +38,25 @@ def _by_kind(of_bools: Callable[..., Any], of_integers: Callable[..., Any]) -> R
     return compute
 
 
-def _added(sign: int) -> Row:
-    def compute(x: Call) -> Any:
-        one, other, alpha = x.value(x[0]), x.value(x[1]), x.get("alpha", 1)
-        if x.element == "bool" and sign > 0 and alpha == 1:
-            return op.logical_or(one, other)
-        scaled = other if alpha == 1 else op.mul(other, x.value(alpha))
-        return op.add(one, scaled) if sign > 0 else op.sub(one, scaled)
+def _add(x: Call) -> Any:
+    if x.element == "bool":  # alpha is true or false then
+        return op.logical_or(x.value(x[0]), _scaled(x, x[1], x["alpha"]))
+    return op.add(x.value(x[0]), _scaled(x, x[1], x["alpha"]))
 
-    return compute
+
+def _sub(x: Call) -> Any:
+    return op.sub(x.value(x[0]), _scaled(x, x[1], x["alpha"]))
 
 
 def _reversed_sub(x: Call) -> Any:
-    alpha, one = x.get("alpha", 1), x.value(x[0])
-    return op.sub(x.value(x[1]), one if alpha == 1 else op.mul(one, x.value(alpha)))
+    return op.sub(x.value(x[1]), _scaled(x, x[0], x["alpha"]))
+
+
+def _scaled(x: Call, given: Any, factor: Any) -> Any:
+    value = x.value(given)
+    if factor == 1:
+        return value
+    return (op.logical_and if x.element == "bool" else op.mul)(value, x.value(factor))
 
 
 def _mul(x: Call) -> Any:
@@ -132,7 +133,7 @@ def _finite(x: Call) -> Any:
 
 def _pow(x: Call) -> Any:
     base, exponent = x[0], x[1]
-    if isinstance(exponent, int | float) and isinstance(base, Value):
+    if isinstance(exponent, int | float):
         value = x.value(base)
         if exponent == 2:
             return op.mul(value, value)
@@ -146,7 +147,7 @@ def _pow(x: Call) -> Any:
 
 
 def _clamp(x: Call) -> Any:
-    value, low, high = x.value(x[0]), x.get("min"), x.get("max")
+    value, low, high = x.value(x[0]), x["min"], x["max"]
     if isinstance(low, Value) or isinstance(high, Value) or not _is_float(value):
         value = value if low is None else op.maximum(value, x.value(low))
         return value if high is None else op.minimum(value, x.value(high))
@@ -168,7 +169,7 @@ def _matmul(x: Call) -> Any:
 def _addmm(x: Call) -> Any:
     """Sum of a matrix and a product, each with a factor."""
     one, two, three = (x.value(x[at]) for at in range(3))
-    alpha, beta = x.get("alpha", 1), x.get("beta", 1)
+    alpha, beta = x["alpha"], x["beta"]
     product = op.matmul(two, three)
     product = product if alpha == 1 else op.mul(product, x.value(float(alpha)))
     if beta == 0:
@@ -177,7 +178,7 @@ def _addmm(x: Call) -> Any:
 
 
 def _linear(x: Call) -> Any:
-    value, weights, bias = x[0], x[1], x.get("bias")
+    value, weights, bias = x[0], x[1], x["bias"]
     if len(weights.type.shape) == len(value.type.shape) == 2:
         return op.linear(value, weights) if bias is None else op.linear(value, weights, bias)
     if len(weights.type.shape) == 2:
@@ -204,7 +205,7 @@ def _masked_fill(x: Call) -> Any:
 def _addcmul(function: Any) -> Row:
     def compute(x: Call) -> Any:
         part = function(x.value(x["tensor1"]), x.value(x["tensor2"]))
-        factor = x.get("value", 1)
+        factor = x["value"]
         return op.add(x.value(x[0]), part if factor == 1 else op.mul(part, x.value(factor)))
 
     return compute
@@ -329,7 +330,7 @@ NUMBERS: dict[str, Row] = {
     **dict.fromkeys(("aten.matmul", "aten.mm", "aten.bmm", "aten.mv", "aten.dot"), _matmul),
     **dict.fromkeys(("aten.addmm", "aten.baddbmm", "aten.addmv"), _addmm),
     **dict.fromkeys(("aten.clamp", "aten.clip"), _clamp),
-    "aten.add": _added(1),
+    "aten.add": _add,
     "aten.addcdiv": _addcmul(op.div),
     "aten.addcmul": _addcmul(op.mul),
     "aten.atan2": _angle,
@@ -354,7 +355,7 @@ NUMBERS: dict[str, Row] = {
     "aten.log1p": lambda x: op.log(op.add(x.value(x[0]), 1)),
     "aten.log2": lambda x: op.mul(op.log(x.value(x[0])), x.value(1 / math.log(2))),
     "aten.logical_and": _logical(op.logical_and),
-    "aten.logical_not": lambda x: op.logical_not(_truth(x, x[0])),
+    "aten.logical_not": lambda x: op.logical_not(x.value(x[0], "bool")),
     "aten.logical_or": _logical(op.logical_or),
     "aten.logical_xor": _logical(op.logical_xor),
     "aten.masked_fill": _masked_fill,
@@ -362,7 +363,7 @@ NUMBERS: dict[str, Row] = {
     "aten.pow": _pow,
     "aten.round": _rounded,
     "aten.rsub": _reversed_sub,
-    "aten.sub": _added(-1),
+    "aten.sub": _sub,
     "aten._trilinear": _trilinear,
     "aten.true_divide": _div,
     "aten.where": _where,

@@ -14,12 +14,12 @@ from graphrewrite.lowering.exchange.torch.call import Call, Row, cast, fixed_siz
 __all__ = ["REDUCTIONS"]
 
 
-def _reduced(function: Any, axes: str = "dim") -> Row:
+def _reduced(function: Any) -> Row:
     def compute(x: Call) -> Any:
         value = x.value(x[0])
         if not value.type.shape:
             return op.identity(value)
-        return function(value, axes=x.axes(axes), keep_dims=bool(x.get("keepdim", False)))
+        return function(value, axes=x.axes("dim"), keep_dims=x.keeps_axes)
 
     return compute
 
@@ -29,7 +29,7 @@ def _any_or_all(function: Any) -> Row:
         truth = x.value(x[0], "bool")
         if not truth.type.shape:
             return truth
-        found = function(cast(truth, "i32"), axes=x.axes("dim"), keep_dims=bool(x.get("keepdim", False)))
+        found = function(cast(truth, "i32"), axes=x.axes("dim"), keep_dims=x.keeps_axes)
         return cast(found, "bool")
 
     return compute
@@ -37,7 +37,7 @@ def _any_or_all(function: Any) -> Row:
 
 def _variance(root: bool, mean: bool = False) -> Row:
     def compute(x: Call) -> Any:
-        value, axes, keep = x.value(x[0]), x.axes("dim"), bool(x.get("keepdim", False))
+        value, axes, keep = x.value(x[0]), x.axes("dim"), x.keeps_axes
         count = math.prod(value.type.shape[axis] for axis in axes)
         if not isinstance(count, int):
             raise Unfit(f"the number of entries is open, {count}")
@@ -54,9 +54,9 @@ def _variance(root: bool, mean: bool = False) -> Row:
 
 
 def _norm(x: Call) -> Any:
-    power = x.get("p", x.get("ord", 2))
+    power = x["p"] if "p" in x.arguments else x["ord"]
     power = 2 if power is None else power
-    value, axes, keep = x.value(x[0]), x.axes("dim"), bool(x.get("keepdim", False))
+    value, axes, keep = x.value(x[0]), x.axes("dim"), x.keeps_axes
     if power == 2:
         return op.reduce_l2(value, axes=axes, keep_dims=keep)
     if power == 1:
@@ -78,7 +78,7 @@ def _place(function: Any) -> Row:
             return op.reshape(found, shape=x.shape)
         if not value.type.shape:
             return x.constant(0)
-        return function(value, axis=x.axis("dim"), keep_dims=bool(x.get("keepdim", False)))
+        return function(value, axis=x.axis("dim"), keep_dims=x.keeps_axes)
 
     return compute
 
@@ -91,7 +91,7 @@ def _extreme(reduce: Any, place: Any, pair: Any) -> Row:
             return pair(x.value(x[0]), x.value(x["other"]))
         if x.get("dim") is None:
             return reduce(x[0], keep_dims=False)
-        axis, keep = x.axis("dim"), bool(x.get("keepdim", False))
+        axis, keep = x.axis("dim"), x.keeps_axes
         return reduce(x[0], axes=(axis,), keep_dims=keep), place(x[0], axis=axis, keep_dims=keep)
 
     return compute
@@ -103,7 +103,7 @@ def _median(x: Call) -> Any:
         raise Unfit("the median of all entries is not supported; name an axis")
     axis, value = x.axis("dim"), x[0]
     size = fixed_size(value.type.shape[axis])
-    keep = bool(x.get("keepdim", False))
+    keep = x.keeps_axes
     found = op.top_k(value, k=(size + 1) // 2, axis=axis, largest=False)
     last = [op.slice(each, starts=(-1,), ends=(LAST,), axes=(axis,)) for each in found]
     return tuple(each if keep else op.squeeze(each, axes=(axis,)) for each in last)

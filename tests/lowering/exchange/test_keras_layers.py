@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("h5py")
 
+from graphrewrite.lowering.errors import ModelError
 from tests.support.keras_files import computed
 from tests.support.keras_number_cases import activations, numbers
 from tests.support.keras_op_cases import operators
@@ -48,3 +49,9 @@ def check(
     for ours, theirs in zip(found, several, strict=True):
         assert ours.shape == np.shape(theirs), settings
         np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-5, err_msg=str(settings))
+
+
+@pytest.mark.parametrize("settings", [{"ord": 2}, {"ord": 2, "axis": [0, 1]}, {"ord": 1, "axis": 1}, {"ord": "fro"}])
+def test_norms_of_matrices_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ModelError, match=rf"the norm ord={settings['ord']!r} along .* is not supported"):
+        computed("Norm", np.ones((2, 3), np.float32), op=True, **settings)

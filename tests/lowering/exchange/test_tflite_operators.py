@@ -59,6 +59,17 @@ def test_an_operator_computes_what_was_recorded(case: str, same_text: Callable[[
     same_text(to_text(graph, whole=True))
 
 
+@pytest.mark.parametrize("case", [*STORED, *(f"real {kind}" for kind in PLAIN)])
+def test_an_operator_with_other_options_becomes_the_recorded_graph(case: str, same_text: Callable[[str], None]) -> None:
+    """Of the seeds with which `test_operators_compute_what_litert_does` compares values."""
+    kind = case.removeprefix("real ")
+    make, texts = (PLAIN if case.startswith("real ") else STORED)[kind], []
+    for seed in range(4):
+        data, _ = make(np.random.default_rng([seed, len(kind)]))
+        texts.append(to_text(from_tflite(data), whole=True))
+    same_text("\n".join(texts))
+
+
 def test_every_tensor_of_a_network_is_what_was_recorded() -> None:
     case = recorded()["network"]
     graph = from_tflite(case["model"][""].tobytes())

@@ -57,9 +57,8 @@ def results_of(call: dict[str, Any]) -> tuple[Graph, list[np.ndarray], list[np.n
     static = StaticValues(graph)
     made = TORCH[call["op"]](Call(graph, arguments, kinds, str(as_element(call["common"])), static.array))
     wanted = []
-    for i, (value, result) in enumerate(
-        zip(made if isinstance(made, tuple) else (made,), call["results"], strict=False)
-    ):
+    several = made if isinstance(made, tuple) else (made,)
+    for i, (value, result) in enumerate(zip(several, call["results"], strict=True)):
         if value is not None:
             graph.output(f"y{i}", cast(value, as_element(result["type"])))
             wanted.append(array_of(result))

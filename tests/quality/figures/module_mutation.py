@@ -23,7 +23,17 @@ from typing import Any
 
 from tests.quality.equivalent_module_mutants import EQUIVALENT
 from tests.quality.figures.mutation import interval
-from tests.quality.figures.places import BUILD, FURTHER_SECONDS, IMPORT, LINES, ROOT, SECONDS, TRIES, UNFINISHED
+from tests.quality.figures.places import (
+    BUILD,
+    FURTHER_SECONDS,
+    IMPORT,
+    LINES,
+    ROOT,
+    SECONDS,
+    TRIES,
+    UNFINISHED,
+    UNPLANTED,
+)
 from tests.quality.module_mutants import ModuleMutant, mutants_of_module
 
 __all__ = ["LEAST", "TESTS", "LinesOfTests", "measure_modules"]
@@ -142,7 +152,9 @@ def _tried(
     work.write_text(json.dumps({"tries": tries, "processes": processes, "imported": imported}))
     files = {name.partition("::")[0] for one in tries for name in one["tests"]}
     if files:
-        _pytest("-ptests.quality.figures.mutant_runs", *cases, *sorted(files), **{TRIES: str(work)})
+        # pytest reads the modules of an installed plugin, such as ours, itself where it rewrites assertions.
+        plain = ["--assert=plain"] if imported else []
+        _pytest("-ptests.quality.figures.mutant_runs", *plain, *cases, *sorted(files), **{TRIES: str(work)})
     found = {name: test for name, test, _ in map(json.loads, verdicts.read_text().splitlines())}
     if files and (missing := {one["name"] for one in tries} - found.keys()):
         raise RuntimeError(
@@ -170,8 +182,9 @@ def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, st
     )
     for mutant in mutants:
         name = mutant.name
-        if found[name] in SURVIVES and known.is_imported(places[name], mutant.lines):
-            again = one(mutant, known.running(places[name]), None)
+        is_imported = found[name] in SURVIVES and known.is_imported(places[name], mutant.lines)
+        if is_imported or found[name] == UNPLANTED:
+            again = one(mutant, known.running(places[name], None if is_imported else mutant.lines), None)
             if again["tests"]:
                 told = _tried([again], 1, {again["path"]: mutant.source})
                 found[name] = told.get(name, "import")
@@ -183,6 +196,7 @@ def verdicts_of(mutants: Sequence[ModuleMutant], processes: int) -> dict[str, st
     ]
     # What takes too long in so many tests need not be a loop without an end: only a test that fails counts.
     told = _tried(again, processes, {}, ALL) if again else {}
+    told = {name: test for name, test in told.items() if test != UNPLANTED}
     return found | {name: UNFINISHED if test == "timeout" else test for name, test in told.items()}
 
 

@@ -13,7 +13,7 @@ import os
 import resource
 import signal
 from collections.abc import Iterator, Sequence
-from functools import _lru_cache_wrapper, cached_property
+from functools import _lru_cache_wrapper, cached_property, partial
 from pathlib import Path
 from time import monotonic, process_time
 from types import CodeType, FunctionType
@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.quality.figures.places import TRIES, UNFINISHED
+from tests.quality.figures.places import TRIES, UNFINISHED, UNPLANTED
 
 MEMORY = 8 << 30
 
@@ -50,6 +50,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     items = {item.nodeid: item for item in session.items}
     gc.unfreeze()
     functions = _functions()
+    kept = _kept()
     reliable, running = _Reliable(session, items), {}
     waiting = list(work["tries"])
     while waiting or running:
@@ -59,7 +60,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
             process = os.fork()
             if not process:
                 os.close(reading)
-                _run(session, items, one, functions, writing)
+                _run(session, items, one, functions, kept, writing)
             os.close(writing)
             running[process] = one, reading, monotonic()
         process, status = os.wait()
@@ -89,9 +90,8 @@ class _Reliable(dict[str, bool]):
         reading, writing = os.pipe()
         process = os.fork()
         if not process:
-            _run(
-                self.session, self.items, {"source": None, "tests": [name], "seconds": 600, "enough": 600}, {}, writing
-            )
+            alone = {"source": None, "tests": [name], "seconds": 600, "enough": 600}
+            _run(self.session, self.items, alone, {}, [], writing)
         os.close(writing)
         with os.fdopen(reading) as told:
             self[name] = not told.read()
@@ -104,6 +104,7 @@ def _run(
     items: dict[str, pytest.Item],
     one: dict[str, Any],
     functions: dict[tuple[str, str, int], list[FunctionType]],
+    kept: Sequence[Any],
     writing: int,
 ) -> None:
     """Run tests until one fails, write down its name, and end the process."""
@@ -116,9 +117,10 @@ def _run(
     signal.setitimer(signal.ITIMER_REAL, 10 * seconds)
     found = "error"
     try:
-        if one["source"] is not None:
-            _plant(one, functions)
-        found = _first_failure(session, [items[name] for name in one["tests"] if name in items], one["enough"])
+        if one["source"] is not None and not _plant(one, functions, kept):
+            found = UNPLANTED
+        else:
+            found = _first_failure(session, [items[name] for name in one["tests"] if name in items], one["enough"])
     finally:
         os.write(writing, found.encode())
         os._exit(0)
@@ -140,27 +142,59 @@ def _functions() -> dict[tuple[str, str, int], list[FunctionType]]:
     found: dict[tuple[str, str, int], list[FunctionType]] = {}
     for each in gc.get_objects():
         if type(each) is FunctionType and "<" not in each.__code__.co_filename:
-            code = each.__code__
-            place = (os.path.realpath(code.co_filename), code.co_name, code.co_firstlineno)
-            found.setdefault(place, []).append(each)
+            path = os.path.realpath(each.__code__.co_filename)
+            found.setdefault(_place(path, each.__code__), []).append(each)
     return found
 
 
-def _plant(one: dict[str, Any], functions: dict[tuple[str, str, int], list[FunctionType]]) -> None:
-    """Give functions the code of a mutant, and drop what was made by the code of before."""
-    tree = compile(one["source"], one["file"], "exec", dont_inherit=True)
-    (code,) = [c for c in codes_in(tree) if c.co_firstlineno == one["first"] and c.co_name == one["function"]]
-    for function in functions[one["path"], code.co_name, code.co_firstlineno]:
-        function.__code__ = code.replace(co_filename=function.__code__.co_filename)
+def _place(path: str, code: CodeType) -> tuple[str, str, int]:
+    return path, code.co_name, code.co_firstlineno
+
+
+def _kept() -> list[Any]:
+    """What may hold what was made by the code of before."""
     from graphrewrite.rewriting.rule.tracing import Definition  # not before a mutant can be imported in its place
 
-    kept = [name for name, value in vars(Definition).items() if isinstance(value, cached_property)]
-    for each in gc.get_objects():
-        if type(each) is Definition:
-            for name in kept:
-                vars(each).pop(name, None)
-        elif type(each) is _lru_cache_wrapper and each.__module__.startswith("graphrewrite."):
+    return [
+        each
+        for each in gc.get_objects()
+        if type(each) is Definition
+        or (type(each) is _lru_cache_wrapper and each.__module__.startswith("graphrewrite."))
+    ]
+
+
+def _plant(one: dict[str, Any], functions: dict[tuple[str, str, int], list[FunctionType]], kept: Sequence[Any]) -> bool:
+    """Give functions the code of a mutant, and drop what was made by the code of before; tell whether that is possible.
+
+    What stands in the function was made when its module was imported, where it is a table's row, say: it is changed as
+    well. It cannot be where it reads other variables of the function than before.
+    """
+    original = Path(one["path"]).read_text(encoding="utf-8")
+    before, after = (
+        _code_of(compile(source, one["file"], "exec", dont_inherit=True), one) for source in (original, one["source"])
+    )
+    inner, changed = list(codes_in(before)), list(codes_in(after))
+    alive = [place for place in map(partial(_place, one["path"]), inner) if place in functions]
+    alike = [code.co_name for code in inner] == [code.co_name for code in changed]
+    if alive and (not alike or len({*alive}) < len(alive)):
+        return False
+    for old, new in zip((before, *inner), (after, *changed), strict=False):
+        for function in functions.get(_place(one["path"], old), ()):
+            if function.__code__.co_freevars != new.co_freevars:
+                return False
+            function.__code__ = new.replace(co_filename=function.__code__.co_filename)
+    for each in kept:
+        if type(each) is _lru_cache_wrapper:
             each.cache_clear()
+        else:
+            for name in [name for name, value in vars(type(each)).items() if isinstance(value, cached_property)]:
+                vars(each).pop(name, None)
+    return True
+
+
+def _code_of(tree: CodeType, one: dict[str, Any]) -> CodeType:
+    (code,) = [c for c in codes_in(tree) if c.co_firstlineno == one["first"] and c.co_name == one["function"]]
+    return code
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

@@ -15,6 +15,7 @@ __all__ = [
     "SECONDS_OF_CASES",
     "TRIES",
     "UNFINISHED",
+    "UNPLANTED",
     "copy_tree",
 ]
 
@@ -34,6 +35,8 @@ TRIES = "GRAPHREWRITE_MUTANTS"
 """Variable of the surroundings: what the plugin `mutant_runs` is to try, beside which it writes the verdicts."""
 UNFINISHED = "unfinished"
 """What stands in place of a test that finds a mutant where there was no time for all of them, and none did."""
+UNPLANTED = "unplanted"
+"""What stands in place of a test that finds a mutant which has to be imported in place of its module."""
 KEPT_OUT = shutil.ignore_patterns(".*", "build", "dist", "__pycache__", "*.egg-info", "notebooks")
 
 
