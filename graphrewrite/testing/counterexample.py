@@ -101,6 +101,10 @@ class Counterexample:
         """Lines below the reason."""
         notes = [f"first difference: {self.first_difference}"] if self.first_difference is not None else []
         notes += [f"made by: {self.culprit}"] if self.culprit is not None else []
+        notes += [
+            f"it assumes: {self._assumption}",
+            "where that does not hold in this graph, pass graphs in which it does: on=...",
+        ] * bool(self._assumption)
         notes += [f"inputs: {', '.join(f'{name} = {array_code(a)}' for name, a in self.inputs.items())}"] * bool(
             self.inputs
         )
@@ -133,6 +137,14 @@ class Counterexample:
         """The rule that caused it, with the step; None if unknown."""
         changed = None if self.meaning is None else self.meaning.change
         return culprit_of(self.rules, self.before, self.inputs, self.bound, self.cycles, changed)
+
+    @property
+    def _assumption(self) -> str:
+        """What the culprit says, if it keeps values under an assumption only."""
+        name = "" if self.culprit is None else self.culprit.name
+        those = [member for member in members_of(self.rules) if name_of(member) == name]
+        said = [member.__doc__ for member in those if getattr(member, "keeps", "") == "assumes"]
+        return " ".join((said[0] or "").split()) if said else ""
 
     @cached_property
     def code(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import dis
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -19,7 +19,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.types import NAMES, Element, FixedPoint, Quantised
 
-__all__ = ["Mentioned", "Used", "code_used", "ops_mentioned", "values_mentioned"]
+__all__ = ["Mentioned", "Used", "code_used", "mentions_memory", "ops_mentioned", "texts_in", "values_mentioned"]
 
 
 class Used(NamedTuple):
@@ -94,6 +94,8 @@ def code_used(function: Callable[..., Any]) -> tuple[Used, ...]:
 
 _LONGEST = 24
 """Characters of a text that is a value and no message."""
+_SOON = 8
+"""So many instructions after a length, a comparison is one with it."""
 _MOST = 16
 """Entries of an array or a table that are looked at."""
 
@@ -110,6 +112,8 @@ class Mentioned:
         Texts and formats.
     attributes : frozenset of str
         Names of attributes that it reads.
+    lengths : tuple of int
+        With what it compares lengths, such as numbers of axes.
     moderate : bool
         Whether floats are to stay between -8 and 8, for what it gives is compared within a tolerance.
 
@@ -122,6 +126,7 @@ class Mentioned:
     numbers: tuple[float, ...] = ()
     others: tuple[Any, ...] = ()
     attributes: frozenset[str] = frozenset()
+    lengths: tuple[int, ...] = ()
     moderate: bool = False
 
     @property
@@ -150,6 +155,7 @@ def values_mentioned(function: Callable[..., Any]) -> Mentioned:
     """
     found: list[Any] = []
     names: set[str] = set()
+    lengths: dict[int, None] = {}
     while isinstance(function, partial):
         found += [*function.args, *function.keywords.values()]
         function = function.func
@@ -159,11 +165,22 @@ def values_mentioned(function: Callable[..., Any]) -> Mentioned:
         steps = used.steps
         found += [used.value(step) for step in steps]
         names.update(step.argval for step in steps if step.opname in ("LOAD_ATTR", "LOAD_METHOD"))
+        lengths.update(dict.fromkeys(_lengths(steps)))
     values = dict.fromkeys(value for each in found for value in _scalars(each))
     # Names of keywords, and what messages are made of, are in the code as well.
     numbers = tuple(v for v in values if isinstance(v, int | float))
     others = tuple(v for v in values if not isinstance(v, int | float))
-    return Mentioned(numbers, others, frozenset(names))
+    return Mentioned(numbers, others, frozenset(names), tuple(lengths))
+
+
+def _lengths(steps: Sequence[dis.Instruction]) -> Iterator[int]:
+    """Yield the numbers with which a length is compared soon after it is taken."""
+    since = _SOON
+    for one, then in pairwise(steps):
+        since = 0 if one.argval == "len" else since + 1
+        if since < _SOON and then.opname in ("COMPARE_OP", "CONTAINS_OP"):
+            entries = one.argval if isinstance(one.argval, tuple | frozenset) else (one.argval,)
+            yield from (n for n in entries if type(n) is int)
 
 
 def _scalars(value: Any) -> Iterator[Any]:
@@ -199,7 +216,7 @@ _FORMS = ("input", "output")
 
 
 def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
-    """Return the ops of the library that a function names, or functions of its module that it calls.
+    """Return the ops of the library that a function names, or functions and classes of its module that it calls.
 
     Ops that keep a state are among them if it asks ops for that.
 
@@ -210,13 +227,48 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     >>> ops_mentioned(count_sums)
     (<op add>, <op sub>)
     """
-    words = dict.fromkeys(word for used in code_used(function) for word in _words(used))
+    words = dict.fromkeys(word for used in _all_code(function) for word in _words(used))
     # Ops of memory have names such as `copy` and `insert`, which are those of methods.
     known = {name: op for name, op in LIBRARY.items() if op.level != "memory"}
     mentioned = {word: known[word] for word in words if word in known and word not in _FORMS}
     if words.keys() & {"stateful", "has_state"}:
         mentioned.update({name: op for name, op in known.items() if op.stateful})
     return tuple(mentioned.values())
+
+
+def mentions_memory(function: Callable[..., Any]) -> bool:
+    """Tell whether a function has texts in it that are names of ops of memory.
+
+    Examples
+    --------
+    >>> def count_regions(graph):
+    ...     return sum(data["type"] == "alloc" for data in graph.nodes.values())
+    >>> mentions_memory(count_regions), mentions_memory(sorted)
+    (True, False)
+    """
+    return any(LIBRARY[text].level == "memory" for text in texts_in(function) if text in LIBRARY)
+
+
+def texts_in(function: Callable[..., Any]) -> frozenset[str]:
+    """Return the texts in the code of a function, and of functions and classes of its module that it uses."""
+    return frozenset(text for used in _all_code(function) for step in used.steps for text in _texts(used.value(step)))
+
+
+def _all_code(function: Callable[..., Any]) -> tuple[Used, ...]:
+    """Return the code of a function, and that of methods of classes of its module as well."""
+    found: dict[CodeType, Used] = {}
+    work = [function]
+    seen: set[type] = set()
+    while work:
+        for used in code_used(work.pop(0)):
+            if found.setdefault(used.code, used) is not used:
+                continue
+            classes = [v for step in used.steps if isinstance(v := used.value(step), type)]
+            for each in classes:
+                if each.__module__ == used.function.__module__ and each not in seen:
+                    seen.add(each)
+                    work += [member for member in vars(each).values() if isinstance(member, FunctionType)]
+    return tuple(found.values())
 
 
 _KNOWN_BEFORE = frozenset({*DEFAULT_OPS, "exp", "log", "pow"})

@@ -28,6 +28,7 @@ from graphrewrite.errors import (
     VerificationError,
 )
 from graphrewrite.graph import Graph
+from graphrewrite.op import LIBRARY
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.engine.entry import GraphRewriting, rewrite
 from graphrewrite.rewriting.passes import Pass, Pipeline
@@ -36,11 +37,11 @@ from graphrewrite.rewriting.rule.outcome import Declined
 from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.firing import Firing, facts_of, firing_between, firing_of
-from graphrewrite.testing.generation.tables import DEFAULT_OPS
-from graphrewrite.testing.mentioning import ops_mentioned, values_mentioned
+from graphrewrite.testing.generation.beside_values import ANNOTATED
+from graphrewrite.testing.mentioning import mentions_memory, ops_mentioned, texts_in, values_mentioned
 from graphrewrite.testing.strategies.asked_attributes import digraphs_for
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
-from graphrewrite.testing.strategies.graph_strategy import GraphsOfRules, graphs
+from graphrewrite.testing.strategies.graph_strategy import GraphsOfRules, graphs, graphs_about, programs
 from graphrewrite.testing.strategies.picking import one_of
 
 __all__ = ["Outcome", "Subject", "Transformation"]
@@ -268,9 +269,13 @@ class Subject:
             kinds.append(graphs())
             functions = [m.function for m in chosen if isinstance(m, Pass)]
             functions += [s for s in self.stages if not isinstance(s, tuple) and name_of(s) in wanted]
-            named = [op for function in functions for op in ops_mentioned(function)]
-            if named:  # half of the nodes have ops that the code mentions
-                kinds.append(graphs(ops=[*DEFAULT_OPS, *named * -(-len(DEFAULT_OPS) // len(named))]))
+            named = list(dict.fromkeys(op for function in functions for op in ops_mentioned(function)))
+            chief = [LIBRARY[kind] for m in chosen if isinstance(m, Pass) for kind in m.kinds or () if kind in LIBRARY]
+            keys = sorted(ANNOTATED & {text for function in functions for text in texts_in(function)})
+            if named or chief or keys:
+                kinds += [graphs_about(named, chief, keys)] * 3  # others show little of it
+            if any(map(mentions_memory, functions)):
+                kinds.append(programs())
         return one_of(kinds)
 
     @property

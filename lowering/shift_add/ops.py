@@ -85,13 +85,16 @@ def _infer_sums(*xs: Tensor, matrix: ArrayLike, element: FixedPoint) -> Tensor:
 
 @define_op(level="integer", infer=_infer_sums, elements=MANTISSAS)
 def linear_sums(*xs: np.ndarray, matrix: ArrayLike, element: FixedPoint) -> np.ndarray:
-    """All sums of numbers times constants: ``matrix @ xs``.
+    """All sums of numbers times constants: ``matrix @ xs``, of which the element type keeps the lowest bits.
 
     Examples
     --------
     >>> x, y = np.array([1, 2]), np.array([10, 20])
     >>> linear_sums(x, y, matrix=[[1, 1], [2, -1]], element=FixedPoint(True, 8)).tolist()
     [[11, -8], [22, -16]]
+    >>> linear_sums(x, y, matrix=[[0, -1]], element=FixedPoint(False, 4)).tolist()
+    [[6], [12]]
     """
     sums = np.stack([x.astype(np.int64) for x in xs], axis=1) @ np.asarray(matrix, np.int64).T
-    return np.asarray(sums.astype(element.dtype))
+    least = element.minimum
+    return np.asarray((((sums - least) & ((1 << element.width) - 1)) + least).astype(element.dtype))

@@ -118,6 +118,16 @@ def test_the_scalar_ops_refuse_what_they_cannot_mean():
         linear_sums.infer(whole, matrix=[[1, 2]], element=FixedPoint(True, 16))
 
 
+def test_sums_lie_in_their_format_whatever_the_matrix_is():
+    x = np.arange(-8, 8)
+    for element in (FixedPoint(True, 4), FixedPoint(False, 4), FixedPoint(True, 32)):
+        found = linear_sums(x, x[::-1], matrix=[[3, -2], [0, 7]], element=element)
+        wanted = np.stack([3 * x - 2 * x[::-1], 7 * x[::-1]], axis=1)
+        assert found.min() >= element.minimum
+        assert found.max() <= element.maximum
+        assert not ((found - wanted) % (1 << element.width)).any()
+
+
 X = Stream(FixedPoint(True, 8), (2, 5))
 
 

@@ -13,14 +13,9 @@ from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.lowering import lower_to_memory
 from graphrewrite.memory import parse_program
 from graphrewrite.testing import graphs
+from graphrewrite.testing.generation.programs import COMPUTING, MOVING, program_text
+from graphrewrite.testing.strategies.picking import by_choices
 from graphrewrite.types import OBJECT, TEXT
-
-MOVING = ("concat", "slice", "split", "reshape", "flatten", "squeeze", "unsqueeze", "identity", "transpose")
-COMPUTING = ("relu", "add", "neg", "mul")
-
-_LARGE, _SMALL, _COLUMN, _FLAT = (4, 3), (2, 3), (4, 1), (12,)
-_REGIONS = {"x": _LARGE, "s": _LARGE, "y": _LARGE, "z": _SMALL, "a": _LARGE, "b": _LARGE, "c": _SMALL, "d": _SMALL}
-_REGIONS |= {"e": _COLUMN}
 
 
 def has_a_place(graph: Graph) -> bool:
@@ -43,74 +38,6 @@ def written() -> st.SearchStrategy[Graph]:
     return texts().map(parse_program)
 
 
-@st.composite
-def texts(draw: st.DrawFn) -> str:
+def texts() -> st.SearchStrategy[str]:
     """Their text: whatever is read was written before."""
-    names: dict[str, tuple[str, int, tuple[int, ...]]] = {n: (n, 0, shape) for n, shape in _REGIONS.items()}
-    lines = [f"{n} = alloc : {_type(_REGIONS[n])}" for n in "abcde"]
-    for number in range(draw(st.integers(0, 4))):
-        root = draw(st.sampled_from([n for n in _REGIONS if _REGIONS[n] == _LARGE]))
-        shape = draw(st.sampled_from([_SMALL, _FLAT, (6,), _LARGE]))
-        count = shape[0] * (shape[1] if len(shape) > 1 else 1)
-        offset = draw(st.sampled_from([at for at in (0, 3, 6, 1) if at + count <= 12]))
-        lines.append(f"v{number} = view @in {root}, offset={offset} : {_type(shape)}")
-        names[f"v{number}"] = root, offset, shape
-    done = {(n, entry) for n in "xs" for entry in range(12)}
-
-    def entries(name: str) -> set[tuple[str, int]]:
-        root, offset, shape = names[name]
-        return {(root, offset + entry) for entry in range(shape[0] * (shape[1] if len(shape) > 1 else 1))}
-
-    def some(shape: tuple[int, ...] | None, *, reads: bool) -> str | None:
-        fits = [
-            n
-            for n, (root, _, own) in names.items()
-            if shape in (None, own) and (entries(n) <= done if reads else root != "x")
-        ]
-        return draw(st.sampled_from(fits)) if fits else None
-
-    for _ in range(draw(st.integers(1, 9))):
-        kind = draw(st.sampled_from(["relu", "neg", "add", "copy", "insert", "extract", "constant_of_shape"]))
-        out = some(None, reads=False)
-        assert out is not None
-        shape = names[out][2]
-        if kind == "constant_of_shape":
-            lines.append(f"{kind} @out {out}, shape={list(shape)}, value={draw(st.integers(0, 3))}.0")
-        elif kind in ("insert", "extract"):
-            large, small = draw(st.sampled_from([(_LARGE, _SMALL), (_LARGE, _COLUMN), (_SMALL, _SMALL)]))
-            target = some(large if kind == "insert" else small, reads=False)
-            source = some(small if kind == "insert" else large, reads=True)
-            if target is None or source is None:
-                continue
-            if names[target][0] == names[source][0]:
-                continue
-            starts = [draw(st.integers(0, w - p)) for w, p in zip(large, small, strict=True)]
-            mark = "@inout" if kind == "insert" else "@out"
-            lines.append(f"{kind} {mark} {target}, @in {source}, starts={starts}")
-            if kind == "insert":
-                root, offset, _ = names[target]
-                rows = ((starts[0] + i) * large[1] + starts[1] + j for i in range(small[0]) for j in range(small[1]))
-                done |= {(root, offset + entry) for entry in rows}
-                continue
-            out = target
-        else:
-            first = some(shape, reads=True)
-            if first is None:
-                continue
-            read = [first, *([some(shape, reads=True) or first] if kind == "add" else [])]
-            if any(names[each] != names[out] and entries(each) & entries(out) for each in read):
-                continue  # which reads what it writes over, and not entry by entry
-            lines.append(f"{kind} @out {out}, {', '.join(f'@in {each}' for each in read)}")
-        done |= entries(out)
-    lines += [
-        f"copy @out {n}, @in {some(_REGIONS[n], reads=True) or n}" for n in "yz" if not entries(n) <= done and n == "y"
-    ]
-    if not entries("z") <= done:
-        lines.append("constant_of_shape @out z, shape=[2, 3], value=1.0")
-    declared = [f"@in x : {_type(_LARGE)}", f"@inout s -> t : {_type(_LARGE)}"]
-    declared += [f"@out {n} : {_type(_REGIONS[n])}" for n in "yz"]
-    return "\n".join(["program p", "declare {", *declared, "}", "program {", *lines, "}"])
-
-
-def _type(shape: tuple[int, ...]) -> str:
-    return f"f32[{','.join(map(str, shape))}]"
+    return by_choices(program_text)

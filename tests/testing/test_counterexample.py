@@ -567,3 +567,18 @@ def test_the_search_says_what_was_tested():
     assert found.rules == (drop_identity, swap_difference)
     assert "seed: 3" in str(found)
     assert isinstance(found.rules[0], Rule)
+
+
+@rule(keeps="assumes")
+def drop_root_of_square(x):
+    """The root of a square is its number; assumes that this is not negative."""
+    yield op.sqrt(op.mul(x, x))
+    return x
+
+
+def test_what_a_rule_assumes_is_said():
+    example = check(drop_root_of_square, seed=0).counterexample
+    assert example is not None
+    said = [note for note in example.notes if "assumes" in note]
+    assert said == ["it assumes: The root of a square is its number; assumes that this is not negative."]
+    assert "where that does not hold in this graph, pass graphs in which it does: on=..." in example.notes

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from itertools import combinations
+from random import Random
 
 import numpy as np
 from hypothesis import given
 
 from graphrewrite import pass_
+from graphrewrite.op import LIBRARY
 from graphrewrite.rules.cleaning import merge_equal_nodes
-from graphrewrite.testing.mentioning import ops_mentioned
+from graphrewrite.testing.mentioning import mentions_memory, ops_mentioned, values_mentioned
+from graphrewrite.testing.strategies.graph_strategy import graphs_about
+from graphrewrite.testing.strategies.picking import Choices, making
 from graphrewrite.testing.subject import Subject
 
 POOLS = ("max_pool", "average_pool")
@@ -38,6 +42,29 @@ def test_texts_in_the_code_of_functions_inside_and_of_those_it_calls():
 
 def test_ops_that_keep_a_state_where_the_code_asks_for_that():
     assert names(merge_equal_nodes.function) == ["constant", "maximum", "minimum", "register", "delay", "counter"]
+
+
+class _Counter:
+    """Counts what has one reader."""
+
+    def __init__(self, graph):
+        self.found = [n for n, data in graph.nodes.items() if data["type"] == "pad"]
+
+
+def test_methods_of_classes_of_its_module_speak_of_ops_as_well():
+    assert names(lambda graph: _Counter(graph).found) == ["pad"]
+
+
+def test_ops_of_memory_count_where_their_names_are_texts():
+    assert mentions_memory(lambda graph: [n for n in graph if graph.nodes[n]["type"] == "view"])
+    assert not mentions_memory(lambda graph: graph.copy())
+
+
+def test_numbers_with_which_lengths_are_compared():
+    def is_image(x, y):
+        return (len(x.shape) == 4 and x.shape[1] > 7) or len(y.shape) not in (2, 3)
+
+    assert values_mentioned(is_image).lengths == (4, 2, 3)
 
 
 def test_of_what_is_not_written_in_python_nothing_is_known():
@@ -80,3 +107,28 @@ def test_graphs_for_a_pass_are_full_of_them():
 
     count()
     assert found["pad"] > 2 * max(found[other] for other in ("sub", "conv", "max_pool"))
+
+
+def test_graphs_have_the_annotations_that_code_reads():
+    make = making(graphs_about([], [LIBRARY["neg"]], ["backend"]))
+    assert make is not None
+    drawn = [make(Choices(Random(seed).randbytes)) for seed in range(20)]
+    found = Counter(str(data.get("backend")) for graph in drawn for data in graph.nodes.values())
+    assert min(found["cpu"], found["gpu"], found["None"]) > 10
+
+
+@pass_
+def touches_regions(graph):
+    """Speaks of memory."""
+    return [n for n in graph if graph.nodes[n]["type"] == "alloc"][:0]
+
+
+def test_graphs_for_a_pass_about_memory_are_programs_as_well():
+    found: Counter[str] = Counter()
+
+    @given(Subject(touches_regions).graphs(["touches_regions"]))
+    def count(graph):
+        found.update(data["type"] for data in graph.nodes.values())
+
+    count()
+    assert min(found["alloc"], found["copy"]) > 0

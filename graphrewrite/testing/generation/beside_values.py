@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrewrite.graph import Graph
 from graphrewrite.op.reserved_keys import is_attribute, is_other_name
 from graphrewrite.testing.generation.demand import Pick
 
-__all__ = ["annotate", "order"]
+__all__ = ["ANNOTATED", "annotate", "annotate_all", "order"]
 
 _ANNOTATIONS: Mapping[str, tuple[Any, ...]] = {
     "latency": (3, 0),
     "label": ("encoder.0", ""),
     "taps": ([1, 2], []),
     "cost": ({"area": 0.5},),
-    "backend": ("cpu",),
+    "backend": ("cpu", "gpu"),
 }
 """Values by key: of every kind that a graph holds, and one key that the library itself reads."""
+ANNOTATED = frozenset(_ANNOTATIONS)
 _KINDS = ("control", "memory")
 _MOST = 3
 
@@ -40,6 +41,24 @@ def annotate(graph: Graph, pick: Pick) -> None:
             graph.nodes[node][key] = pick(_ANNOTATIONS[key])
         if pick((False, False, True)) and graph.nodes[node]["type"] not in ("input", "output"):
             graph.nodes[node]["origin"] = ("layer.0", "layer.1")[: pick((1, 2))]
+
+
+def annotate_all(graph: Graph, keys: Sequence[str], pick: Pick) -> None:
+    r"""Annotate most nodes, in place, with keys that code reads.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nz = neg(x)\ny = output(z)")
+    >>> annotate_all(g, ["backend"], lambda options: options[1])
+    >>> g.annotations("z")
+    {'backend': 'cpu'}
+    """
+    for key in keys:
+        for node in graph:
+            op = graph.op(node)
+            value = pick((None, *_ANNOTATIONS[key]))
+            if value is not None and not is_attribute(key, op) and not is_other_name(key, op):
+                graph.nodes[node][key] = value
 
 
 def order(graph: Graph, pick: Pick) -> None:

@@ -31,6 +31,7 @@ from graphrewrite.testing.generation.proposing import (
     propose,
     sources,
 )
+from graphrewrite.testing.generation.relations import beside
 from graphrewrite.testing.generation.repeating import repeated
 from graphrewrite.testing.generation.suggested import shapes_of
 from graphrewrite.testing.generation.tables import CONTINUOUS
@@ -133,7 +134,7 @@ class Builder:
         if self.pick((True, False)) and readers:
             others = [o for pooled in self.pool.values() for o in pooled if o.type.element == kind.element]
             others = [other for other in others if _are_broadcast(other.type.shape, kind.shape)]
-            self._add(self.pick(readers), [self.pick(others), value], Case((), {}))
+            self.add(self.pick(readers), [self.pick(others), value], {})
         else:
             self.computed.append(value)
 
@@ -204,7 +205,7 @@ class Builder:
             turn = self.pick(range(TURNS)) if attempt or self.chance(3) else link.turn
             case = propose(source, kind, link.operands, turn)
             if case is not None and _reads(reader, case.results[0]):
-                self.node(reader, self._case(source, self.value(kind), case))
+                self.node(reader, self.added(source, self.value(kind), case))
                 return
 
     def nest(self) -> None:
@@ -223,7 +224,7 @@ class Builder:
     def source(self, op: Op, reader: Op | None = None) -> Value | None:
         """Add a node of an op without operands, such as a counter, which another one can read where that is given."""
         cases = [c for c in sources(op) if reader is None or counts_of(reader, kind_of(c.results[0]))]
-        return self._add(op, [], self.pick(cases)) if cases else None
+        return self.add(op, [], self.pick(cases).attributes) if cases else None
 
     def first(self, op: Op) -> Value | None:
         """Return a value that an op takes as its first operand; None where nothing is known about it."""
@@ -263,7 +264,8 @@ class Builder:
         if self.open_sizes:
             shape = (*shape[:1], *(self.pick((size, size, self.pick(EXPRESSIONS))) for size in shape[1:]))
         if isinstance(element, Quantised) and rank > 1 and 0 != sizes[1] == shape[1] and self.chance(3):
-            element = Quantised("i8", (0.5, 0.25, 2.0)[: int(sizes[1])], axis=1)
+            scales = (0.5, 0.25, 2.0) * int(sizes[1])
+            element = Quantised("i8", scales[: int(sizes[1])], axis=1)
         layout = self.pick(LAYOUTS[rank]) if self.every_type and rank in LAYOUTS and self.chance(8) else None
         return Tensor(element, shape, layout)
 
@@ -278,9 +280,9 @@ class Builder:
         case = propose(op, first.type, count, turn, sparingly=self.sparingly) or propose(op, first.type, count, 0)
         if case is None or (result is not None and case.results[0] != result):
             return None
-        return self._case(op, first, case)
+        return self.added(op, first, case)
 
-    def _case(self, op: Op, first: Value, case: Case) -> Value | None:
+    def added(self, op: Op, first: Value, case: Case) -> Value | None:
         """Add a node as a case has it, with operands that are there or new."""
         if any("-" in str(size) for kind in case.types for size in kind.shape):
             return None  # it would be negative if the other size is large
@@ -294,18 +296,19 @@ class Builder:
         operands = [first, *rest]
         if op.commutative and rest and self.chance(2):
             operands[:2] = reversed(operands[:2])
-        return self._add(op, operands, case)
+        return self.add(op, operands, case.attributes)
 
-    def _add(self, op: Op, operands: list[Value], case: Case) -> Value | None:
+    def add(self, op: Op, operands: list[Value], attributes: Mapping[str, Any]) -> Value | None:
+        """Add a node if it fits and its result is not too large, and return its first value."""
         try:
-            kinds = op.result_types(tuple(value.type for value in operands), case.attributes)
+            kinds = op.result_types(tuple(value.type for value in operands), attributes)
             if any(extent(kind, self.batch) > _LARGEST for kind in kinds):
                 return None  # borders and joins of results of others grow without end
-            if not holds_for_all(op, [value.type for value in operands], case.attributes, self.batch):
+            if not holds_for_all(op, [value.type for value in operands], attributes, self.batch):
                 return None
-            if not self._are_within(op, operands, case.attributes):
+            if not self._are_within(op, operands, attributes):
                 return None
-            made = self.graph.add(op, operands, case.attributes)
+            made = self.graph.add(op, operands, attributes)
         except TypeMismatchError:  # operands in another order
             return None
         values = made if isinstance(made, tuple) else (made,)
@@ -333,7 +336,7 @@ class Builder:
             return
         op, operands, attributes = repeated(self.graph, self.computed, self.ops, self.pick)
         with suppress(Exception):  # these operands and attributes do not fit, and an inference may not foresee them
-            self._add(op, operands, Case((), attributes))
+            self.add(op, operands, attributes)
 
     def build(self, plan: Plan, *, spoiled: bool = False) -> list[Value]:
         """Add what is planned and return the values of its roots."""
@@ -376,15 +379,26 @@ class Builder:
         node, kind = self.pick(computed).node, plan.types[leaf]
         op, (first, *rest) = self.graph.op(node), [self.graph.value(*operand) for operand in self.graph.operands(node)]
         shapes = [first.type.shape, kind.shape] if len(first.type.shape) == len(kind.shape) else [first.type.shape]
-        attributes = self.graph.attributes(node)
-        for shape in shapes:
+        ways: list[tuple[Mapping[str, Any], Type, Value | None]] = [
+            (part, first.type, first) for part in self._parts_beside(node, first.type)
+        ]
+        with suppress(Unfit):
+            ways += [(self.graph.attributes(node), retyped(first.type, shape=shape), None) for shape in shapes]
+        for attributes, own, same in ways:
             with suppress(Unfit, TypeMismatchError):
-                own = retyped(first.type, shape=shape)
                 if op.result_types((own, *(value.type for value in rest)), attributes) == (kind,):
-                    value = self.graph.add(op, [self.value(own), *rest], attributes)
+                    value = self.graph.add(op, [self.value(own) if same is None else same, *rest], attributes)
                     made[leaf] = value if isinstance(value, tuple) else (value,)
                     self.computed.append(made[leaf][0])
                     return
+
+    def _parts_beside(self, node: str, before: Type) -> list[dict[str, Any]]:
+        """Attributes with which another node would take the part beside that of a node, sometimes."""
+        if not self.pick((True, False)):
+            return []
+        op, after = self.graph.op(node), self.graph.result_type(node)
+        found = [beside(op, self.graph.attributes(node), before, after, self.pick) for _ in range(_LOOKS)]
+        return [part[0] for part in found if part is not None and part[1] == before]
 
     def _indices_of(self, node: Node, plan: Plan, made: dict[Leaf | Node, tuple[Value, ...]]) -> None:
         """Add the constants of a node that are indices, which lie within their axes, and some amounts of shifts."""

@@ -172,7 +172,8 @@ class _Walk:
         self.since += 1
         is_drawn = turn < _FIRST or turn % 4 == 0 or not self.answers
         try:
-            plan = self._drawn(pick) if is_drawn else self._found(turn, pick)
+            ranks = self._ranks(turn) if is_drawn else ()
+            plan = self._drawn(pick, ranks) if is_drawn else self._found(turn, pick)
             plan = steer(plan, pick, self.mentioned) if turn % 2 == 0 and turn % 8 else plan
             graph = _graph_of(plan, turn)
         except Unfit:
@@ -183,8 +184,9 @@ class _Walk:
             self.lines.update(ran)
             self.all_ran = not self.branches.never_run(self.lines)
         self.fired += reason is None
-        self.drawn += is_drawn
-        self.met += is_drawn and reason is None
+        counts = is_drawn and not ranks  # graphs are drawn of any number of axes
+        self.drawn += counts
+        self.met += counts and reason is None
         if reason is None:
             there, plain = sequences_hiding(plan)
             self.hidden |= plain
@@ -201,8 +203,12 @@ class _Walk:
             same = self.answers.setdefault(answer, [])
             _keep(plan, same, by_element=self.by_element and reason is None)
 
-    def _drawn(self, pick: Pick) -> Plan:
-        return plan_instance(self.rule.pattern, pick, every_type=self.every_type)
+    def _ranks(self, turn: int) -> tuple[int, ...]:
+        """Numbers of axes to draw: half of the time those that the code compares a length with."""
+        return self.mentioned.lengths if turn // 4 % 2 else ()
+
+    def _drawn(self, pick: Pick, ranks: tuple[int, ...]) -> Plan:
+        return plan_instance(self.rule.pattern, pick, every_type=self.every_type, ranks=ranks)
 
     def _found(self, turn: int, pick: Pick) -> Plan:
         """A plan near to one of an answer that seldom was given."""

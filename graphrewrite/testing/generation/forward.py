@@ -14,7 +14,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Application, Pattern, Where
 from graphrewrite.testing.generation.borrowing import like_another
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, near, seeded, sizes_without_symbol, unmet
-from graphrewrite.testing.generation.experience import counts_of, taken
+from graphrewrite.testing.generation.experience import counts_of, forms, taken
 from graphrewrite.testing.generation.fitting import Case, accepted_case, fit, refusal
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, RANKS, SIZES, USUAL, Kind, kind_of, retyped
 from graphrewrite.testing.generation.made_of import case_of_inner, inner_op
@@ -195,6 +195,8 @@ def _opened(
         of_graphs = of_bodies(op, len(known), given)
         proposed = propose(op, first, len(known), turn, kept=kept) if of_graphs is None else Case(of_graphs)
         proposed = proposed or propose(op, first, len(known), 0)
+        if proposed is None and not there and (found := forms(op, len(known), kind_of(first))):
+            proposed = pick(found).case  # it takes some values of that kind
     if proposed is None:
         raise Unfit(f"{NOTHING} {op.name} takes with {len(known)} operands")
     attributes = {**proposed.attributes, **given}
@@ -210,8 +212,11 @@ def _opened(
                 raise Unfit(f"{name}: {unmet(condition, value)}")
             attributes[name] = pick(good)
     alike: dict[Leaf | Output, Type] = {}
+    # A condition that an input does not fulfil is one on what is computed of constants, or on their entries.
+    conditional = {o for o in node.operands if isinstance(o, Leaf) and o.condition is not None and not simple}
+    whole = {o for o in conditional if pick((False, True))}
     types = [
-        t or alike.setdefault(o, _whole(p) if _is_constant(o) else p)
+        t or alike.setdefault(o, _whole(p) if _is_constant(o) or o in whole else p)
         for o, t, p in zip(node.operands, known, proposed.types, strict=True)
     ]
     loose = [i for i, t in enumerate(known) if t is None]

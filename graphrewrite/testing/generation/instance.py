@@ -69,20 +69,24 @@ def _is_feasible(pattern: Pattern, kind: tuple[Any, int], reasons: list[str]) ->
     return False
 
 
-def plan_instance(pattern: Pattern, pick: Pick, *, every_type: bool = False) -> Plan:
+def plan_instance(pattern: Pattern, pick: Pick, *, every_type: bool = False, ranks: Collection[int] = ()) -> Plan:
     """Return a typed instance of a pattern.
 
     Parameters
     ----------
+    ranks : collection of int
+        Numbers of axes that are wanted, where it has instances of these.
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
     """
     if own := own_plans(pattern):
         return pick(own)
     kinds = feasible_kinds(pattern)
+    kinds = tuple(kind for kind in kinds if kind[1] in ranks) or kinds
     if not kinds or pick((False, True)):
         known = forward_plans(pattern, every_type=every_type) or forward_plans(pattern)
         if known:
+            known = {kind: plans for kind, plans in known.items() if kind.rank in ranks} or known
             return vary(_forward(pattern, known, pick, every_type=every_type), pick, every_type=every_type)
     last = Unfit("no attempt")
     for _ in range(_ATTEMPTS):

@@ -102,7 +102,7 @@ def _hint(op: Op, name: str) -> Any:
 def _of_hint(hint: Any, known: _Known) -> Iterator[Recipe]:
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is np.ndarray or origin is np.ndarray or "_SupportsArray" in str(hint):  # numpy.typing.ArrayLike is a union
-        yield from _arrays()
+        yield from _arrays(known)
     elif origin is Literal:
         yield from map(_always, arguments)
     elif origin in (Union, types.UnionType):
@@ -149,7 +149,7 @@ def _unknown(known: _Known) -> Iterator[Recipe]:
     yield from _formats()
     yield from _quantised()
     yield from _words(known)
-    yield from _arrays()
+    yield from _arrays(known)
 
 
 def _integers(known: _Known) -> Iterator[Recipe]:
@@ -234,7 +234,7 @@ def _own(kind: Type | None, wanted: type) -> Any:
     return kind.element
 
 
-def _arrays() -> Iterator[Recipe]:
+def _arrays(known: _Known) -> Iterator[Recipe]:
     def made(shape: Callable[[int], tuple[int, ...]], kind: Type | None, rng: random.Random) -> np.ndarray:
         sizes = shape(channels_of(kind))
         return np.array([rng.randint(-3, 3) for _ in range(math.prod(sizes))], np.int64).reshape(sizes)
@@ -250,6 +250,13 @@ def _arrays() -> Iterator[Recipe]:
         ("columns", lambda c: (c, 2)),
     ):
         yield Recipe(f"array of a {name}", partial(made, shape))
+    for columns in (1, 2, 3, 5) if known.op.variadic else ():  # as many as there are operands
+        yield Recipe(f"array of {columns} columns", partial(_columns, columns))
+
+
+def _columns(count: int, kind: Type | None, rng: random.Random) -> np.ndarray:
+    most = rng.choice((3, 3, 100, 0))
+    return np.array([[rng.randint(-most, most) for _ in range(count)] for _ in range(rng.choice((2, 3, 1)))], np.int64)
 
 
 def _sequences(arguments: Sequence[Any], known: _Known) -> Iterator[Recipe]:

@@ -14,12 +14,12 @@ from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.fitting import Case, computes, fit
 from graphrewrite.testing.generation.joint import governed, joint_recipes
-from graphrewrite.testing.generation.kinds import FAMILIES, Kind
+from graphrewrite.testing.generation.kinds import FAMILIES, Kind, retyped
 from graphrewrite.testing.generation.options import mostly_given, recipes_of
 from graphrewrite.testing.generation.sequences import Recipe, values_made
 from graphrewrite.testing.generation.suggested import starts_of, suggested
 from graphrewrite.testing.generation.tracing import Trace
-from graphrewrite.types import Element, Stream, Tensor, Type, element_kind
+from graphrewrite.types import Element, FixedPoint, Stream, Tensor, Type, element_kind
 
 __all__ = ["Form", "beside", "distinct", "found_forms", "mixed", "required_of", "tried"]
 
@@ -34,6 +34,7 @@ _EACH = 12
 _ASKED = 60
 """How often to ask an op for each kind of operands, and again as often for each attribute that it must have."""
 
+_WHOLE = FixedPoint(True, 8)
 _AFTER = 20
 """How often to ask it once it has taken some."""
 
@@ -84,6 +85,10 @@ def found_forms(op: Op, count: int, kind: Kind) -> list[Form]:
     if known:
         return [form for ranks, elements in known for form in search.forms([ranks], elements)]
     alike = search.forms(_ranks(op, count, kind.rank), (None,) * others)
+    if not alike and len(search.required) > 1:  # each value of each attribute once at least, and whole numbers
+        firsts = starts_of(op, kind)[:2]
+        whole = tuple(retyped(first, element=_WHOLE) for first in firsts) if kind.family == "fixed" else firsts
+        alike = _Search(op, kind, whole).forms(_ranks(op, count, kind.rank), (None,) * others)
     if not others or op.infer_types is elementwise or kind.family == "stream":
         return alike
     if alike:
@@ -114,8 +119,9 @@ def mixed(op: Op, form: Form, kind: Kind) -> list[Form]:
 class _Search:
     """A search that ends when it has asked too often."""
 
-    def __init__(self, op: Op, kind: Kind) -> None:
+    def __init__(self, op: Op, kind: Kind, firsts: Sequence[Type] = ()) -> None:
         self.op, self.kind, self.rng = op, kind, random.Random(0)
+        self.firsts, self.deals = firsts or starts_of(op, kind), bool(firsts)
         self.required = required_of(op)
         self.most = _MOST
         self.noted: Trace = []
@@ -126,8 +132,8 @@ class _Search:
         several = not elements and len(self.required) > 1
         found: list[Form] = []
         fallback: list[Form] = []
-        for first in starts_of(self.op, self.kind)[: 2 if elements else None]:
-            for recipes in _together(self.op, self.required, first, self.rng):
+        for first in self.firsts[: 2 if elements else None]:
+            for recipes in _together(self.op, self.required, first, self.rng, deals=self.deals):
                 done = {form.ranks for form in found}
                 for ranks in all_ranks if several else [r for r in all_ranks if r not in done]:
                     if self.left <= 0:
@@ -182,8 +188,10 @@ def _ranks(op: Op, count: int, rank: int) -> list[tuple[int, ...]]:
     return [*found]
 
 
-def _together(op: Op, required: list[str], first: Type, rng: random.Random) -> Iterator[dict[str, Recipe]]:
-    """Recipes for the attributes that must be given; by chance where there are many combinations."""
+def _together(
+    op: Op, required: list[str], first: Type, rng: random.Random, *, deals: bool
+) -> Iterator[dict[str, Recipe]]:
+    """Recipes for the attributes that must be given; by chance, or each of one once where there are many."""
     if not required:
         yield {}
         return
@@ -202,6 +210,11 @@ def _together(op: Op, required: list[str], first: Type, rng: random.Random) -> I
     if count <= (_EACH if several else _TRIES):
         for chosen in product(*each):
             yield dict(zip(required, chosen, strict=True))
+        return
+    if deals:
+        dealt = [rng.sample(recipes, len(recipes)) for recipes in each]
+        for turn in range(max(_EACH, *map(len, each))):
+            yield {name: recipes[turn % len(recipes)] for name, recipes in zip(required, dealt, strict=True)}
         return
     for _ in range(_EACH if several else _TRIES):
         yield {name: rng.choice(recipes) for name, recipes in zip(required, each, strict=True)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -22,6 +23,7 @@ from graphrewrite.testing.generation.indices import bits_shifted
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.together import related, relations_of
 from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.testing.generation.varying import vary, with_element
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
@@ -51,6 +53,8 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
         changes = (*changes, _magnitudes, _magnitudes)
     if len(mentioned.elements) > 1 and _converting(plan):
         changes = (*changes, _conversion, _conversion)
+    if relations_of(plan):
+        changes = (*changes, *[_related] * (len(changes) // 2))
     for _ in range(_TRIES):
         try:
             return pick(changes)(plan, pick, mentioned)
@@ -135,6 +139,15 @@ def _element(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     there += [given["element"] for given in plan.attributes.values() if given.get("element") is not None]
     new = pick(some([element for element in (*mentioned.elements, *there) if element != old]))
     return with_element(plan, old, new, pick)
+
+
+def _related(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
+    """Bring nodes into a relation to each other, perhaps several ones after the other."""
+    plan = related(plan, pick)
+    for _ in range(pick(range(_TRIES))):
+        with suppress(Unfit):
+            plan = related(plan, pick)
+    return plan
 
 
 def _conversion(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from random import Random
 
 from hypothesis import strategies as st
 
 from graphrewrite.graph import Graph, Value
+from graphrewrite.lowering import lower_to_memory
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.rewriting.rule.declaration import Rule
-from graphrewrite.testing.generation.beside_values import annotate, order
+from graphrewrite.testing.generation.beside_values import annotate, annotate_all, order
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.exploring import Telling, explored, explored_together
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds, plan_instance
 from graphrewrite.testing.generation.kinds import SIZES
 from graphrewrite.testing.generation.palette import few_ops, usual_ops
+from graphrewrite.testing.generation.programs import COMPUTING, MOVING, program
+from graphrewrite.testing.generation.relating import relate
 from graphrewrite.testing.generation.richness import plainness
 from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
@@ -28,7 +32,7 @@ from graphrewrite.testing.strategies.sending import made_by_call
 from graphrewrite.testing.strategies.shown import as_code
 from graphrewrite.types import Dimension
 
-__all__ = ["GraphsOfRules", "graphs"]
+__all__ = ["GraphsOfRules", "graphs", "graphs_about", "programs"]
 
 
 @made_by_call
@@ -80,6 +84,34 @@ def graphs(
     around = [o for o in chosen if ops is not None or o.name in CONTINUOUS]
     site = _Surroundings(containing, around, every_type=every_type)
     return _strategy(partial(_around, (site,), every_type=every_type))
+
+
+def graphs_about(named: Sequence[Op], chief: Sequence[Op], keys: Sequence[str] = ()) -> st.SearchStrategy[Graph]:
+    """Return a strategy of graphs for code that looks at whole graphs: its ops, often in a relation to each other.
+
+    Parameters
+    ----------
+    named : sequence of Op
+        Ops that the code mentions: half of the nodes are of these, or all.
+    chief : sequence of Op
+        Those that it is about.
+    keys : sequence of str
+        Annotations that it reads.
+    """
+    usual = [LIBRARY[name] for name in DEFAULT_OPS]
+    found: list[Op] = []
+    for those in (named, chief):
+        found += [*those] * max(1, len(found) // len(those)) if those else []
+    whole = [*usual, *found * -(-len(usual) // len(found))] if found else usual
+    reading = [op for op in found if op.operands]
+    related = [op for op in chief or named if op.operands]
+    narrow = found if reading else whole
+    return _strategy(partial(_about, tuple(whole), tuple(narrow), tuple(related), tuple(keys)))
+
+
+def programs() -> st.SearchStrategy[Graph]:
+    """Return a strategy of programs over memory: what graphs are lowered to, and others that use few regions."""
+    return _strategy(_program)
 
 
 class GraphsOfRules:
@@ -188,6 +220,9 @@ no node, so that zeros are nodes less."""
 _CHOSEN = 3 * _ENDS
 """Bytes for what a graph is made of, and what it has beside that."""
 _ONE_IN_6, _ONE_IN_12 = (*[False] * 5, True), (*[False] * 11, True)
+_RELATED = (False, True)
+_EVEN = (2, 4, 6)
+"""Sizes of which half can be taken."""
 _ABSENT = 128
 _INSTANCES, _OF_SEVERAL = (1, 2, 1, 2), (2, 3, 4, 3)
 """Of a pattern in a graph, and of those of several rules: two cost much less than two graphs."""
@@ -229,12 +264,40 @@ def _of_all(pick: Choices, *, every_type: bool, open_sizes: bool) -> Graph:
     return graph
 
 
-def _built(builder: Builder, pick: Choices, drawn: bytes, *, nests: bool = False) -> Graph:
-    """A graph with a node for each record that says so, and perhaps one with a graph inside."""
+def _about(
+    ops: tuple[Op, ...], narrow: tuple[Op, ...], related: tuple[Op, ...], keys: tuple[str, ...], pick: Choices
+) -> Graph:
+    """Graphs of the usual ops and those of some code, or of those alone, often in a relation to each other."""
+    drawn = pick.draw(_CHOSEN + _DRAWN)
+    chosen, drawn = drawn[:_CHOSEN], drawn[_CHOSEN:]
+    pick.begin(chosen[:_ENDS])
+    chosen_ops = pick((ops, narrow))
+    builder = Builder(pick, chosen_ops, pick(_BATCHES), sparingly=pick((False, True)), sizes=pick((SIZES, _EVEN)))
+    graph = _built(builder, pick, drawn, related=related)
+    pick.begin(chosen[_ENDS:])
+    annotate_all(graph, keys, Choices(Random(pick(range(256))).randbytes))
+    return graph
+
+
+def _program(pick: Choices) -> Graph:
+    if pick((True, False)):
+        return program(pick)
+    graph = _plain(_OF_PROGRAMS, pick, every_type=False, open_sizes=False)
+    return lower_to_memory(graph)
+
+
+_OF_PROGRAMS = tuple(LIBRARY[name] for name in (*MOVING, *COMPUTING))
+
+
+def _built(builder: Builder, pick: Choices, drawn: bytes, *, nests: bool = False, related: Sequence[Op] = ()) -> Graph:
+    """A graph with a node for each record that says so, and perhaps one with a graph inside, or with related nodes."""
     for start in range(_ENDS, len(drawn), _RECORD):
         if drawn[start] >= _ABSENT:
             pick.begin(drawn[start + 1 : start + _RECORD])
-            builder.nest() if nests else builder.step()
+            if bool(related) and pick(_RELATED):
+                relate(builder, related)
+            else:
+                builder.nest() if nests else builder.step()
             nests = False
     pick.begin(drawn[1:_ENDS])
     return builder.finish([])

@@ -1,0 +1,161 @@
+"""Nodes that are added to a graph in a relation to what is there: for passes, which look at many nodes at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from graphrewrite.graph import Value
+from graphrewrite.op.define import elementwise
+from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import attributes_in
+from graphrewrite.testing.generation.builder import Builder
+from graphrewrite.testing.generation.experience import accepted, counts_of
+from graphrewrite.testing.generation.fitting import Case
+from graphrewrite.testing.generation.joint import governed, joint_recipes
+from graphrewrite.testing.generation.kinds import kind_of
+from graphrewrite.testing.generation.proposing import TURNS, propose
+from graphrewrite.testing.generation.relations import beside, undoing
+from graphrewrite.testing.generation.sequences import VARIED, Recipe, values_made
+from graphrewrite.types import Type
+
+__all__ = ["relate"]
+
+_DEPTH = 3
+"""Nodes one behind the other of which another copy is made."""
+_LOOKS = 8
+_SELDOM = (False, False, True)
+_AGAIN = (True, True, False)
+
+
+def relate(builder: Builder, ops: Sequence[Op]) -> None:
+    """Add a node of one of some ops; what undoes one, or takes the part beside it; a second copy of several; or a sum.
+
+    Where nothing fits, nothing is added.
+    """
+    node = _some_of(builder, ops)
+    with suppress(Exception):  # an inference, which may be a user's, may refuse it in any way
+        if node is None or builder.pick(_SELDOM):
+            builder.pick((_other, _other if node is None else _twin, _twin, _meet))(builder, ops)
+        elif not _undo(builder, node) and not _part(builder, node):
+            _twin(builder, ops)
+
+
+def _other(builder: Builder, ops: Sequence[Op]) -> None:
+    """Add a node whose attributes are not the simplest ones: which rules leave as they are."""
+    op = builder.pick(ops)
+    there = [value for value in builder.computed if counts_of(op, kind_of(value.type))]
+    first = builder.pick((there[-1], builder.first(op))) if there else builder.first(op)
+    counts = counts_of(op, kind_of(first.type)) if first is not None else ()
+    if first is None or not counts:
+        return
+    case = propose(op, first.type, builder.pick(counts), builder.pick(range(TURNS)))
+    if case is None:
+        return
+    rng = random.Random(builder.pick(range(256)))
+    each = [{name: recipe} for name in op.attributes for recipe in _varied(op, name, case)]
+    known: Sequence[Mapping[str, Recipe]] = list(joint_recipes(op)) if governed(op) else each
+    for _ in range(_LOOKS if known else 0):
+        values = values_made(rng.choice(known), first.type, rng)
+        if values is not None and not op.attributes.items() >= values.items():
+            with suppress(Exception):
+                kinds = op.infer(*case.types, **{**case.attributes, **values})
+                case = replace(case, attributes={**case.attributes, **values}, results=kinds)
+                break
+    builder.added(op, first, case)
+
+
+def _varied(op: Op, name: str, case: Case) -> list[Recipe]:
+    """What an attribute may be, without what gives one value only where there is what gives many."""
+    recipes = list(accepted(op, name, len(case.types), kind_of(case.types[0])))
+    return [recipe for recipe in recipes if recipe.style in VARIED] or recipes
+
+
+def _some_of(builder: Builder, ops: Collection[Op]) -> str | None:
+    """A node of one of some ops, the last ones the likeliest."""
+    graph = builder.graph
+    found = [value.node for value in builder.computed if graph.op(value.node) in ops and graph.operands(value.node)]
+    return builder.pick((found[-1], builder.pick(found))) if found else None
+
+
+def _first_types(builder: Builder, node: str) -> tuple[Type, Type]:
+    graph = builder.graph
+    return graph.result_type(*graph.operands(node)[0]), graph.result_type(node)
+
+
+def _undo(builder: Builder, node: str) -> bool:
+    """Let a node undo another one, at once or behind others; tell whether that is possible."""
+    graph = builder.graph
+    op, (before, after) = graph.op(node), _first_types(builder, node)
+    attributes = undoing(op, attributes_in(graph.nodes[node], op), before)
+    if attributes is None:
+        return False
+    behind = [v for v in builder.computed if v.type == after and node in {v.node, *graph.upstream(v.node)}]
+    others = [value for value in behind if value.node != node] or behind
+    if others:
+        builder.add(op, [builder.pick((others[-1], builder.pick(behind))), *_others(builder, node)], attributes)
+    return True
+
+
+def _part(builder: Builder, node: str) -> bool:
+    """Add a node that takes the part beside that of another one, or leaves room for it; tell whether there is one."""
+    graph = builder.graph
+    op, (before, after) = graph.op(node), _first_types(builder, node)
+    part = beside(op, attributes_in(graph.nodes[node], op), before, after, builder.pick)
+    if part is None:
+        return False
+    attributes, kind = part
+    first = builder.value(kind) if _gives(op) else graph.value(*graph.operands(node)[0])
+    added = builder.add(op, [first, *_others(builder, node)], attributes)
+    if _gives(op) and added is not None and builder.pick(_AGAIN):
+        _joined(builder, graph.value(node), added)
+    return True
+
+
+def _gives(op: Op) -> bool:
+    """Whether what lies beside each other is what several nodes give, and not parts of what they read."""
+    return "pads" in op.attributes
+
+
+def _twin(builder: Builder, ops: Sequence[Op]) -> None:
+    """Add a copy of a value's computation with other inputs, and often a node that reads both."""
+    if not builder.computed:
+        return
+    value = builder.pick((builder.computed[-1], builder.pick(builder.computed)))
+    copy = _copied(builder, value, _DEPTH)
+    if builder.pick(_AGAIN) and copy.node != value.node:
+        _joined(builder, value, copy)
+
+
+def _copied(builder: Builder, value: Value, depth: int) -> Value:
+    graph = builder.graph
+    data = graph.nodes[value.node]
+    operands = [graph.value(*each) for each in graph.operands(value.node)]
+    if not operands or not depth:
+        is_kept = data["type"] == "constant" or builder.pick((False, True))
+        return value if is_kept else builder.input(value.type)
+    op = graph.op(value.node)
+    made = graph.add(op, [_copied(builder, each, depth - 1) for each in operands], attributes_in(data, op))
+    values: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
+    builder.computed += map(builder.offer, values)
+    return values[value.result]
+
+
+def _meet(builder: Builder, ops: Sequence[Op]) -> None:
+    """Add a node that reads two values of one type that nothing reads yet."""
+    loose = [value for value in builder.computed if not builder.graph.succ[value.node]]
+    pairs = [(a, b) for at, a in enumerate(loose) for b in loose[:at] if a.type == b.type]
+    if pairs:
+        _joined(builder, *builder.pick(pairs))
+
+
+def _joined(builder: Builder, one: Value, other: Value) -> None:
+    readers = [op for op in builder.ops if op.infer_types is elementwise and len(op.operands) == op.required == 2]
+    if readers:
+        builder.add(builder.pick(readers), [one, other], {})
+
+
+def _others(builder: Builder, node: str) -> list[Value]:
+    return [builder.graph.value(*each) for each in builder.graph.operands(node)[1:]]

@@ -1,0 +1,145 @@
+"""Changes of a plan that bring several nodes into a relation: slices side by side, one node that undoes another one.
+
+What a rule asks of two nodes together is seldom found by changing one attribute after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.op import LIBRARY
+from graphrewrite.testing.generation.attribute_changes import changed, is_open
+from graphrewrite.testing.generation.demand import Pick, Unfit, some
+from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.relations import parts_of, undoing
+from graphrewrite.testing.generation.unfolding import Node
+
+__all__ = ["related", "relations_of"]
+
+_ORDERS = 24
+"""Orders of parts to choose from."""
+Relation = Callable[[Plan, Pick], Plan]
+
+
+def relations_of(plan: Plan) -> list[Relation]:
+    """Return the changes that a plan has nodes for."""
+    found: list[Relation] = []
+    if _sliced(plan):
+        found += [_parts, _parts]
+    if _pairs(plan):
+        found.append(_undone)
+    if _shaped(plan):
+        found += [_shape_elsewhere, _regrouped]
+    return found
+
+
+def related(plan: Plan, pick: Pick) -> Plan:
+    """Return a plan with nodes in a relation to each other.
+
+    Raises
+    ------
+    Unfit
+        If there are none, or it does not fit.
+    """
+    try:
+        made = pick(some(relations_of(plan)))(plan, pick)
+    except GraphRewriteError as error:  # the op takes no such value
+        raise Unfit(str(error)) from error
+    kinds = [*made.types.values(), *(kind for case in made.cases.values() for kind in case.results)]
+    if any(sum(isinstance(size, str) for size in kind.shape) > 1 for kind in kinds):
+        raise Unfit("a value as large as a power of the batch")
+    return made
+
+
+def _sliced(plan: Plan) -> list[list[Node]]:
+    """Slices of one value, of each value that has several."""
+    groups: dict[Any, list[Node]] = {}
+    for node in plan.reading.nodes:
+        if node.op is LIBRARY["slice"] and all(is_open(node, name) for name in ("starts", "ends", "axes", "steps")):
+            groups.setdefault(node.operands[0], []).append(node)
+    return [nodes for nodes in groups.values() if len(nodes) > 1]
+
+
+def _parts(plan: Plan, pick: Pick) -> Plan:
+    """Let slices of one value be its parts along an axis: one behind the other, or its entries in turn."""
+    nodes = pick(_sliced(plan))
+    kind = plan.cases[nodes[0]].types[0]
+    axes = [axis for axis, size in enumerate(kind.shape) if isinstance(size, int) and size > 1]
+    axis = pick(some([*axes[-1:], *axes]))
+    size, count = int(kind.shape[axis]), pick(range(2, len(nodes) + 1))
+    in_turn = pick((False, False, True)) and size % count == 0
+    parts = [(at, size) for at in range(count)] if in_turn else parts_of(size, count, pick)
+    order = pick(list(permutations(range(count)))[:_ORDERS])
+    change: dict[Node, dict[str, Any]] = {}
+    for number, node in enumerate(pick((nodes, nodes[::-1]))):
+        start, end = parts[order[number]] if number < count else (0, size)
+        change[node] = {"starts": (start,), "ends": (end,), "axes": (axis,), "steps": (count if in_turn else 1,)}
+    return changed(plan, change, pick)
+
+
+def _pairs(plan: Plan) -> list[tuple[Node, Node]]:
+    """Pairs of nodes the second of which may undo the first one."""
+    found = []
+    for first, second in permutations(plan.reading.nodes, 2):
+        attributes = _undoing(plan, first) if first.op is second.op else None
+        if attributes is not None and all(is_open(second, name) for name in attributes):
+            found.append((first, second))
+    return found
+
+
+def _undoing(plan: Plan, node: Node) -> dict[str, Any] | None:
+    case = plan.cases[node]
+    return undoing(node.op, case.attributes, case.types[0]) if case.types else None
+
+
+def _undone(plan: Plan, pick: Pick) -> Plan:
+    """Let a node undo another one."""
+    first, second = pick(_pairs(plan))
+    return changed(plan, {second: _undoing(plan, first) or {}}, pick)
+
+
+def _shaped(plan: Plan) -> list[Node]:
+    """Nodes that are told what shape to give."""
+    return [node for node in plan.reading.nodes if "shape" in node.op.attributes and is_open(node, "shape")]
+
+
+def _shape_elsewhere(plan: Plan, pick: Pick) -> Plan:
+    """Let a node give the shape of another value."""
+    node = pick(_shaped(plan))
+    shapes = [kind.shape for case in plan.cases.values() for kind in (*case.types, *case.results)]
+    return changed(plan, {node: {"shape": pick(shapes)}}, pick)
+
+
+def _regrouped(plan: Plan, pick: Pick) -> Plan:
+    """Let a node take an axis apart into several, put neighbours together, or repeat what has a size of 1."""
+    node = pick(_shaped(plan))
+    if not plan.cases[node].types:
+        raise Unfit("it has no operand")
+    shape = plan.cases[node].types[0].shape
+    return changed(plan, {node: {"shape": pick((_split, _joined, _repeated))(shape, pick)}}, pick)
+
+
+def _split(shape: Sequence[Any], pick: Pick) -> tuple[Any, ...]:
+    axis = pick(some([at for at, size in enumerate(shape) if isinstance(size, int)]))
+    size, parts = int(shape[axis]), []
+    for _ in range(pick((1, 2))):
+        parts.append(pick([each for each in range(1, size + 1) if size % each == 0] or [1]))
+        size //= parts[-1]
+    return (*shape[:axis], *parts, size, *shape[axis + 1 :])
+
+
+def _repeated(shape: Sequence[Any], pick: Pick) -> tuple[Any, ...]:
+    return tuple(pick((1, 2, 2, 3)) if size == 1 else size for size in shape)
+
+
+def _joined(shape: Sequence[Any], pick: Pick) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for size in shape:
+        if found and isinstance(size, int) and isinstance(found[-1], int) and pick((False, True)):
+            found[-1] *= size
+        else:
+            found.append(size)
+    return tuple(found)
