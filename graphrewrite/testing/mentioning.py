@@ -139,6 +139,14 @@ class Mentioned:
         """The element types among them."""
         return tuple(other for other in self.others if not isinstance(other, str) or other in NAMES)
 
+    def __or__(self, other: Mentioned) -> Mentioned:
+        """Values that either mentions."""
+        joined = {
+            name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))
+            for name in ("numbers", "others", "lengths")
+        }
+        return Mentioned(attributes=self.attributes | other.attributes, moderate=self.moderate, **joined)
+
     def __bool__(self) -> bool:
         return bool(self.numbers or self.others)
 

@@ -20,7 +20,7 @@ IDLE = {
     "compare_counted_sums", "compare_sums", "enter_bipolar", "enter_integers", "enter_sign", "enter_thresholds",
     "leave_reshaped", "look_up_distances", "lower_average_of_stored", "lower_average_of_transposed",
     "lower_mean_of_stored", "lower_rescaled_choice", "lower_rescaled_sum", "lower_rescaling", "lower_scaled_resize",
-    "lower_scaled_square", "lower_unscaled_matmul", "multiply_distances", "pool_maximum_of_stored", "read_as_integers",
+    "lower_unscaled_matmul", "multiply_distances", "pool_maximum_of_stored", "read_as_integers",
     "rescale_distances", "rescale_first", "swap_comparison", "swap_difference", "swap_quotient",
     "write_comparison_as_sign", "write_inverse_comparison_as_sign",
 }  # fmt: skip

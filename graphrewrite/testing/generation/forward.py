@@ -64,6 +64,8 @@ def forward_plans(pattern: Pattern, *, every_type: bool = False) -> Mapping[Kind
                 found.setdefault(kind, []).append(plan)
         if found:
             break
+    if not found and not every_type:  # its conditions ask for elements that are not usual
+        return forward_plans(pattern, every_type=True)
     return {kind: tuple(plans) for kind, plans in found.items()}
 
 

@@ -7,12 +7,15 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations
+from operator import or_
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.rewriting.pattern import Where
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.attribute_changes import is_open, with_attribute
@@ -64,8 +67,14 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
 
 
 def mentioned_by(rule: Rule) -> Mentioned:
-    """Return the values to which plans of a rule's pattern are steered."""
-    return replace(values_mentioned(rule.function), moderate=rule.keeps != "exact")
+    """Return the values to which plans of a rule's pattern are steered: those of its code, and of its conditions."""
+    conditions = [variable.condition for variable in rule.pattern.variables]
+    conditions += [
+        value for node in rule.pattern.nodes for value in node.attributes.values() if isinstance(value, Where)
+    ]
+    predicates = [condition.predicate for condition in conditions if condition is not None]
+    found = reduce(or_, map(values_mentioned, predicates), values_mentioned(rule.function))
+    return replace(found, moderate=rule.keeps != "exact")
 
 
 def near(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
@@ -258,6 +267,11 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     flat = constant_array(kind, 4 + rng.randrange(4), positive=is_positive).ravel().copy()
     if not flat.size:
         raise Unfit("a constant without entries")
+    if leaf in plan.arrays and rng.randrange(3) == 0:  # one entry alone, for a rule that asks of some or of all
+        others, at = flat, rng.randrange(flat.size)
+        flat = plan.arrays[leaf].ravel().copy()
+        flat[at] = others[at]
+        return _filled(plan, leaf, flat)
     fitting = [
         n for n in (*mentioned.boundaries, *_shifted(plan, leaf)) if _is_held(kind, n) and (n > 0 or not is_positive)
     ]
@@ -281,7 +295,13 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
             flat[:] = rng.choice(fitting)
         case _:
             flat[rng.randrange(flat.size)] = rng.choice(fitting)
-    array = hold(kind.element, flat.reshape(kind.shape))
+    return _filled(plan, leaf, flat)
+
+
+def _filled(plan: Plan, leaf: Leaf, entries: np.ndarray) -> Plan:
+    """Return a plan with other entries of a constant, in their order."""
+    kind = plan.types[leaf]
+    array = hold(kind.element, entries.reshape(kind.shape))
     if leaf.condition is not None and not holds(leaf.condition, kind, array):
         raise Unfit(leaf.condition.reason)
     return replace(plan, arrays={**plan.arrays, leaf: array})
