@@ -23,7 +23,7 @@ from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.generation.attribute_changes import every_attribute_changed
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.comparing import Noted, compared
-from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
+from graphrewrite.testing.generation.demand import Pick, Unfit, seeded, some
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.leading import towards
 from graphrewrite.testing.generation.plan import Plan
@@ -46,6 +46,8 @@ _EMPTY = 2
 """Those of them with a value that has no entries, at which conditions on all entries hold."""
 _CENTRES, _TURNS = 4, 2
 """Of each answer where it fires, plans around which each attribute is changed in turn, and how often each."""
+_SHARE = 2
+"""Half as many plans as are looked at beside those at which it fires are further away."""
 _OFTEN = 0.4
 """A rule that fires at such a part of its instances is met often enough without."""
 _NEAR_FIRING = 1
@@ -226,6 +228,14 @@ class _Walk:
         """Whether the rule fires at many instances that are drawn."""
         return self.met >= _OFTEN * self.drawn
 
+    def _onward(self, turns: int) -> Iterator[Plan]:
+        """Yield plans near to those at which it fires, those found on the way as well: several changes are far away."""
+        pick = seeded(turns)
+        for _ in range(turns):
+            firing = [same for (reason, *_), same in self.answers.items() if reason is None]
+            with suppress(Unfit):
+                yield near(pick(pick(some(firing))).plan, pick, every_type=self.every_type)
+
     def told(self, most: int) -> Telling:
         """Return what was found, after a look at so many plans beside those at which the rule fires."""
         answers = self.answers
@@ -234,8 +244,12 @@ class _Walk:
             return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
         each = (_neighbours(answers[answer], every_type=self.every_type) for answer in fires)
         beside = islice(chain.from_iterable(each), most)
-        for number, plan in enumerate(beside):
-            reason, ran = _answer(self.followed, _graph_of(plan, number)), self.branches.take()
+        for number, plan in enumerate(chain(beside, self._onward(most // _SHARE))):
+            try:
+                graph = _graph_of(plan, number)
+            except Unfit:
+                continue
+            reason, ran = _answer(self.followed, graph), self.branches.take()
             if reason is None:
                 same = answers.setdefault((None, frozenset(ran), _layouts(plan)), [])
                 _keep(plan, same, by_element=self.by_element)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any
 
 from graphrewrite.testing.generation.attribute_changes import (
@@ -17,6 +18,7 @@ from graphrewrite.testing.generation.attribute_changes import (
     is_open,
     redrawn,
     stirred,
+    with_attribute,
 )
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.forward import inferred, stretched
@@ -24,7 +26,7 @@ from graphrewrite.testing.generation.joint import governed
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, LONG, USUAL, retyped
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.unfolding import Leaf, Output
+from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import EdgeType, Element, Tensor, Type, element_kind
 
 __all__ = ["in_each_layout", "vary", "with_element", "with_layout"]
@@ -49,7 +51,7 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False, stirs: Sequence[bo
         return plan  # what a dialect's ops accept is not known
     if pick(stirs):
         plan = stirred(plan, pick)
-    parts = [_long for node in plan.reading.nodes if governed(node.op)]
+    parts = [_long for node in plan.reading.nodes if governed(node.op)] + [_left_open for _ in _reshapes(plan)]
     changes = (*_CHANGES, *parts, *_RARE) if every_type else (*_CHANGES, *parts, _element)
     for _ in range(pick(_COUNTS)):
         try:
@@ -118,6 +120,21 @@ def _long(plan: Plan, pick: Pick) -> Plan:
     return plan
 
 
+def _reshapes(plan: Plan) -> list[Node]:
+    return [node for node in plan.reading.nodes if node.op.name == "reshape" and is_open(node, "shape")]
+
+
+def _left_open(plan: Plan, pick: Pick) -> Plan:
+    """Let a reshape copy sizes, and one be what is left: with any other sizes it merges the same axes."""
+    node = pick(some(_reshapes(plan)))
+    case = plan.cases[node]
+    old, new = case.types[0].shape, list(case.results[0].shape)
+    for axis, size in takewhile(lambda each: each[1] == new[each[0]], enumerate(old[: len(new)])):
+        new[axis] = 0 if size else size
+    new[pick(some(range(len(new))))] = -1
+    return with_attribute(plan, node, "shape", tuple(new), pick)
+
+
 def _empty(plan: Plan, pick: Pick) -> Plan:
     """Make one size 0 wherever it is."""
     old = pick(some(sorted({d for kind in plan.types.values() for d in kind.shape if isinstance(d, int)})))
@@ -144,11 +161,11 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
 
 
 def _rank(plan: Plan, pick: Pick) -> Plan:
-    """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front."""
+    """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front or behind."""
     leaf = pick(some(list(plan.types)))
     shape = plan.types[leaf].shape
     alone = any(node.operands == (leaf,) for node in plan.reading.nodes)
-    shapes = [shape[cut:] for cut in range(1, len(shape) + (not alone))] + [(1, *shape)]
+    shapes = [shape[cut:] for cut in range(1, len(shape) + (not alone))] + [(1, *shape), (*shape, 1)]
     chosen = pick(shapes)
     return _typed(plan, lambda kind: retyped(kind, shape=chosen), pick, only=leaf)
 
