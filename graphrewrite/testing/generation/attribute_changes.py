@@ -12,9 +12,9 @@ from typing import Any
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, some
 from graphrewrite.testing.generation.experience import accepted
-from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.joint import joint_recipes, together
 from graphrewrite.testing.generation.kinds import kind_of
+from graphrewrite.testing.generation.mending import inferred
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.richness import FACTORS

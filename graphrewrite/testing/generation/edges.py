@@ -241,5 +241,13 @@ def _of_floats(
     kind = np.finfo(np.float32 if element == "bf16" else element_dtype(element))
     least = float(kind.smallest_subnormal) if element != "bf16" else 2.0**-133
     # Beside whole numbers what is added is rounded away.
-    found += [high, low, least, -least, 1 - STEPS.get(element, 2.0**-52) / 2, float(kind.tiny), float(kind.tiny) / 2]
+    found += [
+        high,
+        low,
+        least,
+        -least,
+        1 - STEPS.get(str(element), 2.0**-52) / 2,
+        float(kind.tiny),
+        float(kind.tiny) / 2,
+    ]
     return found if numbers else [*found, math.inf, -math.inf, math.nan]

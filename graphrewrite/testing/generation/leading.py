@@ -12,8 +12,8 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.testing.generation.attribute_changes import is_open, with_attribute
 from graphrewrite.testing.generation.comparing import Noted
 from graphrewrite.testing.generation.demand import Pick, Unfit
-from graphrewrite.testing.generation.forward import inferred, stretched
 from graphrewrite.testing.generation.kinds import retyped
+from graphrewrite.testing.generation.mending import inferred, stretched
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import EdgeType, FixedPoint, Type, element_dtype, hold, out_of_range

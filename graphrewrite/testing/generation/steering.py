@@ -21,9 +21,9 @@ from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.attribute_changes import is_open, with_attribute
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, large_numbers, limits_of
-from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.indices import bits_shifted
 from graphrewrite.testing.generation.kinds import retyped
+from graphrewrite.testing.generation.mending import inferred
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.together import related, relations_of

@@ -21,9 +21,9 @@ from graphrewrite.testing.generation.attribute_changes import (
     with_attribute,
 )
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
-from graphrewrite.testing.generation.forward import inferred, stretched
 from graphrewrite.testing.generation.joint import governed
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, LONG, USUAL, retyped
+from graphrewrite.testing.generation.mending import inferred, stretched
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output

@@ -13,8 +13,8 @@ from typing import Any
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
-from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.kinds import retyped
+from graphrewrite.testing.generation.mending import inferred
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture
 from graphrewrite.types import Element, FixedPoint, Type, element_kind
