@@ -20,7 +20,11 @@ from tests.support.profiles import some_of
 pytestmark = pytest.mark.slow
 
 WRONG = list(planted_in(wrong_rules))
-RARELY: dict[str, int] = {"guards.square_of_any_sign": 18, "structure.merges_constants_of_one_value": 19}
+RARELY: dict[str, int] = {
+    "coincidences.borders_of_the_other_axis": 15,
+    "guards.square_of_any_sign": 19,
+    "structure.merges_constants_of_one_value": 19,
+}
 """Those that some seeds do not refute: how many of twenty do, as measured."""
 MISSED: dict[str, str] = {}
 """Those that no seed refutes, and why."""

@@ -115,3 +115,20 @@ def test_the_first_row_is_zero_and_edge_values_of_two_inputs_meet():
         assert batch["x"][0] == batch["y"][0] == 0
         pairs |= set(zip(batch["x"].tolist(), batch["y"].tolist(), strict=True))
     assert {(-128, -128), (-128, 127), (127, -128), (127, 127), (-128, -1)} <= pairs
+
+
+def test_an_input_without_a_batch_has_each_edge_value_over_some_batches():
+    graph = Graph.parse("graph g\nx = input() : f32[2]\nz = input() : f32[]\ny = output(x)\nw = output(z)")
+    for name, also in (("x", None), ("z", "x")):
+        batches = [batch_for(graph, seed) for seed in range(256)]
+        edges = set(edges_of("f32", (), (), numbers=False, near=False).tolist())
+        found = {number for batch in batches for number in batch[name].ravel().tolist()}
+        assert {str(number) for number in edges} <= {str(number) for number in found}
+        if also is not None:
+            pairs = {(str(batch[name].item()), str(batch[also][0])) for batch in batches}
+            assert len(pairs) > len(edges)
+
+
+def test_just_below_zero_and_one_are_edge_values():
+    found = edges_of("f32", (), (), numbers=True, near=False)
+    assert {np.nextafter(np.float32(1), np.float32(0)), np.nextafter(np.float32(0), np.float32(-1))} <= set(found)

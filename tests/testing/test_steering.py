@@ -275,3 +275,42 @@ def test_constants_are_large_together():
 
 def seeded_plan(seed):
     return plan_instance(sum_of_constants.pattern, seeded(seed))
+
+
+@pytest.mark.parametrize("element", ["u8", "u32", "f16", "bool"])
+def test_a_condition_may_ask_for_an_element_type_that_few_graphs_have(element: str):
+    def twice(x):
+        yield op.identity(op.identity(x))
+        return op.identity(x)
+
+    twice.__annotations__["x"] = rule.where(lambda x: str(x.type.element) == element, "of that type")
+    plan = plan_instance(rule(twice).pattern, seeded(0))
+    assert {str(kind.element) for kind in plan.types.values()} == {element}
+
+
+def test_conditions_mention_values_as_code_does():
+    @rule
+    def short(x: rule.where(lambda x: x.type.element in ("i16", "u16"), "short"), a: rule.where(lambda a: a > 12, "")):
+        yield op.softmax(x, axis=a)
+        return x
+
+    assert {"i16", "u16"} <= set(mentioned_by(short).elements)
+    assert 12 in mentioned_by(short).numbers
+
+
+@rule
+def scaled(x, c: Constant):
+    """Right, and never without effect."""
+    yield op.mul(x, c)
+    return op.mul(c, x)
+
+
+def test_one_entry_of_a_constant_changes_alone():
+    plans = [
+        steer(plan_instance(scaled.pattern, seeded(seed)), seeded(seed), mentioned_by(scaled)) for seed in range(99)
+    ]
+    plan = next(plan for plan in plans if any(array.size > 2 for array in plan.arrays.values()))
+    (before,) = plan.arrays.values()
+    found = [next(iter(steer(plan, seeded(seed), mentioned_by(scaled)).arrays.values()), before) for seed in range(400)]
+    counts = [int((array != before).sum()) for array in found if array.shape == before.shape]
+    assert counts.count(1) > 5

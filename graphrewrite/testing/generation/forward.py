@@ -28,7 +28,7 @@ from graphrewrite.types import Dimension, Stream, Tensor, Type
 
 __all__ = ["NOTHING", "forward_plans", "plan_forward", "tries"]
 
-_ROUNDS, _ROUNDS_OF_INSISTING = 3, 12
+_ROUNDS, _ROUNDS_OF_INSISTING, _ROUNDS_OF_CONDITIONS = 3, 12, 48
 """How often to try each kind of value at the beginning of a pattern, and again where it has no plan at all."""
 _INSTEAD = {
     "integer": ("fixed",),
@@ -55,17 +55,23 @@ def forward_plans(pattern: Pattern, *, every_type: bool = False) -> Mapping[Kind
     """
     found: dict[Kind, list[Plan]] = {}
     for insists in (False, True):
-        for kind, plan in tries(pattern, every_type=every_type, insists=insists):
+        rounds = _ROUNDS_OF_INSISTING if insists else _ROUNDS
+        for kind, plan in tries(pattern, every_type=every_type, insists=insists, rounds=rounds):
             if isinstance(plan, Plan):
                 found.setdefault(kind, []).append(plan)
         if found:
             break
-    if not found and not every_type:  # its conditions ask for elements that are not usual
-        return forward_plans(pattern, every_type=True)
+    if not found and not every_type and any(variable.condition for variable in pattern.variables):
+        # They may ask for elements that are not usual.
+        for kind, plan in tries(pattern, every_type=True, rounds=_ROUNDS_OF_CONDITIONS):
+            if isinstance(plan, Plan):
+                found.setdefault(kind, []).append(plan)
     return {kind: tuple(plans) for kind, plans in found.items()}
 
 
-def tries(pattern: Pattern, *, every_type: bool = False, insists: bool = False) -> Iterator[tuple[Kind, Plan | Unfit]]:
+def tries(
+    pattern: Pattern, *, every_type: bool = False, insists: bool = False, rounds: int = _ROUNDS
+) -> Iterator[tuple[Kind, Plan | Unfit]]:
     """Yield plans of a pattern, or why there is none, for each kind of value that it may begin with.
 
     Parameters
@@ -80,7 +86,7 @@ def tries(pattern: Pattern, *, every_type: bool = False, insists: bool = False) 
         instead = () if every_type or (family == "integer" and not mantissas) else _INSTEAD.get(family, ())
         if any(name in good for name in instead) or (good and family == "string"):
             continue
-        for rank, turn in product(RANKS, range(_ROUNDS_OF_INSISTING if insists else _ROUNDS)):
+        for rank, turn in product(RANKS, range(rounds)):
             if not rank and good and not every_type:
                 continue
             pick, kind = seeded(turn), Kind(family, rank)

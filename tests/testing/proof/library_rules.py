@@ -43,6 +43,7 @@ UNDECIDED = frozenset(
     {
         "lowering.composite.fixed_point.write_lookup_by_gather",
         "lowering.streaming.constant_sources.map_from_constant",
+        "lowering.streaming.constant_sources.map_with_constant",
         "rules.quantised.pick_stored",
     }
 )
