@@ -175,9 +175,12 @@ def _alike(first, second):
 @rule(keeps="rounding")
 def constant_behind_reshape(x, w: Constant, b: Constant, c: Constant):
     """A constant after a layer whose results were put on several axes belongs to its weights and bias."""
-    shaped = op.reshape(op.linear(x, w, b))
+    layer = op.linear(x, w, b)
+    shaped = op.reshape(layer)
     result = (op.add | op.mul)(shaped, c)
     yield result
+    if (layer.type.layout or "NC")[-1] != "C":
+        return decline("the outputs of its layer are not the last axis", at=layer)
     entries = _outputs(c, shaped.shape, w.shape[0])
     if entries is None or result.type != shaped.type:
         return decline("the constant is not one number an output", at=c)

@@ -154,7 +154,6 @@ def test_what_reads_stored_numbers(rule: str, then: Callable[[Value], Value]) ->
         stored_rescaling.lower_rescaled_choice,
         stored_windows.lower_average_of_stored,
         stored_windows.lower_mean_of_stored,
-        sums_and_products.lower_sum,
     ],
     ids=lambda member: member.name,
 )

@@ -317,6 +317,10 @@ APART = (
 """Rules for which the generator finds a graph that can be evaluated only by luck: sets are tested without them."""
 
 
+OTHER_SEEDS = {"lowering.composite.recurrent.unroll_lstm": 1}
+"""With seed 0 a state grows until it overflows, and where one gives NaN the other gives an infinity."""
+
+
 def _known(name):
     marks = [pytest.mark.xfail(reason=FAULTS[name], strict=False)] if name in FAULTS else []
     return pytest.param(name, marks=[*marks, *[pytest.mark.thorough] * (name in SELDOM)])
@@ -331,7 +335,9 @@ def _known(name):
 )
 def test_so_it_does_with_every_type_and_layout(name):
     with fewer_graphs(), few_plans():
-        assert_preserves(MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True))
+        assert_preserves(
+            MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True), seed=OTHER_SEEDS.get(name)
+        )
 
 
 MANY, LARGE = 20, 30

@@ -24,6 +24,7 @@ from graphrewrite.types import Type, sizes_in
 
 __all__ = [
     "change_attribute",
+    "change_of",
     "changed",
     "deal_numbers",
     "every_attribute_changed",
@@ -109,7 +110,7 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
     there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
     for _ in range(_LOOKS):
         if bool(alike) and pick((False, False, True)):
-            return _change(plan, [node], {names[0]: pick(alike)})
+            return change_of(plan, [node], {names[0]: pick(alike)})
         if len(names) > 1 and (kept or pick((True, False))):
             held = {name: own.get(name, node.op.attributes[name]) for name in names}
             nudges = not kept and pick((True, False))
@@ -118,7 +119,7 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
             values = values_made(pick((*options, *options[1:])), first, random.Random(pick(range(256))))
         if values is not None and repr(values) != there:
             alone = [node] if pick((True, True, False)) else plan.reading.nodes
-            return _change(
+            return change_of(
                 plan, [n for n in alone if n.op is node.op and all(is_open(n, key) for key in values)], values
             )
     raise Unfit("the type has no other such value")
@@ -175,7 +176,7 @@ def deal_numbers(plan: Plan, pick: Pick) -> Plan:
     for node, values in numbers.items():
         ordered = sorted(values, key=lambda name: values[name])
         dealt = sorted(found.pop() for _ in ordered)
-        for names, each in _change(plan, [node], dict(zip(ordered, dealt, strict=True))).items():
+        for names, each in change_of(plan, [node], dict(zip(ordered, dealt, strict=True))).items():
             change.setdefault(names, {}).update(each)
     return changed(plan, change, pick)
 
@@ -192,10 +193,10 @@ def _numbers(plan: Plan, node: Node) -> dict[str, int | float]:
 
 def with_attribute(plan: Plan, node: Node, name: str, value: Any, pick: Pick) -> Plan:
     """Return a plan with another value of an attribute, wherever it must be the same; sizes are mended."""
-    return changed(plan, _change(plan, [node], {name: value}), pick)
+    return changed(plan, change_of(plan, [node], {name: value}), pick)
 
 
-def _change(plan: Plan, nodes: Sequence[Node], values: Mapping[str, Any]) -> Change:
+def change_of(plan: Plan, nodes: Sequence[Node], values: Mapping[str, Any]) -> Change:
     """Other values of nodes' attributes, and of those that must be the same."""
     change: dict[Node, dict[str, Any]] = {node: dict(values) for node in nodes}
     for node, (name, value) in product(nodes, values.items()):

@@ -16,10 +16,12 @@ _ANNOTATIONS: Mapping[str, tuple[Any, ...]] = {
     "label": ("encoder.0", ""),
     "taps": ([1, 2], []),
     "cost": ({"area": 0.5},),
-    "backend": ("cpu", "gpu"),
+    "backend": ("cpu",),
 }
 """Values by key: of every kind that a graph holds, and one key that the library itself reads."""
 ANNOTATED = frozenset(_ANNOTATIONS)
+_ELSEWHERE = {"backend": ("gpu",)}
+"""Further values for code that reads them: such a graph cannot be evaluated as it is."""
 _KINDS = ("control", "memory")
 _MOST = 3
 
@@ -56,7 +58,7 @@ def annotate_all(graph: Graph, keys: Sequence[str], pick: Pick) -> None:
     for key in keys:
         for node in graph:
             op = graph.op(node)
-            value = pick((None, *_ANNOTATIONS[key]))
+            value = pick((None, *_ANNOTATIONS[key], *_ELSEWHERE.get(key, ())))
             if value is not None and not is_attribute(key, op) and not is_other_name(key, op):
                 graph.nodes[node][key] = value
 

@@ -5,13 +5,13 @@ What a rule asks of two nodes together is seldom found by changing one attribute
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.op import LIBRARY
-from graphrewrite.testing.generation.attribute_changes import changed, is_open
+from graphrewrite.testing.generation.attribute_changes import change_of, changed, is_open
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.relations import parts_of, undoing
@@ -77,7 +77,16 @@ def _parts(plan: Plan, pick: Pick) -> Plan:
     for number, node in enumerate(pick((nodes, nodes[::-1]))):
         start, end = parts[order[number]] if number < count else (0, size)
         change[node] = {"starts": (start,), "ends": (end,), "axes": (axis,), "steps": (count if in_turn else 1,)}
-    return changed(plan, change, pick)
+    return _with(plan, change, pick)
+
+
+def _with(plan: Plan, change: Mapping[Node, Mapping[str, Any]], pick: Pick) -> Plan:
+    """Return a plan with other attributes of some nodes, and with those that the pattern says are the same."""
+    whole: dict[Node, dict[str, Any]] = {}
+    for node, values in change.items():
+        for other, each in change_of(plan, [node], values).items():
+            whole.setdefault(other, {}).update(each)
+    return changed(plan, whole, pick)
 
 
 def _pairs(plan: Plan) -> list[tuple[Node, Node]]:
@@ -98,7 +107,7 @@ def _undoing(plan: Plan, node: Node) -> dict[str, Any] | None:
 def _undone(plan: Plan, pick: Pick) -> Plan:
     """Let a node undo another one."""
     first, second = pick(_pairs(plan))
-    return changed(plan, {second: _undoing(plan, first) or {}}, pick)
+    return _with(plan, {second: _undoing(plan, first) or {}}, pick)
 
 
 def _shaped(plan: Plan) -> list[Node]:
@@ -110,7 +119,7 @@ def _shape_elsewhere(plan: Plan, pick: Pick) -> Plan:
     """Let a node give the shape of another value."""
     node = pick(_shaped(plan))
     shapes = [kind.shape for case in plan.cases.values() for kind in (*case.types, *case.results)]
-    return changed(plan, {node: {"shape": pick(shapes)}}, pick)
+    return _with(plan, {node: {"shape": pick(shapes)}}, pick)
 
 
 def _regrouped(plan: Plan, pick: Pick) -> Plan:
@@ -119,7 +128,7 @@ def _regrouped(plan: Plan, pick: Pick) -> Plan:
     if not plan.cases[node].types:
         raise Unfit("it has no operand")
     shape = plan.cases[node].types[0].shape
-    return changed(plan, {node: {"shape": pick((_split, _joined, _repeated))(shape, pick)}}, pick)
+    return _with(plan, {node: {"shape": pick((_split, _joined, _repeated))(shape, pick)}}, pick)
 
 
 def _split(shape: Sequence[Any], pick: Pick) -> tuple[Any, ...]:

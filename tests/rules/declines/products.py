@@ -30,6 +30,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     products.factor_before_product: ((lambda x: op.matmul(op.mul(x, COLUMN), ones(4, 3)), "f32[2,4]"),),
     products.constant_behind_reshape: (
         (lambda x: op.add(op.reshape(layer(x, 6), shape=(5, 2, 3)), ones(5, 1, 1)), "f32[5,4]"),
+        (lambda x: op.add(op.reshape(op.linear(x, ones(2, 4), ones(2)), shape=("N", 2)), ones(2)), "f32[4,N] CN"),
     ),
     products.factor_behind_movement: (
         (lambda x: op.mul(op.reshape(layer(x), shape=("N", 3, 1)), ones(3, 1)), "f32[N,4]"),
