@@ -134,24 +134,12 @@ X = real(4, 3)
 for transform in ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
     for rows, classes in ((3, 3), (1, 2)):
         more = {"coefficients": real(rows, 3).ravel().tolist(), "post_transform": transform}
-        case(
-            "LinearClassifier",
-            [X],
-            outputs="y z",
-            domain=ML,
-            **more,
-            intercepts=real(rows).tolist(),
-            classlabels_ints=[*range(5, 5 + classes)],
-        )
-        case(
-            "LinearClassifier",
-            [X],
-            outputs="y z",
-            domain=ML,
-            **more,
-            intercepts=real(rows).tolist(),
-            classlabels_strings=[*"abc"[:classes]],
-        )
+        for labels in (
+            {"classlabels_ints": [*range(5, 5 + classes)]},
+            {"classlabels_strings": [*"abc"[:classes]]},
+        ):
+            weights = more | {"intercepts": real(rows).tolist()} | labels
+            case("LinearClassifier", [X], outputs="y z", domain=ML, **weights)
         if rows > 1:  # one score onnxruntime leaves as it is
             case("LinearRegressor", [X], domain=ML, **more, targets=rows, intercepts=real(rows).tolist())
     case(

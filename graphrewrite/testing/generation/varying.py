@@ -129,8 +129,8 @@ def _left_open(plan: Plan, pick: Pick) -> Plan:
     node = pick(some(_reshapes(plan)))
     case = plan.cases[node]
     old, new = case.types[0].shape, list(case.results[0].shape)
-    for axis, size in takewhile(lambda each: each[1] == new[each[0]], enumerate(old[: len(new)])):
-        new[axis] = 0 if size else size
+    kept = len([*takewhile(lambda sizes: sizes[0] == sizes[1], zip(old, new, strict=False))])
+    new[:kept] = [0] * kept
     new[pick(some(range(len(new))))] = -1
     return with_attribute(plan, node, "shape", tuple(new), pick)
 
