@@ -92,6 +92,11 @@ class Branches:
         ran, self.ran = self.ran, {}
         return ran
 
+    def functions_in(self, ran: Iterable[Any]) -> list[int]:
+        """Return the numbers of the functions of whose code something has run."""
+        codes = {self.used[number].code for number, *_ in ran}
+        return [at for at, own in enumerate(self._by_function) if any(used.code in codes for used in own)]
+
     def have_run(self, ran: Iterable[Hashable]) -> bool:
         """Tell whether all of the code has run, so that to follow it on shows nothing new."""
         ran = set(ran)

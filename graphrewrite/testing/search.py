@@ -44,9 +44,9 @@ Holds = Callable[[Findings, Any, Mapping[str, Any]], None]
 _PURPOSE = "on which rules are tested"
 _LEAST = 25
 """Graphs in a round, and in a search, however quick the profile is."""
-_USUAL, _LONG, _MOST = 2, 4, 8
-"""Multiples of what the profile says: graphs to try if everything fires, if something fires seldom or there is still
-more of it to come upon, and if something does not fire."""
+_USUAL, _GROWING, _LONG, _MOST = 2, 3, 4, 8
+"""Multiples of what the profile says: graphs to try if everything fires, if there still is more code to come upon, if
+something fires seldom, and if something does not fire."""
 _ATTEMPTS = 10
 """Times as many graphs are begun at most as are wanted: some end where nothing fits."""
 _LOOKS = 20
@@ -81,18 +81,20 @@ class Rounds:
         """Graphs in a round."""
         return -(-self.least // (self.least // max(_LEAST, math.isqrt(self.least))))
 
-    def run(self, number: int, learnt: Findings) -> Findings:
+    def run(self, number: int, learnt: Findings, growing: Sequence[str] = ()) -> Findings:
         """Return what the graphs of a round show, up to the first that clearly refutes the property.
 
         Parameters
         ----------
         learnt : Findings
             Those of all rounds of the waves before.
+        growing : sequence of str
+            Members that did in the last wave what they had not done before.
         """
         found = Findings()
         rng = random.Random(f"{self.seed} {number}")
         self.subject.branches.is_followed = not self.subject.branches.have_run(learnt.reached)
-        graphs = self._graphs(learnt)
+        graphs = self._graphs(learnt, growing)
         make = making(graphs)
         with suppress(_Found), repeatable_randomness(self.seed + number):
             if make is None:
@@ -136,13 +138,15 @@ class Rounds:
             return graphs.map(lambda graph: (graph, rng.randrange(256)))
         return st.tuples(graphs, BYTE)  # there may be few graphs, or one, to be tried with many inputs
 
-    def _graphs(self, learnt: Findings) -> st.SearchStrategy[Any]:
-        """Return a strategy of graphs: for those rules that have not fired yet, or seldom, if there are some."""
+    def _graphs(self, learnt: Findings, growing: Sequence[str]) -> st.SearchStrategy[Any]:
+        """Return a strategy of graphs: for rules that have not fired yet, or seldom, or that are growing, if any."""
         if isinstance(self.on, nx.DiGraph):
             return st.just(self.on)
         if self.on is not None:
             return self.on
-        return self.subject.graphs(_seldom(self.subject, learnt, self.least) or self.subject.names)
+        usual = learnt.graphs < _USUAL * self.least
+        wanted = _seldom(self.subject, learnt, self.least) or (() if usual else growing)
+        return self.subject.graphs(wanted or self.subject.names)
 
     def _case(self, graph: Any, number: int) -> Case:
         if not isinstance(graph, nx.Graph):
@@ -277,12 +281,12 @@ def _retried(rounds: Rounds, known: KnownFailures) -> Findings | None:
 def _searched(rounds: Rounds, executor: Executor | None) -> Findings:
     """Run rounds until one refutes the property, or for long enough that rare cases have occurred."""
     least = rounds.least
-    found, number, grows = Findings(), 0, True
+    found, number, growing = Findings(), 0, rounds.subject.names
     wave = max(1, 2 * math.isqrt(least) // 5)  # the more there is to do, the more may be done at once
-    while number * rounds.size < _budget(rounds, found, grows=grows):
-        known = len(found.reached)
+    while number * rounds.size < _budget(rounds, found, growing):
+        known = found.reached.keys()
         numbers = range(number, number + wave)
-        run = partial(rounds.run, learnt=found)
+        run = partial(rounds.run, learnt=found, growing=growing)
         for each in (
             map(run, numbers) if executor is None else run_elsewhere(run, numbers, executor, rounds.subject.name)
         ):
@@ -290,19 +294,21 @@ def _searched(rounds: Rounds, executor: Executor | None) -> Findings:
             if found.failure is not None or found.looked >= _LOOKS:
                 return found
         number += wave
-        grows = len(found.reached) > known
+        growing = rounds.subject.running(found.reached.keys() - known)
         if not found.graphs:
             raise RuleError("on gave no graph at all; pass a strategy that rejects less, such as graphs(ops=[…])")
     return found
 
 
-def _budget(rounds: Rounds, found: Findings, *, grows: bool) -> int:
+def _budget(rounds: Rounds, found: Findings, growing: Sequence[str]) -> int:
     """Return how many graphs to try: more of many members, and where some fire seldom or there is more to come upon."""
     subject, least = rounds.subject, rounds.least
     count = max(_USUAL * least, _for_each(rounds, subject.names))
-    seldom = _seldom(subject, found, least)
-    if not found.graphs or not (seldom or grows):
+    if not found.graphs:
         return count
+    seldom = _seldom(subject, found, least)
+    if not seldom:
+        return count + (_GROWING - _USUAL) * _for_each(rounds, growing) if growing else count
     times = _MOST if any(not found.fired[name] for name in seldom) else _LONG
     return count + (times - _USUAL) * _for_each(rounds, seldom)
 

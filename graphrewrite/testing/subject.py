@@ -154,11 +154,12 @@ class Subject:
         """By what factor each member may make a frame of streams longer."""
         self.is_deaf = any(isinstance(m, Pass) for m in self.members) or bool(functions)
         """Whether steps may go unnoticed by the watcher of a rewrite."""
-        functions_of = [getattr(m, "function", None) for m in self.members]
-        functions_of += [stage for stage in self.stages if not isinstance(stage, tuple)]
-        self.branches = Branches(function for function in functions_of if function is not None)
+        functions_of = [(m.name, m.function) for m in self.members if isinstance(m, Rule | Pass)]
+        functions_of += [(name_of(stage), stage) for stage in self.stages if not isinstance(stage, tuple)]
+        self._named = tuple(name for name, _ in functions_of)
+        self.branches = Branches(function for _, function in functions_of)
         """What of the code runs when it is applied with every step checked."""
-        mentioned = [n for f in functions_of if f is not None for n in values_mentioned(f).numbers]
+        mentioned = [n for _, function in functions_of for n in values_mentioned(function).numbers]
         self.numbers = tuple(n for n in dict.fromkeys(mentioned) if n not in (0, 1, -1))[:_NUMBERS]
         """Numbers that its code mentions, near to which it may decide."""
         self._strategies: dict[Set[str], st.SearchStrategy[Any]] = {}
@@ -177,6 +178,10 @@ class Subject:
         asked = set(names)
         rules = {m.name for m in self._of_rules.rules} & asked if self._has_graphs_of_rules else set()
         return len(asked) - len(rules) + -(-len(rules) // _AT_ONCE)
+
+    def running(self, ran: Iterable[Any]) -> tuple[str, ...]:
+        """Return the members of whose code something has run."""
+        return tuple(dict.fromkeys(self._named[number] for number in self.branches.functions_in(ran)))
 
     @property
     def code(self) -> str:

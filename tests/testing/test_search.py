@@ -19,6 +19,7 @@ from graphrewrite.testing import check, graphs, properties
 from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.comparison import difference
 from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.evidence import Evidence
 from graphrewrite.testing.findings import Findings
 from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.search import Rounds, search
@@ -236,3 +237,33 @@ def test_a_strategy_that_was_changed_is_drawn_by_hypothesis():
     assert making(some.filter(bool)) is making(some.map(lambda graph: graph)) is None
     report = check(double_negation, on=some.filter(lambda graph: len(graph) < 12), seed=0)
     assert max(report.sizes) < 12
+
+
+def test_beyond_the_usual_number_graphs_are_for_members_that_still_do_something_new():
+    @rule
+    def drop_abs_of_few(x):
+        yield op.abs(x)
+        return x if len(x.shape) > 3 else rule.decline("few axes")
+
+    subject = Subject([double_negation, drop_abs_of_few])
+    assert subject.running(_ran(subject, op.abs)) == ("drop_abs_of_few",)
+    assert subject.running(()) == ()
+    rounds = Rounds(subject, None, lambda *_: None, moderate=False, seed=1, least=25)
+    learnt = Findings(
+        graphs=50,
+        fired=Counter(double_negation=50, drop_abs_of_few=50),
+        evidence={name: Evidence(compared=50) for name in subject.names},
+    )
+    usual = rounds.run(2, learnt).ops
+    growing = rounds.run(2, learnt, ("drop_abs_of_few",)).ops
+    assert usual["neg"] > 10
+    assert growing["abs"] > usual["abs"] > 10
+    assert growing["neg"] < usual["neg"] // 2
+
+
+def _ran(subject, make):
+    g = Graph("g")
+    g.output("y", make(g.input("x", Tensor("f32", (2,)))))
+    subject.branches.take()
+    subject.apply(g)
+    return subject.branches.take()
