@@ -23,12 +23,13 @@ from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.generation.attribute_changes import every_attribute_changed
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.comparing import Noted, compared
+from graphrewrite.testing.generation.constant_changes import every_constant_changed, pinned, with_arrays
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded, some
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.leading import towards
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.richness import Sketch, extent, least_telling, sequences_hiding
-from graphrewrite.testing.generation.steering import mentioned_by, near, steer, with_arrays
+from graphrewrite.testing.generation.steering import mentioned_by, near, steer
 from graphrewrite.testing.generation.varying import in_each_layout, with_layout
 
 __all__ = ["Telling", "explored", "explored_together", "telling_plans"]
@@ -177,7 +178,7 @@ class _Walk:
             ranks = self._ranks(turn) if is_drawn else ()
             plan = self._drawn(pick, ranks) if is_drawn else self._found(turn, pick)
             plan = steer(plan, pick, self.mentioned) if turn % 2 == 0 and turn % 8 else plan
-            graph = _graph_of(plan, turn)
+            plan, graph = self._made(plan, turn)
         except Unfit:
             return
         reason = _answer(self.followed, graph)
@@ -205,6 +206,15 @@ class _Walk:
             same = self.answers.setdefault(answer, [])
             _keep(plan, same, by_element=self.by_element and reason is None)
 
+    def _made(self, plan: Plan, seed: int) -> tuple[Plan, Graph]:
+        """Return a graph of a plan, and the plan with its constants where the rule looks at their entries."""
+        builder = Builder(seeded(seed), ())
+        graph = builder.finish(builder.build(plan))
+        return pinned(plan, builder.built) if "value" in self.mentioned.attributes else plan, graph
+
+    def _near(self, plan: Plan, pick: Pick) -> Plan:
+        return near(plan, pick, moderate=self.mentioned.moderate, every_type=self.every_type)
+
     def _ranks(self, turn: int) -> tuple[int, ...]:
         """Numbers of axes to draw: half of the time those that the code compares a length with."""
         return self.mentioned.lengths if turn // 4 % 2 else ()
@@ -220,8 +230,8 @@ class _Walk:
         same = self.answers[seldom]
         plan = min(pick(same), pick(same), key=lambda sketch: sketch.plainness).plan
         if turn % 8 == _VARIED:
-            return with_layout(plan, pick) if self.every_type else near(plan, pick)
-        return _led(self.rule, plan, pick, turn) if turn % 2 else near(plan, pick, every_type=self.every_type)
+            return with_layout(plan, pick) if self.every_type else self._near(plan, pick)
+        return _led(self.rule, plan, pick, turn) if turn % 2 else self._near(plan, pick)
 
     @property
     def is_often(self) -> bool:
@@ -234,7 +244,20 @@ class _Walk:
         for _ in range(turns):
             firing = [same for (reason, *_), same in self.answers.items() if reason is None]
             with suppress(Unfit):
-                yield near(pick(pick(some(firing))).plan, pick, every_type=self.every_type)
+                yield self._near(pick(pick(some(firing))).plan, pick)
+
+    def _neighbours(self, sketches: list[Sketch]) -> Iterator[Plan]:
+        """Yield plans that differ from some of these in one attribute, constant or layout: none is left to luck.
+
+        Rules are wrong in what they do not ask of, and of that a walk which looks for other answers sees little.
+        """
+        pick = seeded(len(sketches))
+        for sketch in sorted(sketches, key=lambda sketch: sketch.plainness)[:_CENTRES]:
+            for changed in every_attribute_changed(sketch.plan, pick, _TURNS):
+                yield with_arrays(changed, sketch.plan)
+            yield from every_constant_changed(sketch.plan, pick, _TURNS, moderate=self.mentioned.moderate)
+            if self.every_type:
+                yield from in_each_layout(sketch.plan, pick)
 
     def told(self, most: int) -> Telling:
         """Return what was found, after a look at so many plans beside those at which the rule fires."""
@@ -242,17 +265,17 @@ class _Walk:
         fires = [answer for answer in answers if answer[0] is None]
         if len(fires) == len(answers) == 1 and self.is_often:
             return Telling((), seldom=False)  # it does the same everywhere, and is met often enough without
-        each = (_neighbours(answers[answer], every_type=self.every_type) for answer in fires)
+        each = (self._neighbours(answers[answer]) for answer in fires)
         beside = islice(chain.from_iterable(each), most)
         for number, plan in enumerate(chain(beside, self._onward(most // _SHARE))):
             try:
-                graph = _graph_of(plan, number)
+                made, graph = self._made(plan, number)
             except Unfit:
                 continue
             reason, ran = _answer(self.followed, graph), self.branches.take()
             if reason is None:
-                same = answers.setdefault((None, frozenset(ran), _layouts(plan)), [])
-                _keep(plan, same, by_element=self.by_element)
+                same = answers.setdefault((None, frozenset(ran), _layouts(made)), [])
+                _keep(made, same, by_element=self.by_element)
         firing = [same for (reason, *_), same in answers.items() if reason is None]
         declining = [same for (reason, *_), same in answers.items() if reason is not None]
         return Telling(tuple(_weighed(firing, declining)), seldom=not self.is_often)
@@ -270,19 +293,6 @@ def _keep(plan: Plan, same: list[Sketch], *, by_element: bool) -> None:
         del same[least_telling(same)]
 
 
-def _neighbours(sketches: list[Sketch], *, every_type: bool) -> Iterator[Plan]:
-    """Yield plans that differ from some of these in one attribute, or the layout, each in turn: none is left to luck.
-
-    Rules are wrong in what they do not ask of, and of that a walk which looks for other answers sees little.
-    """
-    pick = seeded(len(sketches))
-    for sketch in sorted(sketches, key=lambda sketch: sketch.plainness)[:_CENTRES]:
-        for changed in every_attribute_changed(sketch.plan, pick, _TURNS):
-            yield with_arrays(changed, sketch.plan)
-        if every_type:
-            yield from in_each_layout(sketch.plan, pick)
-
-
 def _weighed(firing: list[list[Sketch]], declining: list[list[Sketch]]) -> Iterator[Plan]:
     """Yield plans of each answer, as often as it counts."""
     # Each way in which it fires counts as much; all in which it does not count half as much as these.
@@ -298,11 +308,6 @@ def _layouts(plan: Plan) -> frozenset[str]:
     """Which layouts the images of a plan have: at each of them, a rule is to find the axes that it means."""
     layouts = (getattr(kind, "layout", None) for leaf, kind in plan.types.items() if not leaf.constant)
     return frozenset(layout for layout in layouts if layout is not None)
-
-
-def _graph_of(plan: Plan, seed: int) -> Graph:
-    builder = Builder(seeded(seed), ())
-    return builder.finish(builder.build(plan))
 
 
 def _led(rule: Rule, plan: Plan, pick: Pick, seed: int) -> Plan:

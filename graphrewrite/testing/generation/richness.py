@@ -12,6 +12,8 @@ from functools import cached_property
 from math import fsum
 from typing import Any
 
+import numpy as np
+
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Node
 from graphrewrite.types import Element, FixedPoint
@@ -20,6 +22,8 @@ __all__ = ["FACTORS", "Sketch", "extent", "is_empty", "least_telling", "plainnes
 
 _NOTHING, _HIDING = 2, 1
 """How plain an attribute is that does nothing, and one that hides which way round it is."""
+_TINY = 2.0**-24
+"""What is less, or one divided by it and more, is of another magnitude than most constants."""
 FACTORS = frozenset({"dilations", "repeats", "scales", "steps", "strides"})
 """Attributes that do nothing where all their numbers are 1."""
 
@@ -101,7 +105,7 @@ class Sketch:
     @cached_property
     def looks(self) -> tuple[Any, ...]:
         """How its sizes are related, and its attributes."""
-        return _form(self.plan), [repr(case.attributes) for case in self.plan.cases.values()]
+        return _form(self.plan), [*_entries(self.plan)], [repr(case.attributes) for case in self.plan.cases.values()]
 
     def is_like(self, other: Sketch, *, by_element: bool = False) -> bool:
         """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart.
@@ -129,6 +133,7 @@ def _traits(plan: Plan) -> Iterator[Any]:
     """Yield what tells a plan from others: how sizes are related, element types, and attributes that do something."""
     yield "sizes", repr(_form(plan))
     yield "elements", repr(_elements(plan))
+    yield from _entries(plan)
     yield from _orders(plan)
     for node, name, plain in _attributes(plan):
         if plain < _NOTHING:
@@ -193,6 +198,29 @@ def _is_own_inverse(value: tuple[Any, ...]) -> bool:
 
 def _elements(plan: Plan) -> list[Element]:
     return [kind.element for kind in plan.types.values()]
+
+
+def _entries(plan: Plan) -> Iterator[tuple[int, str]]:
+    """Yield what is particular about the entries of constants that are known, by the number of the leaf."""
+    for number, leaf in enumerate(plan.types):
+        array = plan.arrays.get(leaf)
+        if array is None or array.dtype.kind not in "iuf" or not array.size:
+            continue
+        flat = array.ravel()
+        size = np.abs(flat.astype(np.float64))
+        steps = np.unique(np.diff(flat))
+        found = {
+            "equal": steps.size == 0 or not steps.any(),
+            "in steps": steps.size == 1 and flat.size > 2,
+            "rising": flat.size > 2 and bool((steps > 0).all()),
+            "repeated": np.unique(flat).size < flat.size,
+            "zero": not size.all(),
+            "nonzero": size.any(),
+            "negative": np.signbit(flat).any() if flat.dtype.kind == "f" else (flat < 0).any(),
+            "tiny": bool(((size > 0) & (size < _TINY)).any()),
+            "huge": bool((size > 1 / _TINY).any()),
+        }
+        yield from ((number, name) for name, holds in found.items() if holds)
 
 
 def _form(plan: Plan) -> list[tuple[Any, ...]]:

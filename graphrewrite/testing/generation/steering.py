@@ -19,6 +19,7 @@ from graphrewrite.rewriting.pattern import Where
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.attribute_changes import is_open, with_attribute
+from graphrewrite.testing.generation.constant_changes import change_constant, filled, open_constants, with_arrays
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, large_numbers, limits_of
 from graphrewrite.testing.generation.indices import bits_shifted
@@ -30,9 +31,9 @@ from graphrewrite.testing.generation.together import related, relations_of
 from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.testing.generation.varying import vary, with_element
 from graphrewrite.testing.mentioning import Mentioned, values_mentioned
-from graphrewrite.types import TEXT, FixedPoint, Type, element_dtype, element_kind, hold, out_of_range
+from graphrewrite.types import TEXT, FixedPoint, Type, element_dtype, element_kind, out_of_range
 
-__all__ = ["mentioned_by", "near", "steer", "with_arrays"]
+__all__ = ["mentioned_by", "near", "steer"]
 
 _COMMON = Mentioned((2, -1, 0.5))
 """What is tried where the code mentions nothing."""
@@ -41,7 +42,7 @@ _ODD_NUMBERS = frozenset({"isnan", "isinf", "isfinite", "nan", "inf", "signbit",
 _LARGEST = 40
 """A size."""
 _TRIES = 3
-_SELDOM = (False, False, False, True)
+_SELDOM, _SOMETIMES = (False, False, False, True), (False, False, True)
 
 
 def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
@@ -77,19 +78,19 @@ def mentioned_by(rule: Rule) -> Mentioned:
     return replace(found, moderate=rule.keeps != "exact")
 
 
-def near(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
-    """Return a plan near to a plan, as `vary` does, with the same constants where their types are the same."""
-    return with_arrays(vary(plan, pick, every_type=every_type, stirs=_SELDOM), plan)
+def near(plan: Plan, pick: Pick, *, moderate: bool = False, every_type: bool = False) -> Plan:
+    """Return a plan near to a plan, as `vary` does, with the same constants where their types are the same, or nearly.
 
-
-def with_arrays(varied: Plan, plan: Plan) -> Plan:
-    """Return a plan with the constants of another one where their types are the same."""
-    kept = {
-        leaf: array
-        for leaf, array in plan.arrays.items()
-        if leaf.literal is None and varied.types[leaf] == plan.types[leaf]
-    }
-    return replace(varied, arrays={**varied.arrays, **kept})
+    Parameters
+    ----------
+    moderate : bool
+        Whether constants of floats stay of the magnitude that they have.
+    """
+    found = with_arrays(vary(plan, pick, every_type=every_type, stirs=_SELDOM), plan)
+    if bool(found.arrays) and pick(_SOMETIMES):
+        with suppress(Unfit):
+            return change_constant(found, pick, moderate=moderate)
+    return found
 
 
 def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
@@ -233,14 +234,9 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     return inferred(plan, types, plan.attributes, pick, kept=kept)
 
 
-def _constants(plan: Plan) -> list[Leaf]:
-    """Return the constants whose entries the pattern leaves open."""
-    return [leaf for leaf in plan.types if leaf.constant and leaf.literal is None]
-
-
 def _integers(plan: Plan) -> list[Leaf]:
     """Return those of them that hold whole numbers."""
-    return [leaf for leaf in _constants(plan) if element_kind(plan.types[leaf].element) in ("integer", "fixed")]
+    return [leaf for leaf in open_constants(plan) if element_kind(plan.types[leaf].element) in ("integer", "fixed")]
 
 
 def _magnitudes(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
@@ -257,7 +253,7 @@ def _magnitudes(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
 
 def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Let a constant have mentioned numbers or edge values as entries, everywhere or among others, or be in order."""
-    constants = _constants(plan)
+    constants = open_constants(plan)
     if bool(_integers(plan)) and pick(_SELDOM):
         return _magnitudes(plan, pick, mentioned)
     leaf = pick(some(constants))
@@ -271,7 +267,7 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
         others, at = flat, rng.randrange(flat.size)
         flat = plan.arrays[leaf].ravel().copy()
         flat[at] = others[at]
-        return _filled(plan, leaf, flat)
+        return filled(plan, leaf, flat)
     fitting = [
         n for n in (*mentioned.boundaries, *_shifted(plan, leaf)) if _is_held(kind, n) and (n > 0 or not is_positive)
     ]
@@ -295,16 +291,7 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
             flat[:] = rng.choice(fitting)
         case _:
             flat[rng.randrange(flat.size)] = rng.choice(fitting)
-    return _filled(plan, leaf, flat)
-
-
-def _filled(plan: Plan, leaf: Leaf, entries: np.ndarray) -> Plan:
-    """Return a plan with other entries of a constant, in their order."""
-    kind = plan.types[leaf]
-    array = hold(kind.element, entries.reshape(kind.shape))
-    if leaf.condition is not None and not holds(leaf.condition, kind, array):
-        raise Unfit(leaf.condition.reason)
-    return replace(plan, arrays={**plan.arrays, leaf: array})
+    return filled(plan, leaf, flat)
 
 
 def _shifted(plan: Plan, leaf: Leaf) -> list[int]:

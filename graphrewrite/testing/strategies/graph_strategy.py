@@ -198,7 +198,9 @@ class _Surroundings:
         """
         found = self.told()
         if bool(found.plans) and builder.pick((True, True, found.seldom, False)):
-            plan = near(builder.pick(found.plans), builder.pick, every_type=self.every_type)
+            plan = near(
+                builder.pick(found.plans), builder.pick, moderate=self.mentioned.moderate, every_type=self.every_type
+            )
         else:
             drawn = builder.pick((1, 2, 3))
             made = [plan_instance(self.pattern, builder.pick, every_type=self.every_type) for _ in range(drawn)]
