@@ -20,6 +20,7 @@ from graphrewrite.types import (
     FixedPoint,
     Quantised,
     element_dtype,
+    element_kind,
     hold,
     integer_limits,
     small_float,
@@ -40,7 +41,7 @@ __all__ = [
 _LARGEST_BF16 = float(np.array([0x7F7F0000], np.uint32).view(np.float32)[0])
 _COMMON = (0, 1, -1)
 """Numbers near to which every batch has edge values."""
-_MOST = 4
+_MOST = 6
 """Numbers of a graph."""
 _STEP = 2.0**-6
 """By how much a neighbour of a float differs: every format of floats holds it."""
@@ -150,6 +151,7 @@ def numbers_in(graph: Graph) -> tuple[float, ...]:
     (0.5, 6)
     """
     found: dict[float, None] = {}
+    has_integers = any(element_kind(kind.element) == "integer" for kind in graph.input_types)
     for node, data in graph.nodes(data=True):
         is_constant = data.get("type") == "constant"
         for value in data.values():
@@ -163,7 +165,13 @@ def numbers_in(graph: Graph) -> tuple[float, ...]:
         if data.get("type") == "cast" and data.get("element") in STEPS:
             found[1 + STEPS[data["element"]] / 2 + _LITTLE] = None
             found[2 / STEPS[data["element"]]] = None  # one more is the first whole number that it does not hold
+            found.update(dict.fromkeys(_ties(STEPS[data["element"]]) if has_integers else ()))
     return tuple(number for number in found if math.isfinite(number))[:_MOST]
+
+
+def _ties(step: float) -> list[int]:
+    """Whole numbers just beyond a tie of a format of floats: a wider format between rounds them to the tie."""
+    return [(1 << bits) + int((1 << bits) * step) // 2 + 1 for bits in (30, 60)]
 
 
 @lru_cache(maxsize=4096)

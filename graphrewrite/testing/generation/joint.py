@@ -150,6 +150,11 @@ _COORDINATES = (
 """The last has two attributes of its own."""
 
 
+def _nearly_one(size: Dimension) -> float:
+    """A scale with which an axis keeps its size, or has one entry less, and not each entry its place."""
+    return 1 + 0.5 / size if isinstance(size, int) and size else 0.75
+
+
 def _resize(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
     rank = len(shape)
     axes = [a for a in _known(shape) if rng.random() < 0.7] or _known(shape)[-1:]
@@ -160,7 +165,7 @@ def _resize(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
     if coordinates == "tf_crop_and_resize" or rng.random() < 0.1:
         roi = (*(rng.choice((0.0, 0.25, -0.5)) for _ in axes), *(rng.choice((1.0, 0.75)) for _ in axes))
     return {
-        "scales": None if by_size else tuple(rng.choice((2.0, 1.0, 1.5, 1.0)) for _ in axes),
+        "scales": None if by_size else tuple(rng.choice((2.0, 1.0, 1.5, 1.0, _nearly_one(shape[a]))) for a in axes),
         "sizes": tuple(rng.choice((1, 2, 3, 4)) for _ in axes) if by_size else None,
         "axes": None if every and rng.random() < 0.5 else tuple(axes),
         "coordinate_transformation_mode": coordinates,

@@ -101,7 +101,7 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     node, name = pick(some(chosen))
     default = node.op.attributes[name]
     old = plan.attributes[node].get(name, default)
-    numbers = (*mentioned.boundaries, *_widths(plan), *_ends(plan, node))
+    numbers = (*mentioned.boundaries, *_widths(plan), *_ends(plan, node), *_limits(plan, node))
     values = list(_values(old, pick, numbers, mentioned.others))
     if name.startswith("eps"):  # what keeps a square root away from zero
         values = [value for value in values if value > 0]
@@ -192,6 +192,18 @@ def _values(old: Any, pick: Pick, numbers: Sequence[int | float], others: Sequen
         yield from (n for n in numbers if n == int(n))
     else:
         yield from (other for other in others if type(other) is type(old))
+    if isinstance(old, FixedPoint):
+        for signed, width in ((not old.signed, old.width), (old.signed, old.width + 1), (old.signed, old.width - 1)):
+            if width > old.signed:
+                yield replace(old, signed=signed, width=width)
+
+
+def _limits(plan: Plan, node: Node) -> list[int]:
+    """The ends of the types of integers beside a node, and how large a number may be that has either sign."""
+    case = plan.cases[node]
+    kinds = dict.fromkeys(kind.element for kind in (*case.types, *case.results))
+    ends = [limits_of(element) for element in kinds if element_kind(element) in ("integer", "fixed")]
+    return list(dict.fromkeys(number for low, high in ends for number in (low, high, -high, low + 1)))
 
 
 def _ends(plan: Plan, node: Node) -> list[int]:

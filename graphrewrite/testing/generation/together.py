@@ -15,7 +15,7 @@ from graphrewrite.testing.generation.attribute_changes import change_of, changed
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.relations import parts_of, undoing
-from graphrewrite.testing.generation.unfolding import Node
+from graphrewrite.testing.generation.unfolding import Node, Output
 
 __all__ = ["related", "relations_of"]
 
@@ -74,9 +74,14 @@ def _parts(plan: Plan, pick: Pick) -> Plan:
     parts = [(at, size) for at in range(count)] if in_turn else parts_of(size, count, pick)
     order = pick(list(permutations(range(count)))[:_ORDERS])
     change: dict[Node, dict[str, Any]] = {}
+    steps = (count,) if in_turn else pick((None, None, (1,)))
     for number, node in enumerate(pick((nodes, nodes[::-1]))):
         start, end = parts[order[number]] if number < count else (0, size)
-        change[node] = {"starts": (start,), "ends": (end,), "axes": (axis,), "steps": (count if in_turn else 1,)}
+        change[node] = {"starts": (start,), "ends": (end,), "axes": (axis,), "steps": steps}
+    for node in plan.reading.nodes:  # which puts them together again
+        reads = any(isinstance(operand, Output) and operand.node in change for operand in node.operands)
+        if reads and node.op is LIBRARY["concat"] and is_open(node, "axis"):
+            change[node] = {"axis": axis}
     return _with(plan, change, pick)
 
 

@@ -171,9 +171,12 @@ def _rank(plan: Plan, pick: Pick) -> Plan:
 
 
 def _element(plan: Plan, pick: Pick) -> Plan:
-    """Change an element type to another usual one of its family, wherever it is."""
+    """Change an element type to another one of its family, wherever it is: mostly to a usual one."""
     old = plan.types[pick(some(list(plan.types)))].element
-    return with_element(plan, old, pick(USUAL[element_kind(old)]), pick)
+    family = element_kind(old)
+    # Integers without a sign are as common in files as they are seldom thought of.
+    others = FAMILIES[family] if family == "integer" else USUAL[family]
+    return with_element(plan, old, pick(pick((USUAL[family], USUAL[family], others))), pick)
 
 
 def with_element(plan: Plan, old: Element, new: Element, pick: Pick) -> Plan:
