@@ -244,7 +244,8 @@ class _Walk:
         for _ in range(turns):
             firing = [same for (reason, *_), same in self.answers.items() if reason is None]
             with suppress(Unfit):
-                yield self._near(pick(pick(some(firing))).plan, pick)
+                plan = self._near(pick(pick(some(firing))).plan, pick)
+                yield steer(plan, pick, self.mentioned) if pick((False, True)) else plan
 
     def _neighbours(self, sketches: list[Sketch]) -> Iterator[Plan]:
         """Yield plans that differ from some of these in one attribute, constant or layout: none is left to luck.
