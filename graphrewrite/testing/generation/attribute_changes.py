@@ -11,6 +11,7 @@ from typing import Any
 
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, some
+from graphrewrite.testing.generation.edges import limits_of
 from graphrewrite.testing.generation.experience import accepted
 from graphrewrite.testing.generation.joint import joint_recipes, together
 from graphrewrite.testing.generation.kinds import kind_of
@@ -20,7 +21,7 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.richness import FACTORS
 from graphrewrite.testing.generation.sequences import VARIED, Recipe, values_made
 from graphrewrite.testing.generation.unfolding import Capture, Node
-from graphrewrite.types import Type, sizes_in
+from graphrewrite.types import Type, element_kind, sizes_in
 
 __all__ = [
     "change_attribute",
@@ -29,6 +30,7 @@ __all__ = [
     "deal_numbers",
     "every_attribute_changed",
     "is_open",
+    "numbers_beside",
     "redrawn",
     "stirred",
     "with_attribute",
@@ -108,13 +110,20 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
         options += [option for option in options if option[names[0]].style in VARIED]
     alike: Sequence[Any] = _elsewhere(plan, node, names[0]) if len(names) == 1 else ()
     there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
+    edges = numbers_beside(plan, node) if len(names) == 1 and _is_number(own.get(names[0], 0)) else []
     for _ in range(_LOOKS):
         if bool(alike) and pick((False, False, True)):
             return change_of(plan, [node], {names[0]: pick(alike)})
+        if bool(edges) and pick((False, False, True)):
+            return change_of(plan, [node], {names[0]: pick(edges)})
         if len(names) > 1 and (kept or pick((True, False))):
             held = {name: own.get(name, node.op.attributes[name]) for name in names}
             nudges = not kept and pick((True, False))
-            values = _nudged(held, pick) if nudges else _nearest(options, first, held, pick, kept or names)
+            values = (
+                _nudged(held, numbers_beside(plan, node), pick)
+                if nudges
+                else _nearest(options, first, held, pick, kept or names)
+            )
         else:
             values = values_made(pick((*options, *options[1:])), first, random.Random(pick(range(256))))
         if values is not None and repr(values) != there:
@@ -143,7 +152,21 @@ def _nearest(
     )
 
 
-def _nudged(old: Mapping[str, Any], pick: Pick) -> dict[str, Any] | None:
+def numbers_beside(plan: Plan, node: Node) -> list[int]:
+    """Return numbers at which an attribute of a node may decide: where axes and types of its operand end."""
+    case = plan.cases[node]
+    sizes = {size for kind in case.types[:1] for size in kind.shape if isinstance(size, int)}
+    elements = dict.fromkeys(kind.element for kind in (*case.types, *case.results))
+    ends = [limits_of(element) for element in elements if element_kind(element) in ("integer", "fixed")]
+    found = [size + by for size in sorted(sizes) for by in (-1, 0, 1)]
+    return list(dict.fromkeys((*found, *(n for low, high in ends for n in (low, high, -high, low + 1)))))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _nudged(old: Mapping[str, Any], edges: Sequence[int], pick: Pick) -> dict[str, Any] | None:
     """Return values of which one entry is another number, or another entry's: what is asked of the rest still holds."""
     count = max([len(value) for value in old.values() if isinstance(value, tuple)], default=0)
     held = {name: (1,) * count if value is None and name in FACTORS else value for name, value in old.items()}
@@ -154,7 +177,8 @@ def _nudged(old: Mapping[str, Any], pick: Pick) -> dict[str, Any] | None:
         return None
     name = pick(sorted(numbers))
     values, at = list(held[name]), pick(range(len(held[name])))
-    values[at] = pick((values[at] + 1, values[at] - 1, 2 * values[at], -values[at], pick(values)))
+    others = (pick(values), pick(edges or values))
+    values[at] = pick((values[at] + 1, values[at] - 1, 2 * values[at], -values[at], *others))
     return {**old, name: tuple(values)}
 
 
@@ -184,11 +208,7 @@ def deal_numbers(plan: Plan, pick: Pick) -> Plan:
 def _numbers(plan: Plan, node: Node) -> dict[str, int | float]:
     """The numbers among a node's open attributes."""
     held = {name: plan.cases[node].attributes.get(name, default) for name, default in node.op.attributes.items()}
-    return {
-        name: value
-        for name, value in held.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and is_open(node, name)
-    }
+    return {name: value for name, value in held.items() if _is_number(value) and is_open(node, name)}
 
 
 def with_attribute(plan: Plan, node: Node, name: str, value: Any, pick: Pick) -> Plan:

@@ -18,7 +18,7 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.arrays import constant_array, holds
-from graphrewrite.testing.generation.attribute_changes import is_open, with_attribute
+from graphrewrite.testing.generation.attribute_changes import is_open, numbers_beside, with_attribute
 from graphrewrite.testing.generation.constant_changes import change_constant, filled, open_constants, with_arrays
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, large_numbers, limits_of
@@ -101,7 +101,7 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     node, name = pick(some(chosen))
     default = node.op.attributes[name]
     old = plan.attributes[node].get(name, default)
-    numbers = (*mentioned.boundaries, *_widths(plan), *_ends(plan, node), *_limits(plan, node))
+    numbers = (*mentioned.boundaries, *_widths(plan), *numbers_beside(plan, node))
     values = list(_values(old, pick, numbers, mentioned.others))
     if name.startswith("eps"):  # what keeps a square root away from zero
         values = [value for value in values if value > 0]
@@ -196,20 +196,6 @@ def _values(old: Any, pick: Pick, numbers: Sequence[int | float], others: Sequen
         for signed, width in ((not old.signed, old.width), (old.signed, old.width + 1), (old.signed, old.width - 1)):
             if width > old.signed:
                 yield replace(old, signed=signed, width=width)
-
-
-def _limits(plan: Plan, node: Node) -> list[int]:
-    """The ends of the types of integers beside a node, and how large a number may be that has either sign."""
-    case = plan.cases[node]
-    kinds = dict.fromkeys(kind.element for kind in (*case.types, *case.results))
-    ends = [limits_of(element) for element in kinds if element_kind(element) in ("integer", "fixed")]
-    return list(dict.fromkeys(number for low, high in ends for number in (low, high, -high, low + 1)))
-
-
-def _ends(plan: Plan, node: Node) -> list[int]:
-    """Sizes of the first operand, and one more and one less: where an axis ends."""
-    sizes = {size for kind in plan.cases[node].types[:1] for size in kind.shape if isinstance(size, int)}
-    return sorted({size + by for size in sizes for by in (-1, 0, 1)})
 
 
 def _widths(plan: Plan) -> list[int]:
