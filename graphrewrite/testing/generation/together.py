@@ -29,6 +29,8 @@ def relations_of(plan: Plan) -> list[Relation]:
     found: list[Relation] = []
     if _sliced(plan):
         found += [_parts, _parts]
+    if _cut(plan):
+        found.append(_at_a_seam)
     if _pairs(plan):
         found.append(_undone)
     if _shaped(plan):
@@ -83,6 +85,33 @@ def _parts(plan: Plan, pick: Pick) -> Plan:
         if reads and node.op is LIBRARY["concat"] and is_open(node, "axis"):
             change[node] = {"axis": axis}
     return _with(plan, change, pick)
+
+
+def _cut(plan: Plan) -> list[tuple[Node, Node]]:
+    """Concatenations, each with a slice that takes some of what it gives."""
+    return [
+        (source.node, node)
+        for node in plan.reading.nodes
+        for source in node.operands[:1]
+        if node.op is LIBRARY["slice"] and isinstance(source, Output) and source.node.op is LIBRARY["concat"]
+        if all(is_open(node, name) for name in ("starts", "ends", "axes", "steps"))
+    ]
+
+
+def _at_a_seam(plan: Plan, pick: Pick) -> Plan:
+    """Let a slice begin, or end, where a part of a concatenation does, or one entry behind."""
+    joined, node = pick(_cut(plan))
+    axis = int(plan.cases[joined].attributes["axis"])
+    seams = [0]
+    for kind in plan.cases[joined].types:
+        size = kind.shape[axis]
+        if not isinstance(size, int):
+            raise Unfit("it is not known where the parts end")
+        seams.append(seams[-1] + size)
+    places = sorted({place + by for place in seams for by in (0, 0, 1) if place + by <= seams[-1]})
+    start = pick(places)
+    end = pick([place for place in places if place > start] or [seams[-1]])
+    return _with(plan, {node: {"starts": (start,), "ends": (end,), "axes": (axis,), "steps": None}}, pick)
 
 
 def _with(plan: Plan, change: Mapping[Node, Mapping[str, Any]], pick: Pick) -> Plan:
