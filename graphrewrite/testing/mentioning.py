@@ -16,6 +16,7 @@ import numpy as np
 
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
+from graphrewrite.rewriting.facts import Predicate
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.types import NAMES, Element, FixedPoint, Quantised
 
@@ -116,6 +117,8 @@ class Mentioned:
         With what it compares lengths, such as numbers of axes.
     moderate : bool
         Whether floats are to stay between -8 and 8, for what it gives is compared within a tolerance.
+    asks : bool
+        Whether it asks what is known of a value.
 
     Examples
     --------
@@ -128,6 +131,12 @@ class Mentioned:
     attributes: frozenset[str] = frozenset()
     lengths: tuple[int, ...] = ()
     moderate: bool = False
+    asks: bool = False
+
+    @property
+    def limits(self) -> tuple[float, ...] | None:
+        """Limits that it may ask for; None if it asks for nothing that is known of a value."""
+        return tuple(number for number in self.numbers if abs(number) > 1) if self.asks else None
 
     @property
     def boundaries(self) -> tuple[float, ...]:
@@ -145,7 +154,12 @@ class Mentioned:
             name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))
             for name in ("numbers", "others", "lengths")
         }
-        return Mentioned(attributes=self.attributes | other.attributes, moderate=self.moderate, **joined)
+        return Mentioned(
+            attributes=self.attributes | other.attributes,
+            moderate=self.moderate,
+            asks=self.asks or other.asks,
+            **joined,
+        )
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.others)
@@ -167,6 +181,7 @@ def values_mentioned(function: Callable[..., Any]) -> Mentioned:
     while isinstance(function, partial):
         found += [*function.args, *function.keywords.values()]
         function = function.func
+    found.append(function)
     for used in code_used(function):
         if used.code is used.function.__code__:
             found += [*(used.function.__defaults__ or ()), *(used.function.__kwdefaults__ or {}).values()]
@@ -178,7 +193,8 @@ def values_mentioned(function: Callable[..., Any]) -> Mentioned:
     # Names of keywords, and what messages are made of, are in the code as well.
     numbers = tuple(v for v in values if isinstance(v, int | float))
     others = tuple(v for v in values if not isinstance(v, int | float))
-    return Mentioned(numbers, others, frozenset(names), tuple(lengths))
+    asks = "fact" in names or any(isinstance(each, Predicate) for each in found)
+    return Mentioned(numbers, others, frozenset(names), tuple(lengths), asks=asks)
 
 
 def _lengths(steps: Sequence[dis.Instruction]) -> Iterator[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from graphrewrite.errors import AttributeValueError, TypeMismatchError
 from graphrewrite.graph import Graph, Value
 from graphrewrite.hierarchy.graph_ops import graph_op
+from graphrewrite.op import LIBRARY
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
@@ -20,6 +21,7 @@ from graphrewrite.testing.generation.experience import counts_of, some_kind, tak
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, bits_shifted, limits_in, limits_of_operand, within
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, POSITIVE, SIZES, USUAL, Kind, kind_of, retyped
+from graphrewrite.testing.generation.known_values import Source, known_source
 from graphrewrite.testing.generation.open_sizes import EXPRESSIONS, extent, holds_for_all
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import (
@@ -44,6 +46,7 @@ _STYLES = (0, 1, 4, 5, 2, 3, 6, 7, 8, 9)
 """Of constants."""
 _LOOKS = 4
 """Ops to look at for one that reads a value, and pairs for two one of which can read the other."""
+_KNOWN = (False, True)
 _LARGEST = 2000
 """Entries of a result, in each row of a batch."""
 
@@ -69,6 +72,8 @@ class Builder:
         Whether as little as possible is found out about the ops: for graphs that have few ops of many.
     sizes : sequence of int
         Sizes of inputs; what they lead to may have others.
+    known : sequence of float, optional
+        Limits that a rule may ask for: then something is known of some values that it leaves open.
     """
 
     def __init__(
@@ -81,11 +86,12 @@ class Builder:
         open_sizes: bool = False,
         sparingly: bool = False,
         sizes: Sequence[int] = SIZES,
+        known: Sequence[float] | None = None,
     ) -> None:
         self.pick, self.batch, self.every_type = pick, batch, every_type
         self.ops = tuple(op for op in ops if op.name != "constant")
         self.has_constants = len(self.ops) < len(ops)
-        self.open_sizes, self.sparingly, self.sizes = open_sizes, sparingly, sizes
+        self.open_sizes, self.sparingly, self.sizes, self.known = open_sizes, sparingly, sizes, known
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
@@ -417,11 +423,22 @@ class Builder:
 
     def _leaf(self, leaf: Leaf, plan: Plan) -> Value:
         kind = plan.types[leaf]
+        if self.known is not None and not leaf.constant and leaf.literal is None and self.pick(_KNOWN):
+            source = known_source(kind, leaf.condition, self.known, self.pick)
+            if source is not None:
+                return self._computed(source)
         if leaf in plan.arrays:
             return self.graph.constant(plan.arrays[leaf], type=kind)
         if leaf.fresh or leaf.condition is not None:  # a value that is there may be another op's
             return self.input(kind)
         return self.value(kind, constant=leaf.constant, positive=leaf in plan.positive)
+
+    def _computed(self, source: Source) -> Value:
+        value = self.input(source.kind)
+        for name, attributes in source.steps:
+            value = self.graph.add(LIBRARY[name], [value], attributes)
+        self.computed.append(value)
+        return self.offer(value)
 
     def read(self, value: Value) -> Value:
         """Add a node that reads a value, by an op that makes small errors no larger, or none where no op fits."""

@@ -208,7 +208,7 @@ class _Walk:
 
     def _made(self, plan: Plan, seed: int) -> tuple[Plan, Graph]:
         """Return a graph of a plan, and the plan with its constants where the rule looks at their entries."""
-        builder = Builder(seeded(seed), ())
+        builder = Builder(seeded(seed), (), known=self.mentioned.limits)
         graph = builder.finish(builder.build(plan))
         return pinned(plan, builder.built) if "value" in self.mentioned.attributes else plan, graph
 

@@ -307,7 +307,7 @@ def _built(builder: Builder, pick: Choices, drawn: bytes, *, nests: bool = False
 
 def _around(sites: tuple[_Surroundings, ...], pick: Choices, *, every_type: bool) -> Graph:
     site = pick(sites)
-    builder = Builder(pick, site.ops, every_type=every_type)
+    builder = Builder(pick, site.ops, every_type=every_type, known=site.mentioned.limits)
     if site.ops:
         for _ in range(pick(range(3))):
             builder.step()
