@@ -278,7 +278,8 @@ class Subject:
             chief = [LIBRARY[kind] for m in chosen if isinstance(m, Pass) for kind in m.kinds or () if kind in LIBRARY]
             keys = sorted(ANNOTATED & {text for function in functions for text in texts_in(function)})
             if named or chief or keys:
-                kinds += [graphs_about(named, chief, keys)] * 3  # others show little of it
+                elements = [each for function in functions for each in values_mentioned(function).elements]
+                kinds += [graphs_about(named, chief, keys, elements)] * 3  # others show little of it
             if any(map(mentions_memory, functions)):
                 kinds.append(programs())
         return one_of(kinds)

@@ -14,7 +14,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.op import LIBRARY
 from graphrewrite.rewriting.match import MatchedValue
 from graphrewrite.rewriting.pattern import Where
-from graphrewrite.testing.generation.demand import Pick, admits, some
+from graphrewrite.testing.generation.demand import Pick, admits
 from graphrewrite.testing.generation.edges import limits_of
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.types import Element, Tensor, Type, element_kind
@@ -93,8 +93,11 @@ def _clip(element: Element, numbers: Sequence[float], pick: Pick) -> dict[str, A
     least, most = limits_of(element)
     whole = element_kind(element) != "float"
     named = [n for number in numbers for n in (number, -number) if least <= n <= most and (n == int(n) or not whole)]
-    low = pick((0, least, 1, None, pick(some([*(n for n in named if n <= 0), -1, 0]))))
-    high = pick((most, 10, None, pick(some([*(n for n in named if n > 0), 100]))))
+    above = [n for n in named if n > 0]
+    low: float | None = pick((0, least, 1, None, -1))
+    high: float | None = pick((most, 10, None, 100))
+    if bool(above) and pick((False, True)):
+        low, high = pick((0, *(n for n in named if n < 0))), pick(above)
     if low is not None and high is not None and low > high:
         low = None
     convert = int if whole else float

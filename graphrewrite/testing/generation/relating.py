@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from graphrewrite.graph import Value
+from graphrewrite.op import LIBRARY
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
@@ -15,11 +16,11 @@ from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.experience import accepted, counts_of
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.joint import governed, joint_recipes
-from graphrewrite.testing.generation.kinds import kind_of
+from graphrewrite.testing.generation.kinds import kind_of, retyped
 from graphrewrite.testing.generation.proposing import TURNS, propose
 from graphrewrite.testing.generation.relations import beside, undoing
 from graphrewrite.testing.generation.sequences import VARIED, Recipe, values_made
-from graphrewrite.types import Type
+from graphrewrite.types import Element, Type
 
 __all__ = ["relate"]
 
@@ -30,15 +31,23 @@ _SELDOM = (False, False, True)
 _AGAIN = (True, True, False)
 
 
-def relate(builder: Builder, ops: Sequence[Op]) -> None:
-    """Add a node of one of some ops; what undoes one, or takes the part beside it; a second copy of several; or a sum.
+def relate(builder: Builder, ops: Sequence[Op], elements: Sequence[Element] = ()) -> None:
+    """Add a node of one of some ops, or two; what undoes one, or takes the part beside it; a copy of several; or a sum.
 
     Where nothing fits, nothing is added.
+
+    Parameters
+    ----------
+    elements : sequence of Element
+        Element types that values are converted to.
     """
     node = _some_of(builder, ops)
     with suppress(Exception):  # an inference, which may be a user's, may refuse it in any way
+        if len(elements) > 1 and LIBRARY["cast"] in ops and builder.pick(_SELDOM):
+            _converted(builder, ops, elements)
+            return
         if node is None or builder.pick(_SELDOM):
-            builder.pick((_other, _other if node is None else _twin, _twin, _meet))(builder, ops)
+            builder.pick((_other, _other if node is None else _twin, _twin, _meet, _through, _through))(builder, ops)
         elif not _undo(builder, node) and not _part(builder, node):
             _twin(builder, ops)
 
@@ -67,6 +76,37 @@ def _other(builder: Builder, ops: Sequence[Op]) -> None:
     builder.added(op, first, case)
 
 
+def _through(builder: Builder, ops: Sequence[Op]) -> None:
+    """Add a node of one of some ops that reads one of another: often with one number for all entries."""
+    reader = builder.pick(ops)
+    first = builder.first(reader)
+    between = [op for op in ops if first is not None and counts_of(op, kind_of(first.type))]
+    if first is None or not between:
+        return
+    op = builder.pick(between)
+    if op.infer_types is elementwise and op.required == 2 and builder.pick(_AGAIN):
+        value = builder.add(op, [first, builder.constant(retyped(first.type, shape=()))], {})
+    else:
+        value = builder.node(op, first)
+    if value is not None:
+        builder.node(reader, value)
+
+
+def _converted(builder: Builder, ops: Sequence[Op], elements: Sequence[Element]) -> None:
+    """Add a conversion between two of some element types, and a node that reads it."""
+    old, new = builder.pick(elements), builder.pick(elements)
+    made = builder.add(LIBRARY["cast"], [builder.input(builder.fresh(old, builder.pick((1, 2))))], {"element": new})
+    readers = [op for op in ops if made is not None and counts_of(op, kind_of(made.type))]
+    if made is not None and readers:
+        reader = builder.pick(readers)
+        binary = reader.infer_types is elementwise and reader.required == 2
+        if binary and builder.pick(_AGAIN):
+            shape = builder.pick(((), tuple(size if isinstance(size, int) else 1 for size in made.type.shape)))
+            builder.add(reader, [made, builder.constant(retyped(made.type, shape=shape))], {})
+        else:
+            builder.node(reader, made)
+
+
 def _varied(op: Op, name: str, case: Case) -> list[Recipe]:
     """What an attribute may be, without what gives one value only where there is what gives many."""
     recipes = list(accepted(op, name, len(case.types), kind_of(case.types[0])))
@@ -86,12 +126,14 @@ def _first_types(builder: Builder, node: str) -> tuple[Type, Type]:
 
 
 def _undo(builder: Builder, node: str) -> bool:
-    """Let a node undo another one, at once or behind others; tell whether that is possible."""
+    """Let a node undo another one, or do the same again, at once or behind others; tell whether that is possible."""
     graph = builder.graph
     op, (before, after) = graph.op(node), _first_types(builder, node)
-    attributes = undoing(op, attributes_in(graph.nodes[node], op), before)
+    own = attributes_in(graph.nodes[node], op)
+    attributes = undoing(op, own, before)
     if attributes is None:
         return False
+    attributes = own if builder.pick(_SELDOM) else attributes
     behind = [v for v in builder.computed if v.type == after and node in {v.node, *graph.upstream(v.node)}]
     others = [value for value in behind if value.node != node] or behind
     if others:

@@ -30,7 +30,7 @@ from graphrewrite.testing.mentioning import Mentioned
 from graphrewrite.testing.strategies.picking import Choices, by_choices, made_by_choices
 from graphrewrite.testing.strategies.sending import made_by_call
 from graphrewrite.testing.strategies.shown import as_code
-from graphrewrite.types import Dimension
+from graphrewrite.types import Dimension, Element
 
 __all__ = ["GraphsOfRules", "graphs", "graphs_about", "programs"]
 
@@ -86,7 +86,9 @@ def graphs(
     return _strategy(partial(_around, (site,), every_type=every_type))
 
 
-def graphs_about(named: Sequence[Op], chief: Sequence[Op], keys: Sequence[str] = ()) -> st.SearchStrategy[Graph]:
+def graphs_about(
+    named: Sequence[Op], chief: Sequence[Op], keys: Sequence[str] = (), elements: Sequence[Element] = ()
+) -> st.SearchStrategy[Graph]:
     """Return a strategy of graphs for code that looks at whole graphs: its ops, often in a relation to each other.
 
     Parameters
@@ -97,6 +99,8 @@ def graphs_about(named: Sequence[Op], chief: Sequence[Op], keys: Sequence[str] =
         Those that it is about.
     keys : sequence of str
         Annotations that it reads.
+    elements : sequence of Element
+        Element types that it mentions.
     """
     usual = [LIBRARY[name] for name in DEFAULT_OPS]
     found: list[Op] = []
@@ -106,7 +110,7 @@ def graphs_about(named: Sequence[Op], chief: Sequence[Op], keys: Sequence[str] =
     reading = [op for op in found if op.operands]
     related = [op for op in chief or named if op.operands]
     narrow = found if reading else whole
-    return _strategy(partial(_about, tuple(whole), tuple(narrow), tuple(related), tuple(keys)))
+    return _strategy(partial(_about, tuple(whole), tuple(narrow), tuple(related), tuple(keys), tuple(elements)))
 
 
 def programs() -> st.SearchStrategy[Graph]:
@@ -267,7 +271,12 @@ def _of_all(pick: Choices, *, every_type: bool, open_sizes: bool) -> Graph:
 
 
 def _about(
-    ops: tuple[Op, ...], narrow: tuple[Op, ...], related: tuple[Op, ...], keys: tuple[str, ...], pick: Choices
+    ops: tuple[Op, ...],
+    narrow: tuple[Op, ...],
+    related: tuple[Op, ...],
+    keys: tuple[str, ...],
+    elements: tuple[Element, ...],
+    pick: Choices,
 ) -> Graph:
     """Graphs of the usual ops and those of some code, or of those alone, often in a relation to each other."""
     drawn = pick.draw(_CHOSEN + _DRAWN)
@@ -275,7 +284,7 @@ def _about(
     pick.begin(chosen[:_ENDS])
     chosen_ops = pick((ops, narrow))
     builder = Builder(pick, chosen_ops, pick(_BATCHES), sparingly=pick((False, True)), sizes=pick((SIZES, _EVEN)))
-    graph = _built(builder, pick, drawn, related=related)
+    graph = _built(builder, pick, drawn, related=related, elements=elements)
     pick.begin(chosen[_ENDS:])
     annotate_all(graph, keys, Choices(Random(pick(range(256))).randbytes))
     return graph
@@ -291,13 +300,21 @@ def _program(pick: Choices) -> Graph:
 _OF_PROGRAMS = tuple(LIBRARY[name] for name in (*MOVING, *COMPUTING))
 
 
-def _built(builder: Builder, pick: Choices, drawn: bytes, *, nests: bool = False, related: Sequence[Op] = ()) -> Graph:
+def _built(
+    builder: Builder,
+    pick: Choices,
+    drawn: bytes,
+    *,
+    nests: bool = False,
+    related: Sequence[Op] = (),
+    elements: Sequence[Element] = (),
+) -> Graph:
     """A graph with a node for each record that says so, and perhaps one with a graph inside, or with related nodes."""
     for start in range(_ENDS, len(drawn), _RECORD):
         if drawn[start] >= _ABSENT:
             pick.begin(drawn[start + 1 : start + _RECORD])
             if bool(related) and pick(_RELATED):
-                relate(builder, related)
+                relate(builder, related, elements)
             else:
                 builder.nest() if nests else builder.step()
             nests = False
