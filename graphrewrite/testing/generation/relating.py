@@ -6,6 +6,7 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from graphrewrite.graph import Value
 from graphrewrite.op import LIBRARY
@@ -126,19 +127,27 @@ def _first_types(builder: Builder, node: str) -> tuple[Type, Type]:
 
 
 def _undo(builder: Builder, node: str) -> bool:
-    """Let a node undo another one, or do the same again, at once or behind others; tell whether that is possible."""
+    """Let a node undo another one, at once or behind others, or do the same twice; tell whether that is possible."""
     graph = builder.graph
     op, (before, after) = graph.op(node), _first_types(builder, node)
     own = attributes_in(graph.nodes[node], op)
     attributes = undoing(op, own, before)
     if attributes is None:
         return False
-    attributes = own if builder.pick(_SELDOM) else attributes
+    if builder.pick(_SELDOM):
+        return _twice(builder, op, own, before)
     behind = [v for v in builder.computed if v.type == after and node in {v.node, *graph.upstream(v.node)}]
     others = [value for value in behind if value.node != node] or behind
     if others:
         builder.add(op, [builder.pick((others[-1], builder.pick(behind))), *_others(builder, node)], attributes)
     return True
+
+
+def _twice(builder: Builder, op: Op, attributes: Mapping[str, Any], kind: Type) -> bool:
+    """Do the same twice to a value all of whose sizes are equal, as sizes may not show what that does."""
+    size = builder.pick((2, 3))
+    made = builder.add(op, [builder.input(retyped(kind, shape=(size,) * len(kind.shape)))], attributes)
+    return made is not None and builder.add(op, [made], attributes) is not None
 
 
 def _part(builder: Builder, node: str) -> bool:
