@@ -116,6 +116,10 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
             return change_of(plan, [node], {names[0]: pick(alike)})
         if bool(edges) and pick((False, False, True)):
             return change_of(plan, [node], {names[0]: pick(edges)})
+        if len(names) == 1 and isinstance(own.get(names[0]), tuple) and pick((False, False, True)):
+            nudged = _nudged({names[0]: own[names[0]]}, numbers_beside(plan, node), pick)
+            if nudged is not None and repr(nudged) != there:
+                return change_of(plan, [node], nudged)
         if len(names) > 1 and (kept or pick((True, False))):
             held = {name: own.get(name, node.op.attributes[name]) for name in names}
             nudges = not kept and pick((True, False))
@@ -167,7 +171,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _nudged(old: Mapping[str, Any], edges: Sequence[int], pick: Pick) -> dict[str, Any] | None:
-    """Return values of which one entry is another number, or another entry's: what is asked of the rest still holds."""
+    """Return values of which one entry is another number, or another entry's, or two are exchanged.
+
+    What is asked of the others still holds.
+    """
     count = max([len(value) for value in old.values() if isinstance(value, tuple)], default=0)
     held = {name: (1,) * count if value is None and name in FACTORS else value for name, value in old.items()}
     numbers = {
@@ -177,7 +184,11 @@ def _nudged(old: Mapping[str, Any], edges: Sequence[int], pick: Pick) -> dict[st
         return None
     name = pick(sorted(numbers))
     values, at = list(held[name]), pick(range(len(held[name])))
-    others = (pick(values), pick(edges or values))
+    other = pick(range(len(values)))
+    if pick((False, False, False, True)):
+        values[at], values[other] = values[other], values[at]
+        return {**old, name: tuple(values)}
+    others = (values[other], pick(edges or values))
     values[at] = pick((values[at] + 1, values[at] - 1, 2 * values[at], -values[at], *others))
     return {**old, name: tuple(values)}
 

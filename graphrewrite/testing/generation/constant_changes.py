@@ -25,6 +25,8 @@ from graphrewrite.types import TEXT, EdgeType, Type, hold, out_of_range
 
 __all__ = ["change_constant", "every_constant_changed", "filled", "open_constants", "pinned", "with_arrays"]
 
+_BITS = (6, 8, 10, 13, 16, 20)
+"""Behind so many bits a number differs from one that it is nearly."""
 _LONGEST = 8
 """Entries along an axis that grows."""
 
@@ -93,9 +95,9 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
     if plan.types[leaf].element == TEXT:
         ways: Sequence[str] = ("exchanged", "copied")
     elif flat.size == 1:
-        ways = ("stepped", "scaled", "negated")
+        ways = ("stepped", "scaled", "negated", "nearly")
     else:
-        ways = ("stepped", "scaled", "negated", "exchanged", "copied", "copied")
+        ways = ("stepped", "scaled", "negated", "nearly", "exchanged", "copied", "copied")
     match pick(ways):
         case "exchanged":
             flat[[at, other]] = flat[[other, at]]
@@ -104,6 +106,8 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
         case "negated":
             with np.errstate(over="ignore"):
                 flat[at] = 1 - flat[at] if flat.dtype.kind in "ub" else -flat[at]
+        case "nearly" if flat.dtype.kind == "f":
+            flat[at] *= 1 + 2.0 ** -pick(_BITS)
         case "stepped":
             flat = _stepped(flat, plan.types[leaf], at, pick)
         case _:

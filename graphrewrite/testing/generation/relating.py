@@ -48,7 +48,8 @@ def relate(builder: Builder, ops: Sequence[Op], elements: Sequence[Element] = ()
             _converted(builder, ops, elements)
             return
         if node is None or builder.pick(_SELDOM):
-            builder.pick((_other, _other if node is None else _twin, _twin, _meet, _through, _through))(builder, ops)
+            ways = (_other, _other if node is None else _twin, _twin, _meet, _through, _through, _gathered)
+            builder.pick(ways)(builder, ops)
         elif not _undo(builder, node) and not _part(builder, node):
             _twin(builder, ops)
 
@@ -106,6 +107,21 @@ def _converted(builder: Builder, ops: Sequence[Op], elements: Sequence[Element])
             builder.add(reader, [made, builder.constant(retyped(made.type, shape=shape))], {})
         else:
             builder.node(reader, made)
+
+
+def _gathered(builder: Builder, ops: Sequence[Op]) -> None:
+    """Let a node of any number of operands read the results of one other node: in order, in another, or one twice."""
+    graph = builder.graph
+    several = [value for value in builder.computed if graph.op(value.node) in ops and value.result > 0]
+    readers = [op for op in ops if op.variadic]
+    if not several or not readers:
+        return
+    node, reader = builder.pick(several).node, builder.pick(readers)
+    parts = [value for value in builder.computed if value.node == node]
+    own = attributes_in(graph.nodes[node], graph.op(node))
+    order = random.Random(builder.pick(range(256))).sample(parts, len(parts))
+    chosen = builder.pick((parts, order, order, [*parts[1:], parts[0], parts[0]]))
+    builder.add(reader, chosen, {name: own[name] for name in reader.attributes if name in own})
 
 
 def _varied(op: Op, name: str, case: Case) -> list[Recipe]:

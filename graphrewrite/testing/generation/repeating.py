@@ -48,6 +48,10 @@ def _another(op: Op, operands: list[Value], attributes: dict[str, Any], pick: Pi
     """One attribute changed, if possible such that the result keeps its type."""
     types = tuple(value.type for value in operands)
     kinds, found = op.result_types(types, attributes), attributes
+    zeros = [name for name, value in attributes.items() if isinstance(value, float) and value == 0]
+    if bool(zeros) and pick((False, True)):  # equal to the other zero, and not the same
+        name = pick(zeros)
+        return {**attributes, name: -attributes[name]}
     for _ in range(_LOOKS):
         name = pick(list(op.attributes))
         rng = random.Random(pick(range(256)))
