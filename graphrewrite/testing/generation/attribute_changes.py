@@ -171,7 +171,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _nudged(old: Mapping[str, Any], edges: Sequence[int], pick: Pick) -> dict[str, Any] | None:
-    """Return values of which one entry is another number, or another entry's, or two are exchanged.
+    """Return values of which one entry is another number, or another entry's, or two are exchanged, or keep their sum.
 
     What is asked of the others still holds.
     """
@@ -185,8 +185,11 @@ def _nudged(old: Mapping[str, Any], edges: Sequence[int], pick: Pick) -> dict[st
     name = pick(sorted(numbers))
     values, at = list(held[name]), pick(range(len(held[name])))
     other = pick(range(len(values)))
-    if pick((False, False, False, True)):
-        values[at], values[other] = values[other], values[at]
+    if pick((False, False, True)):
+        if pick((False, True)):
+            values[at], values[other] = values[other], values[at]
+        else:  # their sum stays
+            values[at], values[other] = values[at] + 1, values[other] - 1
         return {**old, name: tuple(values)}
     others = (values[other], pick(edges or values))
     values[at] = pick((values[at] + 1, values[at] - 1, 2 * values[at], -values[at], *others))

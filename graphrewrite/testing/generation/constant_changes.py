@@ -98,20 +98,20 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
         ways = ("stepped", "scaled", "negated", "nearly")
     else:
         ways = ("stepped", "scaled", "negated", "nearly", "exchanged", "copied", "copied")
-    match pick(ways):
-        case "exchanged":
-            flat[[at, other]] = flat[[other, at]]
-        case "copied":
-            flat[at] = flat[other]
-        case "negated":
-            with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
+        match pick(ways):
+            case "exchanged":
+                flat[[at, other]] = flat[[other, at]]
+            case "copied":
+                flat[at] = flat[other]
+            case "negated":
                 flat[at] = 1 - flat[at] if flat.dtype.kind in "ub" else -flat[at]
-        case "nearly" if flat.dtype.kind == "f":
-            flat[at] *= 1 + 2.0 ** -pick(_BITS)
-        case "stepped":
-            flat = _stepped(flat, plan.types[leaf], at, pick)
-        case _:
-            flat = _scaled(flat, plan.types[leaf], pick, moderate=moderate)
+            case "nearly" if flat.dtype.kind == "f":
+                flat[at] *= 1 + 2.0 ** -pick(_BITS)
+            case "stepped":
+                flat = _stepped(flat, plan.types[leaf], at, pick)
+            case _:
+                flat = _scaled(flat, plan.types[leaf], pick, moderate=moderate)
     if leaf in plan.positive and not (flat > 0).all():
         raise Unfit("it is to be above zero")
     if flat.tobytes() == array.tobytes():

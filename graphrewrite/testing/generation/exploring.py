@@ -45,8 +45,8 @@ _KEPT = 16
 """Plans to keep of each answer."""
 _EMPTY = 2
 """Those of them with a value that has no entries, at which conditions on all entries hold."""
-_CENTRES, _TURNS = 4, 2
-"""Of each answer where it fires, plans around which each attribute is changed in turn, and how often each."""
+_CENTRES, _TURNS, _ENTRIES = 4, 2, 8
+"""Of each answer where it fires, plans around which each attribute is changed in turn, and how often, and constants."""
 _SHARE = 2
 """Half as many plans as are looked at beside those at which it fires are further away."""
 _OFTEN = 0.4
@@ -256,7 +256,7 @@ class _Walk:
         for sketch in sorted(sketches, key=lambda sketch: sketch.plainness)[:_CENTRES]:
             for changed in every_attribute_changed(sketch.plan, pick, _TURNS):
                 yield with_arrays(changed, sketch.plan)
-            yield from every_constant_changed(sketch.plan, pick, _TURNS, moderate=self.mentioned.moderate)
+            yield from every_constant_changed(sketch.plan, pick, _ENTRIES, moderate=self.mentioned.moderate)
             if self.every_type:
                 yield from in_each_layout(sketch.plan, pick)
 

@@ -24,6 +24,7 @@ _NOTHING, _HIDING = 2, 1
 """How plain an attribute is that does nothing, and one that hides which way round it is."""
 _TINY = 2.0**-24
 """What is less, or one divided by it and more, is of another magnitude than most constants."""
+_NEARLY = 2.0**-5
 FACTORS = frozenset({"dilations", "repeats", "scales", "steps", "strides"})
 """Attributes that do nothing where all their numbers are 1."""
 
@@ -208,9 +209,11 @@ def _entries(plan: Plan) -> Iterator[tuple[int, str]]:
             continue
         flat = array.ravel()
         size = np.abs(flat.astype(np.float64))
-        steps = np.unique(np.diff(flat))
+        with np.errstate(all="ignore"):  # of infinities
+            steps, spread = np.unique(np.diff(flat)), np.ptp(size)
         found = {
             "equal": steps.size == 0 or not steps.any(),
+            "close": bool(steps.any()) and bool(spread < _NEARLY * size.max()),
             "in steps": steps.size == 1 and flat.size > 2,
             "rising": flat.size > 2 and bool((steps > 0).all()),
             "repeated": np.unique(flat).size < flat.size,
