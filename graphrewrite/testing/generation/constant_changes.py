@@ -97,11 +97,13 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
     elif flat.size == 1:
         ways = ("stepped", "scaled", "negated", "nearly")
     else:
-        ways = ("stepped", "scaled", "negated", "nearly", "exchanged", "copied", "copied")
+        ways = ("stepped", "scaled", "negated", "nearly", "exchanged", "moved", "copied", "copied")
     with np.errstate(all="ignore"):
         match pick(ways):
             case "exchanged":
                 flat[[at, other]] = flat[[other, at]]
+            case "moved":  # the sum stays
+                flat[at], flat[other] = flat[at] + flat.dtype.type(1), flat[other] - flat.dtype.type(1)
             case "copied":
                 flat[at] = flat[other]
             case "negated":

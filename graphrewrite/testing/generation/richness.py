@@ -106,7 +106,7 @@ class Sketch:
     @cached_property
     def looks(self) -> tuple[Any, ...]:
         """How its sizes are related, and its attributes."""
-        return _form(self.plan), [*_entries(self.plan)], [repr(case.attributes) for case in self.plan.cases.values()]
+        return _form(self.plan), [*_ops(self.plan)], [*_entries(self.plan)], [repr(case.attributes) for case in self.plan.cases.values()]
 
     def is_like(self, other: Sketch, *, by_element: bool = False) -> bool:
         """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart.
@@ -134,6 +134,7 @@ def _traits(plan: Plan) -> Iterator[Any]:
     """Yield what tells a plan from others: how sizes are related, element types, and attributes that do something."""
     yield "sizes", repr(_form(plan))
     yield "elements", repr(_elements(plan))
+    yield from _ops(plan)
     yield from _entries(plan)
     yield from _orders(plan)
     for node, name, plain in _attributes(plan):
@@ -199,6 +200,11 @@ def _is_own_inverse(value: tuple[Any, ...]) -> bool:
 
 def _elements(plan: Plan) -> list[Element]:
     return [kind.element for kind in plan.types.values()]
+
+
+def _ops(plan: Plan) -> Iterator[tuple[int, str]]:
+    """Yield the ops of nodes, of which a pattern may leave several open."""
+    yield from ((number, node.op.name) for number, node in enumerate(plan.cases))
 
 
 def _entries(plan: Plan) -> Iterator[tuple[int, str]]:
