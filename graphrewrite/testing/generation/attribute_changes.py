@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -111,7 +112,13 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
     alike: Sequence[Any] = _elsewhere(plan, node, names[0]) if len(names) == 1 else ()
     there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
     edges = numbers_beside(plan, node) if len(names) == 1 and _is_number(own.get(names[0], 0)) else []
+    default = node.op.attributes[names[0]]
+    is_given = (
+        len(names) == 1 and default is not inspect.Parameter.empty and repr(own.get(names[0], default)) != repr(default)
+    )
     for _ in range(_LOOKS):
+        if is_given and pick((False, False, False, True)):  # what is given may hide what another one does
+            return change_of(plan, [node], {names[0]: default})
         if bool(alike) and pick((False, False, True)):
             return change_of(plan, [node], {names[0]: pick(alike)})
         if bool(edges) and pick((False, False, True)):

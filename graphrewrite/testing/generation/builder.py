@@ -415,11 +415,18 @@ class Builder:
                 bits = bits_shifted(node.op, position, need.types)
                 kind = plan.types[leaf]
                 if limits is not None and leaf.condition is None:
-                    array = plan.arrays[leaf] if leaf in plan.arrays else constant_array(kind, self.pick(_STYLES))
+                    array = plan.arrays[leaf] if leaf in plan.arrays else self._places(kind)
                     made[leaf] = (self.graph.constant(within(array, limits), type=kind),)
                 elif bits and leaf not in plan.arrays and leaf.condition is None and self.pick((True, False)):
                     quarters = constant_array(kind, self.pick(_STYLES))  # of all bits
                     made[leaf] = (self.graph.constant(quarters * bits // 4, type=kind),)
+
+    def _places(self, kind: Type) -> np.ndarray:
+        """Any places, or places in a row, as most are."""
+        array = constant_array(kind, self.pick(_STYLES))
+        if self.chance(3):
+            return (np.arange(array.size) + self.pick((0, 1))).reshape(array.shape).astype(array.dtype)
+        return array
 
     def _leaf(self, leaf: Leaf, plan: Plan) -> Value:
         kind = plan.types[leaf]

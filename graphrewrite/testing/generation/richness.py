@@ -25,6 +25,8 @@ _NOTHING, _HIDING = 2, 1
 _TINY = 2.0**-24
 """What is less, or one divided by it and more, is of another magnitude than most constants."""
 _NEARLY = 2.0**-5
+_LIMITS = frozenset({"low", "high"})
+"""Attributes that hide, where an op has others as well, what these do: all numbers may become one."""
 FACTORS = frozenset({"dilations", "repeats", "scales", "steps", "strides"})
 """Attributes that do nothing where all their numbers are 1."""
 
@@ -106,7 +108,12 @@ class Sketch:
     @cached_property
     def looks(self) -> tuple[Any, ...]:
         """How its sizes are related, and its attributes."""
-        return _form(self.plan), [*_ops(self.plan)], [*_entries(self.plan)], [repr(case.attributes) for case in self.plan.cases.values()]
+        return (
+            _form(self.plan),
+            [*_ops(self.plan)],
+            [*_entries(self.plan)],
+            [repr(case.attributes) for case in self.plan.cases.values()],
+        )
 
     def is_like(self, other: Sketch, *, by_element: bool = False) -> bool:
         """Whether two plans are alike but for sizes that neither attributes nor other sizes tell apart.
@@ -167,6 +174,9 @@ def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:
     numbers = {node: number for number, node in enumerate(plan.cases)}
     for node, name, value in _values(plan):
         is_one = name in FACTORS and isinstance(value, tuple) and set(value) == {1}
+        if name in _LIMITS and not node.op.attributes.keys() <= _LIMITS:
+            yield numbers[node], name, 0 if value is None else _HIDING
+            continue
         plain = _NOTHING if is_one else _plain(value, node.op.attributes[name])
         # Where two nodes have the same, it is hidden which of them was meant.
         is_alike = isinstance(value, tuple) and counts[node.op, name, repr(value)] > 1
