@@ -144,6 +144,7 @@ def _traits(plan: Plan) -> Iterator[Any]:
     yield from _ops(plan)
     yield from _entries(plan)
     yield from _orders(plan)
+    yield from ((name, value.signed) for _, name, value in _values(plan) if isinstance(value, FixedPoint))
     for node, name, plain in _attributes(plan):
         if plain < _NOTHING:
             yield node, name, plain

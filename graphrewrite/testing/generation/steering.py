@@ -267,7 +267,9 @@ def _entries(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
         flat[at] = others[at]
         return filled(plan, leaf, flat)
     fitting = [
-        n for n in (*mentioned.boundaries, *_shifted(plan, leaf)) if _is_held(kind, n) and (n > 0 or not is_positive)
+        n
+        for n in (*mentioned.boundaries, *_shifted(plan, leaf), *_beyond(plan, leaf))
+        if _is_held(kind, n) and (n > 0 or not is_positive)
     ]
     asks = bool(_ODD_NUMBERS & mentioned.attributes)
     match 2 if asks and rng.randrange(2) else rng.randrange(8 if fitting else 5):
@@ -301,6 +303,13 @@ def _shifted(plan: Plan, leaf: Leaf) -> list[int]:
         if operand is leaf
     }
     return sorted({bits - less for bits in found if bits for less in (0, 1)})
+
+
+def _beyond(plan: Plan, leaf: Leaf) -> list[int]:
+    """Where other types of integers end, and one beyond: with what a converted value is compared."""
+    elements = {kind.element for other, kind in plan.types.items() if kind.element != plan.types[leaf].element}
+    ends = [limits_of(element) for element in elements if element_kind(element) == "integer"]
+    return sorted({number for low, high in ends for number in (low - 1, low, high, high + 1)})
 
 
 def _held(numbers: np.ndarray, kind: Type) -> np.ndarray:
