@@ -164,7 +164,8 @@ def _longer(plan: Plan, leaf: Leaf, pick: Pick) -> Plan:
         grown = np.insert(array, at, np.take(array, at, axis), axis)
     else:
         last, before = np.take(array, -1, axis), np.take(array, -2 if size > 1 else -1, axis)
-        grown = np.insert(array, size, last + (last - before) if array.dtype.kind in "if" else last, axis)
+        with np.errstate(all="ignore"):
+            grown = np.insert(array, size, last + (last - before) if array.dtype.kind in "if" else last, axis)
     try:
         own = retyped(kind, shape=grown.shape)
         found = inferred(plan, {**plan.types, leaf: own}, plan.attributes, pick, kept=(leaf,))

@@ -171,12 +171,11 @@ def _rank(plan: Plan, pick: Pick) -> Plan:
 
 
 def _element(plan: Plan, pick: Pick) -> Plan:
-    """Change an element type to another one of its family, wherever it is: mostly to a usual one."""
+    """Change an element type to another usual one of its family, wherever it is; bits are those of any integers."""
     old = plan.types[pick(some(list(plan.types)))].element
     family = element_kind(old)
-    # Integers without a sign are as common in files as they are seldom thought of.
-    others = FAMILIES[family] if family == "integer" else USUAL[family]
-    return with_element(plan, old, pick(pick((USUAL[family], USUAL[family], others))), pick)
+    shifts = family == "integer" and any(node.op.name == "bit_shift" for node in plan.reading.nodes)
+    return with_element(plan, old, pick(FAMILIES[family] if shifts else USUAL[family]), pick)
 
 
 def with_element(plan: Plan, old: Element, new: Element, pick: Pick) -> Plan:

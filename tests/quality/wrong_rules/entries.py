@@ -117,18 +117,6 @@ def mean_by_nearly_the_count(x, a, n: Constant):
 
 
 @rule
-def drop_clip_to_opposite_ends(x):
-    """The least number of a signed format is one below the opposite of its greatest."""
-    rounded = op.requantise(x)
-    limited = op.clip(rounded)
-    yield limited
-    most = rounded.element.maximum
-    if limited.low is None or limited.high is None or limited.low > -most or limited.high < most:
-        return decline("it limits")
-    return rounded
-
-
-@rule
 def drop_format_as_wide(x):
     """A format that is as wide holds other numbers if it has no sign."""
     inner = op.requantise(x, shift=0)
@@ -217,18 +205,6 @@ def through_a_float_of_too_few_bits(x):
     if back.type != x.type or integer_limits(x.type.element) is None:
         return decline("no integers")
     return x if -(2**25) <= fact.low <= fact.high <= 2**25 else decline("of more bits")
-
-
-@rule
-def compared_within_a_type(x, c: Constant):
-    """A number beyond a type is no limit of it."""
-    wide = op.cast(x)
-    below = op.less(wide, c)
-    yield below
-    if x.type.element not in ("i8", "i16") or wide.type.element not in ("f32", "f64") or not np.isfinite(c.value).all():
-        return decline("other types")
-    limits = np.iinfo(f"int{x.type.element[1:]}")
-    return op.less(x, np.clip(np.ceil(c.value), limits.min, limits.max).astype(limits.dtype))
 
 
 @rule
