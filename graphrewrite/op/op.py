@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib import import_module
+from math import copysign
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -458,7 +459,7 @@ class Op(Signature):
             k: v
             for k, v in attributes.items()
             if isinstance(v, np.ndarray)
-            or (v is not defaults[k] and v != defaults[k] and not (k in forms and forms[k].is_default(v, defaults[k])))
+            or not (_is_same(v, defaults[k]) or (k in forms and forms[k].is_default(v, defaults[k])))
         }
 
     def result_types(self, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> tuple[Type, ...]:
@@ -528,6 +529,16 @@ _OPS = Op | Alternatives
 
 
 @lru_cache(maxsize=1024)
+def _is_same(value: Any, default: Any) -> bool:
+    """Tell whether a value is a default: -0.0 is not, where that is 0."""
+    if value is default:
+        return True
+    is_equal: bool = value == default
+    if is_equal and isinstance(value, float) and value == 0:
+        return copysign(1, value) == copysign(1, default)
+    return is_equal
+
+
 def _either(a: Op | Alternatives, b: Op | Alternatives) -> Alternatives:
     """Return one of two, or of all that these are; remembered, for a rule asks for the same at each of its matches."""
     return Alternatives(tuple([each for x in (a, b) for each in (x.ops if isinstance(x, Alternatives) else (x,))]))

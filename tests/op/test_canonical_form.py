@@ -12,6 +12,7 @@ from graphrewrite import FixedPoint, Graph, Tensor, decline, op, rewrite, rule, 
 from graphrewrite.errors import RuleError, TypeMismatchError, VerificationError
 from graphrewrite.formats import from_dict, to_dict, to_text
 from graphrewrite.lowering import from_onnx, to_onnx
+from graphrewrite.op import LIBRARY
 from graphrewrite.rules import merge_equal_nodes
 from graphrewrite.testing import graphs
 
@@ -267,3 +268,17 @@ def windowed(x, w):
 @settings(max_examples=8)
 def test_graphs_are_generated_for_patterns_in_the_words_of_frameworks(graph: Graph) -> None:
     assert windowed.find(graph)
+
+
+def test_a_negative_zero_is_no_default() -> None:
+    zeros = [
+        (o, name) for o in LIBRARY.values() for name, d in o.attributes.items() if type(d) in (int, float) and d == 0
+    ]
+    assert len(zeros) > 10
+    for each, name in zeros:
+        assert each.stored({name: 0.0}) == {}
+        assert str(each.stored({name: -0.0})) == str({name: -0.0})
+    g = Graph("g")
+    g.output("y", op.pad(g.input("x", Tensor("f32", (1,))), pads=(1, 0), fill=-0.0))
+    x = np.array([1], np.float32)
+    assert g.evaluate(x=x)["y"].tobytes() == op.pad(x, pads=(1, 0), fill=-0.0).tobytes()
