@@ -528,7 +528,6 @@ class Alternatives:
 _OPS = Op | Alternatives
 
 
-@lru_cache(maxsize=1024)
 def _is_same(value: Any, default: Any) -> bool:
     """Tell whether a value is a default: -0.0 is not, where that is 0."""
     if value is default:
@@ -539,6 +538,7 @@ def _is_same(value: Any, default: Any) -> bool:
     return is_equal
 
 
+@lru_cache(maxsize=1024)
 def _either(a: Op | Alternatives, b: Op | Alternatives) -> Alternatives:
     """Return one of two, or of all that these are; remembered, for a rule asks for the same at each of its matches."""
     return Alternatives(tuple([each for x in (a, b) for each in (x.ops if isinstance(x, Alternatives) else (x,))]))

@@ -277,7 +277,7 @@ def test_a_negative_zero_is_no_default() -> None:
     assert len(zeros) > 10
     for each, name in zeros:
         assert each.stored({name: 0.0}) == {}
-        assert str(each.stored({name: -0.0})) == str({name: -0.0})
+        assert str(each.stored({name: -0.0})) == str({name: -0.0}), each
     g = Graph("g")
     g.output("y", op.pad(g.input("x", Tensor("f32", (1,))), pads=(1, 0), fill=-0.0))
     x = np.array([1], np.float32)

@@ -327,7 +327,7 @@ def _led(rule: Rule, plan: Plan, pick: Pick, seed: int) -> Plan:
 
 
 def _comparisons(rule: Rule, graph: Graph) -> list[Noted]:
-    with observing(graph), suppress(Exception):
+    with observing(graph), suppress(Exception), np.errstate(all="ignore"):
         for node in graph.in_order():
             for match in rule.matches_at(graph, node):
                 return compared(rule, graph, match)
