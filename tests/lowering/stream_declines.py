@@ -42,7 +42,12 @@ from graphrewrite.lowering.streaming.movement import (
     map_transpose,
     pair_concat,
 )
-from graphrewrite.lowering.streaming.multiplier_free import count_agreements, count_signs, count_signs_in_windows
+from graphrewrite.lowering.streaming.multiplier_free import (
+    count_agreements,
+    count_signs,
+    count_signs_in_windows,
+    recognise_signs_in_windows,
+)
 from graphrewrite.lowering.streaming.scaling import (
     map_add_constant,
     map_interpolate,
@@ -292,6 +297,22 @@ COMPONENTS: dict[Rule, tuple[Case, ...]] = {
                 bias=[0],
                 element=S8,
                 coding="ternary",
+            ),
+            "stream s8f0[1,4]",
+        ),
+    ),
+    recognise_signs_in_windows: (
+        # Signs that fall are counted negated, and a border of ones would be, too.
+        (
+            lambda x: counted(
+                window(
+                    requantise(
+                        threshold(x, levels=[[1]], element=S8, step=-4, offset=2), shift=0, element=TERNARY, low=-1
+                    ),
+                    kernel=(2,),
+                    pads=(1, 0),
+                    fill=1,
+                )
             ),
             "stream s8f0[1,4]",
         ),
