@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphrewrite import Constant, decline, op, rule
+from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.hdl.arithmetic.channelwise import number_width
+from graphrewrite.hdl.component import LANE_BITS
 from graphrewrite.hdl.components.accumulate import accumulate
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.matvec import matvec
@@ -18,6 +20,8 @@ from graphrewrite.rules.operands import first_operand
 
 __all__ = ["MAP_LAYERS"]
 
+_GAIN_BITS = 30
+
 
 @rule(shared="keep", kind="lowering")
 def map_linear(x, w: Constant, b: Constant):
@@ -26,6 +30,8 @@ def map_linear(x, w: Constant, b: Constant):
     yield layer
     if reason := too_wide(x, layer):
         return decline(reason, at=layer)
+    if _exceeds(w):
+        return decline(f"a weight has more than {_GAIN_BITS} bits", at=layer)
     weights, over = w.value, {}
     if x.op_name == "stream_reshape":
         # Flattening counts position by position within a channel, beats channel by channel within a position: the
@@ -45,6 +51,8 @@ def map_conv(x, w: Constant, b: Constant):
         return decline(reason, at=conv)
     if positions_of(conv.shape) is None:
         return decline("only convolutions over one or two axes have a component", at=conv)
+    if _exceeds(w):
+        return decline(f"a weight has more than {_GAIN_BITS} bits", at=conv)
     sums = _channel_sums(x, w.value, b.value, conv)
     if sums is not None:
         return leave(sums)
@@ -58,9 +66,15 @@ def map_conv(x, w: Constant, b: Constant):
         # One weight a channel: a gain, or nothing.
         if (weights == 1).all() and not b.value.any():
             return leave(in_format(x, conv.element))
-        return leave(affine(x, gain=weights.ravel(), bias=b.value, element=conv.element))
+        if number_width(weights) <= _GAIN_BITS and number_width(b.value) <= LANE_BITS:
+            return leave(affine(x, gain=weights.ravel(), bias=b.value, element=conv.element))
     matrix = np.moveaxis(weights, 1, -1).reshape(outputs, -1)
     return leave(matvec(windows, weights=matrix, bias=b.value, element=conv.element, **groups))
+
+
+def _exceeds(w):
+    """Whether no matrix product holds the weights."""
+    return FixedPoint.holding(int(w.value.min()), int(w.value.max())).width > _GAIN_BITS
 
 
 def _not_default(strides, pads, dilations):

@@ -90,11 +90,16 @@ def rescaled(x: Any, **attributes: Any) -> Any:
     return op.rescale(x, **{"multiplier": 3, "addend": 0, "shift": 1, "element": S8, **attributes})
 
 
-def conv(x: Any, *kernel: int) -> Any:
-    weights = np.ones((2, 4, *kernel), np.int8)
+def dense(x: Any, weight: int) -> Any:
+    weights = integers(x, np.full((2, 4), weight), width=40)
+    return op.integer_linear(x, weights, integers(x, [0, 0]), element=FixedPoint(True, 48))
+
+
+def conv(x: Any, *kernel: int, weight: int = 1) -> Any:
+    weights = integers(x, np.full((2, 4, *kernel), weight), width=40)
     return op.integer_conv(
-        x, integers(x, weights), integers(x, np.zeros(2)), strides=(1,) * len(kernel), pads=(0,) * 2 * len(kernel),
-        dilations=(1,) * len(kernel), element=FixedPoint(True, 20),
+        x, weights, integers(x, np.zeros(2)), strides=(1,) * len(kernel), pads=(0,) * 2 * len(kernel),
+        dilations=(1,) * len(kernel), element=FixedPoint(True, 48),
     )  # fmt: skip
 
 
@@ -246,12 +251,14 @@ STREAMS: dict[Rule, tuple[Case, ...]] = {
             lambda x: op.integer_sub(integers(x, [1, 2, 3, 4, 5]), x, element=FixedPoint(True, 9)), "stream s8f0[4,1]"
         ),
     ),
-    map_linear: after(
-        lambda x: op.integer_linear(x, integers(x, np.ones((2, 4))), integers(x, [0, 0]), element=S8), "stream s49f0[4]"
+    map_linear: (
+        *after(lambda x: dense(x, 1), "stream s49f0[4]"),
+        *after(lambda x: dense(x, 1 << 30), "stream s8f0[4]"),
     ),
     map_conv: (
         *after(lambda x: conv(x, 2), WIDE),
         *after(lambda x: conv(x, 1, 1, 1), "stream s8f0[4,2,2,2]"),
+        *after(lambda x: conv(x, 2, weight=1 << 30), "stream s8f0[4,5]"),
     ),
     map_max_pool: (
         *after(lambda x: pooled(x, 2), WIDE),

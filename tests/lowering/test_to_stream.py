@@ -13,6 +13,7 @@ from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.streaming.bridge import leave, too_wide
 from graphrewrite.lowering.streaming.channelwise import MAP_LANES
+from graphrewrite.lowering.streaming.layers import map_conv
 from graphrewrite.lowering.streaming.movement import map_selection
 from graphrewrite.rewriting.traces import Step
 from tests.support.lowering_networks import residual_cnn, weights
@@ -38,6 +39,20 @@ def test_a_lane_has_at_most_48_bits() -> None:
     assert too_wide(widest, widest) is None
     assert too_wide(widest, wider) == "a lane has at most 48 bits, and s49f0 has 49"
     assert too_wide(g.input("x", Tensor("i8", ("N", 1)))) == "a lane holds numbers of a fixed-point format, and not i8"
+
+
+@pytest.mark.parametrize(
+    ("gain", "term", "component"),
+    [((1 << 29) - 1, 1 << 46, "affine"), (1 << 29, 0, "matvec"), (2, 3 << 46, "matvec")],
+)
+def test_weights_of_single_channels_are_gains_where_they_fit(gain: int, term: int, component: str) -> None:
+    g, byte = Graph("g"), FixedPoint(False, 8)
+    x = leave(g.input("x", Stream(byte, (2, 3))))
+    w, b = np.full((2, 1, 1), gain), np.full(2, term)
+    g.output("y", op.integer_conv(x, w, b, groups=2, element=FixedPoint(False, 48)))
+    stream, samples = rewrite(g, [map_conv]), {"x": np.array([[[0, 1, 255], [7, 8, 9]]], byte.dtype)}
+    assert component in {stream.nodes[n]["type"] for n in stream}
+    np.testing.assert_array_equal(evaluate(stream, samples)["y"], evaluate(g, samples)["y"])
 
 
 @pytest.mark.parametrize(
