@@ -161,6 +161,8 @@ STREAMS: dict[Rule, tuple[Case, ...]] = {
         *after(lambda x: op.requantise(x, shift=1, element=S8), WIDE),
         *after(lambda x: op.requantise(x, shift=-30, element=FixedPoint(True, 32)), LINE),
         *after(lambda x: op.requantise(x, shift=1, element=S8, low=3, high=2), LINE),
+        *after(lambda x: op.requantise(x, shift=61, element=S8), LINE),
+        *after(lambda x: op.requantise(x, shift=-53, element=S8), LINE),
     ),
     map_relu: after(op.relu, WIDE),
     map_clip: (
@@ -195,10 +197,14 @@ STREAMS: dict[Rule, tuple[Case, ...]] = {
         *after(lambda x: rescaled(x, addend=1 << 47), LINE),
         *after(lambda x: rescaled(x, multiplier=(1 << 29) + 1), LINE),
         *after(lambda x: rescaled(x, shift=61), LINE),
+        *after(lambda x: rescaled(x, offset=-1 << 47, element=FixedPoint(True, 48)), LINE),
         *after(lambda x: rescaled(x, multiplier=1 << 13, shift=0), "stream s48f0[4,5]"),
         *after(lambda x: rescaled(x, low=3, high=2), LINE),
     ),
-    map_threshold: after(lambda x: op.integer_threshold(x, integers(x, [[1, 2]])), WIDE),
+    map_threshold: (
+        *after(lambda x: op.integer_threshold(x, integers(x, [[1, 2]])), WIDE),
+        *after(lambda x: op.integer_threshold(x, integers(x, np.ones((1, 0)))), LINE),
+    ),
     map_lookup: (
         *after(table, WIDE),
         *after(lambda x: table(x, 2**13), "stream s20f0[4,5]"),
