@@ -202,6 +202,18 @@ def rescaled_sum(x: Value, factor: int, exponent: int, zero: int, element: str) 
             "its border counts as stored zeros",
         ),
         (
+            stored_integers.add_to_bias,
+            lambda x: op.add(
+                op.from_fixed(
+                    op.integer_conv(x, np.ones((1, 2, 1), int), np.zeros(1, int), element=FixedPoint(True, 32)),
+                    fraction=0,
+                    element="i32",
+                ),
+                np.zeros((2, 1), np.int32),
+            ),
+            "broadcasts the sums",
+        ),
+        (
             stored_readings.change_zero_point,
             lambda x: op.conv_integer(stored(x, "i4", -(1 << 30)), np.ones((1, 2, 1), np.int32)),
             "f32 does not hold every number",
