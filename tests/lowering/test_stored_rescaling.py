@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,7 @@ from graphrewrite import FixedPoint, Graph, Rule, Tensor, evaluate, op, rewrite
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, from_tflite, partition, to_integer, to_stream
 from graphrewrite.lowering.prequantised import (
+    movement,
     quantised_inputs,
     stored_integers,
     stored_readings,
@@ -162,8 +164,12 @@ def test_a_rule_is_right_in_any_graph(member: Rule) -> None:
         assert_preserves(member)
 
 
+def read(x: Value) -> Value:
+    return op.from_fixed(x, fraction=0)
+
+
 def stored(x: Value, element: str, zero: int) -> Value:
-    return op.quantize_linear(op.from_fixed(x, fraction=0), np.float32(1), np.asarray(zero, element))
+    return op.quantize_linear(read(x), np.float32(1), np.asarray(zero, element))
 
 
 def rescaled_choice(x: Value, start: np.ndarray, zero: int, element: str) -> Value:
@@ -200,6 +206,58 @@ def rescaled_sum(x: Value, factor: int, exponent: int, zero: int, element: str) 
                 element="u8",
             ),
             "its border counts as stored zeros",
+        ),
+        (
+            movement.lower_movement,
+            lambda x: op.pad(read(x), pads=(0, 0, 1, 0, 0, 0), fill=-math.inf),
+            "not on the grid",
+        ),
+        (
+            movement.concat_mantissas,
+            lambda x: op.concat(read(x), read(op.integer_add(x, x, element=FixedPoint(True, 63))), axis=1),
+            "no format of 62 bits",
+        ),
+        (
+            movement.concat_scaled,
+            lambda x: op.concat(*[op.mul(read(x), np.float32([[[[2]]]]))] * 2, axis=1),
+            "its scale gives it further axes",
+        ),
+        (
+            movement.concat_stored,
+            lambda x: op.concat(
+                op.quantize_linear(read(x), np.float32(1), np.int8(0)),
+                op.quantize_linear(op.from_fixed(x, fraction=0, element="f64"), np.float64(1), np.int8(0)),
+                axis=1,
+            ),
+            "different element types",
+        ),
+        (
+            movement.quantise_parts,
+            lambda x: op.quantize_linear(
+                op.concat(*[op.reduce_sum(read(x), axes=(0, 2), keep_dims=True)] * 2, axis=1),
+                np.float32([[[1]]]),
+                block_size=4,
+            ),
+            "its parameters differ along an axis",
+        ),
+        (
+            movement.quantise_first,
+            lambda x: op.multi_threshold(
+                op.max_pool(op.relu(read(x)), kernel=(2,)), np.float32([[1, 2]]), out_scale=-1.0
+            ),
+            "greater numbers have lesser results",
+        ),
+        (
+            movement.quantise_first,
+            lambda x: op.quantize_linear(
+                op.max_pool(op.relu(read(x)), kernel=(2,)), np.float32(1), element="f8e4m3fn", saturate=False
+            ),
+            "numbers beyond its type are NaN",
+        ),
+        (
+            movement.arg_max_scaled,
+            lambda x: op.arg_max(op.mul(read(x), np.float32(3e38)), axis=1),
+            "rounds different numbers to one",
         ),
         (
             stored_integers.add_to_bias,
