@@ -352,11 +352,11 @@ def by_channel(x: Any) -> Any:
 
 
 def depthwise(x: Any, rows: Any, *, shift: int = 1, bias: Any = (0, 0)) -> Any:
-    w = np.array(rows, np.int8)
+    w = np.array(rows)
     w = w.reshape(len(w), -1, w.shape[-1])
     groups = x.type.shape[1] // w.shape[1]
     layer = op.integer_conv(
-        x, integers(x, w), integers(x, list(bias)), groups=groups, strides=(1,), pads=(0, 0), dilations=(1,),
+        x, integers(x, w, width=40), integers(x, list(bias)), groups=groups, strides=(1,), pads=(0, 0), dilations=(1,),
         element=FixedPoint(True, 40),
     )  # fmt: skip
     return op.requantise(layer, shift=shift, element=S8)
@@ -394,6 +394,8 @@ INTEGERS: dict[Rule, tuple[Case, ...]] = {
         (lambda x: depthwise(x, [[1, 1], [1, 1]]), "s8f0[N,2,4]"),
         (lambda x: depthwise(x, [[3], [2]]), "s8f0[N,2,4]"),
         (lambda x: depthwise(x, [[100, 100], [2, 2]]), "s40f0[N,2,4]"),
+        (lambda x: depthwise(x, [[1 << 33] * 2] * 2), "s3f0[N,2,4]"),
+        (lambda x: depthwise(x, [[3, 3], [2, 2]], shift=63), "s8f0[N,2,4]"),
     ),
 }
 
