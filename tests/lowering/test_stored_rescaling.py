@@ -12,6 +12,7 @@ from graphrewrite import FixedPoint, Graph, Rule, Tensor, evaluate, op, rewrite
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, from_tflite, partition, to_integer, to_stream
 from graphrewrite.lowering.prequantised import (
+    layers,
     movement,
     quantised_inputs,
     stored_integers,
@@ -168,6 +169,13 @@ def read(x: Value) -> Value:
     return op.from_fixed(x, fraction=0)
 
 
+ONES = np.ones((2, 1), np.float32)
+
+
+def summed(x: Value) -> Value:
+    return op.integer_conv(x, np.ones((1, 2, 1), int), np.zeros(1, int), element=FixedPoint(True, 32))
+
+
 def stored(x: Value, element: str, zero: int) -> Value:
     return op.quantize_linear(read(x), np.float32(1), np.asarray(zero, element))
 
@@ -260,15 +268,30 @@ def rescaled_sum(x: Value, factor: int, exponent: int, zero: int, element: str) 
             "rounds different numbers to one",
         ),
         (
-            stored_integers.add_to_bias,
-            lambda x: op.add(
-                op.from_fixed(
-                    op.integer_conv(x, np.ones((1, 2, 1), int), np.zeros(1, int), element=FixedPoint(True, 32)),
-                    fraction=0,
-                    element="i32",
-                ),
-                np.zeros((2, 1), np.int32),
+            layers.add_scaled_bias,
+            lambda x: op.add(op.cast(op.mul(read(summed(x)), ONES), element="f32"), ONES),
+            "broadcasts the sums",
+        ),
+        (
+            layers.add_scaled_bias,
+            lambda x: op.add(op.cast(op.mul(read(summed(x)), np.float32(3000)), element="f16"), np.float16(1)),
+            "some sums are infinite",
+        ),
+        (
+            quantised_inputs.enter_quantised,
+            lambda x: op.quant(
+                x.graph.input("r", Tensor("f32", ("N",))), np.float32(1), np.int64(1 << 62), np.float32(4)
             ),
+            "its zero point has more than 46 bits",
+        ),
+        (
+            layers.add_whole_bias,
+            lambda x: op.add(op.cast(op.from_fixed(summed(x), fraction=0, element="f8e5m2"), element="f32"), 1),
+            "floats of 8 bits",
+        ),
+        (
+            stored_integers.add_to_bias,
+            lambda x: op.add(op.from_fixed(summed(x), fraction=0, element="i32"), np.zeros((2, 1), np.int32)),
             "broadcasts the sums",
         ),
         (
