@@ -228,7 +228,7 @@ def drop_repeated_matrix(x, y):
         return decline("it is not one matrix, or broadcasts the other operand", at=repeated)
     if len(repeated.shape) == 2:
         return decline("it is repeated within the matrix only", at=repeated)
-    matrix = y if len(y.shape) == 2 else op.reshape(y, shape=y.shape[-2:])
+    matrix = y if len(y.shape) == 2 else op.squeeze(y, axes=tuple(range(len(y.shape) - 2)))
     if repeated.shape[-2:] == y.shape[-2:]:
         return op.matmul(x, matrix)
     if repeated.op is not op.expand:

@@ -144,6 +144,11 @@ def _quotient(op: Op) -> Callable[..., np.ndarray]:
         slopes = np.zeros(x.shape)
         with np.errstate(all="ignore"):
             here = value(x)
+            if weights.shape != here.shape:  # of sizes that only run time tells
+                raise EvaluationError(
+                    f"the result of {op.name} has the shape {list(here.shape)}, and its gradient "
+                    f"{list(weights.shape)}; give one of that shape"
+                )
             for place in np.ndindex(*x.shape):
                 step = _STEP * max(1.0, abs(float(x[place])))
                 above, below = x.copy(), x.copy()

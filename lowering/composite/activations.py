@@ -24,6 +24,9 @@ def write_clip_by_extremes(x):
     """Limiting is the greater of a number and the lower limit, and of these the lesser and the upper limit."""
     limited = op.clip(x)
     yield limited
+    # NaN differs from itself, which is known of symbols, too.
+    if any(bound is not None and bound != bound for bound in (limited.low, limited.high)):
+        return decline("a limit is NaN", at=limited)
     low, high = (_in_type(bound, x.type.element) for bound in (limited.low, limited.high))
     if x.type.element in SHORT_INTEGERS and (low, high) != (limited.low, limited.high):
         return decline("a limit is not a number of the element type", at=limited)

@@ -117,6 +117,8 @@ def write_conv_transpose_by_conv(x, w, b=None):
     if any(isinstance(size, str) for size in (*x.shape[1:], *w.shape)) or 0 in (*x.shape, *w.shape):
         return decline("a size besides the batch is symbolic, or there are no entries", at=upwards)
     strides, steps = (per_axis(values, rank, 1) for values in (upwards.strides, upwards.dilations))
+    # Nothing lies between the positions of an axis that has one only.
+    strides = tuple(s if n != 1 else 1 for s, n in zip(strides, x.shape[2:], strict=True))
     pads = per_axis(upwards.pads, 2 * rank, 0)
     more = upwards.output_padding if any(upwards.output_padding) else (0,) * rank
     # Each entry adds a window to the result, so a result reads back as far as a window reaches, less what pads crop.

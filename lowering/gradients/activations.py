@@ -70,7 +70,9 @@ def differentiate_hard_sigmoid(g, x):
 
 
 def _within(g, x, low, high):
-    for limit, outside in ((low, op.less), (high, op.greater)):
+    # Between equal limits there is one value, of which no number has a gradient.
+    below, above = (op.less_or_equal, op.greater_or_equal) if low == high else (op.less, op.greater)
+    for limit, outside in ((low, below), (high, above)):
         if limit is not None:
             g = op.where(outside(x, number(limit, x)), number(0, g), g)
     return g

@@ -119,11 +119,14 @@ def differentiate_tensor_scatter(g, x, updates, at=None):
         return op.tensor_scatter(*operands, mode=d.mode, axis=axis)
     steps = op.range(limit=updates.shape[axis], element="i64")
     places = op.unsqueeze(steps, axes=tuple(i for i in range(rank) if i != axis))
+    size = op.squeeze(op.slice(op.shape(x), starts=(axis,), ends=(axis + 1,)), axes=(0,))
     if at is not None:
-        places = places + op.unsqueeze(converted(at, "i64"), axes=tuple(range(1, rank)))
+        first = converted(at, "i64")
+        # Brought into the axis before anything is added, it does not leave its word.
+        first = op.mod(first, size) if d.mode == "circular" else first
+        places = places + op.unsqueeze(first, axes=tuple(range(1, rank)))
     if d.mode == "circular":
-        sizes = op.slice(op.shape(x), starts=(axis,), ends=(axis + 1,))
-        places = op.mod(places, op.squeeze(sizes, axes=(0,)))
+        places = op.mod(places, size)
     return op.gather_elements(g, repeated(places, updates.shape), axis=axis)
 
 

@@ -18,6 +18,10 @@ __all__ = ["LOWER_ARITHMETIC", "scale_sums"]
 
 _WIDEST = 48
 """Most bits of a lane."""
+_MULTIPLIER = 32
+"""Most bits of a multiplier of `rescale`."""
+_MOST_SHIFT = 62
+"""Most bits by which `rescale` shifts."""
 _FACTOR_BITS = 29
 """Most bits of a constant without its sign, as of gains."""
 
@@ -138,15 +142,16 @@ def scale_sums(x: Mantissas, w: Constant, b: Constant):
     yield narrow
     if conv.groups != len(w.value) or w.shape[1] != 1 or x.shape[1] != conv.groups:
         return decline("it is not a depthwise convolution", at=conv)
-    if (x.type.layout or "NC")[:2] != "NC" or np.min(narrow.shift) < 0:
-        return decline("its channels are not the second axis, or its sums are shifted left", at=conv)
+    if (x.type.layout or "NC")[:2] != "NC" or np.min(narrow.shift) < 0 or np.max(narrow.shift) > _MOST_SHIFT:
+        return decline("its channels are not the second axis, or its sums are shifted left or by too much", at=conv)
     rows = w.value.reshape(len(w.value), -1)
     count = rows.shape[1]
     if count == 1 or (rows != rows[:, :1]).any() or ((rows == 1).all() and not b.value.any()):
         return decline("the weights of a window differ, or it is a plain sum", at=w)
     element, gains = x.type.element, rows[:, 0]
     sums = FixedPoint.holding(min(0, count * element.minimum), max(0, count * element.maximum))
-    if sums.width + FixedPoint.holding(int(gains.min()), int(gains.max())).width >= _WIDEST:
+    factors = FixedPoint.holding(int(gains.min()), int(gains.max()))
+    if sums.width + factors.width >= _WIDEST or factors.width > _MULTIPLIER:
         return decline(f"its products may need more than {_WIDEST} bits", at=conv)
     total = op.integer_conv(x, np.ones_like(w.value), np.zeros_like(b.value), like=conv, element=sums)
     is_uniform = len(set(gains.tolist())) == len(set(b.value.tolist())) == 1

@@ -47,6 +47,9 @@ def absorb_clip(x):
         return decline("the format differs from channel to channel", at=rounded)
     low = element.minimum if rounded.low is None else rounded.low
     high = element.maximum if rounded.high is None else rounded.high
+    ends = (-math.inf if limited.low is None else limited.low, math.inf if limited.high is None else limited.high)
+    if not (ends[0] < math.inf and ends[1] > -math.inf):
+        return decline("a limit leaves no number", at=limited)
     if limited.low is not None:
         bound = limited.low / element.step
         # Off the grid, a limit matters only where the format does not limit more.

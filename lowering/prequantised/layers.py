@@ -12,7 +12,7 @@ from graphrewrite.lowering.composite.axes import channel_entries, named
 from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.quantisers import QUANTISED
 from graphrewrite.op.tensor.linear_algebra import scaled
-from graphrewrite.types import element_dtype, element_kind, hold
+from graphrewrite.types import element_dtype, hold
 
 __all__ = [
     "LOWER_SCALED_LAYERS",
@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 _FARTHEST = 60
+_FLOATS = ("f64", "f32", "f16", "bf16")
+"""Floats that hold what sums are, but for rounding."""
 _FINEST = 28
 """Most bits below the grid of the sums that a bias of the last layer may have."""
 WIDEST = 47
@@ -82,7 +84,7 @@ def scaled_layer(
     if w.dtype.kind != "f" or (b is not None and b.dtype.kind != "f") or 0 in w.shape:
         return decline("its weights are not floats, or empty", at=layer)
     farthest = max(-x.type.element.minimum, x.type.element.maximum) * max(1.0, units.max(initial=0))
-    if not np.isfinite(hold(layer.type.element, farthest)):
+    if not _is_finite(farthest, layer.type.element):
         return decline(f"some numbers of its operand are infinite as {layer.type.element}", at=layer)
     outputs, inner = w.shape[:2]
     if len(units) not in (1, x.shape[1]):
@@ -218,13 +220,15 @@ def _with_addend(
     x: Any, w: Any, b: Any, layer: Any, read: Any, scale: np.ndarray, real: Any, c: Any, total: Any
 ) -> Any:
     """Scaled sums and an addend as scaled sums."""
-    if any(element_kind(each.type.element) != "float" for each in (read, real)):
-        return decline("its sums are read as integers, which cut them off", at=real)
-    if total.type != real.type or channel_entries(c.shape, len(layer.shape)) is None:
+    if any(each.type.element not in _FLOATS for each in (read, real)):
+        return decline("its sums are read as integers, which cut them off, or as floats of 8 bits", at=real)
+    if real.shape != layer.shape or total.type != real.type or channel_entries(c.shape, len(layer.shape)) is None:
         return decline("its addend differs along other axes than the channels, or broadcasts the sums", at=c)
     units = per_channel(scale, len(layer.shape))
     if units is None:
         return decline("the scale of its sums differs along other axes than the channels", at=real)
+    if _may_be_infinite(x, w.value, b.value, units, (read.type.element, real.type.element)):
+        return decline("some sums are infinite as the floats that they are read as", at=real)
     whole = multiples_of(c.value.reshape(-1), units)
     if whole is not None:
         bias = b.value + whole
@@ -249,6 +253,21 @@ def _with_addend(
         wide = op.rescale(layer, multiplier=1 << finer, addend=addend, shift=0, element=element)
     sums = op.mul(op.from_fixed(wide, fraction=0, element="f64"), np.asarray(scale, np.float64) / 2**finer)
     return named(op.cast(sums, like=real), total)
+
+
+def _may_be_infinite(x: Any, w: np.ndarray, b: np.ndarray, units: np.ndarray, elements: tuple[str, ...]) -> bool:
+    """Tell whether one of some float types may not hold the sums of a layer, or their scaled values."""
+    greatest = max(1.0, units.max(initial=0))
+    if _is_finite(greatest * 2.0**WIDEST, *elements):
+        return False
+    sums = accumulated(w, b, x.type.element)
+    return isinstance(sums, str) or not _is_finite(greatest * max(-sums.minimum, sums.maximum), *elements)
+
+
+def _is_finite(number: float, *elements: str) -> bool:
+    """Tell whether a number is finite as each of some float types."""
+    with np.errstate(over="ignore"):
+        return all(np.isfinite(hold(element, number)) for element in elements)
 
 
 @rule

@@ -25,8 +25,8 @@ _ENTRIES = ("flatten", "squeeze", "unsqueeze", "slice", "tile", "identity", "cha
 """Ops whose results are entries of their operand."""
 _PLAIN = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "pad", "resize")])
 _MOVING = _PLAIN | op.reshape | op.transpose | op.max_pool
-_APART = 22
-"""Bits up to which different integers stay different as scaled float32."""
+_MOST_BITS = 62
+"""Bits of the widest format to which numbers of another one are brought."""
 _OF_HOST = ("input", "to_fixed", "div")
 """Ops whose results the host has before it gives them to the hardware."""
 _QUANTISABLE = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "reshape", "transpose")])
@@ -100,7 +100,7 @@ def lower_movement(x: Mantissas):
     fill = movement.fill * 2.0**real.fraction if movement.op_name == "pad" else 0.0
     if reason := _stays(movement, movement.fill if movement.op_name == "pad" else 0):
         return decline(reason, at=movement)
-    if fill != round(fill) or not x.type.element.minimum <= fill <= x.type.element.maximum:
+    if not x.type.element.minimum <= fill <= x.type.element.maximum or fill != round(fill):
         return decline(f"its border of {movement.fill} is not on the grid of its operand", at=movement)
     return op.from_fixed(movement.op(x, like=movement, **({"fill": fill} if fill else {})), like=real)
 
@@ -111,6 +111,9 @@ def _concatenated(readings: list[Any], concatenation: Any, read: Callable[[Any],
     formats = [part.type.element for part in parts]
     if not all(isinstance(each, FixedPoint) for each in formats):
         return decline("an operand is not a mantissa", at=concatenation)
+    width = max(each.width for each in formats) + (len({each.signed for each in formats}) > 1)
+    if width > _MOST_BITS and any(each != formats[0] for each in formats):
+        return decline(f"no format of {_MOST_BITS} bits may hold the mantissas of all operands", at=concatenation)
     element = FixedPoint.holding(min(each.minimum for each in formats), max(each.maximum for each in formats))
     # All are read with this binary point, whatever those of their formats are.
     element = FixedPoint(element.signed, element.width, readings[0].fraction)
@@ -141,8 +144,8 @@ def concat_scaled(xs):
     yield concatenation
     pairs = [operands_of(x) for x in xs if x.op_name == "mul"]
     pairs = [pair if pair[0].op_name == "from_fixed" else pair[::-1] for pair in pairs]
-    if len(pairs) < len(xs) or not all(_is_whole(real) and s.is_constant and s.value.size == 1 for real, s in pairs):
-        return decline("an operand is not a scaled number", at=concatenation)
+    if len(pairs) < len(xs) or not all(_is_whole(real) and _is_scalar(s, real) for real, s in pairs):
+        return decline("an operand is not a scaled number, or its scale gives it further axes", at=concatenation)
     scale = pairs[0][1].value.reshape(())
     if any(s.value.reshape(()) != scale for _, s in pairs):
         return decline("the scales of its operands differ; quantise the result", at=concatenation)
@@ -161,12 +164,19 @@ def concat_stored(xs):
     if not all(z.is_constant and z.value.size == 1 and z.value.ravel() == zero.value.ravel() for _, _, z in stored):
         return decline("the zero points of its operands differ", at=concatenation)
     reals = [real for real, _, _ in stored]
+    if len({real.element for real in reals}) > 1:
+        return decline("its operands are rounded to different element types", at=concatenation)
     return _concatenated(reals, concatenation, lambda real: op.quantize_linear(real, one.value, zero.value, like=xs[0]))
 
 
 def _is_whole(real: Any) -> bool:
     """Tell whether a value is whole numbers, read from mantissas."""
     return bool(real.op_name == "from_fixed" and real.fraction == 0)
+
+
+def _is_scalar(s: Any, real: Any) -> bool:
+    """Tell whether a value is a single constant that does not broadcast another one."""
+    return bool(s.is_constant and s.value.size == 1 and s.value.ndim <= len(real.shape))
 
 
 def _is_one(s: Any) -> bool:
@@ -188,6 +198,8 @@ def quantise_parts(xs, others):
 def _scalars(quantiser: Any, others: Any) -> list[Any] | None:
     """The parameters of a quantiser as scalars, if they are the same everywhere."""
     if quantiser.op_name == "quantise" and quantiser.fractions is not None:
+        return None
+    if quantiser.op_name == "quantize_linear" and quantiser.block_size:
         return None
     if quantiser.op_name == "multi_threshold":
         return list(others) if others[0].shape[0] == 1 else None
@@ -214,6 +226,10 @@ def quantise_first(x, others):
         return decline("its scale is not positive", at=quantiser)
     if movement.op_name == "max_pool" and _reaches_only_border(movement, x):
         return decline(_BELOW, at=movement)
+    if movement.op_name == "max_pool" and quantiser.op_name == "multi_threshold" and quantiser.out_scale < 0:
+        return decline("greater numbers have lesser results", at=quantiser)
+    if movement.op_name == "max_pool" and quantiser.op_name == "quantize_linear" and not quantiser.saturate:
+        return decline("numbers beyond its type are NaN, which is above all numbers", at=quantiser)
     plain = {"data_layout": "NCHW"} if quantiser.op_name == "multi_threshold" else {}
     return movement.op(quantiser.op(x, *scalars, like=quantiser, **plain), like=movement)
 
@@ -235,9 +251,15 @@ def arg_max_scaled(x: Mantissas, s: Constant):
     real = op.from_fixed(x, fraction=0)
     index = op.arg_max(op.mul(real, s))
     yield index
-    if not is_single(s, x) or x.type.element.width > _APART:
+    if not is_single(s, x) or not _stay_apart(x.type.element, s.value):
         return decline("its scale differs from channel to channel, or rounds different numbers to one", at=s)
     return op.arg_max(real, like=index)
+
+
+def _stay_apart(element: FixedPoint, scale: np.ndarray) -> bool:
+    """Tell whether different integers of a format are different and finite as scaled floats."""
+    limits, most = np.finfo(scale.dtype), max(-element.minimum, element.maximum)
+    return element.width < limits.nmant and most * float(scale.reshape(())) <= float(limits.max)
 
 
 @rule

@@ -15,6 +15,9 @@ from graphrewrite.types import element_dtype, integer_limits
 
 __all__ = ["QUANTISED", "QUANTISERS", "is_quantised", "quantised_as"]
 
+_ZERO_BITS = 46
+"""Most bits of a zero point without its sign: distances from it have two bits more, with those of a lane."""
+
 QUANTISERS = op.quantize_linear | op.quant | op.bipolar_quant | op.trunc | op.multi_threshold | op.quantise | op.sign
 """Ops whose results lie on a grid, or are stored integers."""
 
@@ -74,6 +77,8 @@ def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray
         zero = float(constants[1].max())
         if bits.size != 1 or zero != constants[1].min() or zero != np.rint(zero) or float(bits.ravel()[0]) % 1:
             return "its zero point or bit width is not an integer, or differs from channel to channel"
+        if abs(zero) >= 1 << _ZERO_BITS:
+            return f"its zero point has more than {_ZERO_BITS} bits"
         width = int(bits.ravel()[0])
         if not 1 <= width <= 16:
             return f"it has {width} bits, and quantised numbers have 1 to 16"

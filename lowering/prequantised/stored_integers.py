@@ -83,13 +83,11 @@ def lower_matmul_integer(x: Mantissas, w: Constant, z: Zero = None, zero: Zero =
 def add_to_bias(x: Mantissas, w: Constant, b: Constant, c: Constant):
     """A constant that is added to the sums of a layer is added to its bias."""
     layer = (op.integer_linear | op.integer_conv)(x, w, b)
-    real = op.from_fixed(layer)
+    real = op.from_fixed(layer, fraction=0, element="i32")
     total = op.add(real, c)
     yield total
-    if channel_entries(c.value.shape, len(layer.shape)) is None:
-        return decline("its addend differs along other axes than the channels", at=c)
-    if real.fraction != 0 or real.element != "i32":
-        return decline("its addend is not a 32-bit integer", at=real)
+    if total.type != real.type or channel_entries(c.value.shape, len(layer.shape)) is None:
+        return decline("its addend differs along other axes than the channels, or broadcasts the sums", at=c)
     bias = b.value.astype(np.int64) + c.value.astype(np.int64).reshape(-1)
     element = _accumulator(w.value, bias, x)
     if isinstance(element, str):

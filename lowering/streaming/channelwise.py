@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphrewrite import FixedPoint, decline, op, rule
 from graphrewrite.hdl.component import LANE_BITS
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.argmax import argmax
 from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.requantise import requantise
-from graphrewrite.lowering.streaming.bridge import leave, too_wide
+from graphrewrite.lowering.streaming.bridge import alike, leave, too_wide
 from graphrewrite.op.integer.fixed_point import limits
 
-__all__ = ["MAP_LANES", "in_format", "summed"]
+__all__ = ["MAP_LANES", "in_format", "summed", "too_far"]
+
+_MOST_SHIFT = 60
+
+
+def too_far(x, shifts):
+    """The reason why no component shifts a stream by one number of bits, or by one for each channel; or None."""
+    least, most = np.min(shifts), np.max(shifts)
+    if most <= _MOST_SHIFT and x.type.element.width - least <= _MOST_SHIFT:
+        return None
+    return f"its shifts of {least} to {most} need more than {_MOST_SHIFT} bits"
 
 
 @rule(shared="keep", kind="lowering")
@@ -20,6 +32,8 @@ def map_requantise(x):
     narrow = op.requantise(leave(x))
     yield narrow
     if reason := too_wide(x):
+        return decline(reason, at=narrow)
+    if reason := too_far(x, narrow.shift):
         return decline(reason, at=narrow)
     if narrow.element.width > 31:
         return decline(
@@ -50,11 +64,11 @@ def map_clip(x):
     if reason := too_wide(x):
         return decline(reason, at=limited)
     element = x.type.element
-    low = element.minimum if limited.low is None else max(int(limited.low), element.minimum)
-    high = element.maximum if limited.high is None else min(int(limited.high), element.maximum)
+    low = element.minimum if limited.low is None else max(limited.low, element.minimum)
+    high = element.maximum if limited.high is None else min(limited.high, element.maximum)
     if low > high:
         return decline(f"its limits {limited.low} to {limited.high} exclude every number of {element}", at=limited)
-    return leave(clip(x, low=low, high=high))
+    return leave(clip(x, low=int(low), high=int(high)))
 
 
 def in_format(x, element):
@@ -70,7 +84,7 @@ def summed(x, y, total):
     wide = FixedPoint.holding(min(low, element.minimum), max(high, element.maximum), element.fraction)
     if wide.width > LANE_BITS:
         return decline(f"its sums need {wide.width} bits, and a lane has at most {LANE_BITS}", at=total)
-    return leave(in_format(add(x, y, shifts=by, element=wide), element))
+    return leave(in_format(add(*alike(x, y), shifts=by, element=wide), element))
 
 
 @rule(shared="keep", kind="lowering")

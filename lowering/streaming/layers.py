@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphrewrite import Constant, decline, op, rule
+from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.hdl.arithmetic.channelwise import number_width
+from graphrewrite.hdl.component import LANE_BITS
 from graphrewrite.hdl.components.accumulate import accumulate
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.maximum import maximum
 from graphrewrite.hdl.components.total import total
 from graphrewrite.hdl.components.window import window
-from graphrewrite.lowering.streaming.bridge import leave, positions_of, too_wide
+from graphrewrite.lowering.streaming.bridge import leave, positions_of, too_wide, whole
 from graphrewrite.lowering.streaming.channelwise import in_format
 from graphrewrite.op.nn.windows import covering_pads
 from graphrewrite.rules.operands import first_operand
 
 __all__ = ["MAP_LAYERS"]
+
+_GAIN_BITS = 30
 
 
 @rule(shared="keep", kind="lowering")
@@ -26,6 +30,8 @@ def map_linear(x, w: Constant, b: Constant):
     yield layer
     if reason := too_wide(x, layer):
         return decline(reason, at=layer)
+    if _exceeds(w):
+        return decline(f"a weight has more than {_GAIN_BITS} bits", at=layer)
     weights, over = w.value, {}
     if x.op_name == "stream_reshape":
         # Flattening counts position by position within a channel, beats channel by channel within a position: the
@@ -45,22 +51,33 @@ def map_conv(x, w: Constant, b: Constant):
         return decline(reason, at=conv)
     if positions_of(conv.shape) is None:
         return decline("only convolutions over one or two axes have a component", at=conv)
+    if _exceeds(w):
+        return decline(f"a weight has more than {_GAIN_BITS} bits", at=conv)
+    weights, pads = _reaching_in(w.value, conv.pads, conv.dilations)
+    outputs, _, *kernel = weights.shape
+    is_local = set(kernel) == {1} and not any(pads) and set(conv.strides) == {1}
+    # A window has all channels in one beat, and a beat has whole groups.
+    x = x if is_local and conv.groups == 1 else whole(x)
     sums = _channel_sums(x, w.value, b.value, conv)
     if sums is not None:
         return leave(sums)
-    weights, pads = _reaching_in(w.value, conv.pads, conv.dilations)
-    outputs, _, *kernel = weights.shape
     groups = {"groups": conv.groups} if conv.groups > 1 else {}
     windows = x
-    if set(kernel) != {1} or any(pads) or set(conv.strides) != {1}:
+    if not is_local:
         windows = window(x, kernel=tuple(kernel), **_not_default(conv.strides, pads, conv.dilations), **groups)
     if windows is x and conv.groups == x.type.channels == outputs:
         # One weight a channel: a gain, or nothing.
         if (weights == 1).all() and not b.value.any():
             return leave(in_format(x, conv.element))
-        return leave(affine(x, gain=weights.ravel(), bias=b.value, element=conv.element))
+        if number_width(weights) <= _GAIN_BITS and number_width(b.value) <= LANE_BITS:
+            return leave(affine(x, gain=weights.ravel(), bias=b.value, element=conv.element))
     matrix = np.moveaxis(weights, 1, -1).reshape(outputs, -1)
     return leave(matvec(windows, weights=matrix, bias=b.value, element=conv.element, **groups))
+
+
+def _exceeds(w):
+    """Whether no matrix product holds the weights."""
+    return FixedPoint.holding(int(w.value.min()), int(w.value.max())).width > _GAIN_BITS
 
 
 def _not_default(strides, pads, dilations):
@@ -115,7 +132,7 @@ def map_max_pool(x):
     # A window of streams rounds down: with ceil_mode, pads reach further here, or less far.
     pads = covering_pads(x.shape[1:], pool.shape[2:], pool.kernel, pool.strides, pool.pads, pool.dilations)
     attributes = _not_default(pool.strides, pads, pool.dilations)
-    windows = window(x, kernel=tuple(pool.kernel), fill=x.type.element.minimum, **attributes)
+    windows = window(whole(x), kernel=tuple(pool.kernel), fill=x.type.element.minimum, **attributes)
     return leave(maximum(windows, groups=int(np.prod(pool.kernel))))
 
 

@@ -13,11 +13,12 @@ from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import rewire
 from graphrewrite.hdl.components.concat import concat
 from graphrewrite.hdl.components.pad import pad
+from graphrewrite.hdl.components.refold import refold
 from graphrewrite.hdl.components.repeat import repeat
 from graphrewrite.hdl.components.reshape import reshape
 from graphrewrite.hdl.components.select_lanes import select
 from graphrewrite.hdl.components.split import split
-from graphrewrite.lowering.streaming.bridge import leave, too_wide
+from graphrewrite.lowering.streaming.bridge import alike, leave, too_wide, whole
 from graphrewrite.lowering.streaming.rearrangements import interleaved, of_windows
 
 __all__ = ["MAP_MOVEMENT", "split_channels"]
@@ -89,14 +90,14 @@ def map_selection(x):
     if sources.shape[1:] == x.shape[1:]:
         order = sources.reshape(len(sources), -1)[:, 0] // math.prod(x.shape[1:])
         if (indices[0][order] == sources).all():
-            return leave(select(x, order=tuple(order.tolist())))
+            return leave(select(whole(x), order=tuple(order.tolist())))
     if sources.ndim in (2, 3) and sources.ndim == len(x.shape) and len(sources) == x.shape[0]:
         factors = tuple(new // old for new, old in zip(sources.shape[1:], x.shape[1:], strict=True))
         if min(factors) > 0:
             repeated = repeat(indices, factors=factors)[0]
             if repeated.shape == sources.shape and (repeated == sources).all():
                 return leave(repeat(x, factors=factors))
-    for rearranged in (of_windows(x, sources), interleaved(x, sources)):
+    for rearranged in (of_windows(whole(x), sources), interleaved(whole(x), sources)):
         if rearranged is not None:
             return leave(rearranged)
     return decline("it neither reshapes nor selects channels, nor repeats, interleaves or skips positions", at=movement)
@@ -137,6 +138,8 @@ def split_channels(graph):
         rest, origin = graph.value(*stream), graph.origin(node)
         if min(sizes) < 1:
             continue
+        if rest.type.folds > 1:
+            rest = graph.add(refold, [rest], {"lanes": rest.type.channels}, origin=origin)
         for index, size in enumerate(sizes):
             part = rest
             if index < len(sizes) - 1:
@@ -167,7 +170,7 @@ def map_concat(x, y):
         return decline("streams are not concatenated along the batch", at=concatenated)
     if reason := too_wide(x, y):
         return decline(reason, at=concatenated)
-    return leave(concat(x, y, axis=axis))
+    return leave(concat(*alike(x, y), axis=axis))
 
 
 @rule(shared="keep", kind="lowering")
@@ -183,7 +186,7 @@ def map_concat_with_itself(x):
         return decline(reason, at=concatenated)
     if axis > 1:
         return leave(concat(x, x, axis=axis))
-    return leave(select(x, order=tuple(range(x.shape[0])) * 2))
+    return leave(select(whole(x), order=tuple(range(x.shape[0])) * 2))
 
 
 MAP_MOVEMENT = (map_reshape, map_transpose, map_selection, map_pad, pair_concat, map_concat_with_itself, map_concat)

@@ -139,6 +139,8 @@ def _recognised(y, wide, signs, windows, product):
     if switch is None:
         return decline("it gives other numbers than -1 and 1", at=signs)
     levels, first = switch
+    if windows is not None and windows.fill and any(windows.pads or ()) and (first > 0).any():
+        return decline("its border is no zero, and a channel is negated", at=windows)
     rows = levels[:1] if (levels == levels[0]).all() else levels
     bits = threshold(y, levels=rows.reshape(-1, 1), element=signs.element, **_SIGN)
     return _counted(bits, windows, product, negated=first > 0, coding="ternary")

@@ -16,8 +16,8 @@ from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.softmax import softmax
 from graphrewrite.hdl.components.threshold import threshold
 from graphrewrite.lowering.composite.axes import channel_entries
-from graphrewrite.lowering.streaming.bridge import leave, too_wide
-from graphrewrite.lowering.streaming.channelwise import in_format, summed
+from graphrewrite.lowering.streaming.bridge import alike, leave, too_wide
+from graphrewrite.lowering.streaming.channelwise import in_format, summed, too_far
 from graphrewrite.op.integer.fixed_point import limits
 
 __all__ = ["MAP_SCALING"]
@@ -25,7 +25,6 @@ __all__ = ["MAP_SCALING"]
 _GAIN_BITS = 30
 _SEGMENT_BITS = 16
 _TABLE_BITS = 12
-_MOST_SHIFT = 60
 
 
 def _of_channels(values, x):
@@ -76,8 +75,10 @@ def map_rescale(x):
         wide = _scaled(x, gains, terms)
         if isinstance(wide, str):
             return decline(wide, at=scaled)
-    if shifts.max() > _MOST_SHIFT or wide.type.element.width - shifts.min() > _MOST_SHIFT:
-        return decline(f"its shifts of {shifts.min()} to {shifts.max()} need more than {_MOST_SHIFT} bits", at=scaled)
+    if reason := too_far(wide, shifts):
+        return decline(reason, at=scaled)
+    if abs(scaled.offset) >= 1 << (LANE_BITS - 1):
+        return decline(f"its offset of {scaled.offset} has more than {LANE_BITS} bits", at=scaled)
     shift = int(shifts[0]) if len(set(shifts.tolist())) == 1 else tuple(shifts.tolist())
     low, high = limits(scaled.element, scaled.low, scaled.high)
     if low > high:
@@ -95,6 +96,8 @@ def map_threshold(x, levels: Constant):
     yield count
     if reason := too_wide(x, count):
         return decline(reason, at=count)
+    if not levels.value.size:
+        return decline("it has no levels", at=count)
     return leave(threshold(x, levels=levels.value, element=count.type.element))
 
 
@@ -149,7 +152,7 @@ def _product(x, y, product):
         return decline(reason, at=product)
     if x.shape != y.shape:
         return decline("one operand broadcasts, and beats are multiplied one by one", at=product)
-    return leave(multiply(x, y, element=product.type.element))
+    return leave(multiply(*alike(x, y), element=product.type.element))
 
 
 @rule(shared="keep", kind="lowering")

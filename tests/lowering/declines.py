@@ -365,6 +365,7 @@ COMPOSITE: dict[Rule, tuple[Case, ...]] = {
     ),
     write_hardmax_by_arg_max: on(lambda x: op.hardmax(x, axis=1), "f32[N,C]", "f32[N,0]"),
     write_clip_by_extremes: (
+        (lambda x: op.clip(x, low=np.nan), "i32[N]"),
         *on(lambda x: op.clip(x, low=-1, high=3), "u4[N]"),
         *on(lambda x: op.clip(x, low=1, high=300), "u4[N]"),
     ),

@@ -42,7 +42,12 @@ from graphrewrite.lowering.streaming.movement import (
     map_transpose,
     pair_concat,
 )
-from graphrewrite.lowering.streaming.multiplier_free import count_agreements, count_signs, count_signs_in_windows
+from graphrewrite.lowering.streaming.multiplier_free import (
+    count_agreements,
+    count_signs,
+    count_signs_in_windows,
+    recognise_signs_in_windows,
+)
 from graphrewrite.lowering.streaming.scaling import (
     map_add_constant,
     map_interpolate,
@@ -85,11 +90,16 @@ def rescaled(x: Any, **attributes: Any) -> Any:
     return op.rescale(x, **{"multiplier": 3, "addend": 0, "shift": 1, "element": S8, **attributes})
 
 
-def conv(x: Any, *kernel: int) -> Any:
-    weights = np.ones((2, 4, *kernel), np.int8)
+def dense(x: Any, weight: int) -> Any:
+    weights = integers(x, np.full((2, 4), weight), width=40)
+    return op.integer_linear(x, weights, integers(x, [0, 0]), element=FixedPoint(True, 48))
+
+
+def conv(x: Any, *kernel: int, weight: int = 1) -> Any:
+    weights = integers(x, np.full((2, 4, *kernel), weight), width=40)
     return op.integer_conv(
-        x, integers(x, weights), integers(x, np.zeros(2)), strides=(1,) * len(kernel), pads=(0,) * 2 * len(kernel),
-        dilations=(1,) * len(kernel), element=FixedPoint(True, 20),
+        x, weights, integers(x, np.zeros(2)), strides=(1,) * len(kernel), pads=(0,) * 2 * len(kernel),
+        dilations=(1,) * len(kernel), element=FixedPoint(True, 48),
     )  # fmt: skip
 
 
@@ -151,6 +161,8 @@ STREAMS: dict[Rule, tuple[Case, ...]] = {
         *after(lambda x: op.requantise(x, shift=1, element=S8), WIDE),
         *after(lambda x: op.requantise(x, shift=-30, element=FixedPoint(True, 32)), LINE),
         *after(lambda x: op.requantise(x, shift=1, element=S8, low=3, high=2), LINE),
+        *after(lambda x: op.requantise(x, shift=61, element=S8), LINE),
+        *after(lambda x: op.requantise(x, shift=-53, element=S8), LINE),
     ),
     map_relu: after(op.relu, WIDE),
     map_clip: (
@@ -185,10 +197,14 @@ STREAMS: dict[Rule, tuple[Case, ...]] = {
         *after(lambda x: rescaled(x, addend=1 << 47), LINE),
         *after(lambda x: rescaled(x, multiplier=(1 << 29) + 1), LINE),
         *after(lambda x: rescaled(x, shift=61), LINE),
+        *after(lambda x: rescaled(x, offset=-1 << 47, element=FixedPoint(True, 48)), LINE),
         *after(lambda x: rescaled(x, multiplier=1 << 13, shift=0), "stream s48f0[4,5]"),
         *after(lambda x: rescaled(x, low=3, high=2), LINE),
     ),
-    map_threshold: after(lambda x: op.integer_threshold(x, integers(x, [[1, 2]])), WIDE),
+    map_threshold: (
+        *after(lambda x: op.integer_threshold(x, integers(x, [[1, 2]])), WIDE),
+        *after(lambda x: op.integer_threshold(x, integers(x, np.ones((1, 0)))), LINE),
+    ),
     map_lookup: (
         *after(table, WIDE),
         *after(lambda x: table(x, 2**13), "stream s20f0[4,5]"),
@@ -241,12 +257,14 @@ STREAMS: dict[Rule, tuple[Case, ...]] = {
             lambda x: op.integer_sub(integers(x, [1, 2, 3, 4, 5]), x, element=FixedPoint(True, 9)), "stream s8f0[4,1]"
         ),
     ),
-    map_linear: after(
-        lambda x: op.integer_linear(x, integers(x, np.ones((2, 4))), integers(x, [0, 0]), element=S8), "stream s49f0[4]"
+    map_linear: (
+        *after(lambda x: dense(x, 1), "stream s49f0[4]"),
+        *after(lambda x: dense(x, 1 << 30), "stream s8f0[4]"),
     ),
     map_conv: (
         *after(lambda x: conv(x, 2), WIDE),
         *after(lambda x: conv(x, 1, 1, 1), "stream s8f0[4,2,2,2]"),
+        *after(lambda x: conv(x, 2, weight=1 << 30), "stream s8f0[4,5]"),
     ),
     map_max_pool: (
         *after(lambda x: pooled(x, 2), WIDE),
@@ -296,6 +314,22 @@ COMPONENTS: dict[Rule, tuple[Case, ...]] = {
             "stream s8f0[1,4]",
         ),
     ),
+    recognise_signs_in_windows: (
+        # Signs that fall are counted negated, and a border of ones would be, too.
+        (
+            lambda x: counted(
+                window(
+                    requantise(
+                        threshold(x, levels=[[1]], element=S8, step=-4, offset=2), shift=0, element=TERNARY, low=-1
+                    ),
+                    kernel=(2,),
+                    pads=(1, 0),
+                    fill=1,
+                )
+            ),
+            "stream s8f0[1,4]",
+        ),
+    ),
     unroll_as_adders: (
         (lambda x: product(x, [[1, 1], [1, -1]], groups=1, element=FixedPoint(True, 12)), "stream s8f0[2] 1 lanes"),
         (lambda x: product(x, [[1], [1]], groups=2, element=FixedPoint(True, 12)), "stream s8f0[2]"),
@@ -318,11 +352,11 @@ def by_channel(x: Any) -> Any:
 
 
 def depthwise(x: Any, rows: Any, *, shift: int = 1, bias: Any = (0, 0)) -> Any:
-    w = np.array(rows, np.int8)
+    w = np.array(rows)
     w = w.reshape(len(w), -1, w.shape[-1])
     groups = x.type.shape[1] // w.shape[1]
     layer = op.integer_conv(
-        x, integers(x, w), integers(x, list(bias)), groups=groups, strides=(1,), pads=(0, 0), dilations=(1,),
+        x, integers(x, w, width=40), integers(x, list(bias)), groups=groups, strides=(1,), pads=(0, 0), dilations=(1,),
         element=FixedPoint(True, 40),
     )  # fmt: skip
     return op.requantise(layer, shift=shift, element=S8)
@@ -360,6 +394,8 @@ INTEGERS: dict[Rule, tuple[Case, ...]] = {
         (lambda x: depthwise(x, [[1, 1], [1, 1]]), "s8f0[N,2,4]"),
         (lambda x: depthwise(x, [[3], [2]]), "s8f0[N,2,4]"),
         (lambda x: depthwise(x, [[100, 100], [2, 2]]), "s40f0[N,2,4]"),
+        (lambda x: depthwise(x, [[1 << 33] * 2] * 2), "s3f0[N,2,4]"),
+        (lambda x: depthwise(x, [[3, 3], [2, 2]], shift=63), "s8f0[N,2,4]"),
     ),
 }
 

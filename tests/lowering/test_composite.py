@@ -103,6 +103,16 @@ def test_a_transposed_convolution_of_any_form(size, kernel, strides, dilations, 
     compare(g, after, {"x": x}, 1e-4)
 
 
+def test_a_single_position_is_not_spread_however_far_the_next_one_were() -> None:
+    g = Graph("g")
+    x = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
+    y = op.conv_transpose(g.input("x", Tensor("f32", x.shape)), np.ones((2, 1, 1, 2), np.float32), strides=(1, 1 << 30))
+    g.output("y", y)
+    after = write_conv_transpose_by_conv(g)
+    assert "conv" in kinds(after)
+    compare(g, after, {"x": x}, 0)
+
+
 @given(images, pairs, st.tuples(*[st.integers(0, 2)] * 4), st.integers(1, 2), st.booleans())
 def test_a_convolution_without_windows_of_any_form(size, strides, pads, groups, biased):
     random = np.random.default_rng(0)

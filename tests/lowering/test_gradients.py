@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, evaluate, rewrite
+from graphrewrite import Graph, Tensor, evaluate, op, rewrite
 from graphrewrite.errors import EvaluationError
 from graphrewrite.lowering import gradients
 from graphrewrite.testing import inputs_for
@@ -86,3 +86,11 @@ def _ends(value: Any) -> str:
 @pytest.mark.parametrize("member", RULES, ids=lambda member: member.name)
 def test_a_gradient_is_the_difference_quotient(member):
     assert written(member, 16) or written(member, 60)
+
+
+def test_equal_limits_leave_no_gradient():
+    g = Graph("g")
+    of_result, x = (g.input(name, Tensor("f32", ("N",))) for name in ("g", "x"))
+    g.output("y", op.clip.vjp(of_result, x, low=1.0, high=1.0))
+    found = evaluate(rewrite(g, gradients.GRADIENTS), {"g": np.full(3, 2, np.float32), "x": np.float32([0, 1, 2])})
+    assert found["y"].tolist() == [0, 0, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,8 @@ from graphrewrite import FixedPoint, Graph, Rule, Tensor, evaluate, op, rewrite
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, from_tflite, partition, to_integer, to_stream
 from graphrewrite.lowering.prequantised import (
+    layers,
+    movement,
     quantised_inputs,
     stored_integers,
     stored_readings,
@@ -162,8 +165,19 @@ def test_a_rule_is_right_in_any_graph(member: Rule) -> None:
         assert_preserves(member)
 
 
+def read(x: Value) -> Value:
+    return op.from_fixed(x, fraction=0)
+
+
+ONES = np.ones((2, 1), np.float32)
+
+
+def summed(x: Value) -> Value:
+    return op.integer_conv(x, np.ones((1, 2, 1), int), np.zeros(1, int), element=FixedPoint(True, 32))
+
+
 def stored(x: Value, element: str, zero: int) -> Value:
-    return op.quantize_linear(op.from_fixed(x, fraction=0), np.float32(1), np.asarray(zero, element))
+    return op.quantize_linear(read(x), np.float32(1), np.asarray(zero, element))
 
 
 def rescaled_choice(x: Value, start: np.ndarray, zero: int, element: str) -> Value:
@@ -200,6 +214,85 @@ def rescaled_sum(x: Value, factor: int, exponent: int, zero: int, element: str) 
                 element="u8",
             ),
             "its border counts as stored zeros",
+        ),
+        (
+            movement.lower_movement,
+            lambda x: op.pad(read(x), pads=(0, 0, 1, 0, 0, 0), fill=-math.inf),
+            "not on the grid",
+        ),
+        (
+            movement.concat_mantissas,
+            lambda x: op.concat(read(x), read(op.integer_add(x, x, element=FixedPoint(True, 63))), axis=1),
+            "no format of 62 bits",
+        ),
+        (
+            movement.concat_scaled,
+            lambda x: op.concat(*[op.mul(read(x), np.float32([[[[2]]]]))] * 2, axis=1),
+            "its scale gives it further axes",
+        ),
+        (
+            movement.concat_stored,
+            lambda x: op.concat(
+                op.quantize_linear(read(x), np.float32(1), np.int8(0)),
+                op.quantize_linear(op.from_fixed(x, fraction=0, element="f64"), np.float64(1), np.int8(0)),
+                axis=1,
+            ),
+            "different element types",
+        ),
+        (
+            movement.quantise_parts,
+            lambda x: op.quantize_linear(
+                op.concat(*[op.reduce_sum(read(x), axes=(0, 2), keep_dims=True)] * 2, axis=1),
+                np.float32([[[1]]]),
+                block_size=4,
+            ),
+            "its parameters differ along an axis",
+        ),
+        (
+            movement.quantise_first,
+            lambda x: op.multi_threshold(
+                op.max_pool(op.relu(read(x)), kernel=(2,)), np.float32([[1, 2]]), out_scale=-1.0
+            ),
+            "greater numbers have lesser results",
+        ),
+        (
+            movement.quantise_first,
+            lambda x: op.quantize_linear(
+                op.max_pool(op.relu(read(x)), kernel=(2,)), np.float32(1), element="f8e4m3fn", saturate=False
+            ),
+            "numbers beyond its type are NaN",
+        ),
+        (
+            movement.arg_max_scaled,
+            lambda x: op.arg_max(op.mul(read(x), np.float32(3e38)), axis=1),
+            "rounds different numbers to one",
+        ),
+        (
+            layers.add_scaled_bias,
+            lambda x: op.add(op.cast(op.mul(read(summed(x)), ONES), element="f32"), ONES),
+            "broadcasts the sums",
+        ),
+        (
+            layers.add_scaled_bias,
+            lambda x: op.add(op.cast(op.mul(read(summed(x)), np.float32(3000)), element="f16"), np.float16(1)),
+            "some sums are infinite",
+        ),
+        (
+            quantised_inputs.enter_quantised,
+            lambda x: op.quant(
+                x.graph.input("r", Tensor("f32", ("N",))), np.float32(1), np.int64(1 << 62), np.float32(4)
+            ),
+            "its zero point has more than 46 bits",
+        ),
+        (
+            layers.add_whole_bias,
+            lambda x: op.add(op.cast(op.from_fixed(summed(x), fraction=0, element="f8e5m2"), element="f32"), 1),
+            "floats of 8 bits",
+        ),
+        (
+            stored_integers.add_to_bias,
+            lambda x: op.add(op.from_fixed(summed(x), fraction=0, element="i32"), np.zeros((2, 1), np.int32)),
+            "broadcasts the sums",
         ),
         (
             stored_readings.change_zero_point,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite, verify
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, from_onnx, quantise, to_integer
 from graphrewrite.lowering.integer.arithmetic import scale_sums
-from graphrewrite.lowering.integer.binary_points import absorb_clip
+from graphrewrite.lowering.integer.binary_points import absorb_clip, lower_rounding
 from graphrewrite.lowering.integer.mantissas import least_fractions, of_layer
 from graphrewrite.rewriting.traces import Step
 from tests.support.lowering_networks import mlp, residual_cnn, weights
@@ -233,6 +235,23 @@ def test_limits_on_the_grid_of_a_format_or_beyond_it_are_part_of_it(element: Fix
         changed = absorb_clip(g)
         assert ("clip" in kinds(changed)) == (not (is_on_grid and least <= most)), (low_, high_)
         np.testing.assert_array_equal(evaluate(changed, {"x": x})["y"], evaluate(g, {"x": x})["y"])
+
+
+@pytest.mark.parametrize("limits", [{"low": math.inf}, {"high": -math.inf}, {"low": math.nan}])
+def test_limits_that_leave_no_number_stay(limits: dict[str, float]) -> None:
+    g = Graph("g")
+    g.output("y", op.quantise(op.clip(g.input("x", Tensor("f32", ("N",))), **limits), element=FixedPoint(True, 4)))
+    assert absorb_clip(g) == g
+
+
+@pytest.mark.parametrize("element", [FixedPoint(True, 8, -80), FixedPoint(True, 8, 80)], ids=str)
+def test_binary_points_that_lie_far_apart(element: FixedPoint) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor(FixedPoint(True, 8), ("N", 1)))
+    g.output("y", op.quantise(op.from_fixed(x, fraction=0, element="f64"), element=element))
+    changed, samples = lower_rounding(g), {"x": np.array([[-128], [0], [1]], np.int8)}
+    assert "requantise" in kinds(changed)
+    np.testing.assert_array_equal(evaluate(changed, samples)["y"], evaluate(g, samples)["y"])
 
 
 @example([1, 1], [0, 0], (2, 2), True)

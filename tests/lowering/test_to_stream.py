@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,10 +14,11 @@ from hypothesis import strategies as st
 from graphrewrite import FixedPoint, Graph, Stream, Tensor, evaluate, op, rewrite, verify
 from graphrewrite.hdl import predict, simulate
 from graphrewrite.hdl.netlist import netlist
-from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, to_integer, to_stream
+from graphrewrite.lowering import LOWER_TO_STREAM, LoweringError, from_onnx, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.streaming.bridge import leave, too_wide
 from graphrewrite.lowering.streaming.channelwise import MAP_LANES
-from graphrewrite.lowering.streaming.movement import map_selection
+from graphrewrite.lowering.streaming.layers import map_conv
+from graphrewrite.lowering.streaming.movement import map_selection, split_channels
 from graphrewrite.rewriting.traces import Step
 from tests.support.lowering_networks import residual_cnn, weights
 from tests.support.random_networks import Network, networks, quantised, widths
@@ -38,6 +43,48 @@ def test_a_lane_has_at_most_48_bits() -> None:
     assert too_wide(widest, widest) is None
     assert too_wide(widest, wider) == "a lane has at most 48 bits, and s49f0 has 49"
     assert too_wide(g.input("x", Tensor("i8", ("N", 1)))) == "a lane holds numbers of a fixed-point format, and not i8"
+
+
+@pytest.mark.parametrize(
+    ("gain", "term", "component"),
+    [((1 << 29) - 1, 1 << 46, "affine"), (1 << 29, 0, "matvec"), (2, 3 << 46, "matvec")],
+)
+def test_weights_of_single_channels_are_gains_where_they_fit(gain: int, term: int, component: str) -> None:
+    g, byte = Graph("g"), FixedPoint(False, 8)
+    x = leave(g.input("x", Stream(byte, (2, 3))))
+    w, b = np.full((2, 1, 1), gain), np.full(2, term)
+    g.output("y", op.integer_conv(x, w, b, groups=2, element=FixedPoint(False, 48)))
+    stream, samples = rewrite(g, [map_conv]), {"x": np.array([[[0, 1, 255], [7, 8, 9]]], byte.dtype)}
+    assert component in {stream.nodes[n]["type"] for n in stream}
+    np.testing.assert_array_equal(evaluate(stream, samples)["y"], evaluate(g, samples)["y"])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x, _: op.slice(x, starts=(1,), ends=(4,), axes=(1,), steps=(2,)),
+        lambda x, _: op.slice(x, starts=(0,), ends=(3,), axes=(2,), steps=(2,)),
+        lambda x, _: op.concat(x, x, axis=1),
+        lambda x, y: op.concat(x, y, axis=1),
+        lambda x, y: op.concat(x, y, axis=2),
+        lambda x, y: op.integer_add(x, y, element=FixedPoint(True, 9)),
+        op.integer_sub,
+        op.integer_mul,
+        lambda x, _: op.max_pool(x, kernel=(2,)),
+        lambda x, _: op.clip(x, low=0, high=math.inf),
+        lambda x, _: op.integer_conv(x, np.full((4, 2, 1), 3), np.ones(4, int), groups=2, element=FixedPoint(True, 20)),
+        lambda x, _: op.integer_conv(x, np.full((4, 4, 2), 3), np.ones(4, int), element=FixedPoint(True, 20)),
+        lambda x, _: op.concat(*op.split(x, sizes=(1, 3), axis=1)[::-1], axis=1),
+    ],
+)
+def test_channels_of_several_beats_are_taken_together(made: Callable[[Any, Any], Any]) -> None:
+    g = Graph("g")
+    folded, whole = (g.input(name, Stream(S8, (4, 3), lanes)) for name, lanes in (("x", 2), ("y", 4)))
+    g.output("z", made(leave(folded), leave(whole)))
+    stream = rewrite(rewrite(g, LOWER_TO_STREAM), [split_channels, *LOWER_TO_STREAM])
+    samples = {name: weights(2, 4, 3, scale=50.0).astype(np.int8) for name in g.inputs}
+    assert stream.nodes[stream.operands("z")[0].node]["type"] == "leave"
+    np.testing.assert_array_equal(evaluate(stream, samples)["z"], evaluate(g, samples)["z"])
 
 
 @pytest.mark.parametrize(

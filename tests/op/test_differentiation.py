@@ -102,3 +102,10 @@ def test_a_parameter_of_the_same_name_is_refused():
 
     with pytest.raises(TypeMismatchError, match="a parameter 'wrt' of its own; rename it"):
         _ = odd.vjp
+
+
+def test_a_gradient_has_the_shape_that_its_result_has_at_run_time():
+    x, first = np.array([[0.0, 1.0]]), np.array([True])
+    np.testing.assert_allclose(op.compress.vjp(np.ones((1, 1)), x, first, axis=1, wrt=0), [[1, 0]], atol=1e-6)
+    with pytest.raises(EvaluationError, match=r"the result of compress has the shape \[1, 1\]"):
+        op.compress.vjp(x, x, first, axis=1, wrt=0)

@@ -10,6 +10,7 @@ import pytest
 from graphrewrite import evaluate, op
 from graphrewrite.lowering import optimise
 from graphrewrite.rules import FOLDING, PRODUCTS
+from graphrewrite.rules.products import drop_repeated_matrix
 from tests.rules.matrix_graphs import HEADS, SEQUENCES, graph_of, ops, rewritten, weights
 
 FEWER = {
@@ -77,6 +78,13 @@ def columns(keys):
 def test_products_take_up_what_is_around_them(name):
     shapes, body, wanted = FEWER[name]
     assert ops(rewritten(graph_of(body, *shapes), [*FOLDING, *PRODUCTS])) == wanted
+
+
+def test_a_repeated_matrix_without_columns_is_one():
+    def product(x, y):
+        return op.matmul(x, op.expand(y, shape=(2, 3, 5, 0)))
+
+    assert ops(drop_repeated_matrix(graph_of(product, (2, 3, 4, 5), (1, 5, 0)))) == ["squeeze", "matmul"]
 
 
 def test_a_constant_behind_a_reshape_belongs_to_the_layer():

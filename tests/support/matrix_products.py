@@ -126,7 +126,8 @@ def counted_products(draw: st.DrawFn) -> Graph:
     if positions and draw(st.booleans()):
         border = draw(st.sampled_from([None, (1,) * (2 * len(positions))]))
         together = draw(st.sampled_from([groups, groups, 1, channels]))
-        x = window(x, kernel=(2,) * len(positions), pads=border, groups=together)
+        fill = min(draw(st.sampled_from([0, 0, 1])), x.type.element.maximum)
+        x = window(x, kernel=(2,) * len(positions), pads=border, fill=fill, groups=together)
     over = "frame" if groups == 1 and draw(st.integers(0, 3)) == 0 else "position"
     columns = x.type.channels * (x.type.positions if over == "frame" else 1) // groups
     weights = random.choice([-1, 1] if draw(st.booleans()) else [-1, 0, 1], (groups * draw(st.integers(1, 4)), columns))

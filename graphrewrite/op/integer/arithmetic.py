@@ -76,6 +76,8 @@ def narrowed(x: np.ndarray, shift: int | np.ndarray, low: int, high: int) -> np.
     --------
     >>> narrowed(np.array([6, 2**63 - 1]), -2, -128, 127).tolist()
     [24, 127]
+    >>> narrowed(np.array([-1, 0, 1]), -70, -128, 127).tolist()
+    [-128, 0, 127]
     """
     numbers = (np.minimum(x, np.uint64(_MOST)) if x.dtype == np.uint64 else x).astype(np.int64)
     up = np.maximum(np.negative(shift), 0)
@@ -83,6 +85,9 @@ def narrowed(x: np.ndarray, shift: int | np.ndarray, low: int, high: int) -> np.
         least = np.where(up > 0, np.right_shift(low, up), -_MOST - 1)
         most = np.where(up > 0, np.right_shift(high, up) + 1, _MOST)
         numbers = np.clip(numbers, least, most)
+        # What leaves the word beyond them, too: any number but 0.
+        shifted = np.where(up > 62, np.sign(numbers) * _MOST, round_shift(numbers, shift))
+        return np.clip(shifted, low, high)
     return np.clip(round_shift(numbers, shift), low, high)
 
 

@@ -172,9 +172,14 @@ def tensor_scatter(
     --------
     >>> tensor_scatter(np.zeros((1, 3, 1)), np.ones((1, 2, 1)), np.array([2]), mode="circular").ravel().tolist()
     [1.0, 0.0, 1.0]
+    >>> last = np.array([2**63 - 1])  # divided by 3, 1 is left
+    >>> tensor_scatter(np.zeros((1, 3, 1)), np.ones((1, 2, 1)), last, mode="circular").ravel().tolist()
+    [0.0, 1.0, 1.0]
     """
     at, size = axis % x.ndim, x.shape[axis]
     first = np.zeros(len(x), np.int64) if indices is None else np.asarray(indices).astype(np.int64)
+    if mode == "circular":  # before anything is added, which may leave the word
+        first = first % max(size, 1)
     steps = first[:, None] + np.arange(updates.shape[at])
     steps = steps % size if mode == "circular" else check_bounds(steps, size, at)
     result = np.moveaxis(np.array(x), at, 1)
