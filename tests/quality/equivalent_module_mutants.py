@@ -272,4 +272,15 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/gradients/pools: differentiate_max_unpool: drop attribute: no axis=0 in op.scatter_elements",
         "lowering/gradients/sampling: differentiate_roi_align: drop attribute: no axis=0 in op.gather",
     ),
+    "No type of integers ends between 65535 and 2147483647, and what has no limits counts as narrow.": (
+        "lowering/composite/quantised: _stored: shift boundary: another boundary in limits[1] < 1 << 16",
+        "lowering/composite/quantised: _stored: off by one: 2 for 1 #3",
+        "lowering/composite/quantised: _stored: off by one: 17 for 16",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: shift boundary: "
+        "another boundary in (integer_limits(x.type.element) or (0, 0))[1] >= 1 << 16",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: off by one: 2 for 1 #2",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: off by one: 17 for 16",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: off by one: 1 for 0",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: off by one: 1 for 0 #2",
+    ),
 }
