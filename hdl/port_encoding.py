@@ -94,7 +94,7 @@ class Encoding:
         if values.dtype.kind in "iu":
             if values.min() < self.low or values.max() > self.high:
                 raise ValueError(f"integers of {self.tensor} are {self.low} to {self.high}")
-        elif np.isnan(values).any():
+        elif np.isnan(values).any() or (self.rounds_between and np.isnan(given).any()):
             raise ValueError(f"{self.tensor} holds NaN, which no integer stands for; remove such samples")
         else:
             values = np.clip(np.rint(values.astype(np.float64)), self.low, self.high)
@@ -105,6 +105,11 @@ class Encoding:
         given = _of_shape(self.tensor, np.asarray(integers), self.port_shape)
         values = self._applied(given.reshape(len(given), -1)).astype(self.element)
         return values[:, self.places()].reshape(len(given), *self.shape)
+
+    @property
+    def rounds_between(self) -> bool:
+        """Tell whether steps give integers, which do not say that a number was NaN."""
+        return any(np.dtype(step.dtype).kind in "iu" for step in self.steps)
 
     def _applied(self, values: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):  # what is beyond the floats is infinite, and limited like any other number

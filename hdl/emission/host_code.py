@@ -118,6 +118,7 @@ def _c(design: str, host: HostPort) -> dict[str, Any]:
         "tables": tables,
         "steps": steps,
         "result": last,
+        "refuses_nan": known.rounds_between and np.dtype(known.element).kind == "f",
         "is_whole": np.dtype(known.element).kind in "iu" and not known.steps,
     }
 

@@ -58,6 +58,13 @@ def channels_last(x: Value) -> Value:
     return op.transpose(gained, perm=(0, 2, 3, 1))
 
 
+def stored_by_channel(x: Value) -> Value:
+    """Through integers with a scale and a zero point for each channel, and out of them."""
+    scale, zero = np.float32([0.25, 0.1, 0.75]), np.int8([3, 0, -5])
+    whole = op.quantize_linear(x, scale, zero, axis=1)
+    return grid(op.mul(op.dequantize_linear(whole, scale, zero, axis=-2), np.float32([[1], [2], [0.5]])))
+
+
 class Case(NamedTuple):
     integer: Callable[[], Graph]
     host: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
@@ -67,6 +74,7 @@ class Case(NamedTuple):
 CASES = {
     "float": Case(float_network),
     "stored": Case(lambda: to_integer(built((6,), lambda x: stored(RANDOM, stored(RANDOM, x))))),
+    "stored by channel": Case(lambda: built((3, 2), stored_by_channel), scales=(3, 1)),
     "zero point": Case(lambda: to_integer(built((5,), lambda x: quant(x, 0.3, 4, 3, signed=False)))),
     "floor": Case(lambda: to_integer(built((5,), lambda x: quant(x, 0.1, 5, mode="FLOOR")))),
     "signs": Case(lambda: to_integer(built((9,), lambda x: op.bipolar_quant(x, np.float32(0.5))))),

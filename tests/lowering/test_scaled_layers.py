@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.lowering.prequantised.layers import LOWER_SCALED_LAYERS, accumulated, add_whole_bias
+from graphrewrite.lowering.prequantised.layers import LOWER_SCALED_LAYERS, absorb_addend, accumulated, add_whole_bias
 from graphrewrite.testing import check
 from tests.support.scaled_layers import scaled_layers
 
@@ -49,3 +50,59 @@ def test_what_is_added_to_sums_of_scale_one_is_a_bias(addend: list[float], is_wh
     np.testing.assert_array_equal(bias, np.array([4, -4]) + (addend if is_whole else 0))
     values = {"x": np.random.default_rng(0).integers(-128, 128, (20, 3)).astype(np.int8)}
     np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])
+
+
+FORMS: dict[str, dict[str, Any]] = {
+    "whole": {"shift": 0, "element": FixedPoint(True, 16)},
+    "above": {"shift": 0, "element": FixedPoint(True, 6)},
+    "below": {"shift": 0, "element": FixedPoint(False, 16)},
+    "low": {"shift": 0, "element": FixedPoint(True, 16), "low": -9},
+    "high": {"shift": 0, "element": FixedPoint(True, 16), "high": 20},
+    "offset": {"shift": 0, "element": FixedPoint(True, 16), "offset": 5},
+    "shift": {"shift": (0, 1), "element": FixedPoint(True, 12), "rounding": "half_up"},
+}
+"""What is done with the sums behind the addend: nothing, limits of each kind, an offset, a shift."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("is_conv", [False, True])
+def test_addends_and_small_factors_behind_sums_become_part_of_them(form: str, is_conv: bool) -> None:
+    matrix, bias = np.array([[1, -2, 3], [5, 0, -1]]), np.array([4, -4])
+    shape = (3, 2) if is_conv else (3,)
+    values = {"x": np.random.default_rng(0).integers(-8, 8, (9, *shape)).astype(np.int8)}
+    for factor, addend in product((1, -1, 2, 4, (1, -1), (-4, 4)), (0, 7, (-3, 0))):
+        g = Graph("g")
+        x = g.input("x", Tensor(FixedPoint(True, 4), ("N", *shape)))
+        layer, w = (op.integer_conv, matrix[..., None]) if is_conv else (op.integer_linear, matrix)
+        sums = layer(x, w, bias, element=FixedPoint(True, 8))
+        g.output("y", op.rescale(sums, multiplier=factor, addend=addend, **FORMS[form]))
+        changed = rewrite(g, [absorb_addend])
+        np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])
+        left = [changed.attributes(n) for n in changed if changed.nodes[n]["type"] == "rescale"]
+        if (factor, addend) == (1, 0):
+            assert changed == g
+        elif form == "whole":
+            assert not left
+        else:
+            assert [(each["multiplier"], each["addend"]) for each in left] == [(1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "factor", "addend", "reason"),
+    [
+        ([[2, 1]], 1, 0, "no addend"),
+        ([[2, 1]], 3, 1, "a multiplier adds its addend"),
+        ([[2, 1], [1, 2]], (1, 2), 1, "a multiplier adds its addend"),
+        ([[1, 1]], 1, 1, "its weights are signs, or all 1"),
+        ([[1, -1]], 2, 1, "its weights are signs, or all 1"),
+        ([[2, 1]], 1, 1 << 50, "bits"),
+    ],
+)
+def test_other_addends_stay(matrix: list[list[int]], factor: Any, addend: int, reason: str) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor(FixedPoint(True, 4), ("N", 2)))
+    sums = op.integer_linear(x, np.array(matrix), np.zeros(len(matrix), np.int64), element=FixedPoint(True, 8))
+    result = op.rescale(sums, multiplier=factor, addend=addend, shift=0, element=FixedPoint(True, 8))
+    g.output("y", result)
+    assert rewrite(g, [absorb_addend]) == g
+    assert reason in absorb_addend.explain(g, at=result.node)

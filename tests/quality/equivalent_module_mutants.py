@@ -245,4 +245,42 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition",
         "hdl/synthesis/verilog: Verilog.ports: drop guard: no 0 in a condition #2",
     ),
+    "The attribute that is dropped says what the op does without it, for axes, strides and borders of any rank.": (
+        "lowering/composite/attention: write_attention_by_softmax: drop attribute: no axis=-1 in op.softmax",
+        "lowering/composite/fixed_point: write_fixed_point_softmax_by_divisions: drop attribute: "
+        "no axis=0 in op.gather",
+        "lowering/composite/fixed_point: write_fixed_point_softmax_by_divisions: drop attribute: "
+        "no axis=0 in op.gather #2",
+        "lowering/composite/fixed_point: write_fixed_point_softmax_by_divisions: drop attribute: "
+        "no axis=0 in op.gather #3",
+        "lowering/composite/fixed_point: write_lookup_by_gather: drop attribute: no axis=0 in op.gather",
+        "lowering/composite/products: write_conv_transpose_by_conv: drop attribute: no pads=zeros in op.conv",
+        "lowering/composite/products: write_conv_transpose_by_conv: drop attribute: no strides=ones in op.conv",
+        "lowering/gradients/attention: differentiate_attention: drop attribute: no axis=-1 in op.softmax",
+        "lowering/gradients/attention: differentiate_attention: drop attribute: no axis=-1 in op.softmax #2",
+        "lowering/gradients/convolutions: differentiate_conv: drop attribute: "
+        "no pads=(0,) * (2 * rank) in op.conv_transpose",
+        "lowering/gradients/convolutions: differentiate_conv: drop attribute: "
+        "no output_padding=(0,) * rank in op.conv_transpose",
+        "lowering/gradients/convolutions: differentiate_conv: drop attribute: no strides=strides in op.conv",
+        "lowering/gradients/convolutions: differentiate_conv: drop attribute: no pads=(0,) * (2 * rank) in op.conv",
+        "lowering/gradients/convolutions: differentiate_conv_transpose: drop attribute: "
+        "no pads=(0,) * (2 * rank) in op.conv",
+        "lowering/gradients/pools: differentiate_max_pool: drop attribute: no axis=0 in op.scatter_elements",
+        "lowering/gradients/pools: _read_back: drop attribute: no pads=(0,) * (2 * rank) in op.conv_transpose",
+        "lowering/gradients/pools: _read_back: drop attribute: no output_padding=(0,) * rank in op.conv_transpose",
+        "lowering/gradients/pools: differentiate_max_unpool: drop attribute: no axis=0 in op.scatter_elements",
+        "lowering/gradients/sampling: differentiate_roi_align: drop attribute: no axis=0 in op.gather",
+    ),
+    "No type of integers ends between 65535 and 2147483647, and what has no limits counts as narrow.": (
+        "lowering/composite/quantised: _stored: shift boundary: another boundary in limits[1] < 1 << 16",
+        "lowering/composite/quantised: _stored: off by one: 2 for 1 #3",
+        "lowering/composite/quantised: _stored: off by one: 17 for 16",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: shift boundary: "
+        "another boundary in (integer_limits(x.type.element) or (0, 0))[1] >= 1 << 16",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: off by one: 2 for 1 #2",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: off by one: 17 for 16",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: off by one: 1 for 0",
+        "lowering/composite/quantised: write_dequantize_linear_by_products: off by one: 1 for 0 #2",
+    ),
 }

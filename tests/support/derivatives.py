@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import prod
 from typing import Any
 
+import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Rule, Tensor
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite import Graph, Rule, Tensor, evaluate
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.differentiation import DIFFERENTIABLE
 from graphrewrite.op.nn.convolution import spatial_sizes
 from graphrewrite.testing import graphs
 
-__all__ = ["derivatives", "differentiated"]
+__all__ = ["are_difference_quotients", "derivatives", "differentiated"]
 
 
 def differentiated(rule: Rule) -> list[str]:
@@ -109,3 +111,35 @@ def _floats(graph: Graph, node: str) -> list[int]:
     if not plain or results[0].element not in DIFFERENTIABLE:
         return []
     return [i for i, kind in enumerate(types) if kind.element in DIFFERENTIABLE]
+
+
+def are_difference_quotients(graph: Graph, made: Graph, inputs: dict[str, np.ndarray]) -> bool:
+    """Raise if another graph gives other derivatives; tell whether there are any to compare it with.
+
+    The inputs that are floats become others.
+    """
+    for least in (None, 1):  # few normal numbers are at a kink; some functions are of greater ones only
+        inputs = _normal(inputs, least)
+        wanted: dict[str, np.ndarray] = {}
+        with suppress(EvaluationError):  # a kink
+            wanted = evaluate(graph, inputs)
+        if any(np.isfinite(want).any() for want in wanted.values()):
+            break
+    else:
+        return False
+    found = evaluate(made, inputs)
+    for name, want in wanted.items():
+        scale = np.abs(want[np.isfinite(want)]).max(initial=1)
+        same = np.isclose(found[name], want, rtol=1e-3, atol=1e-4 * scale) | ~np.isfinite(want)
+        assert same.all(), f"{found[name]} for {want}\n{graph}"
+    return True
+
+
+def _normal(inputs: dict[str, np.ndarray], least: float | None) -> dict[str, np.ndarray]:
+    """Return other numbers for those that are floats."""
+    rng, made = np.random.default_rng(0), dict(inputs)
+    for name, array in inputs.items():
+        if array.dtype.kind == "f":
+            values = 2 * rng.standard_normal(array.shape)
+            made[name] = (values if least is None else np.abs(values) + least).astype(array.dtype)
+    return made

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable
+from typing import Any
 from zlib import crc32
 
 from graphrewrite import Graph
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.formats import to_text
+from graphrewrite.op import LIBRARY
 from tests.support.lowering_rules import OPS
 
 __all__ = ["neighbours"]
@@ -28,6 +30,15 @@ _ALIKE = (
     ("arg_max", "arg_min"),
     ("global_average_pool", "global_max_pool"),
 )
+_PRODUCT = re.compile(r"^\w+ = vjp_(\w+)\((\w+), (.*)\)$", re.MULTILINE)
+_CALL = re.compile(r"^\w+ = (\w+)\(.*\)$", re.MULTILINE)
+_DEFAULTS = {
+    each.name: {k: v for k, v in each.attributes.items() if not isinstance(v, str)}
+    for each in (*LIBRARY.values(), *OPS)
+}
+"""What attributes are where they are not given, but for words."""
+_HUGE = re.compile(r" : \w+\[[^\]]*\d{6}")
+"""A type whose arrays have no room."""
 _MOST = 20
 """Tries for each neighbour that is wanted."""
 
@@ -49,14 +60,26 @@ def neighbours(name: str, texts: Iterable[str], count: int) -> list[str]:
         for _ in range(choose.choice((1, 1, 1, 2))):
             text = choose.choice(_CHANGES)(text, choose)
         try:
-            text = to_text(Graph.parse(text, ops=OPS), whole=True)
+            text = to_text(Graph.parse(_with_fitting_gradient(text), ops=OPS), whole=True)
         except (GraphRewriteError, OverflowError, ValueError):
             continue
-        if text not in given:
+        if text not in given and not _HUGE.search(text):
             found[text] = None
         if len(found) == count:
             break
     return [*found]
+
+
+def _with_fitting_gradient(text: str) -> str:
+    """The gradient that a product of a Jacobian is given, of the type of the result of what was changed."""
+    product = _PRODUCT.search(text)
+    if product is None or f"\n{product[2]} = input()" not in text:
+        return text
+    operands = re.sub(r", (?:wrt|of_result)=\d+", "", product[3])
+    graph = Graph.parse(f"{text[: product.start()]}value = {product[1]}({operands})", ops=OPS)
+    which = re.search(r", of_result=(\d+)", product[3])
+    kind = graph.result_type("value", int(which[1]) if which else 0)
+    return re.sub(rf"^({product[2]} = input\(\)) : .*$", rf"\1 : {kind}", text, flags=re.MULTILINE)
 
 
 def _replaced(text: str, start: int, stop: int, by: str) -> str:
@@ -120,6 +143,29 @@ def _attribute(text: str, choose: random.Random) -> str:
     return _replaced(text, *place.span(), "")
 
 
+def _further_attribute(text: str, choose: random.Random) -> str:
+    """An attribute more, with another value than it has where it is not given."""
+    lines = [m for m in _CALL.finditer(text) if m[1] in _DEFAULTS]
+    if not lines:
+        return text
+    line = choose.choice(lines)
+    names = [name for name in _DEFAULTS[line[1]] if f" {name}=" not in line[0]]
+    if not names:
+        return text
+    name = choose.choice(names)
+    default = _DEFAULTS[line[1]][name]
+    numbers = [choose.choice((0, 1, 1, 2, -1)) for _ in range(choose.choice((1, 2, 2, 4)))]
+    if isinstance(default, bool):
+        value: Any = not default
+    elif isinstance(default, float):
+        value = choose.choice((default / 2, 2 * default, default + 1, -1.0))
+    elif isinstance(default, int):
+        value = default + choose.choice((1, 1, 2, -1))
+    else:
+        value = choose.choice((numbers, numbers, numbers[0]))
+    return _replaced(text, line.end() - 1, line.end(), f", {name}={value})")
+
+
 def _format(text: str, choose: random.Random) -> str:
     """Another format in one place, or another type of real numbers everywhere."""
     places = [*_FORMAT.finditer(text)]
@@ -150,7 +196,7 @@ def _size(text: str, choose: random.Random) -> str:
     place = choose.choice(places)
     sizes = place[1][1:-1].split(",")
     at = choose.randrange(len(sizes))
-    old, new = sizes[at], choose.choice(("N", "1", "2", "3", "4", "6"))
+    old, new = sizes[at], choose.choice(("N", "1", "2", "3", "4", "6", "0", "M"))
     sizes[at] = new
     if old == "N" or choose.random() < 0.5:  # of all that has it
         return re.sub(rf"(?<=[\[,]){re.escape(old)}(?=[\],])", new, text)
@@ -202,6 +248,6 @@ def _reader(text: str, choose: random.Random) -> str:
 
 
 _CHANGES = (
-    *(_number, _number, _number, _numbers, _numbers, _attribute, _attribute),
+    *(_number, _number, _number, _numbers, _numbers, _attribute, _attribute, _further_attribute),
     *(_format, _size, _op, _operand, _bias, _reader),
 )
