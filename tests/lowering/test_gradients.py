@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite
-from graphrewrite.errors import EvaluationError
 from graphrewrite.lowering import gradients
 from graphrewrite.testing import inputs_for
 from tests.support.derivatives import are_difference_quotients, derivatives
