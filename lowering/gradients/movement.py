@@ -7,6 +7,7 @@ import numpy as np
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import reshaped, unsaid
 from graphrewrite.lowering.gradients.shapes import added_along, placed, summed
+from graphrewrite.op.tensor.slice_sizes import picked
 from graphrewrite.types import as_size
 
 __all__ = ["DIFFERENTIATE_MOVEMENT"]
@@ -114,7 +115,7 @@ def differentiate_slice(g, x):
             g = placed(g, at, *((rest, 0) if backwards else (as_size(start), rest - as_size(start))))
             shape[at] = size
             continue
-        places = np.arange(size)[start:end:step]
+        places = np.arange(size)[picked(size, start, end, step)]
         if len(places) == size and step == 1:
             continue
         shape[at] = size

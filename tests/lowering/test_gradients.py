@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,22 @@ def _ends(value: Any) -> str:
 @pytest.mark.parametrize("member", RULES, ids=lambda member: member.name)
 def test_a_gradient_is_the_difference_quotient(member):
     assert written(member, 16) or written(member, 60)
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -2])
+def test_a_slice_that_begins_or_ends_beyond_its_axis_has_the_gradient_of_what_it_takes(step):
+    far = 2**31 - 1
+    for size, start, end in product((1, 3), (-far, -2, 0, 2, far), (-far, -2, 0, 2, far)):
+        g = Graph("g")
+        x = g.input("x", Tensor("f32", (size,)))
+        (taken,) = op.slice.result_types((x.type,), {"starts": (start,), "ends": (end,), "steps": (step,)})
+        of_result = g.input("g", taken)
+        g.output("y", op.slice.vjp(of_result, x, starts=(start,), ends=(end,), steps=(step,)))
+        inputs = {"x": np.zeros(size, np.float32), "g": 1 + np.arange(taken.shape[0], dtype=np.float32)}
+        expected = np.zeros(size, np.float32)
+        places = op.slice(np.arange(size), starts=(start,), ends=(end,), steps=(step,))
+        expected[places] = inputs["g"]
+        assert evaluate(rewrite(g, gradients.GRADIENTS), inputs)["y"].tolist() == expected.tolist(), (size, start, end)
 
 
 def test_equal_limits_leave_no_gradient():

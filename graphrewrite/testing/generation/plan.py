@@ -22,6 +22,8 @@ __all__ = ["Plan"]
 
 _LARGEST = 500
 """Entries of a result, in each row of a batch: faults show in small ones."""
+_LARGEST_OPERAND = 1 << 16
+"""Entries of an operand: of more, memory may not hold what is computed of it."""
 _STYLES = 8
 """Constants to try where a condition asks for something of their values."""
 
@@ -97,6 +99,8 @@ class Plan:
             raise Unfit("a constant has no symbolic size")
         if any("-" in size if isinstance(size, str) else size < 0 for size in kind.shape):
             raise Unfit("an input's size could be negative")
+        if extent(kind, "N") > _LARGEST_OPERAND:
+            raise Unfit("an operand has more entries than is worth comparing")
         if leaf.literal is not None:
             self.arrays[leaf] = literal_array(leaf.literal, kind, pick)
         if leaf.condition is None or (not leaf.constant and holds(leaf.condition, kind, None)):

@@ -34,6 +34,8 @@ __all__ = ["in_each_layout", "vary", "with_element", "with_layout"]
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
 _SIZES = (2, 1, 3, 4)
+_BYTES: tuple[Element, ...] = ("u8", "u16", "u32", "u64")
+"""Integers without a sign, of which bits are shifted in most files."""
 _KINDS = ("float", "fixed", "integer", "bool", "quantised")
 
 
@@ -171,11 +173,11 @@ def _rank(plan: Plan, pick: Pick) -> Plan:
 
 
 def _element(plan: Plan, pick: Pick) -> Plan:
-    """Change an element type to another usual one of its family, wherever it is; bits are those of any integers."""
+    """Change an element type to another usual one of its family, wherever it is, or of what is shifted."""
     old = plan.types[pick(some(list(plan.types)))].element
     family = element_kind(old)
     shifts = family == "integer" and any(node.op.name == "bit_shift" for node in plan.reading.nodes)
-    return with_element(plan, old, pick(FAMILIES[family] if shifts else USUAL[family]), pick)
+    return with_element(plan, old, pick((*USUAL[family], *_BYTES) if shifts else USUAL[family]), pick)
 
 
 def with_element(plan: Plan, old: Element, new: Element, pick: Pick) -> Plan:

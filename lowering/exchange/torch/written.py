@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.op.tensor.slice_sizes import picked
 
 __all__ = ["Written", "written_ops"]
 
@@ -150,7 +151,7 @@ def written_ops(torch: Any) -> Mapping[str, Written]:
             size = c.operand_shape(0)[axis]
             if not isinstance(size, int):
                 raise Unfit(f"it goes backwards along an axis of the open size {size}")
-            chosen = range(size)[slice(start, end if end >= -size else None, step)]
+            chosen = range(size)[picked(size, start, end, step)]
             turned.append((axis, list(chosen)))
         x = x[tuple(index)] if any(each != slice(None) for each in index) else x
         for axis, places in turned:
