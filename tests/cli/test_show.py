@@ -230,17 +230,13 @@ def test_the_codes_are_told():
 
 
 THIN = """
-import zlib
-
-from graphrewrite import Constant, decline, define_op, op, rule
+from graphrewrite import decline, define_op, op, rule
 
 
 @rule
-def rare(x, c: Constant):
-    yield op.sub(x, c)
-    if zlib.crc32(c.value.tobytes()) % 211:
-        return decline("not today")
-    return op.add(x, -c.value)
+def rare(x):
+    yield op.neg(op.neg(x))
+    return op.identity(x) if x.node == "x4" else decline("another input")
 
 
 @define_op(infer=lambda x: x)
@@ -271,7 +267,7 @@ def test_a_report_is_a_page(tmp_path: Path):
 def test_verdicts_on_little_are_told(tmp_path: Path, monkeypatch):
     (tmp_path / "thin_rules.py").write_text(THIN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    asked = ("check", "thin_rules:RULES", "--examples", "25", "--seed", "4")
+    asked = ("check", "thin_rules:RULES", "--examples", "25", "--seed", "6")
     result = run(*asked)
     assert result.exit_code == 1
     assert "rare: weak: preserved in " in result.stdout

@@ -42,6 +42,9 @@ _LOOKS, _MANY_LOOKS = 3, 12
 _SHAPES = frozenset({"shape", "size", "sizes"})
 """Attributes in which symbolic sizes are common."""
 
+_ENTRIES = frozenset({"low", "high", "fill", "value", "bound"})
+"""Attributes that are compared with entries, or are such."""
+
 Change = Mapping[Node, Mapping[str, Any]]
 """Attributes that change, by node."""
 
@@ -111,7 +114,7 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
         options += [option for option in options if option[names[0]].style in VARIED]
     alike: Sequence[Any] = _elsewhere(plan, node, names[0]) if len(names) == 1 else ()
     there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
-    edges = numbers_beside(plan, node) if len(names) == 1 and _is_number(own.get(names[0], 0)) else []
+    edges = numbers_beside(plan, node, names[0]) if len(names) == 1 and _is_number(own.get(names[0], 0)) else []
     default = node.op.attributes[names[0]]
     is_given = (
         len(names) == 1 and default is not inspect.Parameter.empty and repr(own.get(names[0], default)) != repr(default)
@@ -124,14 +127,14 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
         if bool(edges) and pick((False, False, True)):
             return change_of(plan, [node], {names[0]: pick(edges)})
         if len(names) == 1 and isinstance(own.get(names[0]), tuple) and pick((False, False, True)):
-            nudged = _nudged({names[0]: own[names[0]]}, numbers_beside(plan, node), pick)
+            nudged = _nudged({names[0]: own[names[0]]}, numbers_beside(plan, node, names[0]), pick)
             if nudged is not None and repr(nudged) != there:
                 return change_of(plan, [node], nudged)
         if len(names) > 1 and (kept or pick((True, False))):
             held = {name: own.get(name, node.op.attributes[name]) for name in names}
             nudges = not kept and pick((True, False))
             values = (
-                _nudged(held, numbers_beside(plan, node), pick)
+                _nudged(held, numbers_beside(plan, node, names[0]), pick)
                 if nudges
                 else _nearest(options, first, held, pick, kept or names)
             )
@@ -163,11 +166,11 @@ def _nearest(
     )
 
 
-def numbers_beside(plan: Plan, node: Node) -> list[int]:
-    """Return numbers at which an attribute of a node may decide: where axes and types of its operand end."""
+def numbers_beside(plan: Plan, node: Node, name: str) -> list[int]:
+    """Return numbers at which an attribute of a node may decide: where axes of its operand end, or types of entries."""
     case = plan.cases[node]
     sizes = {size for kind in case.types[:1] for size in kind.shape if isinstance(size, int)}
-    elements = dict.fromkeys(kind.element for kind in (*case.types, *case.results))
+    elements = dict.fromkeys(kind.element for kind in (*case.types, *case.results)) if name in _ENTRIES else ()
     ends = [limits_of(element) for element in elements if element_kind(element) in ("integer", "fixed")]
     found = [size + by for size in sorted(sizes) for by in (-1, 0, 1)]
     return list(dict.fromkeys((*found, *(n for low, high in ends for n in (low, high, -high, low + 1)))))

@@ -21,7 +21,7 @@ from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.mending import inferred
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
-from graphrewrite.types import TEXT, EdgeType, Type, hold, out_of_range
+from graphrewrite.types import EdgeType, Type, hold, out_of_range
 
 __all__ = ["change_constant", "every_constant_changed", "filled", "open_constants", "pinned", "with_arrays"]
 
@@ -92,7 +92,7 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
     array = plan.arrays[leaf]
     flat = array.ravel().copy()
     at, other = pick(range(flat.size)), pick(range(flat.size))
-    if plan.types[leaf].element == TEXT:
+    if flat.dtype.kind not in "iuf":  # texts and truth values
         ways: Sequence[str] = ("exchanged", "copied")
     elif flat.size == 1:
         ways = ("stepped", "scaled", "negated", "nearly")
@@ -107,7 +107,7 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
             case "copied":
                 flat[at] = flat[other]
             case "negated":
-                flat[at] = 1 - flat[at] if flat.dtype.kind in "ub" else -flat[at]
+                flat[at] = 1 - flat[at] if flat.dtype.kind == "u" else -flat[at]
             case "nearly" if flat.dtype.kind == "f":
                 flat[at] *= 1 + 2.0 ** -pick(_BITS)
             case "stepped":

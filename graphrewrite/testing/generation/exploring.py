@@ -41,7 +41,7 @@ _MANY = 96
 _ALL, _MOST = 320, 640
 """Instances to ask in all, and if a rule has hardly fired until then: of several rules, beside the first of each."""
 _HARDLY = 4
-_KEPT = 16
+_KEPT = 24
 """Plans to keep of each answer."""
 _EMPTY = 2
 """Those of them with a value that has no entries, at which conditions on all entries hold."""

@@ -218,8 +218,8 @@ def _ops(plan: Plan) -> Iterator[tuple[int, str]]:
     yield from ((number, node.op.name) for number, node in enumerate(plan.cases))
 
 
-def _entries(plan: Plan) -> Iterator[tuple[int, str]]:
-    """Yield what is particular about the entries of constants that are known, by the number of the leaf."""
+def _entries(plan: Plan) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield what is particular about the entries of each constant that is known, by the number of the leaf."""
     for number, leaf in enumerate(plan.types):
         array = plan.arrays.get(leaf)
         if array is None or array.dtype.kind not in "iuf" or not array.size:
@@ -240,7 +240,7 @@ def _entries(plan: Plan) -> Iterator[tuple[int, str]]:
             "tiny": bool(((size > 0) & (size < _TINY)).any()),
             "huge": bool((size > 1 / _TINY).any()),
         }
-        yield from ((number, name) for name, holds in found.items() if holds)
+        yield number, tuple(name for name, holds in found.items() if holds)
 
 
 def _form(plan: Plan) -> list[tuple[Any, ...]]:

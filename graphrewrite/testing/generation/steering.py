@@ -101,7 +101,7 @@ def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     node, name = pick(some(chosen))
     default = node.op.attributes[name]
     old = plan.attributes[node].get(name, default)
-    numbers = (*mentioned.boundaries, *_widths(plan), *numbers_beside(plan, node))
+    numbers = (*mentioned.boundaries, *_widths(plan), *numbers_beside(plan, node, name))
     values = list(_values(old, pick, numbers, mentioned.others))
     if name.startswith("eps"):  # what keeps a square root away from zero
         values = [value for value in values if value > 0]
@@ -194,7 +194,7 @@ def _values(old: Any, pick: Pick, numbers: Sequence[int | float], others: Sequen
         yield from (other for other in others if type(other) is type(old))
     if isinstance(old, FixedPoint):
         for signed, width in ((not old.signed, old.width), (old.signed, old.width + 1), (old.signed, old.width - 1)):
-            if width > old.signed:
+            if old.signed < width < 64:
                 yield replace(old, signed=signed, width=width)
 
 

@@ -59,19 +59,6 @@ def indices_in_steps(x, i: Constant, a):
     return sliced if sliced.type == taken.type else decline("as many are not there")
 
 
-@rule(keeps="rounding")
-def kernel_without_first_column(x, w: Constant):
-    """With dilations a border is smaller by more than the kernel is."""
-    conv = op.conv(x, w)
-    yield conv
-    last = w.value.ndim - 3
-    if w.shape[-1] < 2 or w.value[..., 0].any() or conv.pads[last] < 1:
-        return decline("its first column counts")
-    pads = tuple(pad - (at == last) for at, pad in enumerate(conv.pads))
-    cut = op.conv(x, w.value[..., 1:].copy(), like=conv, pads=pads)
-    return cut if cut.type == conv.type else decline("it gives other sizes")
-
-
 @rule
 def divided_by_power_of_two(x, c: Constant):
     """Divided by a number that is small enough, one is infinite."""
@@ -114,17 +101,6 @@ def mean_by_nearly_the_count(x, a, n: Constant):
         return decline("another number")
     made = op.reduce_mean(x, axes=a)
     return made if made.type == mean.type else decline("axes are dropped")
-
-
-@rule
-def drop_format_as_wide(x):
-    """A format that is as wide holds other numbers if it has no sign."""
-    inner = op.requantise(x, shift=0)
-    outer = op.requantise(inner)
-    yield outer
-    if inner.type.element.width < x.type.element.width or inner.low is not None or inner.high is not None:
-        return decline("it is narrower")
-    return op.requantise(x, like=outer)
 
 
 @rule
