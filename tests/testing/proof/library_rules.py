@@ -47,6 +47,7 @@ UNDECIDED = frozenset(
         "lowering.streaming.constant_sources.map_from_constant",
         "lowering.streaming.constant_sources.map_with_constant",
         "rules.indices.narrow_constant_indices",
+        "rules.limits.leave_out_limit",
         "rules.quantised.pick_stored",
         "rules.signs.drop_sign_before_even",
     }
