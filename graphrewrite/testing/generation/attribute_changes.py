@@ -114,7 +114,8 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
         options += [option for option in options if option[names[0]].style in VARIED]
     alike: Sequence[Any] = _elsewhere(plan, node, names[0]) if len(names) == 1 else ()
     there = repr({name: own.get(name, node.op.attributes[name]) for name in names})
-    edges = numbers_beside(plan, node, names[0]) if len(names) == 1 and _is_number(own.get(names[0], 0)) else []
+    beside = numbers_beside(plan, node, names[0])
+    edges = beside if len(names) == 1 and _is_number(own.get(names[0], 0)) else []
     default = node.op.attributes[names[0]]
     is_given = (
         len(names) == 1 and default is not inspect.Parameter.empty and repr(own.get(names[0], default)) != repr(default)
@@ -127,17 +128,13 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
         if bool(edges) and pick((False, False, True)):
             return change_of(plan, [node], {names[0]: pick(edges)})
         if len(names) == 1 and isinstance(own.get(names[0]), tuple) and pick((False, False, True)):
-            nudged = _nudged({names[0]: own[names[0]]}, numbers_beside(plan, node, names[0]), pick)
+            nudged = _nudged({names[0]: own[names[0]]}, beside, pick)
             if nudged is not None and repr(nudged) != there:
                 return change_of(plan, [node], nudged)
         if len(names) > 1 and (kept or pick((True, False))):
             held = {name: own.get(name, node.op.attributes[name]) for name in names}
             nudges = not kept and pick((True, False))
-            values = (
-                _nudged(held, numbers_beside(plan, node, names[0]), pick)
-                if nudges
-                else _nearest(options, first, held, pick, kept or names)
-            )
+            values = _nudged(held, beside, pick) if nudges else _nearest(options, first, held, pick, kept or names)
         else:
             values = values_made(pick((*options, *options[1:])), first, random.Random(pick(range(256))))
         if values is not None and repr(values) != there:

@@ -11,12 +11,13 @@ import numpy as np
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.testing.generation.attribute_changes import is_open, with_attribute
 from graphrewrite.testing.generation.comparing import Noted
+from graphrewrite.testing.generation.constant_changes import filled
 from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.mending import inferred, stretched
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
-from graphrewrite.types import EdgeType, FixedPoint, Type, element_dtype, hold, out_of_range
+from graphrewrite.types import EdgeType, FixedPoint, Type, element_dtype, out_of_range
 
 __all__ = ["towards"]
 
@@ -79,8 +80,7 @@ def _filled(plan: Plan, leaf: Leaf, number: float, pick: Pick) -> Plan:
         raise Unfit("it holds no such number")
     if dtype.kind != "f" and (near != int(near) or out_of_range(kind.element, int(near)) is not None):
         raise Unfit("it holds no such number")
-    array = hold(kind.element, np.full(tuple(map(int, kind.shape)), near).astype(dtype))
-    return replace(plan, arrays={**plan.arrays, leaf: array})
+    return filled(plan, leaf, np.full(tuple(map(int, kind.shape)), near).astype(dtype))
 
 
 def _given(plan: Plan, port: Output, axis: int, size: Any, pick: Pick) -> Plan:
