@@ -24,6 +24,7 @@ from graphrewrite.types import (
 
 __all__ = ["WORDS", "constant_array", "holds", "literal_array", "nearly_equal", "probe"]
 
+_IDENTITY, _TWOS, _HALVES = 10, 11, 12
 _SIGNED = (0.0, -0.0, 1.0, -1.0)
 WORDS = np.array(["a", "", "B", "b a", "ab", "1", "É"])
 """Texts of generated graphs."""
@@ -35,8 +36,9 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
     Parameters
     ----------
     style : int
-        0 for ones, 1 for zeros, 2 for -0 and 3 for ones and zeros of both signs where there are such numbers; any other
-        one seeds random multiples of a quarter.
+        0 for ones, 1 for zeros, 2 for -0 and 3 for ones and zeros of both signs where there are such numbers, 10 for
+        the identity along the first two axes where there are two, 11 for twos and 12 for halves where there are such
+        numbers; any other one seeds random multiples of a quarter.
 
     Examples
     --------
@@ -52,6 +54,12 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
         return np.full(shape, min(1, getattr(element, "maximum", 1)), dtype)
     if style == 1:  # of texts, the empty one
         return np.zeros(shape, dtype)
+    if style == _IDENTITY and len(shape) > 1 and element != TEXT and not positive:
+        whole = np.eye(*shape[:2], dtype=dtype).reshape(*shape[:2], *(1 for _ in shape[2:]))
+        return np.minimum(np.broadcast_to(whole, shape), np.array(getattr(element, "maximum", 1), dtype)).astype(dtype)
+    number = {_TWOS: 2, _HALVES: 0.5}.get(style)
+    if number is not None and element != TEXT and out_of_range(element, np.array([number])) is None:
+        return np.full(shape, number, dtype)
     rng = np.random.default_rng(style)
     if element == TEXT:
         return rng.choice(WORDS, shape)

@@ -39,6 +39,8 @@ __all__ = [
 
 _LOOKS, _MANY_LOOKS = 3, 12
 """Values to draw for one that is not there already, and for several at once of which most are."""
+_ONE = 0.5
+"""How often one of several attributes that are drawn together changes alone."""
 _SHAPES = frozenset({"shape", "size", "sizes"})
 """Attributes in which symbolic sizes are common."""
 
@@ -156,11 +158,21 @@ def _nearest(
     rng = random.Random(pick(range(256)))
     drawn = [values_made(rng.choice(options), first, rng) for _ in range(_MANY_LOOKS)]
     found = [values for values in drawn if values is not None and repr(values) != repr(dict(old))]
+    if set(kept) == set(old) and rng.random() < _ONE:
+        crossed = [{**old, name: values[name]} for values in found for name in old if _is_other(values[name], old[name])]
+        if crossed:
+            return rng.choice(crossed)
     return max(
         found,
         key=lambda values: sum(repr(values[name]) == repr(old[name]) for name in old if name in kept),
         default=None,
     )
+
+
+def _is_other(value: Any, old: Any) -> bool:
+    """Whether a value differs from one of which it has the form."""
+    is_tuple = isinstance(value, tuple) and isinstance(old, tuple)
+    return type(value) is type(old) and value != old and (not is_tuple or len(value) == len(old))
 
 
 def numbers_beside(plan: Plan, node: Node, name: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Graphs to try as attributes of ops: bodies that repeat, choose, or run along a sequence."""
+"""Graphs to try as attributes of ops: bodies that repeat, choose, or run along a sequence; branches that look alike."""
 
 from __future__ import annotations
 
@@ -7,11 +7,23 @@ from functools import lru_cache
 
 from graphrewrite import Graph
 
-__all__ = ["bodies"]
+__all__ = ["bodies", "branches"]
 
 _ENTRYWISE = """graph {op}
 x = input() : f32[N]
-r = {op}(x)
+r = {op}(x{with_})
+y = output(r)"""
+
+_DIFFERENCE = """graph difference_of_{first}
+x = input() : f32[N]
+z = input() : f32[N]
+r = sub({first}, {second})
+y = output(r)"""
+
+_PRODUCT = """graph product_{factor}
+x = input() : f32[N]
+c = constant(value={factor}.0) : f32[]
+r = mul(x, c)
 y = output(r)"""
 
 _STEP = """graph step
@@ -51,6 +63,30 @@ def bodies() -> tuple[Graph, ...]:
     return tuple(_parsed())
 
 
+@lru_cache(maxsize=1)
+def branches() -> tuple[tuple[Graph, ...], ...]:
+    """Return graphs of which any two of a group are branches of one choice, and some differ in one place only.
+
+    Examples
+    --------
+    >>> for group in branches():
+    ...     print(*(body.name for body in group))
+    relu neg leaky_relu leaky_relu product_2 product_3
+    difference_of_x difference_of_z
+    """
+    entrywise = [_entrywise("relu"), _entrywise("neg"), _entrywise("leaky_relu"), _entrywise("leaky_relu", alpha=0.5)]
+    products = [_PRODUCT.format(factor=factor) for factor in (2, 3)]
+    differences = [_DIFFERENCE.format(first=a, second=b) for a, b in ("xz", "zx")]
+    return tuple(tuple(map(_body, group)) for group in ([*entrywise, *products], differences))
+
+
 def _parsed() -> Iterator[Graph]:
-    for text in (_ENTRYWISE.format(op="relu"), _ENTRYWISE.format(op="neg"), _STEP, _BOTH, _SUM):
-        yield Graph.parse(text).as_body()
+    yield from map(_body, (_entrywise("relu"), _entrywise("neg"), _STEP, _BOTH, _SUM))
+
+
+def _entrywise(op: str, **attributes: float) -> str:
+    return _ENTRYWISE.format(op=op, with_="".join(f", {name}={value}" for name, value in attributes.items()))
+
+
+def _body(text: str) -> Graph:
+    return Graph.parse(text).as_body()

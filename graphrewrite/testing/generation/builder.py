@@ -42,7 +42,7 @@ from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Ty
 
 __all__ = ["Builder"]
 
-_STYLES = (0, 1, 4, 5, 2, 3, 6, 7, 8, 9)
+_STYLES = (0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 10, 11, 12)
 """Of constants."""
 _LOOKS = 4
 """Ops to look at for one that reads a value, and pairs for two one of which can read the other."""

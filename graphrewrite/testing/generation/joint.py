@@ -15,7 +15,7 @@ import numpy as np
 
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.arrays import WORDS
-from graphrewrite.testing.generation.bodies import bodies
+from graphrewrite.testing.generation.bodies import bodies, branches
 from graphrewrite.testing.generation.kinds import LONG
 from graphrewrite.testing.generation.sequences import Recipe, shape_of
 from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
@@ -317,9 +317,9 @@ def _n_grams(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]
 
 
 def _cond(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
-    """Two bodies of one input."""
-    relu, neg, *_ = bodies()
-    return {"then": rng.choice((relu, neg)), "otherwise": rng.choice((neg, relu))}
+    """Two graphs of as many inputs."""
+    group = rng.choice(branches())
+    return {"then": rng.choice(group), "otherwise": rng.choice(group)}
 
 
 def _scan(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:

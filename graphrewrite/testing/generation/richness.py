@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import combinations
 from math import fsum
 from typing import Any
 
@@ -25,10 +26,12 @@ _NOTHING, _HIDING = 2, 1
 _TINY = 2.0**-24
 """What is less, or one divided by it and more, is of another magnitude than most constants."""
 _NEARLY = 2.0**-5
+_TELLING = 8
+"""Attributes of a plan of which pairs are told apart."""
 _LIMITS = frozenset({"low", "high"})
 """Attributes that hide, where an op has others as well, what these do: all numbers may become one."""
-FACTORS = frozenset({"dilations", "repeats", "scales", "steps", "strides"})
-"""Attributes that do nothing where all their numbers are 1."""
+FACTORS = frozenset({"block_size", "dilations", "repeats", "scales", "steps", "strides"})
+"""Attributes that do nothing where they are 1, or all their numbers are."""
 
 
 def plainness(plan: Plan) -> int:
@@ -145,9 +148,12 @@ def _traits(plan: Plan) -> Iterator[Any]:
     yield from _entries(plan)
     yield from _orders(plan)
     yield from ((name, value.signed) for _, name, value in _values(plan) if isinstance(value, FixedPoint))
-    for node, name, plain in _attributes(plan):
+    attributes = [*_attributes(plan)]
+    for node, name, plain in attributes:
         if plain < _NOTHING:
             yield node, name, plain
+    telling = [(node, name) for node, name, plain in attributes if not plain][:_TELLING]
+    yield from combinations(telling, 2)  # what one does may be wrong only where another does something
 
 
 def _orders(plan: Plan) -> Iterator[Any]:
@@ -174,7 +180,7 @@ def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:
     counts = Counter((node.op, name, repr(value)) for node, name, value in _values(plan) if isinstance(value, tuple))
     numbers = {node: number for number, node in enumerate(plan.cases)}
     for node, name, value in _values(plan):
-        is_one = name in FACTORS and isinstance(value, tuple) and set(value) == {1}
+        is_one = name in FACTORS and (value == 1 or (isinstance(value, tuple) and set(value) == {1}))
         if name in _LIMITS and not node.op.attributes.keys() <= _LIMITS:
             yield numbers[node], name, 0 if value is None else _HIDING
             continue

@@ -163,13 +163,19 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
 
 
 def _rank(plan: Plan, pick: Pick) -> Plan:
-    """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front or behind."""
+    """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front or behind.
+
+    Or of all leaves of its type: those that a rule compares with each other.
+    """
     leaf = pick(some(list(plan.types)))
-    shape = plan.types[leaf].shape
+    own = plan.types[leaf]
     alone = any(node.operands == (leaf,) for node in plan.reading.nodes)
-    shapes = [shape[cut:] for cut in range(1, len(shape) + (not alone))] + [(1, *shape), (*shape, 1)]
-    chosen = pick(shapes)
-    return _typed(plan, lambda kind: retyped(kind, shape=chosen), pick, only=leaf)
+    shapes = [own.shape[cut:] for cut in range(1, len(own.shape) + (not alone))] + [(1, *own.shape), (*own.shape, 1)]
+    chosen = retyped(own, shape=pick(shapes))
+    if pick((True, True, False)):
+        return _typed(plan, lambda kind: chosen, pick, only=leaf)
+    alike = [other for other, kind in plan.types.items() if kind == own]
+    return inferred(plan, {**plan.types, **dict.fromkeys(alike, chosen)}, plan.attributes, pick, kept=alike)
 
 
 def _element(plan: Plan, pick: Pick) -> Plan:
