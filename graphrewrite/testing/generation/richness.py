@@ -245,6 +245,7 @@ def _entries(plan: Plan) -> Iterator[tuple[int, tuple[str, ...]]]:
             "negative": np.signbit(flat).any() if flat.dtype.kind == "f" else (flat < 0).any(),
             "tiny": bool(((size > 0) & (size < _TINY)).any()),
             "huge": bool((size > 1 / _TINY).any()),
+            "subnormal": flat.dtype.kind == "f" and bool(((size > 0) & (size < np.finfo(flat.dtype).tiny)).any()),
         }
         yield number, tuple(name for name, holds in found.items() if holds)
 

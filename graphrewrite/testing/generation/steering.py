@@ -23,7 +23,7 @@ from graphrewrite.testing.generation.constant_changes import change_constant, fi
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, large_numbers, limits_of
 from graphrewrite.testing.generation.indices import bits_shifted
-from graphrewrite.testing.generation.kinds import retyped
+from graphrewrite.testing.generation.kinds import USUAL, retyped
 from graphrewrite.testing.generation.mending import inferred
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
@@ -78,19 +78,35 @@ def mentioned_by(rule: Rule) -> Mentioned:
     return replace(found, moderate=rule.keeps != "exact")
 
 
-def near(plan: Plan, pick: Pick, *, moderate: bool = False, every_type: bool = False) -> Plan:
+def near(
+    plan: Plan, pick: Pick, *, moderate: bool = False, every_type: bool = False, of_floats: bool = False
+) -> Plan:
     """Return a plan near to a plan, as `vary` does, with the same constants where their types are the same, or nearly.
 
     Parameters
     ----------
     moderate : bool
         Whether constants of floats stay of the magnitude that they have.
+    of_floats : bool
+        Whether it is often one of floats where the plan has none.
     """
+    if of_floats and not plan.arrays and pick(_SOMETIMES):
+        with suppress(Unfit):
+            plan = _as_floats(plan, pick)
     found = with_arrays(vary(plan, pick, every_type=every_type, stirs=_SELDOM), plan)
     if bool(found.arrays) and pick(_SOMETIMES):
         with suppress(Unfit):
             return change_constant(found, pick, moderate=moderate)
     return found
+
+
+def _as_floats(plan: Plan, pick: Pick) -> Plan:
+    """Return a plan with floats for one of its element types, where it has none."""
+    kinds = {kind.element: element_kind(kind.element) for kind in plan.types.values()}
+    if "float" in kinds.values():
+        raise Unfit("there are some")
+    numbers = [element for element, kind in kinds.items() if kind in ("integer", "fixed", "quantised")]
+    return with_element(plan, pick(some(numbers)), pick(USUAL["float"]), pick)
 
 
 def _attribute(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:

@@ -163,15 +163,15 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
 
 
 def _rank(plan: Plan, pick: Pick) -> Plan:
-    """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front or behind.
+    """Take the first axes of a leaf away, so that it is broadcast, put one of size 1 in front or behind, or turn it.
 
     Or of all leaves of its type: those that a rule compares with each other.
     """
     leaf = pick(some(list(plan.types)))
     own = plan.types[leaf]
     alone = any(node.operands == (leaf,) for node in plan.reading.nodes)
-    shapes = [own.shape[cut:] for cut in range(1, len(own.shape) + (not alone))] + [(1, *own.shape), (*own.shape, 1)]
-    chosen = retyped(own, shape=pick(shapes))
+    shapes = [own.shape[cut:] for cut in range(1, len(own.shape) + (not alone))]
+    chosen = retyped(own, shape=pick([*shapes, (1, *own.shape), (*own.shape, 1), own.shape[::-1]]))
     if pick((True, True, False)):
         return _typed(plan, lambda kind: chosen, pick, only=leaf)
     alike = [other for other, kind in plan.types.items() if kind == own]

@@ -203,7 +203,11 @@ class _Surroundings:
         found = self.told()
         if bool(found.plans) and builder.pick((True, True, found.seldom, False)):
             plan = near(
-                builder.pick(found.plans), builder.pick, moderate=self.mentioned.moderate, every_type=self.every_type
+                builder.pick(found.plans),
+                builder.pick,
+                moderate=self.mentioned.moderate,
+                every_type=self.every_type,
+                of_floats=not self.mentioned.elements,
             )
         else:
             drawn = builder.pick((1, 2, 3))
