@@ -11,6 +11,8 @@ __all__ = ["greatest_of", "least_of", "matrix_product", "narrowed", "times_weigh
 
 _SMALL = 100**3
 """Multiplications up to which OpenBLAS has kernels of their own on processors with AVX-512."""
+_FEW = 2**12
+"""Weights that are copied sooner than a network is called."""
 
 
 def matrix_product(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -30,14 +32,14 @@ def matrix_product(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) 
 
 
 def times_weights(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return a matrix product with weights, which lie as the network has them: they are never copied, but for a vector.
+    """Return a matrix product with weights, which lie as the network has them: only a vector and few weights are copied.
 
     Examples
     --------
     >>> times_weights(np.ones((1, 2)), np.array([[1.0], [2.0]])).tolist()
     [[3.0]]
     """
-    if w.shape[1] == 1:
+    if w.shape[1] == 1 or w.size <= _FEW:
         return matrix_product(x, w)
     is_row = x.ndim < 2 or x.shape[-2] == 1
     return np.matmul(np.ascontiguousarray(x) if not is_row and _depends_on_order(x, w) else x, w)

@@ -37,3 +37,16 @@ def test_bits_do_not_depend_on_the_order_in_memory(product, count):
     x = numbers(2, 37, 5, 9)
     orders = (x, scattered(x), np.ascontiguousarray(x.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2))
     assert len({product(same, count).tobytes() for same in orders}) == 1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_bits_do_not_depend_on_which_axis_of_few_weights_lies_in_a_row(rows):
+    largest = np.finfo(np.float32).max
+    x = np.resize(np.float32([0, -1e-45, 0, 1, 0, largest, -largest, 0]), (rows, 8))
+    w = np.full((8, 8), 0.5, np.float32)
+    for turned, plain in (
+        (op.gemm(x, w, trans_b=True), op.gemm(x, w)),
+        (op.linear(x, w), op.linear(x, scattered(w))),
+        (op.gemm(x[:, :2], w[:2, :2], trans_b=True), op.gemm(x[:, :2], w[:2, :2])),
+    ):
+        assert turned.tobytes() == plain.tobytes()
