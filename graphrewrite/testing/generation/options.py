@@ -175,7 +175,7 @@ def _floats(known: _Known) -> Iterator[Recipe]:
     # Signs show what is rectified, and of numbers that lie on no grid some are rounded up and some down.
     numbers = [1.0, 0.0, 0.5, 2.0, -1.0, 0.125, 0.3, -0.5, 1.7, -2.6, *known.constants(float)]
     if isinstance(known.default, float):
-        numbers += [2 * known.default, -known.default]
+        numbers += [2 * known.default, -known.default or 0.0]  # most that compare attributes mean no -0
     yield from (_always(number) for number in numbers if number >= 0 or not above)
 
 

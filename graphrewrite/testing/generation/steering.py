@@ -152,7 +152,7 @@ def _alike(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
             raise Unfit(str(error)) from error
     attributes = {node: dict(given) for node, given in plan.attributes.items()}
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    other = -value if is_number and pick((False, False, True)) else value  # there and back
+    other = (-value or value) if is_number and pick((False, False, True)) else value  # there and back, but no -0
     for node in found[name]:
         attributes[node][name] = value if node is first else other
     return inferred(plan, plan.types, attributes, pick)
