@@ -32,7 +32,7 @@ def matrix_product(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) 
 
 
 def times_weights(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return a matrix product with weights, which lie as the network has them: only a vector and few weights are copied.
+    """Return a matrix product with weights, which lie as the network has them: only few of them are copied.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +17,21 @@ import numpy as np
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.facts import Predicate
+from graphrewrite.rewriting.passes import Pipeline
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.types import NAMES, Element, FixedPoint, Quantised
 
-__all__ = ["Mentioned", "Used", "code_used", "mentions_memory", "ops_mentioned", "texts_in", "values_mentioned"]
+__all__ = [
+    "Mentioned",
+    "Used",
+    "code_used",
+    "mentions_memory",
+    "ops_mentioned",
+    "rules_used",
+    "texts_in",
+    "values_mentioned",
+]
 
 
 class Used(NamedTuple):
@@ -89,6 +100,43 @@ def code_used(function: Callable[..., Any]) -> tuple[Used, ...]:
             elif isinstance(value, FunctionType) and value.__module__ == function.__module__:
                 work.append(Used(value.__code__, value))
     return tuple(found.values())
+
+
+# ---------------------------------------------------------------------- rules
+
+
+def rules_used(function: Callable[..., Any]) -> tuple[Rule, ...]:
+    """Return the rules that the code of a function loads, alone, in rule sets, or from modules.
+
+    Examples
+    --------
+    >>> from graphrewrite import rewrite, rules
+    >>> def tidy(graph):
+    ...     return rewrite(graph, [rules.drop_identity, rules.drop_abs])
+    >>> [rule.name for rule in rules_used(tidy)]
+    ['drop_identity', 'drop_abs']
+    """
+    loaded: list[Any] = []
+    while isinstance(function, partial):
+        loaded += [*function.args, *function.keywords.values()]
+        function = function.func
+    for used in code_used(function):
+        for step, then in pairwise((*used.steps, used.steps[-1])):
+            value = used.value(step)
+            if isinstance(value, ModuleType) and then.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                value = getattr(value, then.argval, None)
+            loaded.append(value)
+    return tuple(dict.fromkeys(rule for value in loaded for rule in _rules_in(value)))
+
+
+def _rules_in(value: Any) -> Iterator[Rule]:
+    if isinstance(value, Rule):
+        yield value
+    elif isinstance(value, Pipeline):
+        yield from _rules_in(value.phases)
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from _rules_in(each)
 
 
 # ---------------------------------------------------------------------- values

@@ -38,7 +38,7 @@ from graphrewrite.testing.branches import Branches, watched
 from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.firing import Firing, facts_of, firing_between, firing_of
 from graphrewrite.testing.generation.beside_values import ANNOTATED
-from graphrewrite.testing.mentioning import mentions_memory, ops_mentioned, texts_in, values_mentioned
+from graphrewrite.testing.mentioning import mentions_memory, ops_mentioned, rules_used, texts_in, values_mentioned
 from graphrewrite.testing.strategies.asked_attributes import digraphs_for
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
 from graphrewrite.testing.strategies.graph_strategy import GraphsOfRules, graphs, graphs_about, programs
@@ -66,6 +66,8 @@ _NUMBERS = 4
 """Numbers of the code that are inputs as well."""
 _AT_ONCE = 3
 """Rules that have an instance in a graph of several."""
+_APPLIED = 8
+"""Of a function that applies many rules, those of which graphs have instances."""
 _ADVICE = "pass a rule, a pass, a rule set, a Pipeline, or a function that takes a graph and returns one"
 
 
@@ -148,14 +150,16 @@ class Subject:
             raise RuleError(f"{transformation!r} is empty, so that there is nothing to test; {_ADVICE}")
         alone = self.names[0] if len(self.names) == 1 else f"{len(self.names)} rules"
         self.name: str = transformation.name if isinstance(transformation, Pipeline) else alone
-        kept = {getattr(m, "keeps", "exact") for m in self.members}
-        self.keeps = "exact" if kept <= {"exact"} else "rounding"
         self.intervals = {m.name: getattr(m, "interval", 1.0) for m in self.members}
         """By what factor each member may make a frame of streams longer."""
         self.is_deaf = any(isinstance(m, Pass) for m in self.members) or bool(functions)
         """Whether steps may go unnoticed by the watcher of a rewrite."""
         functions_of = [(m.name, m.function) for m in self.members if isinstance(m, Rule | Pass)]
         functions_of += [(name_of(stage), stage) for stage in self.stages if not isinstance(stage, tuple)]
+        kept = {getattr(m, "keeps", "exact") for m in self.members}
+        # What a function keeps is nowhere said but by the rules that it applies.
+        kept |= {r.keeps for stage in self.stages if not isinstance(stage, tuple) for r in rules_used(stage)}
+        self.keeps = "exact" if kept <= {"exact"} else "rounding"
         self._named = tuple(name for name, _ in functions_of)
         self.branches = Branches(function for _, function in functions_of)
         """What of the code runs when it is applied with every step checked."""
@@ -280,6 +284,10 @@ class Subject:
             if named or chief or keys:
                 elements = [each for function in functions for each in values_mentioned(function).elements]
                 kinds += [graphs_about(named, chief, keys, elements)] * 3  # others show little of it
+            used = tuple(dict.fromkeys(rule for function in functions for rule in rules_used(function)))
+            applied = GraphsOfRules(used[:: -(-len(used) // _APPLIED) or 1])
+            if applied.rules:
+                kinds += [applied.containing(applied.rules)] * 3
             if any(map(mentions_memory, functions)):
                 kinds.append(programs())
         return one_of(kinds)

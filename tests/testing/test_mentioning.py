@@ -10,10 +10,11 @@ from random import Random
 import numpy as np
 from hypothesis import given
 
-from graphrewrite import pass_
+from graphrewrite import Pipeline, op, pass_, rewrite, rule, rules
 from graphrewrite.op import LIBRARY
 from graphrewrite.rules.cleaning import merge_equal_nodes
-from graphrewrite.testing.mentioning import mentions_memory, ops_mentioned, values_mentioned
+from graphrewrite.testing import check
+from graphrewrite.testing.mentioning import mentions_memory, ops_mentioned, rules_used, values_mentioned
 from graphrewrite.testing.strategies.graph_strategy import graphs_about
 from graphrewrite.testing.strategies.picking import Choices, making
 from graphrewrite.testing.subject import Subject
@@ -132,3 +133,48 @@ def test_graphs_for_a_pass_about_memory_are_programs_as_well():
 
     count()
     assert min(found["alloc"], found["copy"]) > 0
+
+
+@rule
+def wrongly_turned(x, y):
+    """The difference is turned without a sign."""
+    yield op.neg(op.sub(x, y))
+    return op.sub(x, y)
+
+
+_SET = [rules.drop_abs, wrongly_turned]
+
+
+def test_rules_that_a_function_applies():
+    cases = {
+        "alone": lambda graph: rewrite(graph, wrongly_turned),
+        "a set": lambda graph: rewrite(graph, _SET),
+        "of a module": lambda graph: rewrite(graph, [rules.drop_abs, rules.merge_clips]),
+        "given": partial(lambda pipeline, graph: pipeline(graph), Pipeline([rules.drop_abs], [wrongly_turned])),
+        "none": lambda graph: graph.copy(),
+    }
+    found = {name: [each.name for each in rules_used(function)] for name, function in cases.items()}
+    assert found == {
+        "alone": ["wrongly_turned"],
+        "a set": ["drop_abs", "wrongly_turned"],
+        "of a module": ["drop_abs", "merge_clips"],
+        "given": ["drop_abs", "wrongly_turned"],
+        "none": [],
+    }
+
+
+def test_a_function_is_checked_where_its_rules_fire():
+    def tidy(graph):
+        return rewrite(graph, _SET)
+
+    report = check(tidy, seed=0)
+    assert report.verdict == "refuted"
+    assert report.fired["tidy"]
+
+
+def test_a_function_keeps_what_its_rules_keep():
+    def folded(graph):
+        return rewrite(graph, rules.FOLDING)
+
+    assert Subject(folded).keeps == "rounding"
+    assert Subject(pass_(folded)).keeps == "exact"

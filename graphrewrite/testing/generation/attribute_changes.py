@@ -159,7 +159,9 @@ def _nearest(
     drawn = [values_made(rng.choice(options), first, rng) for _ in range(_MANY_LOOKS)]
     found = [values for values in drawn if values is not None and repr(values) != repr(dict(old))]
     if set(kept) == set(old) and rng.random() < _ONE:
-        crossed = [{**old, name: values[name]} for values in found for name in old if _is_other(values[name], old[name])]
+        crossed = [
+            {**old, name: values[name]} for values in found for name in old if _is_other(values[name], old[name])
+        ]
         if crossed:
             return rng.choice(crossed)
     return max(

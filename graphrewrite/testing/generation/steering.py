@@ -78,9 +78,7 @@ def mentioned_by(rule: Rule) -> Mentioned:
     return replace(found, moderate=rule.keeps != "exact")
 
 
-def near(
-    plan: Plan, pick: Pick, *, moderate: bool = False, every_type: bool = False, of_floats: bool = False
-) -> Plan:
+def near(plan: Plan, pick: Pick, *, moderate: bool = False, every_type: bool = False, of_floats: bool = False) -> Plan:
     """Return a plan near to a plan, as `vary` does, with the same constants where their types are the same, or nearly.
 
     Parameters

@@ -32,6 +32,8 @@ __all__ = ["batch_for", "inputs_for"]
 
 _PLAIN, _DENSE, _SPARSE = 8, 12, 8
 """Rows of small and of usual numbers, of edge values only, and of one edge value among small numbers."""
+_MOST = 2**20
+"""Entries of an input with so many rows; one with more is one sample."""
 
 
 def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dict[str, np.ndarray]]:
@@ -99,6 +101,13 @@ def batch_for(
     # Each edge value comes in every batch: where a row has few numbers, there are more rows.
     dense = max([_DENSE, *(-(-len(edges[name]) // count) for name, count in batched.items() if count > 0)])
     rows = _PLAIN + dense + _SPARSE
+    # Of several axes that have the size of the batch, so many entries are beyond memory.
+    large = {
+        _shape(kinds[name])[0]
+        for name in batched
+        if rows * _entries(kinds[name], {**numbers, str(_shape(kinds[name])[0]): rows}) > _MOST
+    }
+    batched = {name: count for name, count in batched.items() if _shape(kinds[name])[0] not in large}
     many = {str(_shape(kinds[name])[0]): rows for name in batched}
     shapes = [_shape(kind) for kind in kinds.values()]
     choices = ({**numbers, **many}, *({**dict.fromkeys(names, number), **many} for number in NUMBERS))
