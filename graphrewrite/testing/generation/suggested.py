@@ -44,7 +44,7 @@ _SUGGESTED: Mapping[str, Sequence[Operands]] = {
     "linear_attention": [((3, 3, 4, 3, 3), (None,) * 5)],
     "rotary_embedding": [((3, 3), (None, None))],
     "roi_align": [((2, 1), (None, "i64"))],
-    "cond": [((1,), ("f32",))],
+    "cond": [((1, 1), ("f32", "f32"))],
     "loop": [((0, 1), ("bool", "f32"))],
     "rnn": [((3, 3, 2, 3, 1), (None, None, None, None, "i32"))],
     "gru": [((3, 3, 2, 3, 1), (None, None, None, None, "i32"))],
