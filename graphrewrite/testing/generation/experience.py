@@ -22,7 +22,7 @@ from graphrewrite.testing.generation.kinds import FAMILIES, RANKS, Kind
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.searching import Form, distinct, found_forms, mixed, required_of, tried
 from graphrewrite.testing.generation.sequences import Recipe, values_made
-from graphrewrite.testing.generation.suggested import may_be_first, starts_of
+from graphrewrite.testing.generation.suggested import may_be_first, starts_of, values_of
 from graphrewrite.types import OBJECT, Tensor
 
 __all__ = ["accepted", "counts_of", "forms", "some_accepted", "some_kind", "taken"]
@@ -172,7 +172,7 @@ def accepted(op: Op, name: str, count: int, kind: Kind) -> tuple[Recipe, ...]:
     counts = counts_of(op, kind)
     if not counts:
         return ()
-    if count != counts[0]:  # further operands hardly matter
+    if count != counts[0] and not (op.variadic and values_of(op, name)):  # further operands hardly matter
         return accepted(op, name, counts[0], kind)
     recipes = everything = recipes_of(op, name)
     family, found = _searched(_model(op)), set[str]()
