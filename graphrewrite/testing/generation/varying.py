@@ -27,7 +27,7 @@ from graphrewrite.testing.generation.mending import inferred, stretched
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
-from graphrewrite.types import EdgeType, Element, Tensor, Type, element_kind
+from graphrewrite.types import EdgeType, Element, Stream, Tensor, Type, element_kind
 
 __all__ = ["in_each_layout", "vary", "with_element", "with_layout"]
 
@@ -54,7 +54,7 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False, stirs: Sequence[bo
     if pick(stirs):
         plan = stirred(plan, pick)
     parts = [_long for node in plan.reading.nodes if governed(node.op)] + [_left_open for _ in _reshapes(plan)]
-    changes = (*_CHANGES, *parts, *_RARE) if every_type else (*_CHANGES, *parts, _element)
+    changes = (*_CHANGES, *parts, *_RARE) if every_type else (*_CHANGES, *parts, _element, _empty)
     for _ in range(pick(_COUNTS)):
         try:
             plan = pick(changes)(plan, pick)
@@ -138,7 +138,9 @@ def _left_open(plan: Plan, pick: Pick) -> Plan:
 
 
 def _empty(plan: Plan, pick: Pick) -> Plan:
-    """Make one size 0 wherever it is."""
+    """Make one size 0 wherever it is: of tensors, for hardware has no streams without lanes."""
+    if any(isinstance(kind, Stream) for case in plan.cases.values() for kind in (*case.types, *case.results)):
+        raise Unfit("a stream has lanes")
     old = pick(some(sorted({d for kind in plan.types.values() for d in kind.shape if isinstance(d, int)})))
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(0 if d == old else d for d in kind.shape)), pick)
 
