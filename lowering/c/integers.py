@@ -91,12 +91,11 @@ def _lookup(step: Step) -> list[str]:
 
     def body(y: Reference, entry: Reference, row: Reference) -> list[str]:
         low = step.attributes["low"]
-        offset = f"(int64_t){entry}"
-        if low and x.dtype.itemsize == 8:  # may wrap around
-            offset = f"(int64_t)((uint64_t){entry} - (uint64_t)({_long(low)}))"
-        elif low:
-            offset += f" - ({_long(low)})"
-        return [f"{y} = {row.plus(f'limited({offset}, 0, {last})')};"]
+        if not low:
+            return [f"{y} = {row.plus(f'limited((int64_t){entry}, 0, {last})')};"]
+        # Limited before the difference, which may wrap around.
+        first, end = _long(low), _long(min(low + last, 2**63 - 1))
+        return [f"{y} = {row.plus(f'limited((int64_t){entry}, {first}, {end}) - ({first})')};"]
 
     return nest(step.result.shape, [step.result, x, _per_row(step, table)], body)
 

@@ -206,7 +206,7 @@ def _no_positions(x: Any, w: Any, product: Any) -> Any:
         return decline("its operands are not a vector for each position and a matrix", at=product)
     if any(isinstance(size, str) for size in x.shape[1:]):
         return decline("a size besides the batch is symbolic", at=product)
-    return None
+    return decline("it has no positions", at=product) if 0 in x.shape[1:] else None
 
 
 @rule(keeps="rounding")

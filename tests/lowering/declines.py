@@ -178,10 +178,12 @@ TRANSPOSES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.matmul(x, ones(5, 3)), "f32[N,2,2,4,5]"),
         (lambda x: op.matmul(x, ones(1, 5, 3)), "f32[N,4,5]"),
         (lambda x: op.matmul(x, ones(5, 3)), "f32[N,L,5]"),
+        (lambda x: op.matmul(x, ones(5, 3)), "f32[N,0,5]"),
     ),
     multiply_stored_positions: (
         (lambda x: of_rows(x, STORED_WEIGHTS, HALF, NONE, HALF, HALF), "i8[N,5]"),
         (lambda x: of_rows(x, STORED_WEIGHTS, HALF, NONE, HALF, HALF), "i8[N,L,5]"),
+        (lambda x: of_rows(x, STORED_WEIGHTS, HALF, NONE, HALF, HALF), "i8[N,0,5]"),
         (lambda x: of_rows(x, STORED_WEIGHTS, HALVES[None, :, None], NONES[None, :, None], HALF, HALF), "i8[1,4,5]"),
         (lambda x: of_rows(x, STORED_WEIGHTS, HALF, NONE, HALVES[None, :, None], HALF), "i8[1,4,5]"),
         (lambda x: of_rows(x, STORED_WEIGHTS, HALF, NONE, HALF, HALVES[None, :3]), "i8[N,4,5]"),

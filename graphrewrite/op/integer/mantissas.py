@@ -119,7 +119,8 @@ def lookup(x: np.ndarray, table: np.ndarray, *, low: int = 0) -> np.ndarray:
     >>> lookup(np.array([[0, 1]], np.int8), np.array([[9, 8], [7, 6]])).tolist()
     [[9, 6]]
     """
-    at = np.clip(x.astype(np.int64) - low, 0, table.shape[-1] - 1)
+    last = min(low + table.shape[-1], 2**63) - 1
+    at = np.clip(x.astype(np.int64), low, last) - low  # a difference of any two mantissas may wrap around
     if table.ndim == 1:
         return np.asarray(table[at])
     return np.asarray(table[np.arange(len(table)).reshape(-1, *[1] * (x.ndim - 2)), at])

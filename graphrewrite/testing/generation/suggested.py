@@ -65,7 +65,7 @@ _VALUES: Mapping[tuple[str, str], Sequence[str]] = {
     ("einsum", "equation"): (
         *("ij->ji", "ij,jk->ik", "ij,ij->i", "i,i->", "ij->i", "i,j->ij", "...i->...", "...ij,...jk->...ik"),
         *("bij,bjk,bkl->bil", "ij,j,i->ij", "i,i,i->i", "bij,bkj->bik"),
-        *("ij,kj->ik", "ij,jk->ki", "ji,jk->ik", "bij,bjk->bik"),
+        *("ij,kj->ik", "ij,jk->ki", "ji,jk->ik", "bij,bjk->bik", "ijk->kj", "ijk->ik"),
     ),
     ("quantize_linear", "element"): ("u8", "i8", "i16", "f8e4m3fn", "f8e5m2"),
     ("qlinear_conv", "element"): ("i8", "u8"),

@@ -138,11 +138,17 @@ def _left_open(plan: Plan, pick: Pick) -> Plan:
 
 
 def _empty(plan: Plan, pick: Pick) -> Plan:
-    """Make one size 0 wherever it is: of tensors, for hardware has no streams without lanes."""
+    """Make one size 0 wherever it is, but of streams and of constants.
+
+    Hardware has no streams without lanes, and code that looks at a constant means one with entries.
+    """
     if any(isinstance(kind, Stream) for case in plan.cases.values() for kind in (*case.types, *case.results)):
         raise Unfit("a stream has lanes")
     old = pick(some(sorted({d for kind in plan.types.values() for d in kind.shape if isinstance(d, int)})))
-    return _typed(plan, lambda kind: retyped(kind, shape=tuple(0 if d == old else d for d in kind.shape)), pick)
+    found = _typed(plan, lambda kind: retyped(kind, shape=tuple(0 if d == old else d for d in kind.shape)), pick)
+    if any(leaf.constant and 0 in kind.shape for leaf, kind in found.types.items()):
+        raise Unfit("a constant has entries")
+    return found
 
 
 def _one_size(plan: Plan, pick: Pick) -> Plan:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor
+from graphrewrite import Graph, Tensor, op
 from graphrewrite.errors import EvaluationError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.program.size_values import sizes_of_inputs
@@ -112,3 +112,14 @@ def test_graphs_of_several_ops_give_what_evaluate_gives():
 def test_any_layout_and_type_of_windows():
     ops = ["conv", "max_pool", "average_pool", "depth_to_space", "global_max_pool"]
     assert check_all([case for op in ops for case in drawn([op], every_type=True)]) > 0
+
+
+@needs_cc
+def test_tables_are_asked_for_numbers_far_beyond_their_ends():
+    ends = np.array([[-(2**63), -(2**63) + 1, -1, 0, 1, 2**63 - 2, 2**63 - 1]])
+    cases = []
+    for low in (-(2**63), -1, 0, 1, 2**63 - 2):
+        g = Graph("table")
+        g.output("y", op.lookup(g.input("x", Tensor("i64", ("N", 7))), np.array([5, 7], np.int8), low=low))
+        cases.append((g, {"x": ends}))
+    assert check_all(cases) == len(cases)

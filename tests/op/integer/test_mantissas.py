@@ -98,6 +98,15 @@ def test_a_table_is_asked_for_each_number(values, table, low):
     assert found.tolist() == [table[min(max(v - low, 0), len(table) - 1)] for v in values]
 
 
+@pytest.mark.parametrize("low", [-(2**63), -3, -1, 0, 1, 3, 2**63 - 2])
+def test_a_table_is_asked_for_numbers_far_beyond_its_ends(low):
+    values = [
+        number + by for number in (-(2**63), 0, 2**63 - 1) for by in (-1, 0, 1) if -(2**63) <= number + by < 2**63
+    ]
+    found = op.lookup(np.array(values, np.int64), np.array([5, 7]), low=low)
+    assert found.tolist() == [5 if v <= low else 7 for v in values]
+
+
 @given(
     st.lists(st.lists(st.integers(-128, 127), min_size=2, max_size=2), min_size=1),
     st.lists(st.integers(-128, 127), min_size=1, max_size=4),
