@@ -93,11 +93,11 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
     flat = array.ravel().copy()
     at, other = pick(range(flat.size)), pick(range(flat.size))
     if flat.dtype.kind not in "iuf":  # texts and truth values
-        ways: Sequence[str] = ("exchanged", "copied")
+        ways: Sequence[str] = ("exchanged", "copied", "rolled")
     elif flat.size == 1:
         ways = ("stepped", "scaled", "negated", "nearly")
     else:
-        ways = ("stepped", "scaled", "negated", "nearly", "exchanged", "moved", "copied", "copied")
+        ways = ("stepped", "scaled", "doubled", "negated", "nearly", "exchanged", "moved", "copied", "copied", "rolled")
     with np.errstate(all="ignore"):
         match pick(ways):
             case "exchanged":
@@ -106,6 +106,11 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
                 flat[at], flat[other] = flat[at] + flat.dtype.type(1), flat[other] - flat.dtype.type(1)
             case "copied":
                 flat[at] = flat[other]
+            case "rolled":  # a permutation stays one
+                flat = np.roll(array, 1, pick(range(array.ndim))).ravel()
+            case "doubled":  # a power of two stays one
+                flat = flat if flat.dtype.kind == "f" else flat.astype(object)  # beyond the type it is refused
+                flat[at] *= 2
             case "negated":
                 flat[at] = 1 - flat[at] if flat.dtype.kind == "u" else -flat[at]
             case "nearly" if flat.dtype.kind == "f":
@@ -116,7 +121,7 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
                 flat = _scaled(flat, plan.types[leaf], pick, moderate=moderate)
     if leaf in plan.positive and not (flat > 0).all():
         raise Unfit("it is to be above zero")
-    if flat.tobytes() == array.tobytes():
+    if np.array_equal(flat, array) and flat.astype(array.dtype).tobytes() == array.tobytes():
         raise Unfit("no change")
     return filled(plan, leaf, flat)
 
