@@ -11,10 +11,14 @@ from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite
 from graphrewrite.lowering.prequantised.elementwise_chains import _is_monotone, channels_of
 from graphrewrite.lowering.prequantised.movement import (
     _stay_apart,
+    arg_max_scaled,
     concat_mantissas,
     concat_scaled,
     concat_stored,
+    double_scaled,
     leave_reshaped,
+    move_scale,
+    move_stored,
     quantise_first,
 )
 
@@ -149,6 +153,24 @@ def test_a_number_without_axes_leaves_reshaped() -> None:
     changed = rewrite(g, [leave_reshaped])
     assert changed != g
     np.testing.assert_array_equal(evaluate(changed, {"x": np.int8(7)})["y"], evaluate(g, {"x": np.int8(7)})["y"])
+
+
+RULES = {
+    move_scale: lambda real: op.reshape(op.mul(real, np.float32(0.5)), shape=(6,)),
+    move_stored: lambda real: op.reshape(op.quantize_linear(real, np.float32(1), np.int8(3)), shape=(6,)),
+    double_scaled: lambda real: op.add(*[op.mul(real, np.float32(0.5))] * 2),
+    arg_max_scaled: lambda real: op.arg_max(op.mul(real, np.float32(0.5)), axis=1),
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_whole_mantissas_that_are_scaled_are_moved_as_they_are(rule: Any) -> None:
+    g = Graph("g")
+    g.output("y", RULES[rule](op.from_fixed(g.input("x", Tensor(S8, (2, 3))), fraction=0)))
+    changed = rewrite(g, [rule])
+    assert changed != g
+    values = {"x": np.array([[-128, 127, 0], [1, 5, -7]], np.int8)}
+    np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])
 
 
 def floats(*values: float) -> np.ndarray:
