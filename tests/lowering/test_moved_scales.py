@@ -249,6 +249,10 @@ THREE, ONE = np.zeros(3), np.zeros(1)
         ("dequantize_linear", [None, THREE], {"block_size": 2}, 4, 3, None),
         ("batch_norm", [None, THREE, THREE, THREE, THREE], {}, 4, 3, 3),
         ("prelu", [None, np.zeros((3, 1, 1))], {}, 4, 3, 3),
+        ("prelu", [None, np.zeros((3, 1))], {}, 4, 3, None),
+        ("batch_norm", [None, THREE, ONE], {}, 4, 3, 3),
+        ("quantize_linear", [None, THREE, ONE], {}, 4, 3, 3),
+        ("add", [None, THREE], {}, 4, 3, None),
     ],
 )  # fmt: skip
 def test_constants_that_differ_along_channels_have_as_many_functions(
