@@ -220,6 +220,8 @@ def _with_addend(
     x: Any, w: Any, b: Any, layer: Any, read: Any, scale: np.ndarray, real: Any, c: Any, total: Any
 ) -> Any:
     """Scaled sums and an addend as scaled sums."""
+    if axes_are_disordered(layer):
+        return decline("the axes of its sums are in another order", at=total)
     if any(each.type.element not in _FLOATS for each in (read, real)):
         return decline("its sums are read as integers, which cut them off, or as floats of 8 bits", at=real)
     if real.shape != layer.shape or total.type != real.type or channel_entries(c.shape, len(layer.shape)) is None:

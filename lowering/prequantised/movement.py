@@ -306,7 +306,7 @@ def leave_reshaped(x: Mantissas):
     shaped = op.reshape(x)
     real = op.from_fixed(shaped)
     yield real
-    if len(shaped.shape) > 1 and shaped.shape[0] == x.shape[0]:
+    if len(shaped.shape) > 1 and shaped.shape[:1] == x.shape[:1]:  # a number without axes has no batch
         return decline("a batch and channels are left, as a stream has them", at=shaped)
     return op.reshape(op.from_fixed(x, like=real), like=shaped)
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
-from graphrewrite.lowering.composite.axes import channel_entries
+from graphrewrite.lowering.composite.axes import channel_entries, named
 from graphrewrite.lowering.matched_operands import Mantissas
-from graphrewrite.lowering.prequantised.layers import accumulated
+from graphrewrite.lowering.prequantised.layers import accumulated, axes_are_disordered
 from graphrewrite.lowering.prequantised.quantised_inputs import distances
 
 __all__ = ["LOWER_STORED"]
@@ -75,8 +75,12 @@ def lower_matmul_integer(x: Mantissas, w: Constant, z: Zero = None, zero: Zero =
         return decline(reason, at=stored)
     if len(x.shape) != 2 or w.value.ndim != 2 or (w_zero is not None and w_zero.value.ndim > 1):
         return decline("its operands are not a batch of vectors and a matrix", at=product)
+    if axes_are_disordered(x):
+        return decline("the axes of its operand are in another order", at=product)
     sums = _matrix_sums(x, w, w_zero)
-    return decline(sums, at=product) if isinstance(sums, str) else op.from_fixed(sums, fraction=0, element="i32")
+    if isinstance(sums, str):
+        return decline(sums, at=product)
+    return named(op.from_fixed(sums, fraction=0, element="i32"), product)
 
 
 @rule(shared="keep")
@@ -104,7 +108,7 @@ def _stored_again(sums: Any, x_scale: Any, w_scale: Any, y_scale: Any, y_zero: A
     scales = factor.astype(np.float64)
     scales = scales.reshape(()) if scales.size == 1 else scales.reshape(-1, *[1] * (len(top.shape) - 2))
     real = op.mul(op.from_fixed(sums, fraction=0, element="f64"), scales)
-    return op.quantize_linear(real, np.ones(y_zero.shape, np.float64), y_zero)
+    return named(op.quantize_linear(real, np.ones(y_zero.shape, np.float64), y_zero), top)
 
 
 @rule(shared="keep", kind="lowering")
@@ -150,6 +154,8 @@ def lower_qlinear_matmul(
     constants = (x_scale, w_scale, y_scale, y_zero, w_zero)
     if len(x.shape) != 2 or w.value.ndim != 2 or any(c.value.ndim > 1 for c in constants):
         return decline("its operands are not a batch of vectors and a matrix", at=product)
+    if axes_are_disordered(x):
+        return decline("the axes of its operand are in another order", at=product)
     if any(c.value.size != 1 for c in (x_scale, y_scale, y_zero)):
         return decline("a scale or zero point differs from row to row", at=product)
     return _stored_again(_matrix_sums(x, w, w_zero), x_scale, w_scale, y_scale, y_zero, product)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, op, verify
+from graphrewrite import FixedPoint, Graph, Rule, Tensor, evaluate, op, rewrite, verify
+from graphrewrite.graph import Value
 from graphrewrite.lowering import quantise, to_integer, to_stream
 from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.lowering.prequantised.layers import add_whole_bias
+from graphrewrite.lowering.prequantised.stored_integers import lower_matmul_integer, lower_qlinear_matmul
 from graphrewrite.types import permutation
 
 
@@ -43,3 +48,45 @@ def test_a_stream_knows_its_axes_by_their_places():
     moved = to_integer(quantise(network("NHWC"), {"x": x.transpose(0, 2, 3, 1)}))
     with pytest.raises(LoweringError, match=r"node 'x': its axes are NHWC, and a stream needs NCHW"):
         to_stream(moved)
+
+
+W = np.array([[1, 2, -3], [0, 5, 1]], np.int8)
+SCALE, ZERO = np.float32(0.5), np.int8(2)
+
+
+def matmul_integer(stored: Value) -> Value:
+    return op.matmul_integer(stored, W.T, ZERO)
+
+
+def qlinear_matmul(stored: Value) -> Value:
+    return op.qlinear_matmul(stored, SCALE, ZERO, W.T, SCALE, np.int8(0), SCALE, ZERO)
+
+
+@pytest.mark.parametrize(
+    ("product", "rule"), [(matmul_integer, lower_matmul_integer), (qlinear_matmul, lower_qlinear_matmul)]
+)
+@pytest.mark.parametrize(("layout", "fires"), [(None, True), ("NC", True), ("CN", False)])
+def test_stored_products_keep_their_types_whatever_the_axes_are_called(
+    product: Callable[[Value], Value], rule: Rule, layout: str | None, fires: bool
+) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor(FixedPoint(True, 4), (3, 3), layout))
+    g.output("y", product(op.quantize_linear(op.from_fixed(x, fraction=0), np.float32(1), ZERO)))
+    changed = rewrite(g, [rule])
+    assert (changed != g) is fires
+    verify(changed)
+    values = {"x": np.arange(-4, 5, dtype=np.int8).reshape(3, 3)}
+    np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])
+
+
+@pytest.mark.parametrize(("layout", "fires"), [(None, True), ("NCHW", True), ("NHWC", False)])
+def test_addends_of_sums_are_biases_where_their_channels_come_first(layout: str | None, fires: bool) -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor(FixedPoint(True, 4), (1, 2, 2, 2), layout))
+    sums = op.integer_conv(x, np.ones((2, 2, 1, 1), np.int64), np.array([1, 2]), element=FixedPoint(True, 12))
+    real = op.cast(op.from_fixed(sums, fraction=0, element="f32"), element="f64")
+    g.output("y", op.add(real, np.array([0.5, -0.25]).reshape(2, 1, 1)))
+    changed = rewrite(g, [add_whole_bias])
+    assert (changed != g) is fires
+    values = {"x": np.arange(-4, 4, dtype=np.int8).reshape(1, 2, 2, 2)}
+    np.testing.assert_array_equal(evaluate(changed, values)["y"], evaluate(g, values)["y"])

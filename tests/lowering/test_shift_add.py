@@ -291,3 +291,11 @@ def test_sums_that_others_read_and_rounded_ones_are_not_rounded_again():
     (sums,) = (node for node in graph if graph.nodes[node]["type"] == "adder_graph")
     graph.output("sums", leave(graph.value(sums)))
     assert rewrite(graph, UNROLL_SHIFT_ADD) == graph
+
+
+@pytest.mark.parametrize("shapes", [((3, 2), (3, 2)), ((3,), (4,)), ((), ()), ((3, 2), (3,))])
+def test_sums_are_of_numbers_one_a_sample(shapes: tuple[tuple[int, ...], ...]) -> None:
+    g = Graph("g")
+    xs = [g.input(f"x{i}", Tensor(FixedPoint(True, 4), shape)) for i, shape in enumerate(shapes)]
+    with pytest.raises(TypeMismatchError, match="sums are made of scalars"):
+        linear_sums(*xs, matrix=[[1, 2]], element=FixedPoint(True, 8))

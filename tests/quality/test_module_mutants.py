@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import gc
+import os
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from graphrewrite.lowering.prequantised.movement import move_scale
 from tests.quality.equivalent_module_mutants import EQUIVALENT
 from tests.quality.figures import module_mutation, mutant_runs
 from tests.quality.figures.module_mutation import TESTS, LinesOfTests
@@ -178,3 +181,21 @@ def test_functions_that_others_made_at_the_import_are_changed_as_well(tmp_path: 
     assert found["twice: off by one: 3 for 2"] == [11, 16, 21, 15]
     one |= {"source": ROWS.replace("x * factor", "x"), "function": "row", "first": 1}
     assert not mutant_runs._plant(one, functions, [])
+
+
+def test_the_pattern_of_a_rule_is_that_of_its_mutant() -> None:
+    path = ROOT / "lowering" / "prequantised" / "movement.py"
+    mutant = next(each for each in mutants(path) if each.name.endswith("move_scale: off by one: 1 for 0"))
+    gc.unfreeze()  # what was imported is frozen in our runs
+    kept = mutant_runs._kept()
+    before, state, code = str(move_scale.pattern), dict(vars(move_scale)), move_scale.function.__code__
+    one = {"path": os.path.realpath(path), "file": str(path), "source": mutant.source, "function": mutant.function}
+    try:
+        assert mutant_runs._plant(one | {"first": mutant.first}, mutant_runs._functions(), kept)
+        assert str(move_scale.pattern) == before.replace("fraction=0", "fraction=1") != before
+    finally:
+        move_scale.function.__code__ = code
+        vars(move_scale).update(state)
+        for each in kept:
+            if hasattr(each, "cache_clear"):
+                each.cache_clear()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from graphrewrite.lowering.c.arrays import literal
+from graphrewrite.lowering.c.emission import _library
 
 
 @pytest.mark.parametrize(
@@ -36,3 +39,11 @@ from graphrewrite.lowering.c.arrays import literal
 )
 def test_a_number_has_the_type_that_it_is_for(number: float, dtype: str, text: str) -> None:
     assert literal(number, np.dtype(dtype)) == text
+
+
+@pytest.mark.parametrize("element", [f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64)])
+def test_conversions_of_real_numbers_end_at_the_limits(element: str) -> None:
+    """The greatest one of 64 bits is no double: the first one above it is, and is cut off as well."""
+    ends, text = np.iinfo(element), _library()[f"{element}_of"]
+    found = [float(re.findall(rf"x {sign} ([^ );]+)", text)[0]) for sign in ("<=", ">=")]
+    assert found == [float(ends.min or -1), float(ends.max)]

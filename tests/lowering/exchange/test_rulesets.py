@@ -34,7 +34,7 @@ from graphrewrite.lowering.exchange.rulesets.definitions import (
     read_tensorflow_ops,
 )
 from graphrewrite.lowering.exchange.rulesets.entries import entries_of, skeleton
-from graphrewrite.lowering.exchange.rulesets.interpretation import bound_node, by_ruleset
+from graphrewrite.lowering.exchange.rulesets.interpretation import _kind_of_value, bound_node, by_ruleset
 from graphrewrite.lowering.exchange.rulesets.inverse import inverted
 from graphrewrite.lowering.exchange.rulesets.kinds import KINDS_OF_RULES, FrameworkNode, MappingRule, RuleArgument
 from graphrewrite.lowering.exchange.rulesets.ruleset import OpMapping, read_ruleset
@@ -716,3 +716,22 @@ def test_the_published_mappings_to_ops_of_equal_names(tmp_path):
     rules = read_ruleset(DATA / "onnx-mapping-ruleset.pbtxt", ops=ops, descriptors={})
     with pytest.raises(ModelError, match="mappings that do not fit"):
         entries_of(rules)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "value", "expected"),
+    [
+        (("inputs", "floats", "integers", "booleans"), True, "booleans"),
+        (("floats", "integers"), True, "integers"),
+        (("floats", "integers"), 2, "integers"),
+        (("floats", "strings"), 2.0, "floats"),
+        (("inputs", "floats", "strings"), "a", "strings"),
+        (("integers", "floats"), "a", "integers"),
+        (("inputs", "strings"), 2, "strings"),
+        (("inputs",), 2, "inputs"),
+        ((), 2, None),
+    ],
+)
+def test_an_argument_has_the_first_kind_that_fits_its_value(kinds, value, expected):
+    descriptor = SimpleNamespace(kinds_of=lambda name: kinds)
+    assert _kind_of_value(descriptor, "a", value) == expected

@@ -588,6 +588,9 @@ def test_files_that_are_not_there(tmp_path: Path):
         ({"half_pixel_centers": True}, 14, 9, [0, 2, 3, 5, 7, 8, 10, 11, 13]),
         ({}, 14, 18, [0, 0, 1, 2, 3, 3, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11, 12, 13]),
         ({}, 3, 6, [0, 0, 1, 1, 2, 2]),
+        ({"align_corners": True}, 5, 1, [0]),
+        ({"align_corners": True}, 5, 2, [0, 4]),
+        ({"align_corners": True}, 5, 3, [0, 2, 4]),
     ],
 )
 def test_nearest_entries_at_positions_in_float32(how, size, wanted, entries):

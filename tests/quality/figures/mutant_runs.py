@@ -153,12 +153,13 @@ def _place(path: str, code: CodeType) -> tuple[str, str, int]:
 
 def _kept() -> list[Any]:
     """What may hold what was made by the code of before."""
-    from graphrewrite.rewriting.rule.tracing import Definition  # not before a mutant can be imported in its place
+    from graphrewrite import Rule  # not before a mutant can be imported in its place
+    from graphrewrite.rewriting.rule.tracing import Definition
 
     return [
         each
         for each in gc.get_objects()
-        if type(each) is Definition
+        if type(each) in (Definition, Rule)
         or (type(each) is _lru_cache_wrapper and each.__module__.startswith("graphrewrite."))
     ]
 
@@ -178,14 +179,20 @@ def _plant(one: dict[str, Any], functions: dict[tuple[str, str, int], list[Funct
     alike = [code.co_name for code in inner] == [code.co_name for code in changed]
     if alive and (not alike or len({*alive}) < len(alive)):
         return False
+    planted: list[FunctionType] = []
     for old, new in zip((before, *inner), (after, *changed), strict=False):
         for function in functions.get(_place(one["path"], old), ()):
+            planted.append(function)
             if function.__code__.co_freevars != new.co_freevars:
                 return False
             function.__code__ = new.replace(co_filename=function.__code__.co_filename)
-    for each in kept:
+    for each in sorted(kept, key=lambda each: type(each) is not _lru_cache_wrapper):  # rules are read through some
         if type(each) is _lru_cache_wrapper:
             each.cache_clear()
+        elif hasattr(each, "definition"):
+            # The pattern of a rule was read when the rule was made.
+            if any(each.function is function for function in planted):
+                vars(each).update(vars(type(each)(each.function, keeps=each.keeps, shared=each.shared, kind=each.kind)))
         else:
             for name in [name for name, value in vars(type(each)).items() if isinstance(value, cached_property)]:
                 vars(each).pop(name, None)
