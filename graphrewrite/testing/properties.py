@@ -61,7 +61,8 @@ def check(
         Instead of what the rule declares. Where that is not exact, inputs are compared that are between -8 and 8.
     meaning : callable, optional
         A function from a graph to what must stay as it is, instead of the values that graphs compute: the language of
-        a state machine, what can be reached. Graphs of which it raises an error, or gives None, show nothing.
+        a state machine, what can be reached. A graph of which it raises an error, or gives None before and after,
+        shows nothing.
     interval : float, optional
         By what factor a frame may take more cycles in a graph of streams, instead of what the rule declares.
     against : {"onnxruntime", "c", "ghdl"}, optional
