@@ -107,7 +107,7 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
             case "copied":
                 flat[at] = flat[other]
             case "rolled":  # a permutation stays one
-                flat = np.roll(array, 1, pick(range(array.ndim))).ravel()
+                flat = np.roll(array, 1, pick(some(range(array.ndim)))).ravel()
             case "doubled":  # a power of two stays one
                 flat = flat if flat.dtype.kind == "f" else flat.astype(object)  # beyond the type it is refused
                 flat[at] *= 2
