@@ -46,7 +46,7 @@ _STYLES = (0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 10, 11, 12)
 """Of constants."""
 _LOOKS = 4
 """Ops to look at for one that reads a value, and pairs for two one of which can read the other."""
-_KNOWN = (False, True)
+_KNOWN = (False, True, True)
 _LARGEST = 2000
 """Entries of a result, in each row of a batch."""
 

@@ -97,7 +97,8 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
     elif flat.size == 1:
         ways = ("stepped", "scaled", "negated", "nearly")
     else:
-        ways = ("stepped", "scaled", "doubled", "negated", "nearly", "exchanged", "moved", "copied", "copied", "rolled")
+        few = ("stepped", "scaled", "doubled", "negated", "nearly", "moved", "rolled")
+        ways = (*few, "exchanged", "exchanged", "copied", "copied")
     with np.errstate(all="ignore"):
         match pick(ways):
             case "exchanged":

@@ -45,7 +45,7 @@ _KEPT = 24
 """Plans to keep of each answer."""
 _EMPTY = 2
 """Those of them with a value that has no entries, at which conditions on all entries hold."""
-_CENTRES, _TURNS, _ENTRIES = 4, 2, 8
+_CENTRES, _TURNS, _ENTRIES = 4, 2, 12
 """Of each answer where it fires, plans around which each attribute is changed in turn, and how often, and constants."""
 _SHARE = 2
 """Half as many plans as are looked at beside those at which it fires are further away."""

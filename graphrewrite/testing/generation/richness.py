@@ -187,7 +187,7 @@ def _attributes(plan: Plan) -> Iterator[tuple[int, str, int]]:
         plain = _NOTHING if is_one else _plain(value, node.op.attributes[name])
         # Where two nodes have the same, it is hidden which of them was meant.
         is_alike = isinstance(value, tuple) and counts[node.op, name, repr(value)] > 1
-        yield numbers[node], name, max(plain, _HIDING * is_alike)
+        yield numbers[node], name, min(_NOTHING, plain + _HIDING * is_alike)
 
 
 def _values(plan: Plan) -> Iterator[tuple[Node, str, Any]]:

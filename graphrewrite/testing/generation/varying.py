@@ -171,7 +171,7 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
 
 
 def _rank(plan: Plan, pick: Pick) -> Plan:
-    """Take the first axes of a leaf away, so that it is broadcast, put one of size 1 in front or behind, or turn it.
+    """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front or behind.
 
     Or of all leaves of its type: those that a rule compares with each other.
     """
@@ -179,11 +179,18 @@ def _rank(plan: Plan, pick: Pick) -> Plan:
     own = plan.types[leaf]
     alone = any(node.operands == (leaf,) for node in plan.reading.nodes)
     shapes = [own.shape[cut:] for cut in range(1, len(own.shape) + (not alone))]
-    chosen = retyped(own, shape=pick([*shapes, (1, *own.shape), (*own.shape, 1), own.shape[::-1]]))
+    chosen = retyped(own, shape=pick([*shapes, (1, *own.shape), (*own.shape, 1)]))
     if pick((True, True, False)):
         return _typed(plan, lambda kind: chosen, pick, only=leaf)
     alike = [other for other, kind in plan.types.items() if kind == own]
     return inferred(plan, {**plan.types, **dict.fromkeys(alike, chosen)}, plan.attributes, pick, kept=alike)
+
+
+def _turned(plan: Plan, pick: Pick) -> Plan:
+    """Turn the sizes of a leaf round: a row becomes a column."""
+    shapes = {leaf: kind.shape[::-1] for leaf, kind in plan.types.items() if kind.shape != kind.shape[::-1]}
+    leaf = pick(some(list(shapes)))
+    return _typed(plan, lambda kind: retyped(kind, shape=shapes[leaf]), pick, only=leaf)
 
 
 def _element(plan: Plan, pick: Pick) -> Plan:
@@ -276,7 +283,7 @@ def _moved(shape: Sequence[Any], old: str, new: str, *, moves: bool) -> tuple[An
 
 _CHANGES = (
     *(change_attribute, change_attribute, change_attribute, deal_numbers, _same_element),
-    *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank, _long),
+    *(_equal_sizes, _equal_sizes, _renamed_size, _one_size, _rank, _turned, _long),
 )
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
 _RARE = (_any_element, _any_element, *[with_layout] * 9, _equal_results, _open_size, _empty)
