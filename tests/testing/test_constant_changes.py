@@ -32,7 +32,7 @@ def added(x, c: Constant):
 def plan_of(array):
     """A plan of the rule whose constant has some entries."""
     kind = Tensor({"f": "f32", "i": "i8", "u": "u8"}[array.dtype.kind], array.shape)
-    for turn in range(999):
+    for turn in range(9999):
         plan = plan_instance(added.pattern, seeded(turn))
         (leaf,) = open_constants(plan)
         if plan.types[leaf] == kind:

@@ -108,10 +108,11 @@ class Builder:
         self.pool.setdefault(value.type, []).append(value)
         return value
 
-    def input(self, kind: Type) -> Value:
-        """Add an input."""
+    def input(self, kind: Type, *, alone: bool = False) -> Value:
+        """Add an input, which others may read as well, or alone what it is made for."""
         count = len(self.graph.inputs)
-        return self.offer(self.graph.input("x" if not count else f"x{count}", kind))
+        value = self.graph.input("x" if not count else f"x{count}", kind)
+        return value if alone else self.offer(value)
 
     def constant(self, kind: Type, *, positive: bool = False) -> Value:
         """Add a constant: sometimes one that is equal to another one, but for its type or the signs of its zeros."""
@@ -437,7 +438,7 @@ class Builder:
         if leaf in plan.arrays:
             return self.graph.constant(plan.arrays[leaf], type=kind)
         if leaf.fresh or leaf.condition is not None:  # a value that is there may be another op's
-            return self.input(kind)
+            return self.input(kind, alone=leaf.fresh)
         return self.value(kind, constant=leaf.constant, positive=leaf in plan.positive)
 
     def _computed(self, source: Source) -> Value:

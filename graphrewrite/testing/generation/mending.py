@@ -125,7 +125,7 @@ def stretched(
                 continue
             kind = retyped(types[leaf], shape=(*shape[:at], each + factor * (size - old), *shape[at + 1 :]))
             given = _result(made, nodes, {**types, leaf: kind}, port)
-            if given is not None and given.shape[axis] == size:
+            if given is not None and given.shape[axis : axis + 1] == (size,):  # it may have fewer axes
                 return {leaf: kind}
     return {}
 
