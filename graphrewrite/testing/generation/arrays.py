@@ -56,7 +56,7 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
         return np.zeros(shape, dtype)
     if style == _IDENTITY and len(shape) > 1 and element != TEXT and not positive:
         whole = np.eye(*shape[:2], dtype=dtype).reshape(*shape[:2], *(1 for _ in shape[2:]))
-        return np.minimum(np.broadcast_to(whole, shape), np.array(getattr(element, "maximum", 1), dtype)).astype(dtype)
+        return np.broadcast_to(np.minimum(whole, np.array(getattr(element, "maximum", 1), dtype)), shape).copy()
     number = {_TWOS: 2, _HALVES: 0.5}.get(style)
     if number is not None and element != TEXT and out_of_range(element, np.array([number])) is None:
         return np.full(shape, number, dtype)

@@ -89,4 +89,5 @@ def _entrywise(op: str, **attributes: float) -> str:
 
 
 def _body(text: str) -> Graph:
-    return Graph.parse(text).as_body()
+    body: Graph = Graph.parse(text).as_body()
+    return body

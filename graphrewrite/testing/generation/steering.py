@@ -91,7 +91,7 @@ def near(plan: Plan, pick: Pick, *, moderate: bool = False, every_type: bool = F
     if of_floats and not plan.arrays and pick(_SOMETIMES):
         with suppress(Unfit):
             plan = _as_floats(plan, pick)
-    if plan.arrays and pick(_SOMETIMES):
+    if bool(plan.arrays) and pick(_SOMETIMES):
         with suppress(Unfit):
             return change_constant(plan, pick, moderate=moderate)
     found = with_arrays(vary(plan, pick, every_type=every_type, stirs=_SELDOM), plan)
