@@ -128,8 +128,9 @@ def resize_as_expand(x):
     yield resized
     if any(size not in (1, other) for size, other in zip(x.shape, resized.shape, strict=True)):
         return decline("several entries of an axis are resized", at=resized)
+    axes = range(len(x.shape)) if resized.axes is None else resized.axes
     if resized.coordinate_transformation_mode == "tf_crop_and_resize" or any(
-        scale != 1 for size, scale in zip(x.shape, resized.scales or (), strict=False) if size != 1
+        scale != 1 for axis, scale in zip(axes, resized.scales or (), strict=False) if x.shape[axis] != 1
     ):
         return decline("it crops, or its scale is not 1", at=resized)
     return op.expand(x, shape=resized.shape)

@@ -50,6 +50,8 @@ def reshape_indices(x, i: Constant):
     shaped = op.reshape(chosen)
     yield shaped
     axis = chosen.axis % len(x.shape)
+    if not x.shape[axis]:
+        return decline("there are no entries to choose", at=chosen)
     before, after = x.shape[:axis], x.shape[axis + 1 :]
     shape = shaped.shape[axis : len(shaped.shape) - len(after)]
     if shaped.shape != (*before, *shape, *after) or any(isinstance(size, str) for size in shape):

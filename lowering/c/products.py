@@ -124,12 +124,12 @@ def _scaled(index: str, factor: int) -> str:
 def _conv(step: Step) -> list[str]:
     x, w, *b = step.operands
     y, rank = step.result, len(x.shape) - 2
+    if not y.size:
+        return []
     given, sizes, kernel = step.attributes, x.shape[2:], w.shape[2:]
     strides, dilations = (per_axis(given[name], rank, 1) for name in ("strides", "dilations"))
     begins, groups, kind = per_axis(given["pads"], 2 * rank, 0)[:rank], given["groups"], _sum_type(step, x, w)
     inner, outer = w.shape[1], w.shape[0] // groups
-    if not y.size:
-        return []
     names = [f"i{axis}" if y.shape[axis] > 1 else "0" for axis in range(len(y.shape))]
     group = "0" if groups == 1 else names[1] if outer == 1 else f"{names[1]} / {outer}"
     first = "" if group == "0" else _scaled(group if inner == 1 or group.isidentifier() else f"({group})", inner)

@@ -103,8 +103,9 @@ def write_lookup_by_gather(x, table):
         return decline("its operands are mantissas of fixed point", at=node)
     if len(table.shape) != 1 or not isinstance(table.shape[0], int):
         return decline("it has a table for each channel, or one of a symbolic size", at=table)
-    index = converted(x, "i64") - np.int64(node.low)
-    return named(op.gather(bare(table), op.clip(index, low=0, high=table.shape[0] - 1), axis=0), node)
+    last = min(node.low + table.shape[0], 1 << 63) - 1
+    index = op.clip(converted(x, "i64"), low=node.low, high=last) - np.int64(node.low)
+    return named(op.gather(bare(table), index, axis=0), node)
 
 
 LOWER_FIXED_POINT = (

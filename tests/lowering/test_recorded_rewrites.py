@@ -28,7 +28,6 @@ def recorded() -> dict[str, list[tuple[str, str]]]:
 
 
 ELSEWHERE = {
-    "prequantised.layers.add_scaled_bias", "prequantised.layers.add_whole_bias",
     "prequantised.sums_and_products.add_multiples", "prequantised.sums_and_products.approach_sum_steps",
 }  # fmt: skip
 """Rules whose pattern only whole networks have: `test_trained_exports` and `test_trained_models` have these."""

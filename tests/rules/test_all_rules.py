@@ -79,7 +79,7 @@ from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.rotations import rotations
 from tests.support.stored_numbers import limited_grids, stored_again, stored_apart
 from tests.support.taken_apart import taken_apart
-from tests.support.transposed_networks import between_transposes, stored_positions
+from tests.support.transposed_networks import between_transposes, stored_positions, tables_of_channels
 
 pytestmark = [
     pytest.mark.slow,
@@ -213,6 +213,7 @@ ON = {
     "lowering.SHARE_SUMS": scalar_products(),
     "lowering.shift_add.fuse_requantise_into_adders": rounded_sums(),
     "lowering.UNROLL_SHIFT_ADD": rounded_products(),
+    "lowering.prequantised.transposes.merge_into_shuffle": _on_each((merge_into_shuffle,), tables_of_channels()),
     "lowering.prequantised.transposes.multiply_stored_positions": _on_each(
         (multiply_stored_positions,), stored_positions()
     ),

@@ -28,6 +28,17 @@ def stored_positions(draw: st.DrawFn) -> Graph:
 
 
 @st.composite
+def tables_of_channels(draw: st.DrawFn) -> Graph:
+    """Channels as a table, which is transposed and written in a row again."""
+    batch, rows, columns, *positions = draw(st.lists(st.integers(1, 3), min_size=3, max_size=5))
+    shape = (batch, rows * columns, *positions)
+    g = Graph("table")
+    table = op.reshape(g.input("x", Tensor("f32", shape)), shape=(batch, rows, columns, *positions))
+    g.output("y", op.reshape(op.transpose(table, perm=(0, 2, 1, *range(3, len(table.shape)))), shape=shape))
+    return g
+
+
+@st.composite
 def transposed_operands(draw: st.DrawFn) -> Graph:
     """An elementwise op of a transpose and of a value that a reshape, which may be a transpose, gave its shape."""
     graph = Graph("transposed")

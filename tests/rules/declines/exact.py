@@ -505,6 +505,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x: op.reshape(op.gather(x, np.array([2, 0]), axis=1), shape=(8,)), "f32[2,4,2]"),
         (lambda x: op.reshape(op.gather(x, np.array([2, 0]), axis=1), shape=(0, 3), allow_zero=True), "f32[0,4]"),
         (lambda x: op.reshape(op.gather(x, np.array([[3]]), axis=-1), shape=(0, 3)), "f32[N,3,4] NCW"),
+        (lambda x: op.reshape(op.gather(x, np.array(0), axis=1), shape=(0,)), "f32[N,0]"),
     ),
     borders.move_number: (
         (lambda x: op.transpose(op.expand(constant(x, ones(2)), shape=x.type.shape), perm=(1, 0)), "f32[N,2]"),

@@ -74,10 +74,11 @@ def _turned_again(x: Any, scale: np.ndarray, **attributes: Any) -> Any:
     return op.quantize_linear(turned, same, element=x.type.element, **attributes)
 
 
-def _greater(x: Any, y: Any, scale: Any) -> Any:
+def _greater(x: Any, y: Any, scale: Any, block_size: int = 0) -> Any:
     """The greater of two stored numbers of one scale."""
     same = constant(x, np.array(scale, np.float32))
-    return op.maximum(op.dequantize_linear(x, same), op.dequantize_linear(y, same))
+    first, second = (op.dequantize_linear(each, same, axis=0, block_size=block_size) for each in (x, y))
+    return op.maximum(first, second)
 
 
 def _limited_again(x: Any, scale: np.ndarray) -> Any:
@@ -167,6 +168,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     borders.resize_as_expand: (
         (lambda x: op.resize(x, sizes=(2, 4)), "f32[2,2]"),
         (lambda x: op.resize(x, scales=(1.5, 2.0)), "f32[2,1]"),
+        (lambda x: op.resize(x, scales=(2.0, 1.25), axes=(1, 0)), "f32[2,1]"),
         (
             lambda x: op.resize(
                 x, sizes=(2, 4), coordinate_transformation_mode="tf_crop_and_resize", roi=(0.0, 0.0, 2.0, 1.0)
@@ -270,6 +272,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
     quantised.compare_stored: (
         (lambda x, y: _greater(x, y, FOUR), "i8[4,4]", "i8[4,4]"),
         (lambda x, y: _greater(x, y, np.float32(0.5)), "i16[4,4]", "i16[4,4]"),
+        (lambda x, y: _greater(x, y, [0.5], block_size=1), "i8[1]", "i8[1]"),
     ),
     quantised.limit_stored: (
         (lambda x: _limited_again(x, FOUR), "i8[4,4]"),
