@@ -19,6 +19,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.rewriting.facts import Predicate
 from graphrewrite.rewriting.passes import Pipeline
 from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.testing.generation.kinds import UNSIGNED
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.types import NAMES, Element, FixedPoint, Quantised
 
@@ -145,7 +146,6 @@ _LONGEST = 24
 """Characters of a text that is a value and no message."""
 _SOON = 8
 """So many instructions after a length, a comparison is one with it."""
-_UNSIGNED: tuple[Element, ...] = ("u8", "u16", "u32", "u64")
 _MOST = 16
 """Entries of an array or a table that are looked at."""
 
@@ -196,7 +196,7 @@ class Mentioned:
     def elements(self) -> tuple[Element, ...]:
         """The element types among them; all without a sign if it looks at the letter of these."""
         named = tuple(other for other in self.others if not isinstance(other, str) or other in NAMES)
-        return tuple(dict.fromkeys((*named, *_UNSIGNED))) if "u" in self.others else named
+        return tuple(dict.fromkeys((*named, *UNSIGNED))) if "u" in self.others else named
 
     def __or__(self, other: Mentioned) -> Mentioned:
         """Values that either mentions."""

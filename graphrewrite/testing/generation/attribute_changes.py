@@ -136,7 +136,7 @@ def redrawn(plan: Plan, node: Node, names: tuple[str, ...], pick: Pick, kept: Co
         if len(names) > 1 and (kept or pick((True, False))):
             held = {name: own.get(name, node.op.attributes[name]) for name in names}
             nudges = not kept and pick((True, False))
-            values = _nudged(held, beside, pick) if nudges else _nearest(options, first, held, pick, kept or names)
+            values = _nudged(held, beside, pick) if nudges else _nearest(options, first, held, pick, kept)
         else:
             values = values_made(pick((*options, *options[1:])), first, random.Random(pick(range(256))))
         if values is not None and repr(values) != there:
@@ -154,11 +154,11 @@ def _nearest(
     pick: Pick,
     kept: Collection[str],
 ) -> dict[str, Any] | None:
-    """Return values of which most of some names are as they are: what a rule asks of these still holds."""
+    """Return values of which most, or most of those kept, are as they are: what a rule asks of these still holds."""
     rng = random.Random(pick(range(256)))
     drawn = [values_made(rng.choice(options), first, rng) for _ in range(_MANY_LOOKS)]
     found = [values for values in drawn if values is not None and repr(values) != repr(dict(old))]
-    if set(kept) == set(old) and rng.random() < _ONE:
+    if not kept and rng.random() < _ONE:
         crossed = [
             {**old, name: values[name]} for values in found for name in old if _is_other(values[name], old[name])
         ]
@@ -166,7 +166,7 @@ def _nearest(
             return rng.choice(crossed)
     return max(
         found,
-        key=lambda values: sum(repr(values[name]) == repr(old[name]) for name in old if name in kept),
+        key=lambda values: sum(repr(values[name]) == repr(old[name]) for name in old if not kept or name in kept),
         default=None,
     )
 

@@ -18,6 +18,7 @@ __all__ = [
     "QUANTISED",
     "RANKS",
     "SIZES",
+    "UNSIGNED",
     "USUAL",
     "Kind",
     "family_of",
@@ -61,6 +62,8 @@ USUAL: Mapping[str, tuple[Element, ...]] = {
     "fixed": FORMATS,
 }
 """Those that most graphs hold: what is right for them, and forgets the others, is what most people mean."""
+UNSIGNED: tuple[Element, ...] = ("u8", "u16", "u32", "u64")
+"""Integers without a sign, of whole bytes, of which bits are shifted in most files."""
 RANKS = (2, 4, 1, 3, 5, 0)
 """Numbers of axes of generated values, the usual ones first."""
 SIZES = (1, 2, 3)

@@ -22,7 +22,7 @@ from graphrewrite.testing.generation.attribute_changes import (
 )
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.joint import governed
-from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, LONG, USUAL, retyped
+from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, LONG, UNSIGNED, USUAL, retyped
 from graphrewrite.testing.generation.mending import inferred, stretched
 from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.plan import Plan
@@ -34,8 +34,6 @@ __all__ = ["in_each_layout", "vary", "with_element", "with_layout"]
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
 _SIZES = (2, 1, 3, 4)
-_BYTES: tuple[Element, ...] = ("u8", "u16", "u32", "u64")
-"""Integers without a sign, of which bits are shifted in most files."""
 _KINDS = ("float", "fixed", "integer", "bool", "quantised")
 
 
@@ -198,7 +196,7 @@ def _element(plan: Plan, pick: Pick) -> Plan:
     old = plan.types[pick(some(list(plan.types)))].element
     family = element_kind(old)
     shifts = family == "integer" and any(node.op.name == "bit_shift" for node in plan.reading.nodes)
-    return with_element(plan, old, pick((*USUAL[family], *_BYTES) if shifts else USUAL[family]), pick)
+    return with_element(plan, old, pick((*USUAL[family], *UNSIGNED) if shifts else USUAL[family]), pick)
 
 
 def with_element(plan: Plan, old: Element, new: Element, pick: Pick) -> Plan:
