@@ -6,7 +6,7 @@ import math
 
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.attention import factor_of, for_each_head, scores_of
-from graphrewrite.lowering.gradients.shapes import number, summed
+from graphrewrite.lowering.gradients.shapes import number, repeated, summed
 
 __all__ = ["DIFFERENTIATE_ATTENTION"]
 
@@ -48,6 +48,8 @@ def _of_shared_heads(g, x):
         return g
     # Two sizes may be symbolic, and a reshape leaves one open: heads are taken apart by slices.
     count = g.shape[1] // x.shape[1]
+    if count == 0:
+        return repeated(op.reduce_sum(g, axes=(1,)), x.shape)
     every = [op.slice(g, starts=(i,), ends=(g.shape[1],), axes=(1,), steps=(count,)) for i in range(count)]
     return op.sum(*every)
 

@@ -125,6 +125,8 @@ def differentiate_det(g, x):
     size, rank = x.shape[-1], len(x.shape)
     if isinstance(size, str):
         return decline("only run time tells how large the matrices are", at=d)
+    if size == 0:
+        return x  # the gradient of no entries
     others = np.array([[k for k in range(size) if k != i] for i in range(size)], np.int64).reshape(size, -1)
     rows = op.gather(x, others, axis=rank - 2)  # […, i, k, column]
     minors = op.gather(rows, others, axis=rank)  # […, i, k, j, l]

@@ -181,8 +181,8 @@ def count_before_rescaling(x: Mantissas, t: Constant):
     count = op.integer_threshold(narrow, t)
     yield count
     channels, attributes = x.shape[1] if len(x.shape) > 1 else "no", narrow.graph.attributes(narrow.node)
-    if isinstance(channels, str) or (x.type.layout or "NC")[:2] != "NC":
-        return decline("its channels are symbolic, or not the second axis", at=x)
+    if isinstance(channels, str) or channels == 0 or (x.type.layout or "NC")[:2] != "NC":
+        return decline("its channels are symbolic, none, or not the second axis", at=x)
     if t.value.shape[1] > FEW_STEPS or np.any(np.asarray(attributes.get("multiplier", 1)) <= 0):
         return decline("it has many thresholds, or a multiplier turns the order round", at=narrow)
     if not attributes.get("saturate", True):

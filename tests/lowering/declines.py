@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import Rule, op
+from graphrewrite import FixedPoint, Rule, op
 from graphrewrite.lowering.composite.activations import write_clip_by_extremes
 from graphrewrite.lowering.composite.movement import (
     write_channel_shuffle_by_transpose,
@@ -72,6 +72,7 @@ from graphrewrite.lowering.preparation.position_means import (
     write_sum_as_mean,
 )
 from graphrewrite.lowering.preparation.signs import scale_rows_before_sign
+from graphrewrite.lowering.prequantised.signs import count_before_rescaling
 from graphrewrite.lowering.prequantised.transposes import (
     concat_before_transpose,
     merge_into_shuffle,
@@ -215,6 +216,13 @@ def signs_of(x: Any, weights: np.ndarray, bias: np.ndarray) -> Any:
     return op.sign(op.linear(x, weights, bias))
 
 
+S8F3 = FixedPoint(True, 8, 3)
+
+
+def counted(x: Any) -> Any:
+    return op.integer_threshold(x, np.int64([[0]]))
+
+
 PREPARATION: dict[Rule, tuple[Case, ...]] = {
     write_global_max_pool_as_max_pool: on(op.global_max_pool, "f32[N,2,L]", "f32[N,2,3,L]"),
     write_reduction_as_pool: (
@@ -295,6 +303,11 @@ PREPARATION: dict[Rule, tuple[Case, ...]] = {
         *on(lambda x: signs_of(x, np.float32([[1, -1], [0, 1]]), ones(2)), "f32[N,2]"),
         *on(lambda x: signs_of(x, np.float32([[2, np.inf], [0, 2]]), ones(2)), "f32[N,2]"),
         *on(lambda x: signs_of(x, np.int32([[2, -2], [0, 1]]), whole(1, 1)), "i32[N,2]"),
+    ),
+    count_before_rescaling: (
+        *on(lambda x: counted(op.requantise(x, shift=1, element=S8F3)), "s8f4[N,0,2]"),
+        *on(lambda x: counted(op.rescale(x, multiplier=1, shift=1, element=S8F3, saturate=False)), "s8f4[N,2]"),
+        *on(lambda x: counted(op.rescale(x, multiplier=-1, shift=1, element=S8F3)), "s8f4[N,2]"),
     ),
 }
 

@@ -87,3 +87,21 @@ def test_equal_limits_leave_no_gradient():
     g.output("y", op.clip.vjp(of_result, x, low=1.0, high=1.0))
     found = evaluate(rewrite(g, gradients.GRADIENTS), {"g": np.full(3, 2, np.float32), "x": np.float32([0, 1, 2])})
     assert found["y"].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("of", "shapes", "attributes"),
+    [
+        (op.det, [(2,), (2, 0, 0)], {}),
+        (op.attention, [(2, 0, 3, 1), (2, 0, 3, 1), (2, 2, 3, 1), (2, 2, 3, 1)], {"wrt": 1}),
+        (op.attention, [(2, 0, 3, 1), (2, 0, 3, 1), (2, 2, 3, 1), (2, 2, 3, 1)], {"wrt": 2}),
+        (op.max_unpool, [(0, 1, 2), (0, 1, 1), (0, 1, 1)], {"wrt": 0, "kernel": (2,), "strides": (2,)}),
+    ],
+)
+def test_what_has_no_entries_leaves_no_gradient(of, shapes, attributes):
+    g = Graph("g")
+    elements = ["f32", "f32", "i64" if of is op.max_unpool else "f32", "f32"]
+    values = [g.input(f"x{k}", Tensor(e, shape)) for k, (e, shape) in enumerate(zip(elements, shapes, strict=False))]
+    g.output("y", of.vjp(*values, **attributes))
+    found = evaluate(rewrite(g, gradients.GRADIENTS), {f"x{k}": np.ones(v.shape) for k, v in enumerate(values)})
+    assert np.array_equal(found["y"], np.zeros(shapes[attributes.get("wrt", 0) + 1]))

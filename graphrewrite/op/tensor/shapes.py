@@ -62,8 +62,8 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = 
             f"the shape {list(shape)} has the symbolic size {surplus[0]!r}, but {x} does not; "
             "where it is one of its sizes, give both the same name"
         )
-    if -1 in wanted and 0 in (whole, fixed):
-        raise TypeMismatchError(f"{x} has no entries, so that -1 is undetermined in the shape {list(shape)}")
+    if -1 in wanted and fixed == 0:
+        raise TypeMismatchError(f"-1 is undetermined in the shape {list(shape)}: beside it is a size of 0")
     rest = whole // fixed if -1 in wanted else 1
     # Where a symbolic number of entries may split evenly or not, evaluation tells.
     if (
