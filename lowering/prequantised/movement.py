@@ -50,11 +50,6 @@ def _reaches_only_border(pool: Any, x: Any) -> bool:
     return has_window_in_border([x.shape[axis] for axis in positions(x)], *geometry)
 
 
-def _moved(movement: Any, real: Any, **attributes: Any) -> Any:
-    """The same data movement of another operand."""
-    return movement.op(real, *operands_of(movement)[1:], like=movement, **attributes)
-
-
 @rule(shared="keep")
 def move_scale(x: Mantissas, s: Constant):
     """Moving scaled numbers is scaling the moved numbers."""
@@ -65,7 +60,7 @@ def move_scale(x: Mantissas, s: Constant):
         return decline("its scale differs from channel to channel, or is not positive", at=s)
     if reason := _stays(movement):
         return decline(reason, at=movement)
-    return op.mul(_moved(movement, real), s.value.reshape(()))
+    return op.mul(movement.op(real, like=movement), s.value.reshape(()))
 
 
 @rule(shared="keep")
@@ -85,7 +80,7 @@ def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
     if movement.op_name == "max_pool" and _reaches_only_border(movement, x):
         return decline(_BELOW, at=movement)
     # A border of stored zero points is one of zeros, as mantissas are.
-    mantissas = _moved(movement, real, **({"fill": 0.0} if movement.op_name == "pad" else {}))
+    mantissas = movement.op(real, like=movement, **({"fill": 0.0} if movement.op_name == "pad" else {}))
     points = [] if z is None else [z.value.reshape(-1)[0].reshape(())]
     return op.quantize_linear(mantissas, one.value.reshape(()), *points, like=stored, block_size=0)
 

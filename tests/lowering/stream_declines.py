@@ -162,6 +162,8 @@ STREAMS: dict[Rule, tuple[Case, ...]] = {
         *after(lambda x: op.requantise(x, shift=-30, element=FixedPoint(True, 32)), LINE),
         *after(lambda x: op.requantise(x, shift=1, element=S8, low=3, high=2), LINE),
         *after(lambda x: op.requantise(x, shift=61, element=S8), LINE),
+        *after(lambda x: op.requantise(x, shift=(0, 61, 0, 0), element=S8), LINE),
+        *after(lambda x: op.requantise(x, shift=(0, -53, 0, 0), element=S8), LINE),
         *after(lambda x: op.requantise(x, shift=-53, element=S8), LINE),
     ),
     map_relu: after(op.relu, WIDE),
@@ -396,6 +398,7 @@ INTEGERS: dict[Rule, tuple[Case, ...]] = {
         (lambda x: depthwise(x, [[100, 100], [2, 2]]), "s40f0[N,2,4]"),
         (lambda x: depthwise(x, [[1 << 33] * 2] * 2), "s3f0[N,2,4]"),
         (lambda x: depthwise(x, [[3, 3], [2, 2]], shift=63), "s8f0[N,2,4]"),
+        (lambda x: depthwise(x, [[3, 3], [2, 2]]), "s8f0[N,2,2] NLC"),
     ),
 }
 

@@ -63,6 +63,17 @@ def test_one_sigmoid_decides_at_a_half_and_a_logit_at_zero() -> None:
         assert (row.kind, row.accuracy, row.equal, row.loss) == ("decisions", 0.75, 0.75, 0.25)
 
 
+@pytest.mark.parametrize(("low", "high", "right"), [(0.0, 1.0, 1), (0.0, 2.0, 0.75), (-1.0, 1.0, 0.75)])
+def test_a_number_that_is_clipped_to_a_share_decides_at_a_half(low: float, high: float, right: float) -> None:
+    reference = Reference(
+        through(f"r = clip(x, low={low}, high={high})", "N,1"),
+        {"x": np.array([[2], [0.6], [0.3], [-1]])},
+        [1, 1, 0, 0],
+    )
+    (exact,) = reference.agreement(reference.outputs)
+    assert (exact.kind, exact.accuracy) == ("decisions", right)
+
+
 def test_labels_of_minus_one_and_one_mean_no_and_yes() -> None:
     reference = Reference(through("r = tanh(x)", "N,1"), {"x": [[2.0], [-0.3]]}, [1, -1])
     assert reference.agreement(reference.outputs)[0].accuracy == 1

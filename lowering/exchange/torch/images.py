@@ -92,8 +92,7 @@ def pooled_to(image: Value, wanted: Sequence[int | None], *, mean: bool) -> Any:
         if set(kernel) == {1}:
             return op.identity(image)
         pool = op.average_pool if mean else op.max_pool
-        count = len(sizes)
-        return pool(image, kernel=kernel, strides=kernel, pads=(0,) * 2 * count, dilations=(1,) * count)
+        return pool(image, kernel=kernel, strides=kernel)
     for at, (size, want) in enumerate(zip(sizes, kept, strict=True)):
         parts = []
         for index in range(want):

@@ -344,6 +344,30 @@ OPEN: list[tuple[str, dict[str, Any], Any, list[str]]] = [
             "reshape_4 = reshape(attention_1, shape=['N', 3, 4]) : f32[N,3,4]",
         ],
     ),
+    (
+        "scaled_dot_product_attention",
+        HEADS | dict.fromkeys(("query", "key", "value"), f32(N, 3, 2, 5, 4)),
+        f32(N, 3, 2, 5, 4),
+        [
+            "reshape_1 = reshape(x0, shape=['3*N', 2, 5, 4]) : f32[3*N,2,5,4]",
+            "reshape_2 = reshape(x1, shape=['3*N', 2, 5, 4]) : f32[3*N,2,5,4]",
+            "reshape_3 = reshape(x2, shape=['3*N', 2, 5, 4]) : f32[3*N,2,5,4]",
+            "attention_1 = attention(reshape_1, reshape_2, reshape_3) : f32[3*N,2,5,4]",
+            "reshape_4 = reshape(attention_1, shape=['N', 3, 2, 5, 4]) : f32[N,3,2,5,4]",
+        ],
+    ),
+    *(
+        (
+            f"adaptive_avg_pool{axes}d",
+            {"self": f32(1, 2, *[6] * axes), "output_size": (3,) * axes},
+            f32(1, 2, *[3] * axes),
+            [
+                f"average_pool_1 = average_pool(x0, kernel={[2] * axes}, strides={[2] * axes}) "
+                f": f32[1,2,{','.join('3' * axes)}]"
+            ],
+        )
+        for axes in (1, 3)
+    ),
 ]
 
 
