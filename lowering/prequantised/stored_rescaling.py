@@ -32,6 +32,7 @@ _WORD = 31
 """Most bits of a number of 32 bits, without its sign."""
 STORAGE = ("i8", "u8", "i16", "u16")
 """Types in which numbers are stored as distances from a zero point."""
+_STORED_AS = "its numbers are stored as {}"
 _NO_ZERO_POINT = "{} does not hold its zero point"
 _FURTHER_AXES = "a constant gives it further axes"
 _RESCALING = op.multiply_fixed_point | op.round_half_away
@@ -108,6 +109,11 @@ def _holds_zero_point(top: Any) -> bool:
     return bool(least <= top.zero_point <= most)
 
 
+def _is_exact(top: Any) -> bool:
+    """Tell whether float32, by which stored integers are read, holds all of a type and their distances from a zero."""
+    return (integer_limits(top.type.element) or (0, 1 << 16))[1] < 1 << 16
+
+
 def _is_part_of_sum(top: Any) -> bool:
     """Tell whether a number in 32 bits is added to another one: both are lowered together with what follows."""
     readers = [top.graph.nodes[r.node] | {"name": r.node} for r in top.graph.readers(top.node)]
@@ -137,7 +143,7 @@ def lower_rescaling(x: Mantissas, parameters):
     if _is_part_of_choice(top) or (str(top.type.element) == "i32" and _is_part_of_sum(top)):
         return decline("it is lowered with the sum or choice that it is a part of", at=top)
     if str(top.type.element) not in (*STORAGE, "i32"):
-        return decline(f"its numbers are stored as {top.type.element}", at=top)
+        return decline(_STORED_AS, top.type.element, at=top)
     if not _holds_zero_point(top):
         return decline(_NO_ZERO_POINT, top.type.element, at=top)
     function = traced(x, real, top)
@@ -175,6 +181,8 @@ def lower_rescaled_sum(
         return decline("an operand is multiplied by 0", at=total)
     if str(total.type.element) != "i32":
         return decline("it is no sum of 32-bit integers", at=total)
+    if not _is_exact(top):
+        return decline(_STORED_AS, top.type.element, at=top)
     if not _holds_zero_point(top):
         return decline(_NO_ZERO_POINT, top.type.element, at=top)
     a, b = (each.ravel() for each in np.mgrid[left.minimum : left.maximum + 1, right.minimum : right.maximum + 1])
@@ -252,6 +260,8 @@ def lower_rescaled_choice(
         chains.append(part[1])
     if above.zero_point != below.zero_point:
         return decline("its zero points differ", at=top)
+    if not _is_exact(top) and str(top.type.element) != "i32":
+        return decline(_STORED_AS, top.type.element, at=top)
     if not _holds_zero_point(above):
         return decline(_NO_ZERO_POINT, top.type.element, at=top)
     if len(top.shape) > len(x.shape):

@@ -315,6 +315,16 @@ def rescaled_sum(x: Value, factor: int, exponent: int, zero: int, element: str) 
             "it begins at another number",
         ),
         (
+            stored_rescaling.lower_rescaled_choice,
+            lambda x: rescaled_choice(x, np.int32(0), 3, "u32"),
+            "its numbers are stored as u32",
+        ),
+        (
+            stored_rescaling.lower_rescaled_sum,
+            lambda x: rescaled_sum(x, 1 << 30, 0, 3, "i32"),
+            "its numbers are stored as i32",
+        ),
+        (
             stored_rescaling.lower_rescaled_sum,
             lambda x: rescaled_sum(x, 0, 0, 3, "i8"),
             "an operand is multiplied by 0",
