@@ -136,6 +136,8 @@ def compare_stored(x, y, s: Constant, z: Constant | None = None):
         return decline("its scale differs from entry to entry, or is not above 0", at=first)
     if x.type.element not in ("i8", "u8") or x.type.element != y.type.element:
         return decline("runtimes compare integers of 8 bits only", at=extreme)
+    if not s.value.astype(element_dtype(first.type.element)).all():
+        return decline(f"its scale is 0 as {first.type.element}: all numbers are zeros, of either sign", at=first)
     if first.block_size:
         return decline("its scale is that of a block, which the other may be larger than", at=first)
     return op.dequantize_linear(extreme.op(x, y), *_there(s, z), like=first)

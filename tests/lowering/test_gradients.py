@@ -95,6 +95,8 @@ def test_equal_limits_leave_no_gradient():
         (op.det, [(2,), (2, 0, 0)], {}),
         (op.attention, [(2, 0, 3, 1), (2, 0, 3, 1), (2, 2, 3, 1), (2, 2, 3, 1)], {"wrt": 1}),
         (op.attention, [(2, 0, 3, 1), (2, 0, 3, 1), (2, 2, 3, 1), (2, 2, 3, 1)], {"wrt": 2}),
+        (op.max_pool, [("N", 0, 1), ("N", 0, 1)], {"kernel": (1,)}),
+        (op.max_unpool, [("N", 0, 1), ("N", 0, 1), ("N", 0, 1)], {"wrt": 0, "kernel": (1,)}),
         (op.max_unpool, [(0, 1, 2), (0, 1, 1), (0, 1, 1)], {"wrt": 0, "kernel": (2,), "strides": (2,)}),
     ],
 )
@@ -103,5 +105,6 @@ def test_what_has_no_entries_leaves_no_gradient(of, shapes, attributes):
     elements = ["f32", "f32", "i64" if of is op.max_unpool else "f32", "f32"]
     values = [g.input(f"x{k}", Tensor(e, shape)) for k, (e, shape) in enumerate(zip(elements, shapes, strict=False))]
     g.output("y", of.vjp(*values, **attributes))
-    found = evaluate(rewrite(g, gradients.GRADIENTS), {f"x{k}": np.ones(v.shape) for k, v in enumerate(values)})
-    assert np.array_equal(found["y"], np.zeros(shapes[attributes.get("wrt", 0) + 1]))
+    arrays = [np.ones([2 if size == "N" else size for size in shape]) for shape in shapes]
+    found = evaluate(rewrite(g, gradients.GRADIENTS), {f"x{k}": array for k, array in enumerate(arrays)})
+    assert np.array_equal(found["y"], 0 * arrays[attributes.get("wrt", 0) + 1])

@@ -273,6 +273,7 @@ DECLINES: dict[Rule, tuple[Case, ...]] = {
         (lambda x, y: _greater(x, y, FOUR), "i8[4,4]", "i8[4,4]"),
         (lambda x, y: _greater(x, y, np.float32(0.5)), "i16[4,4]", "i16[4,4]"),
         (lambda x, y: _greater(x, y, [0.5], block_size=1), "i8[1]", "i8[1]"),
+        (lambda x, y: _greater(x, y, np.float32(1e-45), element="f16"), "i8[4,4]", "i8[4,4]"),
     ),
     quantised.limit_stored: (
         (lambda x: _limited_again(x, FOUR), "i8[4,4]"),
