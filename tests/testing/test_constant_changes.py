@@ -114,3 +114,28 @@ def test_a_rule_that_asks_for_a_fact_fires_on_more_than_constants():
 
     evidence = check(drop_relu, seed=0).evidence["drop_relu"]
     assert sum(evidence.constants.get("x", {}).values()) < evidence.compared
+
+
+def test_permutations_stay_such_and_become_ones_that_do_not_undo_themselves():
+    found = [array for array in changes(np.array([1, 0], np.int8)) if sorted(array) == [*range(array.size)]]
+    assert {array.size for array in found} >= {2, 3, 4, 5}
+    assert any((array[array] != np.arange(array.size)).any() for array in found)
+    backwards = [array for array in found if array.size > 3 and array[0] == array.size - 1 and array[-1] == 0]
+    assert any((np.diff(array) != -1).any() for array in backwards)
+
+
+@rule
+def gathers_composed_the_wrong_way(x, i: Constant, j: Constant):
+    """Wrong: of two permutations the first one is not looked up by the second one."""
+    first = op.gather(x, i)
+    second = op.gather(first, j)
+    yield second
+    if first.axis != second.axis or i.value.ndim != 1 or second.type != x.type:
+        return decline("other axes, or something is left out")
+    if any(sorted(each.value.tolist()) != [*range(i.value.size)] for each in (i, j)):
+        return decline("no permutations")
+    return op.gather(x, j.value[i.value], axis=first.axis)
+
+
+def test_two_permutations_are_met_that_do_not_commute():
+    assert check(gathers_composed_the_wrong_way, seed=0).verdict == "refuted"

@@ -19,7 +19,13 @@ from graphrewrite.rewriting.pattern import Where
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.attribute_changes import is_open, numbers_beside, with_attribute
-from graphrewrite.testing.generation.constant_changes import change_constant, filled, open_constants, with_arrays
+from graphrewrite.testing.generation.constant_changes import (
+    change_constant,
+    filled,
+    open_constants,
+    permuted,
+    with_arrays,
+)
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, large_numbers, limits_of
 from graphrewrite.testing.generation.indices import bits_shifted
@@ -55,6 +61,8 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     changes = _CHANGES if not _ODD_NUMBERS & mentioned.attributes else (*_CHANGES, *[_entries] * len(_CHANGES))
     if len(_integers(plan)) > 1:
         changes = (*changes, _magnitudes, _magnitudes)
+    if _rows(plan):
+        changes = (*changes, _permuted, _permuted)
     if len(mentioned.elements) > 1 and _converting(plan):
         changes = (*changes, _conversion, _conversion)
     if relations_of(plan):
@@ -252,6 +260,16 @@ def _size(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
 def _integers(plan: Plan) -> list[Leaf]:
     """Return those of them that hold whole numbers."""
     return [leaf for leaf in open_constants(plan) if element_kind(plan.types[leaf].element) in ("integer", "fixed")]
+
+
+def _rows(plan: Plan) -> list[Leaf]:
+    """Return those of them that are rows: indices often are."""
+    return [leaf for leaf in _integers(plan) if len(plan.types[leaf].shape) == 1]
+
+
+def _permuted(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
+    """Let rows of integers be permutations, all those of one length at once."""
+    return permuted(plan, pick, _rows(plan))
 
 
 def _magnitudes(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
