@@ -287,6 +287,10 @@ def _scalars(value: Any) -> Iterator[Any]:
 
 _FORMS = ("input", "output")
 """Ops of every graph."""
+_MOST_ALIKE = 24
+"""Ops whose names have something in common that code asks for."""
+_LEAST = 4
+"""Letters of a text that is a part of a name."""
 
 
 def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
@@ -305,9 +309,28 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     # Ops of memory have names such as `copy` and `insert`, which are those of methods.
     known = {name: op for name, op in LIBRARY.items() if op.level != "memory"}
     mentioned = {word: known[word] for word in words if word in known and word not in _FORMS}
+    for used in _all_code(function):
+        for part, holds in _parts_of_names(used):
+            named = {name: op for name, op in known.items() if name not in _FORMS and holds(name, part)}
+            mentioned.update(named if len(named) <= _MOST_ALIKE else {})
     if words.keys() & {"stateful", "has_state"}:
         mentioned.update({name: op for name, op in known.items() if op.stateful})
     return tuple(mentioned.values())
+
+
+def _parts_of_names(used: Used) -> Iterator[tuple[str, Callable[[str, str], bool]]]:
+    """Yield the texts with which code asks whether names begin or end, or hold them, each with what tells."""
+    steps = used.steps
+    for number, step in enumerate(steps):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval in ("startswith", "endswith"):
+            for later in steps[number + 1 : number + 3]:
+                for text in _texts(used.value(later)):
+                    yield text, str.startswith if step.argval == "startswith" else str.endswith
+        elif step.opname == "CONTAINS_OP":
+            for before in steps[max(0, number - _SOON) : number]:
+                text = used.value(before)
+                if isinstance(text, str) and len(text) >= _LEAST and text not in LIBRARY:
+                    yield text, str.__contains__
 
 
 def mentions_memory(function: Callable[..., Any]) -> bool:
