@@ -287,10 +287,8 @@ def _scalars(value: Any) -> Iterator[Any]:
 
 _FORMS = ("input", "output")
 """Ops of every graph."""
-_MOST_ALIKE = 24
-"""Ops whose names have something in common that code asks for."""
-_LEAST = 4
-"""Letters of a text that is a part of a name."""
+_MOST_ALIKE, _LEAST = 24, 4
+"""Ops whose names have a part in common that code asks for, and letters of one that is anywhere in a name."""
 
 
 def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
@@ -322,15 +320,13 @@ def _parts_of_names(used: Used) -> Iterator[tuple[str, Callable[[str, str], bool
     """Yield the texts with which code asks whether names begin or end, or hold them, each with what tells."""
     steps = used.steps
     for number, step in enumerate(steps):
-        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval in ("startswith", "endswith"):
-            for later in steps[number + 1 : number + 3]:
-                for text in _texts(used.value(later)):
-                    yield text, str.startswith if step.argval == "startswith" else str.endswith
+        if step.argval in ("startswith", "endswith"):
+            texts = (text for later in steps[number + 1 : number + 3] for text in _texts(used.value(later)))
+            yield from ((text, getattr(str, step.argval)) for text in texts)
         elif step.opname == "CONTAINS_OP":
-            for before in steps[max(0, number - _SOON) : number]:
-                text = used.value(before)
-                if isinstance(text, str) and len(text) >= _LEAST and text not in LIBRARY:
-                    yield text, str.__contains__
+            held = map(used.value, steps[max(0, number - _SOON) : number])
+            texts = (text for text in held if isinstance(text, str) and len(text) >= _LEAST)
+            yield from ((text, str.__contains__) for text in texts if text not in LIBRARY)
 
 
 def mentions_memory(function: Callable[..., Any]) -> bool:
