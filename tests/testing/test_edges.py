@@ -148,3 +148,9 @@ def test_some_rows_have_neighbours_near_an_end_and_numbers_at_which_functions_le
 def test_an_input_without_a_batch_has_them_in_some_batches():
     found = [batch_of("f32", shape=(3,), seed=seed) for seed in range(0, 64, 2)]
     assert any(np.isfinite(row).all() and (np.abs(row) > 1e37).all() and len({*row.tolist()}) > 1 for row in found)
+
+
+@pytest.mark.parametrize(("element", "step"), [("f32", 2.0**-23), ("f64", 2.0**-52), ("f16", 2.0**-10)])
+def test_the_next_floats_of_a_number_of_the_graph_are_there(element, step):
+    found = {*edges_of(element, (), (), (4.0,), numbers=True, near=False).tolist()}
+    assert {4.0, 4 * (1 + step), 4 * (1 - step), 0.5 - step / 4} <= found

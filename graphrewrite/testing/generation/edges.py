@@ -246,9 +246,11 @@ def _of_floats(
     near: bool,
 ) -> list[float]:
     low, high = limits_of(element)
+    own = STEPS.get(str(element), 2.0**-52)
     found = [0.0, -0.0, 0.5, -0.5, 1.0, 1.5, -2.5, -0.03125]
     for number in given:
         found += [number, number * (1 + _STEP) + _STEP, number * (1 - _STEP) - _STEP]
+        found += [number * (1 + own), number * (1 - own)]
     for rounded in formats:
         step = rounded.step if isinstance(rounded, FixedPoint) else float(rounded.channels[0][0])
         zero = 0 if isinstance(rounded, FixedPoint) else rounded.channels[0][1]
@@ -269,7 +271,8 @@ def _of_floats(
         low,
         least,
         -least,
-        1 - STEPS.get(str(element), 2.0**-52) / 2,
+        1 - own / 2,
+        0.5 - own / 4,
         float(kind.tiny),
         float(kind.tiny) / 2,
     ]

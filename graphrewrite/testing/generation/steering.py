@@ -27,7 +27,7 @@ from graphrewrite.testing.generation.constant_changes import (
     with_arrays,
 )
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
-from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, large_numbers, limits_of
+from graphrewrite.testing.generation.edges import STEPS, WITHOUT_NAN, edges_of, large_numbers, limits_of
 from graphrewrite.testing.generation.indices import bits_shifted
 from graphrewrite.testing.generation.kinds import USUAL, retyped
 from graphrewrite.testing.generation.mending import inferred
@@ -341,10 +341,15 @@ def _shifted(plan: Plan, leaf: Leaf) -> list[int]:
 
 
 def _beyond(plan: Plan, leaf: Leaf) -> list[int]:
-    """Where other types of integers end, and one beyond: with what a converted value is compared."""
-    elements = {kind.element for other, kind in plan.types.items() if kind.element != plan.types[leaf].element}
+    """Where other types of integers end, and one beyond, or a type of floats has no more of them all.
+
+    It is that with which a converted value is compared.
+    """
+    own = plan.types[leaf].element
+    elements = {kind.element for other, kind in plan.types.items() if kind.element != own}
     ends = [limits_of(element) for element in elements if element_kind(element) == "integer"]
-    return sorted({number for low, high in ends for number in (low - 1, low, high, high + 1)})
+    found = {number for low, high in ends for number in (low - 1, low, high, high + 1)}
+    return sorted(found | ({int(2 / STEPS[str(own)])} if ends and own in STEPS else set()))
 
 
 def _held(numbers: np.ndarray, kind: Type) -> np.ndarray:
