@@ -17,6 +17,7 @@ from graphrewrite.testing import check
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.constant_changes import change_constant, open_constants, pinned
 from graphrewrite.testing.generation.demand import Unfit, seeded
+from graphrewrite.testing.generation.indices import limits_of_operand
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.known_values import known_source
 from graphrewrite.testing.mentioning import values_mentioned
@@ -139,3 +140,27 @@ def gathers_composed_the_wrong_way(x, i: Constant, j: Constant):
 
 def test_two_permutations_are_met_that_do_not_commute():
     assert check(gathers_composed_the_wrong_way, seed=0).verdict == "refuted"
+
+
+@rule
+def picked(x, i):
+    yield op.gather_nd(x, i)
+    return op.gather_nd(x, i)
+
+
+def test_indices_that_need_not_be_constants_lie_within_their_axes_too():
+    kinds = set()
+    for turn in range(60):
+        builder = Builder(seeded(turn), ())
+        with suppress(Unfit):
+            graph = builder.finish(builder.build(plan_instance(picked.pattern, seeded(turn))))
+            (node,) = (node for node in graph if graph.nodes[node]["type"] == "gather_nd")
+            _, indices = graph.operands(node)
+            data, attributes = graph.nodes[indices.node], graph.attributes(node)
+            types = [graph.result_type(*operand) for operand in graph.operands(node)]
+            limits = limits_of_operand(op.gather_nd, 1, types, attributes)
+            assert limits is not None
+            kinds.add(data["type"])
+            if data["type"] == "constant" and data["value"].size and limits[1] >= 0:
+                assert limits[0] <= data["value"].min() <= data["value"].max() <= limits[1]
+    assert kinds == {"constant", "input"}
